@@ -13,18 +13,15 @@ export { EncryptionCodec, PayloadRefusedError, type OnPlaintext } from './secret
 export { KeyError, openKeyRing, parseKeyRing, type KeyRing } from './secrets/keys.js';
 
 export interface HeddlePluginOptions {
-  /**
-   * The keys that payloads are encrypted with: an open ring, or the text that `heddle keys export` prints.
-   */
+  /** An open key ring, or the text that `heddle keys export` prints. */
   readonly keys: KeyRing | string;
   /** For clients and workers that name none, and for replays, which know of none; `default` unless given. */
   readonly namespace?: string;
   /** Refused unless given. */
   readonly onPlaintext?: OnPlaintext;
   /**
-   * Workflow ids in schedules of your own. A schedule's input is encrypted for this id, and the workflows
-   * that it starts have the time appended to theirs. Name the ids to workers, which refuse the input
-   * otherwise, and to clients that read results.
+   * Workflow ids in your own schedules. The input is encrypted for this id, and Temporal appends a time to
+   * the ids of started workflows. Workers, and clients that read results, need these ids.
    */
   readonly scheduledWorkflowIds?: readonly string[];
 }
@@ -56,16 +53,14 @@ export function dataConverterFor(codec: EncryptionCodecOptions, own: DataConvert
 }
 
 /**
- * Temporal loads this file itself, by require() and into the workflow bundle. It is the built one also when
- * Heddle runs from its sources, for require() reads no TypeScript.
+ * Temporal loads this file itself by require(), which reads no TypeScript, so the path is that of the built
+ * file.
  */
 export const failureConverterPath = fileURLToPath(
   new URL('../dist/secrets/failure-converter.js', import.meta.url),
 );
 
-/**
- * Interceptors that every bundle with Heddle's workflows needs; built, since the bundler reads no TypeScript.
- */
+/** Built interceptors for every bundle with Heddle's workflows; the bundler reads no TypeScript. */
 const interceptorPaths = ['message-guard', 'refused-results'].map((name) =>
   fileURLToPath(new URL(`../dist/workflows/${name}.js`, import.meta.url)),
 );

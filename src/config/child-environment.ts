@@ -1,24 +1,18 @@
 export interface ChildEnvironmentOptions {
   /** The environment to choose from; that of this process unless given. */
   readonly from?: Readonly<Record<string, string | undefined>>;
-  /**
-   * Names of further variables to pass on. A name of Heddle's or Temporal's own credentials has no effect.
-   */
+  /** Further variables to pass on. Heddle's and Temporal's own credentials are never passed. */
   readonly pass?: readonly string[];
   /** Variables to set; they replace those that are passed on. */
   readonly set?: Readonly<Record<string, string>>;
 }
 
-/**
- * What a program needs to find other programs, its user's files and its language. `SystemRoot` is for
- * Windows.
- */
+/** What a program needs to find other programs, its files and its language; `SystemRoot` is for Windows. */
 const alwaysPassed = ['PATH', 'HOME', 'LANG', 'SystemRoot'] as const;
 
 /**
- * The environment of a program that Heddle starts: PATH, HOME, LANG and what the caller names. Everything
- * else stays out, because the environment of a worker holds the payload keys, the credentials for Temporal
- * and the values of `env:` references.
+ * The environment of a program that Heddle starts: PATH, HOME, LANG and named variables. A worker's
+ * environment also holds keys, Temporal credentials and secrets, which stay out.
  */
 export function childEnvironment({
   from = process.env,
@@ -35,9 +29,8 @@ export function childOptions(options?: ChildEnvironmentOptions) {
 }
 
 /**
- * The environment of a command that stands in an `exec:` reference. It reads a secret, so it may need the
- * credentials of its own tool, which Heddle does not know: everything is passed on except what belongs to
- * Heddle and Temporal.
+ * The environment of an `exec:` reference's command, which may need credentials of its own tool: everything
+ * except the variables of Heddle and Temporal.
  */
 export function secretCommandEnvironment(
   from: Readonly<Record<string, string | undefined>>,
@@ -48,10 +41,7 @@ export function secretCommandEnvironment(
   );
 }
 
-/**
- * The environment of Heddle's own worker or builder: the whole one, as it needs the keys and resolves `env:`
- * references.
- */
+/** The whole environment, for Heddle's own worker or builder. */
 export function workerEnvironment(
   from: Readonly<Record<string, string | undefined>>,
   set: Readonly<Record<string, string>>,

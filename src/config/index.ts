@@ -34,9 +34,7 @@ export interface Config {
   readonly site: string;
   /** Provider accounts by name. */
   readonly providers: Readonly<Record<string, ProviderAccount>>;
-  /**
-   * The administrators' fields of automators as written, by the automators' names. Secrets are references.
-   */
+  /** Administrators' fields by automator, as written. Secrets are references. */
   readonly automators: Readonly<Record<string, { readonly fields: JsonObject }>>;
   /** Folders that hold `providers/` and `automators/`, besides the built-in one. */
   readonly pluginFolders: readonly string[];
@@ -228,10 +226,7 @@ export function loadConfig({
   };
 }
 
-/**
- * What only Heddle and its administrators read: keys, state, logs, stored secrets and the configuration, in
- * which secrets may stand.
- */
+/** Paths for Heddle and its administrators alone: keys, state, logs, stored secrets, configuration. */
 export function ownPaths({
   file,
   dataFolder,
@@ -305,10 +300,7 @@ function toProvider({ site, ...provider }: WrittenProvider, ownSite: string): Pr
   return { ...provider, site: site ?? ownSite };
 }
 
-/**
- * A folder by its path, or a package by its name: looked for in node_modules from the configuration's folder
- * upwards.
- */
+/** Resolves a folder by path, or a package by name from the configuration's folder upwards. */
 function findPluginFolder(entry: string, base: string, home: string, place: Place | undefined): string {
   if (/^[./~]/.test(entry)) return toAbsolute(entry, base, home);
   for (let folder = base; ; folder = dirname(folder)) {

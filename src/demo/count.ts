@@ -38,9 +38,7 @@ export interface RunCount {
   readonly notOnce: number;
 }
 
-/**
- * Looks at the run folders on the nodes: every script has one, and it tells how often the script was started.
- */
+/** Counts the runs of each script from the run folders on the nodes. */
 export async function countRuns(client: HeddleClient, cluster: string): Promise<RunCount> {
   const pool = createPool();
   try {

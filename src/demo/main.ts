@@ -19,8 +19,8 @@ const dataFolder = join(root, '.heddle', 'demo');
 const example = join(root, 'examples', 'web.yaml');
 
 /**
- * Makes a real cluster, changes it, kills its worker on the way, and counts what happened.
- * @returns the exit code: 0 when every count is right.
+ * Creates a cluster, changes it, kills its worker on the way, and counts actions. @returns 0 if every count
+ * is right.
  */
 export async function main(): Promise<number> {
   tell('Heddle: a cluster that is made durably');

@@ -13,16 +13,15 @@ type Block = z.infer<typeof blockSchema>;
 /** Not 22: a host's own sshd usually listens there on every address. */
 const ports = [2222, 22_022, 42_022] as const;
 
-/** Where a machine answers. Port 0: one is chosen when it boots for the first time. */
+/** The address of a machine's SSH server. Port 0: chosen at the first boot. */
 export interface Endpoint {
   readonly address: string;
   readonly port: number;
 }
 
 /**
- * Gives machines their addresses. On Linux all of 127.0.0.0/8 is loopback: each data folder gets a block of
- * 4,064 addresses and keeps it. A listener on the block's first address shows other services that it is
- * taken. Where that does not work, machines share 127.0.0.1 and differ by port.
+ * Allocates addresses. On Linux each data folder gets 4,064 addresses of 127.0.0.0/8, reserved by a listener
+ * on the first; elsewhere machines share 127.0.0.1 and differ by port.
  */
 export class Addresses {
   readonly #block: Block | undefined;
@@ -41,9 +40,7 @@ export class Addresses {
     return new Addresses(undefined, undefined, address);
   }
 
-  /**
-   * @param range first part of the block, such as `127.77.16`; by default it follows from the folder's name.
-   */
+  /** @param range first part of the block, such as `127.77.16`; derived from the folder's name by default. */
   static async open(dataFolder: string, range: string | undefined): Promise<Addresses> {
     const file = join(dataFolder, 'addresses.json');
     const kept = readJsonFile(file, blockSchema);
@@ -67,7 +64,7 @@ export class Addresses {
       : `${this.#block.block}.0/20, port ${this.#block.port}`;
   }
 
-  /** The next address that is not in use; a freed one comes round late, for clients remember host keys. */
+  /** The next unused address. A freed address is reused late, because clients remember host keys. */
   take(used: ReadonlySet<string>): Endpoint | undefined {
     const block = this.#block;
     if (block === undefined) return { address: this.#shared, port: 0 };
@@ -82,7 +79,7 @@ export class Addresses {
     return undefined;
   }
 
-  /** An address for trials; machines get it last. */
+  /** An address for the trial boot; machines get it last. */
   last(): Endpoint {
     const block = this.#block;
     return block === undefined

@@ -13,11 +13,11 @@ import type { Logger } from 'pino';
 import type { KindName, MachineRecord } from './machine.js';
 
 export interface KindChoice {
-  /** What new machines are. */
+  /** The kind of new machines. */
   readonly chosen: Kind;
   /** All kinds that work here, for machines that exist. */
   readonly working: ReadonlyMap<KindName, Kind>;
-  /** Who answers SSH on new machines, for people. */
+  /** The SSH server of new machines, for people. */
   readonly sshServer: string;
 }
 
@@ -31,8 +31,7 @@ export interface KindQuestion {
 }
 
 /**
- * Boots a sandbox to see whether it works, rather than to infer it.
- * @throws Error when sandboxes are demanded and do not.
+ * Boots a sandbox to see whether that works here. @throws Error if sandboxes are required and do not work.
  */
 export async function chooseKind(
   question: KindQuestion,
@@ -103,7 +102,7 @@ async function tryKind(kind: Kind, dataFolder: string, addresses: Addresses): Pr
   }
 }
 
-/** It lives at the block's last address, which machines get last. */
+/** It uses the block's last address, which machines get last. */
 function trialMachine(kind: Kind, addresses: Addresses): MachineRecord {
   return {
     ...addresses.last(),

@@ -8,8 +8,8 @@ export const extraKinds = ['volumes', 'addresses'] as const;
 export type ExtraKind = (typeof extraKinds)[number];
 
 /**
- * What an account has besides machines, as clouds do. They are kept and counted, and can be attached; nothing
- * is mounted or routed.
+ * Cloud resources besides machines. The service stores, counts and attaches them; it mounts and routes
+ * nothing.
  */
 const extraSchema = z.object({
   id: z.string(),
@@ -34,7 +34,7 @@ export const makeExtraSchema = z.strictObject({
 });
 export const attachSchema = z.strictObject({ machine: text });
 
-/** Volumes and addresses. One that is attached to a machine that is there cannot be deleted. */
+/** Volumes and addresses. One that is attached to an existing machine cannot be deleted. */
 export class Extras {
   readonly #file: string;
   readonly #isThere: (machine: string) => boolean;

@@ -17,21 +17,18 @@ const faultyOperations = [
 ] as const;
 
 const filter = {
-  /** How many calls it meets before it is used up; 0: all until it is removed. */
+  /** How many calls it affects; 0: all until it is removed. */
   count: z.int().min(0).default(1),
   operation: z.enum(faultyOperations).default('any'),
-  /** Meets only calls about a machine of this host name; `*` stands for any text. */
+  /** Affects only calls about a machine with this host name; `*` stands for any text. */
   hostname: z.string().optional(),
-  /** Meets only calls about a machine that carries all of these. */
+  /** Affects only calls about a machine with all of these tags. */
   tags: z.record(z.string(), z.string()).optional(),
 };
 const milliseconds = z.int().min(0).max(3_600_000);
 const ofCreate = { ...filter, operation: z.literal('create').default('create') };
 
-/**
- * What can be made to go wrong. Faults live in memory: a restart of the service clears them, but not what
- * they did to machines.
- */
+/** Scripted faults. They live in memory: a restart clears them, but not their effect on machines. */
 export const faultSchema = z.discriminatedUnion('fault', [
   z.strictObject({ fault: z.literal('latency'), ms: milliseconds, ...filter }),
   /** Refused before anything was done. */
@@ -46,19 +43,19 @@ export const faultSchema = z.discriminatedUnion('fault', [
   /** Done, but the answer waits until the fault is released. */
   z.strictObject({ fault: z.literal('hold-answer'), ...filter }),
   z.strictObject({ fault: z.literal('no-capacity'), ...ofCreate }),
-  /** The new machine is missing from lists and describes for so long. */
+  /** Lists and describes omit the new machine for this long. */
   z.strictObject({ fault: z.literal('list-lag'), ms: milliseconds, ...ofCreate }),
   z.strictObject({ fault: z.literal('never-boots'), ...ofCreate }),
-  /** Runs, takes connections, says nothing. */
+  /** Runs and accepts connections, but sends nothing. */
   z.strictObject({ fault: z.literal('no-ssh'), ...ofCreate }),
-  /** Dies so long after it booted. */
+  /** Dies this long after its boot. */
   z.strictObject({ fault: z.literal('dies'), ms: milliseconds, ...ofCreate }),
 ]);
 export type Fault = z.infer<typeof faultSchema>;
 export type FaultName = Fault['fault'];
 type FaultOf<Name extends FaultName> = Extract<Fault, { fault: Name }>;
 
-/** What a call is about, for filters. */
+/** What filters compare of a call. */
 export interface CallSubject {
   readonly operation: (typeof faultyOperations)[number];
   readonly hostname?: string | undefined;
@@ -69,7 +66,7 @@ interface Armed {
   readonly id: string;
   readonly fault: Fault;
   met: number;
-  /** Answers that wait for the release. */
+  /** Responses that wait for the release. */
   readonly held: Set<() => void>;
 }
 
@@ -83,7 +80,7 @@ export class Faults {
     return id;
   }
 
-  /** Releases what it holds and forgets it. False when there is none of this id. */
+  /** Removes a fault and releases the responses it holds. False for an unknown id. */
   remove(id: string): boolean {
     this.#armed.get(id)?.held.forEach((release) => release());
     return this.#armed.delete(id);

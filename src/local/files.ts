@@ -24,8 +24,8 @@ export function readIfPresent(path: string): string | undefined {
 }
 
 /**
- * Reads a JSON file of a known shape; undefined when there is none. Throws an error that names the file when
- * its content is not that.
+ * Reads a JSON file; undefined if it is absent. @throws Error that names the file if its content does not
+ * match.
  */
 export function readJsonFile<Schema extends z.ZodType>(
   path: string,

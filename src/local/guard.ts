@@ -13,8 +13,8 @@ for round in 1 2 3; do
 done 2>/dev/null`;
 
 /**
- * Sees to it that machines die with the service even when it gets SIGKILL: a small shell in a session of its
- * own. Where there is no /proc, the next start ends what was left.
+ * Kills the machines when the service dies, even by SIGKILL, from a shell in a session of its own. Without
+ * /proc, the next start kills them.
  */
 export function startGuard(markerStart: string): ChildProcess | undefined {
   if (!hasProcFs) return undefined;

@@ -9,10 +9,7 @@ export interface HostKey {
   readonly private: string;
 }
 
-/**
- * Makes a host key. Not by ssh2's generator: one in a hundred of its ed25519 keys cannot be read again (ssh2
- * 1.17).
- */
+/** Generates a host key. ssh2 1.17 cannot read one in a hundred of the ed25519 keys it generates itself. */
 export function newHostKey(): HostKey {
   // As DER at once: exporting a key object can hang Node 20 when its memory is collected meanwhile.
   const pair = generateKeyPairSync('ed25519', {
@@ -49,7 +46,7 @@ export function newHostKey(): HostKey {
   };
 }
 
-/** Both forms end with the 32 bytes of the key itself (RFC 8410). */
+/** Both encodings end with the key's 32 bytes (RFC 8410). */
 function rawKeyOf(der: Buffer): Buffer {
   return der.subarray(-32);
 }

@@ -7,8 +7,7 @@ import { startTimeOf } from './processes.js';
 const holderSchema = z.object({ pid: z.number().int(), startedAt: z.string() });
 
 /**
- * Takes the data folder for this process and gives a function that lets it go. Throws when another living
- * service holds it.
+ * Locks the data folder for this process; returns the release. @throws Error if a living service holds it.
  */
 export function lockFolder(dataFolder: string): () => void {
   const path = join(dataFolder, 'lock');

@@ -24,12 +24,10 @@ export interface MachinesParts {
   readonly library: Library;
 }
 
-/**
- * The calls of the API. Each decides, changes and journals in one go, so that nothing can come in between.
- */
+/** The calls of the API. Each one decides, writes and journals synchronously, so calls cannot interleave. */
 export class Machines {
   readonly #parts: MachinesParts;
-  /** Every machine ever made: id by token, and all ids. One that is here but not in the inventory is gone. */
+  /** Every machine ever made: id by token, and all ids. One that is missing from the inventory is deleted. */
   readonly #made = new Map<string, string>();
   readonly #ids = new Set<string>();
 
@@ -96,7 +94,7 @@ export class Machines {
     };
   }
 
-  /** Accepts the deletion; the machine dies now and is gone a little later. */
+  /** Accepts the deletion; the machine stops now and disappears a little later. */
   remove(id: string): object {
     const machine = this.#existing(id);
     const repeated = machine.state === 'deleting';
@@ -126,14 +124,14 @@ export class Machines {
     return { id, state: 'failed' };
   }
 
-  /** For calls that name the key beside the id: the caller has the id from elsewhere. */
+  /** Checks the key of a call that names an id from elsewhere. @throws ApiError KeyMismatch */
   requireKey(id: string, key: string | undefined): void {
     const machine = this.#parts.inventory.get(id);
     if (key === undefined || machine === undefined || machine.key === key) return;
     throw new ApiError('KeyMismatch', `Machine ${id} was made with another key than ${key}.`);
   }
 
-  /** What a call about this machine is, for the filters of faults. */
+  /** What fault filters compare of a call about this machine. */
   subjectOf(operation: CallSubject['operation'], id: string): CallSubject {
     const machine = this.#parts.inventory.get(id);
     return { operation, hostname: machine?.hostname, tags: machine?.tags };

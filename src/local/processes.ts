@@ -9,8 +9,7 @@ export const hasProcFs = process.platform === 'linux';
 export const markerVariable = 'HEDDLE_MACHINE';
 
 /**
- * When a process started, in a form that no later process with the same pid has; undefined when it does not
- * live.
+ * A process's start time, which distinguishes it from later ones with its pid; undefined if it does not run.
  */
 export function startTimeOf(pid: number): string | undefined {
   try {
@@ -30,10 +29,7 @@ export function startTimeOf(pid: number): string | undefined {
   }
 }
 
-/**
- * Pids of the processes that descend from this one, with their distance from it (a child has 1). Empty
- * without /proc.
- */
+/** Descendants of a process with their depth (a child has 1). Empty without /proc. */
 export function descendantsOf(pid: number): readonly { readonly pid: number; readonly depth: number }[] {
   if (!hasProcFs) return [];
   const children = new Map<number, number[]>();
@@ -53,9 +49,8 @@ export function descendantsOf(pid: number): readonly { readonly pid: number; rea
 }
 
 /**
- * Kills every process whose marker starts so, or that works inside the folder, until none is left. Children
- * of killed ones may appear between two looks, hence the rounds. Gives the number of processes that it
- * killed.
+ * Kills every process with this marker or working folder, repeatedly because children may appear meanwhile.
+ * Returns how many it killed.
  */
 export async function killMarked(markerStart: string, folder?: string): Promise<number> {
   const killed = new Set<number>();
@@ -71,10 +66,7 @@ export async function killMarked(markerStart: string, folder?: string): Promise<
   return killed.size;
 }
 
-/**
- * Pids of living processes (zombies left out) that carry such a marker, or whose working folder lies within
- * the folder.
- */
+/** Pids of running processes with this marker, or with a working folder inside the folder. */
 function markedPids(markerStart: string, folder?: string): readonly number[] {
   if (!hasProcFs) return markedByPs(markerStart);
   const marker = `${markerVariable}=${markerStart}`;

@@ -3,10 +3,7 @@ import { z } from 'zod';
 import { ApiError } from './errors.js';
 import { readJsonFile, writeJsonFile } from './files.js';
 
-/**
- * Sizes a machine can be asked for in. They count towards the quota only: a machine takes what its processes
- * take.
- */
+/** Machine sizes. They only count towards the quota and limit no process. */
 export const flavors: Readonly<Record<string, { readonly cores: number; readonly memoryMb: number }>> = {
   tiny: { cores: 1, memoryMb: 256 },
   small: { cores: 1, memoryMb: 1024 },
@@ -23,7 +20,7 @@ const resources = ['machines', 'cores', 'memoryMb'] as const;
 
 const defaults: AllLimits = { machines: 2_000, cores: 8_000, memoryMb: 16_000_000 };
 
-/** What all machines together may take. Kept in the data folder; changed over HTTP. */
+/** Limits for all machines together. Stored in the data folder; changed over HTTP. */
 export class Quota {
   readonly #file: string;
   #limits: AllLimits;

@@ -3,9 +3,9 @@ import { patchProtobufRoot } from '@temporalio/proto/lib/patch-protobuf-root.js'
 import type { Field, Root, Type } from 'protobufjs';
 
 /**
- * Gives an event's payloads their long form. In place of `{"payloads": [{"metadata": …, "data": …}]}` the
- * server's HTTP interface writes `["text", 1]`, and the Web UI, where it decodes, `{"payloads": ["text",
- * 1]}`; which fields are payloads only the message types tell.
+ * Expands abbreviated payloads of an event. The server's HTTP interface writes `["text", 1]` for
+ * `{"payloads": [{"metadata": …, "data": …}]}`, and the decoding Web UI `{"payloads": ["text", 1]}`; the
+ * message types tell which fields are payloads.
  */
 export function expandPayloads(event: unknown): unknown {
   return expand(event, eventType);
@@ -38,10 +38,7 @@ function expandField(value: unknown, field: Field | undefined): unknown {
   return expand(value, resolvedType);
 }
 
-/**
- * A value that stands where a payload belongs: plain JSON, null for what is empty, or a message that names
- * its type.
- */
+/** A value in the place of a payload: plain JSON, null, or a message with its type's name. */
 function expandPayload(value: unknown): unknown {
   if (isRecord(value) && isRecord(value.metadata)) return value;
   if (value === null || value === undefined) return { metadata: { encoding: base64('binary/null') } };

@@ -2,7 +2,10 @@ import proto from '@temporalio/proto';
 import { idOf, type History, type HistoryEvent } from './read-history.js';
 import type { ReplayFailure } from './replayer.js';
 
-/** The event at which a history and a build part, for people. */
+/**
+ * The event at which a replay failed: the one the message names, or else one of the first workflow task that
+ * does not replay, found by bisection.
+ */
 export interface EventView {
   readonly id: number;
   /** As the Web UI writes it: `ActivityTaskScheduled`. */
@@ -49,9 +52,8 @@ export function viewEvent(event: HistoryEvent): EventView {
 }
 
 /**
- * A history that ends when a workflow task starts is what a worker gets, and a replay of it checks all tasks
- * before. So the shortest such history that fails tells the task: what it did stands between that start and
- * the one before.
+ * A replay of a history that ends at a workflow task's start checks all tasks before it, so the shortest
+ * failing history identifies the task.
  */
 async function firstTaskThatFails(
   events: readonly HistoryEvent[],

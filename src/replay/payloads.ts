@@ -15,9 +15,8 @@ export interface Unreadable {
 }
 
 /**
- * The first payload whose key is missing, or a payload of the start that does not decrypt: the history is of
- * another namespace then. Later payloads may have been tampered with; workers refuse them and continue, and
- * so does a replay.
+ * The first payload whose key is missing, or a payload of the start that does not decrypt because its
+ * namespace differs. Workers refuse tampered payloads later on and continue, and so does a replay.
  */
 export async function findUnreadable(
   history: History,
@@ -34,10 +33,7 @@ export async function findUnreadable(
   return undefined;
 }
 
-/**
- * The event in which the first encrypted payload stands. What a codec server has decoded before it was
- * exported has none.
- */
+/** The event with the first encrypted payload; undefined for a decoded export. */
 export function firstSealed(history: History): number | undefined {
   for (const { event } of sealedOf(history)) return event;
   return undefined;

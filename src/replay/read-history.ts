@@ -11,9 +11,8 @@ export class HistoryError extends Error {
 }
 
 /**
- * A history of any origin: text or parsed JSON as the Web UI downloads it, decoded or not, or `temporal
- * workflow show --output json` prints it, or a history as a Temporal client fetched it.
- * @throws HistoryError
+ * Reads a history: a download of the Web UI, output of `temporal workflow show --output json`, parsed JSON,
+ * or one that a client fetched. @throws HistoryError
  */
 export function readHistory(given: unknown): History {
   // Whoever brings the histories could not read this one; the others are replayed all the same.

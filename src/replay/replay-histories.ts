@@ -19,9 +19,7 @@ export interface HistoryToReplay {
 }
 
 export interface ReplayOptions {
-  /**
-   * The keys that payloads are encrypted with: an open ring, or the text that `heddle keys export` prints.
-   */
+  /** An open key ring, or the text that `heddle keys export` prints. */
   readonly keys?: KeyRing | string;
   /** The namespace that the histories were written in; `default` unless given. */
   readonly namespace?: string;
@@ -32,10 +30,8 @@ export interface ReplayOptions {
 }
 
 /**
- * Replays histories against the workflows of a build, one at a time and in their order, and tells of each
- * whether a worker of that build would go on with it. Nothing is sent to any server.
- *
- * The SDK logs failing replays too; who wants silence installs a `Runtime` with a logger of their own before.
+ * Replays histories in order, and reports for each whether a worker of this build could continue it. Sends
+ * nothing to a server. To silence the SDK's log of failures, install a `Runtime` with a logger first.
  */
 export async function* replayHistories(
   histories: Iterable<HistoryToReplay> | AsyncIterable<HistoryToReplay>,

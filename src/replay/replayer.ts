@@ -12,8 +12,8 @@ export interface Replayer {
 
 export interface ReplayFailure {
   /**
-   * `nondeterminism`: the workflow asks for something else than its history holds. `failure`: its code
-   * throws. `invalid`: no server wrote this history.
+   * `nondeterminism`: commands differ from the history. `failure`: the code throws. `invalid`: no server
+   * wrote this history.
    */
   readonly kind: 'nondeterminism' | 'failure' | 'invalid';
   readonly message: string;
@@ -89,10 +89,7 @@ function messageOf(text: string, witnessed: string | undefined): string {
 /** What the failure converter leaves of a message. */
 const hidden = 'Encoded failure';
 
-/**
- * Messages of what workflows throw are encrypted before anyone sees them. A codec that comes before the
- * encryption sees the last of them.
- */
+/** Records the last failure message before it is encrypted: this codec precedes the encryption. */
 function createWitness(): { readonly codec: PayloadCodec; forget(): void; seen(): string | undefined } {
   let last: string | undefined;
   const look = ({ data }: Payload): void => {

@@ -14,10 +14,9 @@ export interface ReplayReport {
 }
 
 /**
- * `nondeterminism`: the build would do something else than was done; a worker of it would not go on with this
- * workflow. `failure`: the build's workflow throws. `unknown-type`: the build has no workflow of this type.
- * `undecryptable`: a key is missing, or belongs to another namespace. `not-a-history`: nothing that can be
- * replayed.
+ * `nondeterminism`: commands differ from the history. `failure`: the workflow throws. `unknown-type`: the
+ * build lacks this workflow type. `undecryptable`: a key is missing or of another namespace. `not-a-history`:
+ * cannot be replayed.
  */
 export const replayFaultKinds = [
   'nondeterminism',

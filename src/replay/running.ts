@@ -9,9 +9,7 @@ import {
 import type { HistoryToReplay } from './replay-histories.js';
 
 export interface RunningOptions {
-  /**
-   * How many histories are fetched ahead of the one that is replayed; that bounds the memory that they take.
-   */
+  /** How many histories are fetched ahead; bounds memory. */
   readonly ahead?: number;
   /** How many workflows are listed with one call. */
   readonly pageSize?: number;
@@ -20,8 +18,7 @@ export interface RunningOptions {
 }
 
 /**
- * The histories of all Heddle workflows that run now, fetched from the server while they are replayed. Of a
- * chain of continued runs only the present one counts: nothing goes on from earlier ones.
+ * Histories of all running Heddle workflows, fetched while they are replayed; only the latest run of each.
  */
 export async function* runningHistories(
   temporal: Client,

@@ -7,9 +7,8 @@ import { startOf, type History, type HistoryEvent } from './read-history.js';
 type Payloads = temporal.api.common.v1.IPayloads;
 
 /**
- * Puts the messages of a decoded export back into their envelopes: the codec server shows an envelope with
- * one argument as that argument, and Heddle's workflows refuse a message without an envelope. Other
- * applications have none.
+ * Restores the envelopes of messages that the codec server removed; Heddle's workflows refuse messages
+ * without one. Other applications have none.
  */
 export function wrapMessages(history: History): History {
   if (startOf(history).taskQueue?.name !== coreQueue) return history;

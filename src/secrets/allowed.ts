@@ -2,10 +2,7 @@ import { realpathSync } from 'node:fs';
 import { basename, dirname, join, normalize, resolve, sep } from 'node:path';
 import type { AllowReference } from './reference.js';
 
-/**
- * Variables that open the payloads, the Temporal server or Vault to the worker. Only administrators may refer
- * to them.
- */
+/** Variables with access to payloads, Temporal or Vault; only administrators may refer to them. */
 const ownVariables = /^env:(HEDDLE|TEMPORAL|VAULT)_/;
 
 /**
@@ -42,14 +39,14 @@ function isPlain(reference: string): boolean {
   return normalize(path) === path;
 }
 
-/** As it is written, and as it is after all links: a folder may be a link, too. */
+/** Compares the path as written and after resolving links; a folder may be a link too. */
 function isWithin(path: string, folders: readonly string[]): boolean {
   const paths = [resolve(path), realPath(resolve(path))];
   const roots = folders.flatMap((folder) => [resolve(folder), realPath(resolve(folder))]);
   return paths.some((one) => roots.some((root) => one === root || one.startsWith(`${root}${sep}`)));
 }
 
-/** Of a file that is not there, its folder's path counts: it may be there when the reference is resolved. */
+/** For an absent file its folder counts: the file may exist when the reference is resolved. */
 function realPath(path: string): string {
   try {
     return realpathSync(path);

@@ -1,6 +1,6 @@
 /**
- * Finds all occurrences of many patterns in one pass over a text (Aho and Corasick, 1975). The work for a
- * byte does not depend on how many patterns there are, how long they are, or how much they have in common.
+ * Finds all occurrences of many patterns in one pass (Aho and Corasick, 1975). The work per byte does not
+ * depend on the patterns.
  */
 export class Automaton {
   /** By first byte, since a text that holds no pattern is hardly ever in another state. */
@@ -35,9 +35,8 @@ export class Automaton {
   }
 
   /**
-   * Reads bytes from a state on; 0 is the first. `found` is called with the number of bytes read when a
-   * pattern has ended, and with the length of the longest pattern that ends there. Returns the state reached
-   * and the number of steps taken.
+   * Reads bytes from a state on; 0 is the first. Calls `found` with the end offset and length of the longest
+   * pattern that ends there. Returns the state reached and the number of steps.
    */
   read(
     bytes: Uint8Array,

@@ -5,10 +5,7 @@ const algorithm = 'aes-256-gcm';
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/**
- * Encrypts with a fresh random nonce; the result is nonce, ciphertext, tag. `context` is authenticated, not
- * stored.
- */
+/** Encrypts with a random nonce; returns nonce, ciphertext, tag. `context` is authenticated, not stored. */
 export function encrypt(key: Key, plain: Uint8Array, context: Uint8Array): Uint8Array {
   const nonce = randomBytes(nonceBytes);
   const cipher = createCipheriv(algorithm, key.secret, nonce, { authTagLength: tagBytes });

@@ -38,8 +38,7 @@ export interface CodecServer {
 const maxBodyBytes = 8 * 1024 * 1024;
 
 /**
- * Encrypts and decrypts payloads for Temporal's Web UI and CLI, over HTTP. Logs no requests: their paths can
- * hold the token.
+ * Encrypts and decrypts payloads for Temporal's Web UI and CLI. Logs no requests: paths can hold the token.
  */
 export async function startCodecServer(options: CodecServerOptions): Promise<CodecServer> {
   const { host = '127.0.0.1', port, token, keyRing } = options;

@@ -157,10 +157,7 @@ export class EncryptionCodec implements PayloadCodec {
     throw new PayloadRefusedError(`A payload was refused: it was not written for ${owner}.${hint}`);
   }
 
-  /**
-   * The context in which a schedule encodes; undefined for workflows that none of the named schedules
-   * started.
-   */
+  /** The context in which a schedule encodes; undefined for workflows of other origin. */
   #scheduleOf(context: SerializationContext): SerializationContext | undefined {
     const time = context.type === 'workflow' ? scheduleTime.exec(context.workflowId) : null;
     if (context.type !== 'workflow' || time === null) return undefined;

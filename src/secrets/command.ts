@@ -10,9 +10,8 @@ export interface CommandLimits {
 const outputLimit = 64 * 1024;
 
 /**
- * Splits a command line into words, as a shell would with quotes and backslashes, and nothing else of a
- * shell.
- * @throws Error for a quote that is not closed.
+ * Splits a command line at blanks, with quotes and backslashes as in a shell. @throws Error for an open
+ * quote.
  */
 export function splitWords(line: string): readonly string[] {
   const words: string[] = [];
@@ -37,9 +36,8 @@ export function splitWords(line: string): readonly string[] {
 }
 
 /**
- * Runs a program without a shell and gives its standard output. Errors tell neither output nor arguments:
- * both may be secret. At the deadline the whole process group is killed, for what a program starts may keep
- * its output open.
+ * Runs a program without a shell and returns its standard output. Errors hold neither output nor arguments,
+ * which may be secret. The deadline kills the process group, because children may keep the output open.
  */
 export function runForOutput(
   [program = '', ...args]: readonly string[],

@@ -1,7 +1,6 @@
 /**
- * The shapes in which a secret turns up in output: as it is, JSON-escaped, URL-encoded, in hexadecimal, in
- * base64 and base64url at each of the three offsets within other data, and, for keys of several lines, each
- * line of them.
+ * The forms of a secret in output: plain, JSON-escaped, URL-encoded, hexadecimal, base64 at each offset, and
+ * each line of a multi-line key.
  */
 export function formsOf(secret: string): readonly string[] {
   const bytes = Buffer.from(secret, 'utf8');
@@ -27,7 +26,7 @@ export function formsOf(secret: string): readonly string[] {
   ];
 }
 
-/** Of base64 only the digits that the secret alone decides, whatever stands before and after it. */
+/** Only the base64 digits that depend on the secret alone, whatever precedes and follows it. */
 function base64At(bytes: Buffer, offset: number): string {
   const digits = Buffer.concat([Buffer.alloc(offset), bytes])
     .toString('base64')

@@ -20,8 +20,7 @@ class EncodingFailureConverter extends DefaultFailureConverter {
 }
 
 /**
- * Puts messages and stack traces of failures into a payload, so that the codec encrypts them too. Temporal
- * loads this file by its path, into workers, clients and the workflow bundle; the name of the export is
- * Temporal's.
+ * Encrypts messages and stack traces of failures. Temporal loads this file by path, and prescribes the
+ * export's name.
  */
 export const failureConverter = new EncodingFailureConverter();

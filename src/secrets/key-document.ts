@@ -44,10 +44,7 @@ export function formatKeys(document: KeyDocument): string {
   return `${JSON.stringify({ version: 1, current: document.current, keys })}\n`;
 }
 
-/**
- * @param source where the text comes from, for errors; they never quote the text.
- * @throws KeyError
- */
+/** @param source names the text in errors, which never quote it. @throws KeyError */
 export function parseKeys(text: string, source: string): KeyDocument {
   const fault = (what: string): KeyError =>
     new KeyError(
@@ -66,10 +63,7 @@ export function parseKeys(text: string, source: string): KeyDocument {
   return { current, keys };
 }
 
-/**
- * The keys of both; `current` stays. Equal keys are no conflict.
- * @throws KeyError when the same id stands for different keys.
- */
+/** Merges two rings; `current` stays. @throws KeyError if one id stands for different keys. */
 export function mergeKeys(own: KeyDocument, added: KeyDocument, source: string): KeyDocument {
   const known = new Map(own.keys.map((key) => [key.id, key]));
   const fresh = added.keys.filter((key) => {

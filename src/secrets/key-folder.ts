@@ -40,16 +40,13 @@ export function readKeyFolder(folder: string): StoredKeys | undefined {
   return { document: parseKeys(readFileSync(file, 'utf8'), file), stamp: stampOf(fileStat) };
 }
 
-/** Tells whether the ring was replaced since; undefined when there is none. */
+/** Changes when the ring is replaced; undefined if there is none. */
 export function keyFolderStamp(folder: string): string | undefined {
   const stat = statSync(keyFile(folder), { bigint: true, throwIfNoEntry: false });
   return stat === undefined ? undefined : stampOf(stat);
 }
 
-/**
- * Writes a first ring. Of several processes that try, one succeeds: the others get false and read what it
- * wrote.
- */
+/** Writes a first ring. If several processes try, one succeeds and the others get false. */
 export function createKeyFolder(folder: string, document: KeyDocument): boolean {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   refuseOpenModes(folder, statSync(folder, { bigint: true }), '700');
@@ -67,8 +64,7 @@ export function createKeyFolder(folder: string, document: KeyDocument): boolean 
 }
 
 /**
- * Replaces a ring by what `change` makes of it, under a lock, at once for every reader.
- * @throws KeyError when there is none, or another process holds the lock for more than 10 s.
+ * Replaces a ring atomically under a lock. @throws KeyError if there is none, or the lock is held for 10 s.
  */
 export async function updateKeyFolder(
   folder: string,
@@ -125,8 +121,7 @@ function syncFolder(folder: string): void {
 }
 
 /**
- * A lock left by a process that died is not broken by us: two that break it at once could both believe to
- * hold it.
+ * A lock of a dead process is not broken: two processes that break it at once could both believe to hold it.
  */
 async function lockFolder(folder: string): Promise<() => void> {
   const lock = join(folder, 'keys.lock');
@@ -161,7 +156,7 @@ function tryLock(lock: string): boolean {
   }
 }
 
-/** Undefined when the lock was just released, or its holder is about to write its id. */
+/** Undefined if the lock was just released, or its holder has not written its pid yet. */
 function readHolder(lock: string): number | undefined {
   try {
     return Number.parseInt(readFileSync(lock, 'utf8'), 10) || undefined;

@@ -38,11 +38,11 @@ export interface KeySummary {
 export interface KeyFolderOptions {
   readonly folder: string;
   /**
-   * Makes a first key when there is none. True only where the Temporal server is ours too: on a server that
-   * others use, a key that was just invented could read nothing, and what it encrypts nobody else could.
+   * Creates a first key if there is none. Only for a Temporal server of our own: on a shared one a new key
+   * can read nothing.
    */
   readonly create: boolean;
-  /** How long the current key is used before the folder is looked at again, in ms. */
+  /** How long the current key is used before the folder is checked again, in ms. */
   readonly recheckMs?: number;
 }
 
@@ -75,10 +75,7 @@ export function createKeys(folder: string): KeyRing {
   return openKeyRing({ folder, create: false });
 }
 
-/**
- * Adds a key that only decrypts, so that every worker can be given it before one of them encrypts with it.
- * Returns its id.
- */
+/** Adds a key that only decrypts, to distribute it before a worker encrypts with it. Returns its id. */
 export async function addKey(folder: string): Promise<string> {
   const key = generateKey();
   await updateKeyFolder(folder, (document) => ({ ...document, keys: [...document.keys, key] }));
@@ -101,8 +98,7 @@ export async function rotateKeys(folder: string): Promise<string> {
 }
 
 /**
- * The whole ring as one line of JSON. Whoever reads it can read every payload: show it nowhere, store it with
- * mode 0600.
+ * The whole ring as one line of JSON. It decrypts every payload: store it with mode 0600, show it nowhere.
  */
 export function exportKeys(folder: string): string {
   const stored = readKeyFolder(folder);
@@ -111,9 +107,8 @@ export function exportKeys(folder: string): string {
 }
 
 /**
- * Adds exported keys. The current key stays what it was; a ring that did not exist takes over the exported
- * one's.
- * @returns ids that were new.
+ * Adds exported keys. An existing current key stays; a new ring takes over the exported one. @returns new
+ * ids.
  */
 export async function importKeys(folder: string, text: string, source: string): Promise<readonly string[]> {
   const added = parseKeys(text, source);
@@ -184,7 +179,7 @@ class FolderKeyRing implements KeyRing {
     return this.#ring.list();
   }
 
-  /** A folder that is gone changes nothing: what was read goes on working. */
+  /** A deleted folder changes nothing: the keys in memory remain in use. */
   #refresh(): void {
     this.#checkedAt = Date.now();
     if (keyFolderStamp(this.#folder) === this.#stamp) return;

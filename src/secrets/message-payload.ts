@@ -19,10 +19,7 @@ export function wrapMessage(payload: Payload, now: number): Payload {
   return jsonPayload(envelope);
 }
 
-/**
- * For people: an envelope with one argument becomes that argument. Any other payload, and any other envelope,
- * stays.
- */
+/** Unwraps an envelope with one argument, for people. Any other payload stays unchanged. */
 export function unwrapMessage(payload: Payload): Payload {
   if (encodingOf(payload) !== 'json/plain') return payload;
   let value: unknown;

@@ -10,18 +10,12 @@ export interface Redactor {
   readonly skipped: readonly { readonly index: number; readonly reason: string }[];
 }
 
-/**
- * Gives out what can be no part of a secret any more, and holds back the rest. Bytes that are no text pass
- * unchanged.
- */
+/** Emits what can no longer be part of a secret, and holds back the rest. Binary data passes unchanged. */
 interface RedactingStream {
   push(chunk: Uint8Array): Buffer;
   /** What was held back; to be called after the last chunk. */
   end(): Buffer;
-  /**
-   * Steps of the search and bytes copied so far. Grows linearly with the input, whatever the secrets and the
-   * pieces are.
-   */
+  /** Search steps and copied bytes so far; linear in the input for all secrets and chunk sizes. */
   readonly steps: number;
 }
 
@@ -30,9 +24,8 @@ const placeholder = Buffer.from('(secret)');
 const shortest = 6;
 
 /**
- * Makes a redactor for these secrets in all the forms they usually take (see `formsOf`). Each stretch of text
- * that occurrences of secrets cover becomes one placeholder, overlaps included. Time is linear in the text,
- * for any secrets.
+ * Makes a redactor for these secrets in all their forms (see `formsOf`). Overlapping occurrences become one
+ * placeholder. Time is linear in the text.
  */
 export function createRedactor(secrets: readonly string[]): Redactor {
   const skipped = secrets.flatMap((secret, index) =>

@@ -4,8 +4,7 @@ import { readSecret, schemes, type SecretSources } from './sources.js';
 export type { SecretSources } from './sources.js';
 
 /**
- * `{secret: "env:NAME"}`, `file:PATH`, `exec:COMMAND WORDS…` or `vault:PATH#FIELD`: stands for a value that
- * only workers see.
+ * `{secret: "env:NAME"}`, `file:PATH`, `exec:COMMAND WORDS…` or `vault:PATH#FIELD`; resolved by workers only.
  */
 export interface SecretReference extends JsonObject {
   readonly secret: string;
@@ -21,8 +20,8 @@ export interface ResolvedSecrets {
 export type AllowReference = (reference: string) => boolean;
 
 /**
- * Who wrote the value that references stand in, and how messages name it, for example
- * `providers.main.fields`. What a user wrote is resolved only as far as the worker's `secrets.allow` goes.
+ * Who wrote the value, and its name in messages, such as `providers.main.fields`. A user's references are
+ * limited by `secrets.allow`.
  */
 export type WrittenBy =
   | { readonly writtenBy: 'administrator'; readonly place: string }
@@ -39,9 +38,8 @@ export function isSecretReference(value: Json | undefined): value is SecretRefer
 }
 
 /**
- * A copy with every secret reference replaced by what it stands for. Nothing is kept between calls, so that a
- * changed secret is seen the next time; within one call each reference is read once.
- * @throws SecretError also for a user's reference that is not allowed; nothing is read then.
+ * Replaces every secret reference in a copy. Nothing is cached between calls; one call reads each reference
+ * once. @throws SecretError, also for a user's forbidden reference, before anything is read.
  */
 export async function resolveSecrets(
   value: Json,
@@ -81,7 +79,7 @@ function refuseForbidden(value: Json, place: string, allows: AllowReference): vo
   );
 }
 
-/** Places of references in a value that may not stand there. */
+/** Paths of the references in a value that are not allowed. */
 export function forbiddenReferences(
   value: Json,
   allows: AllowReference,
@@ -109,7 +107,7 @@ async function replaceReferences(value: Json, at: string, resolve: Resolve): Pro
   return Object.fromEntries(entries);
 }
 
-/** The text is not quoted: who forgets the scheme has written the secret itself. */
+/** The error does not quote the text: without a scheme it may be the secret itself. */
 function schemeOf(reference: string, at: string): (typeof schemes)[number] {
   const scheme = schemes.find((candidate) => reference.startsWith(`${candidate}:`));
   if (scheme !== undefined) return scheme;

@@ -10,10 +10,7 @@ export interface ServerAnswer {
   readonly warning?: string;
 }
 
-/**
- * No Temporal server answers at an address, or it does not let us in. The message says what was tried and
- * what to do.
- */
+/** No Temporal server answers at an address, or it refuses our credentials. */
 export class ServerUnreachableError extends Error {
   override readonly name = 'ServerUnreachableError';
   readonly address: string;
@@ -41,9 +38,8 @@ export class ServerUnreachableError extends Error {
 }
 
 /**
- * Asks the server at an address who it is, within `limitMs` (10 s unless told: on a busy machine a connection
- * alone takes seconds). A connection that is refused is told at once.
- * Throws ServerUnreachableError when nothing that speaks Temporal answers in time.
+ * Returns the version of the server at an address, within `limitMs` (default 10 s). @throws
+ * ServerUnreachableError, at once for a refused connection.
  */
 export async function checkServer(location: ServerLocation, limitMs = 10_000): Promise<ServerAnswer> {
   // Lazy, so that the limit below holds for connecting too; no interceptors, for the default one retries a

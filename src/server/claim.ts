@@ -13,14 +13,14 @@ interface ClaimRecord {
 
 /** The data folder's server belongs to this process until released. */
 export interface Claim {
-  /** Notes the server that was spawned, so that a later start can end it should we die. */
+  /** Records the server process, so that a later start can end it if this process dies. */
   recordServer(pid: number, address: string): Promise<void>;
   release(): Promise<void>;
 }
 
 /**
- * Claims a data folder's server for this process. A server that a killed process left behind is ended first.
- * Throws when a living process has it.
+ * Claims a data folder's server for this process, and ends a server that a killed process left. @throws Error
+ * if a living process holds the claim.
  */
 export async function claimDataFolder(dataFolder: string, say: (line: string) => void): Promise<Claim> {
   await mkdir(dataFolder, { recursive: true, mode: 0o700 });
@@ -45,7 +45,7 @@ export async function claimDataFolder(dataFolder: string, say: (line: string) =>
   };
 }
 
-/** Removes a claim that nobody living holds. Throws when somebody does. */
+/** Removes the claim of a dead process. @throws Error if its process lives. */
 async function takeOver(file: string, text: string, say: (line: string) => void): Promise<void> {
   const { owner, server, address } = parse(file, text);
   const ownerRuns = await isRunning(owner);

@@ -54,10 +54,9 @@ export function cachedBinaryPath(cacheFolder: string): string {
 }
 
 /**
- * Finds a Temporal CLI to start a server with: TEMPORAL_CLI, PATH, our cache, in that order. The first two
- * are the administrator's choice; a program in the cache is run only when it has the pinned digest and nobody
- * else can write it. An unusable TEMPORAL_CLI ends the search at once, for someone meant that one; elsewhere
- * the search goes on. Throws BinaryNotFoundError.
+ * Finds a Temporal CLI in TEMPORAL_CLI, PATH, or our cache, in that order. A cached program must have the
+ * pinned digest and be writable by nobody else. An unusable TEMPORAL_CLI ends the search. @throws
+ * BinaryNotFoundError
  */
 export async function findBinary(search: BinarySearch): Promise<TemporalBinary> {
   if (search.temporalCli) {
@@ -87,7 +86,7 @@ export async function findBinary(search: BinarySearch): Promise<TemporalBinary> 
   throw new BinaryNotFoundError(looked);
 }
 
-/** Why a program is not the one with this digest; undefined when it is. Does not run it. */
+/** Why a program does not have this digest; undefined if it has. Does not run it. */
 export async function whyNotPinned(file: string, digest: string | undefined): Promise<string | undefined> {
   if ((await stat(file).catch(() => undefined))?.isFile() !== true) return 'there is no such file';
   const distrust = whyUntrusted(file);

@@ -23,9 +23,8 @@ const endPatienceMs = 10_000;
 const logLimitBytes = 16 * 1024 * 1024;
 
 /**
- * Starts a long-lived program whose output goes to a file. It is in a session of its own, so that Ctrl-C in a
- * terminal reaches us alone and we choose the order of stopping. On Linux the kernel ends it when this
- * process dies, however that happens.
+ * Starts a long-lived program in a session of its own, so that Ctrl-C does not reach it; its output goes to a
+ * file. On Linux the kernel ends it when this process dies.
  */
 export async function launch(
   binary: string,
@@ -79,8 +78,7 @@ async function end(child: ChildProcess, ended: Promise<string>): Promise<void> {
 let deathLinkWords: readonly string[] | undefined;
 
 /**
- * util-linux lets a program ask for a signal at its parent's death; elsewhere the next start ends what was
- * left behind.
+ * On Linux, setpriv requests a signal at the parent's death; elsewhere the next start ends leftover servers.
  */
 function deathLink(): readonly string[] {
   deathLinkWords ??= findDeathLink();

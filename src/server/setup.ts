@@ -36,8 +36,8 @@ export async function checkSearchAttributes(
 }
 
 /**
- * Registers what is missing of Heddle's search attributes; may be repeated, and run by several at once.
- * What the server does not permit is no error: the report says what is missing and why.
+ * Registers missing search attributes; concurrent calls are safe. Lacking permission is no error: the report
+ * says what is missing and why.
  */
 export async function registerSearchAttributes(
   connection: Operable,

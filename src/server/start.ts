@@ -54,14 +54,13 @@ const defaultPort = 7233;
 const startLimitMs = 120_000;
 const launches = 3;
 /**
- * Between choosing a port and the server's taking it, another process may have taken it, also for a
- * connection of its own, at which nobody listens. The server chooses some ports itself, in the same way.
+ * Another process can take a port between its choice and its use; the server then logs this and the start is
+ * repeated.
  */
 const portTaken = 'address already in use';
 
 /**
- * Starts a development server on 127.0.0.1 and waits until it answers. Throws with the end of its log when it
- * does not, and when another living process runs the server of this data folder.
+ * Starts a development server on 127.0.0.1 and waits until it answers. @throws Error with the end of its log.
  */
 export async function startServer(options: StartOptions): Promise<RunningServer> {
   const claim = await claimDataFolder(options.dataFolder, options.say);

@@ -5,10 +5,7 @@ import { childEnvironment } from '../config/child-environment.js';
 /** Older servers let anyone who reaches the port open a replication stream (CVE-2026-5724). */
 const serverFloor = '1.30.4';
 
-/**
- * Compares dotted numbers; what follows the numbers (`-rc.1`, `+build`) does not count. Negative: `a` is
- * older.
- */
+/** Compares dotted numbers and ignores suffixes (`-rc.1`, `+build`). Negative: `a` is older. */
 export function compareVersions(a: string, b: string): number {
   const [left, right] = [numbersOf(a), numbersOf(b)];
   for (let i = 0; i < Math.max(left.length, right.length); i++) {

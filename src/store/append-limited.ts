@@ -13,9 +13,8 @@ export interface Appending {
 }
 
 /**
- * Adds to a file's end, or as much as there is room for; says `full` when that was not all, now or before. At
- * once: the system takes 64 KiB in a tenth of a millisecond, and a reader that was paused meanwhile would
- * pile up megabytes.
+ * Appends to a file up to its limit; returns `full` if anything was ever cut. Synchronous: 64 KiB take 0.1
+ * ms, while a paused reader would buffer megabytes.
  */
 export function appendLimited({ file, chunk, limit, notice }: Appending): 'full' | undefined {
   const descriptor = openSync(file, flags, 0o600);
@@ -38,10 +37,7 @@ function writeAll(descriptor: number, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length;) at += writeSync(descriptor, bytes, at, bytes.length - at);
 }
 
-/**
- * So many bytes of a chunk. A line that does not fit as a whole gives way to empty ones: half of it nobody
- * can read.
- */
+/** The first bytes of a chunk, with an incomplete last line replaced by newlines. */
 function cutLines(chunk: Uint8Array, room: number): Uint8Array {
   const cut = Buffer.from(chunk.subarray(0, room));
   const end = cut.lastIndexOf(0x0a) + 1;

@@ -15,9 +15,8 @@ export interface FolderStoreOptions {
 const defaultLogLimit = 64 * 1024 * 1024;
 
 /**
- * A store in a folder of its own: content under `sha256/<2 digits>/`, logs under `logs/`; modes 0700 and
- * 0600.
- * @throws StoreError when the folder is open to others or belongs to another user.
+ * A store in a private folder: content under `sha256/<2 digits>/`, logs under `logs/`. @throws StoreError if
+ * others have access to the folder.
  */
 export function createFolderStore({ folder, logLimit = defaultLogLimit }: FolderStoreOptions): Store {
   const stat = statSync(folder, { throwIfNoEntry: false });

@@ -9,9 +9,8 @@ export interface PruneOptions {
 }
 
 /**
- * Removes logs of tasks that nobody has written to for long, and the folders that held nothing else.
- * @returns how many logs were removed. One that another worker removes at the same time, or that cannot be
- * removed, is left out.
+ * Removes old logs of tasks and empty folders. @returns how many it removed; errors and concurrent removals
+ * are skipped.
  */
 export async function pruneLogs({ folder, before }: PruneOptions): Promise<number> {
   const logs = join(folder, 'logs');
@@ -31,7 +30,7 @@ export async function pruneLogs({ folder, before }: PruneOptions): Promise<numbe
 
 const dayMs = 86_400_000;
 
-/** Removes old logs now and each day from now on. @returns what ends that. */
+/** Removes old logs now and once a day. @returns a function that ends this. */
 export function pruneLogsDaily({
   folder,
   days,
@@ -63,7 +62,7 @@ async function removeOld(file: string, before: number): Promise<boolean> {
   );
 }
 
-/** A folder that is not empty, or in which a log is begun at this moment, stays. */
+/** A folder stays if it is not empty, or a log is being created in it. */
 async function removeEmpty(folder: string): Promise<void> {
   await rmdir(folder).catch(() => undefined);
 }

@@ -37,19 +37,17 @@ interface ResourceOnDisk {
 export interface ResourceCache {
   /** @throws ArchiveError, StoreError or whatever `fetch` throws. */
   get(resource: PinnedResource, permissions?: number): Promise<ResourceOnDisk>;
-  /** Removes what nobody asked for in a while, and what an earlier process left half done. */
+  /** Removes entries that were not used for 30 days, and leftovers of earlier processes. */
   clear(): Promise<void>;
 }
 
 const keptMs = 30 * 24 * 3_600_000;
-/** Nobody takes as long as this to write a resource aside. */
+/** Longest time that writing a resource takes, in ms. */
 const asideMs = 3_600_000;
 
 /**
- * Resources as they were needed here before: written aside and renamed, so each is there as a whole or not at
- * all, also when several workers share the folder. The folder may be deleted while no worker runs. It is for
- * this user alone, and each content is compared with its digest at each use: one that was changed on the disk
- * is fetched anew.
+ * A cache of resources on disk, private to this user, that several workers may share: each entry is renamed
+ * into place, and its digest is checked at each use. It may be deleted while no worker runs.
  */
 export function createResourceCache({ folder, fetch }: ResourceCacheOptions): ResourceCache {
   const underWay = new Map<string, Promise<void>>();
@@ -126,9 +124,7 @@ function nameOf({ resource, digest, format }: PinnedResource, permissions: numbe
   return `${digest.slice('sha256:'.length)}-${format}${mode}-${resource}`;
 }
 
-/**
- * Whether a resource is there as it was written: of its digest, with nothing added, and for this user alone.
- */
+/** Whether a resource is unchanged: same digest, nothing added, private to this user. */
 async function isUnchanged(place: string, { resource, digest, format }: PinnedResource): Promise<boolean> {
   const found = await lstat(place).catch(() => undefined);
   if (found?.isDirectory() !== true || whyNotPrivate(place, found) !== undefined) return false;

@@ -1,21 +1,17 @@
 /**
- * Where bytes are kept that are too large for workflow histories: logs of tasks, plugin resources, files of
- * specs. Content is stored whole under its digest and never changes; logs grow at their end.
+ * Storage for bytes too large for workflow histories: logs of tasks, plugin resources, files of specs.
+ * Content is immutable and named by its digest; logs only grow.
  */
 export interface Store {
   /** Keeps content; the same content twice is one. */
   put(content: Uint8Array): Promise<Digest>;
   /**
-   * Adds to a log's end, making the log when there is none. A log that reached its limit keeps its beginning,
-   * as far as its lines are whole: what comes after is dropped, and a last line says so.
-   * @returns `full` when the log was cut, now or before, and takes no more.
-   * @throws StoreError for a name that is not `<clusterUid>/<nodeId>/<file>.log`.
+   * Appends to a log, which is created if absent. A log at its limit drops further output and ends with a
+   * notice. @returns `full` if the log was ever cut. @throws StoreError unless the name is
+   * `<clusterUid>/<nodeId>/<file>.log`.
    */
   append(log: string, chunk: Uint8Array): Promise<'full' | void>;
-  /**
-   * Reads content by its digest, or a log, from `offset`, at most `length` bytes; fewer, or none, at the end.
-   * @throws StoreError when there is no such content or log.
-   */
+  /** Reads up to `length` bytes of content or a log from `offset`. @throws StoreError if there is none. */
   read(name: string, range: ByteRange): Promise<Uint8Array>;
   /** Size in bytes of content or a log; undefined when there is no such content or log. */
   size(name: string): Promise<number | undefined>;

@@ -11,23 +11,15 @@ export type { SuiteNode } from './cuttable-node.js';
 export interface AutomatorSuiteOptions {
   /** The automator's name in its descriptor. */
   readonly name: string;
-  /**
-   * Folders that hold `providers/` and `automators/`, as under `plugins` in heddle.yaml; none for one that
-   * comes with Heddle.
-   */
+  /** Plugin folders, as under `plugins` in heddle.yaml; none for a built-in plugin. */
   readonly folders?: readonly string[];
   /** The fields of an action that has the node run this shell text, with the data on its standard input. */
   readonly script: (text: string, data: string) => JsonObject;
-  /**
-   * A node of your own, such as a container that has your tool. Unless given it is a machine of Heddle's
-   * machine service.
-   */
+  /** A node of your own, such as a container with your tool; by default a machine of the machine service. */
   readonly open?: () => Promise<SuiteNode>;
   /** The administrator's fields, where it has any: as under `automators` in heddle.yaml. */
   readonly admin?: JsonObject;
-  /**
-   * It creates accounts for users of its machines. The node that `open` gives must have a system of its own.
-   */
+  /** It creates accounts on its machines. The node that `open` returns must be a whole system then. */
   readonly accounts?: boolean;
   /** Cases that are left out, each with its reason in words. */
   readonly without?: Readonly<Partial<Record<AutomatorCaseId | AccessCaseId, string>>>;

@@ -39,10 +39,7 @@ export interface SuiteNode {
   readonly close?: () => Promise<void>;
 }
 
-/**
- * Puts a connection that can be cut before the node; a machine of a machine service of its own unless one is
- * brought along.
- */
+/** Opens a node behind a connection that can be cut; a machine of its own machine service by default. */
 export async function openNode(open: () => Promise<SuiteNode> = () => openMachine()): Promise<CuttableNode> {
   const { close = () => Promise.resolve(), ...target } = await open();
   const link = await openLink(target.host, target.port);

@@ -2,8 +2,8 @@ import { deepStrictEqual } from 'node:assert/strict';
 import { loadRegistry, type Registry } from '../plugins/registry.js';
 
 /**
- * Loads the plugins once more, uses them, and lets go of them as a worker does that ends.
- * @throws AssertionError where a client was not stopped.
+ * Loads the plugins, uses them, and closes them as a worker does. @throws AssertionError if a client was not
+ * stopped.
  */
 export async function drain(
   folders: readonly string[],

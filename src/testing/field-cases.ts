@@ -65,10 +65,7 @@ export function fieldCases<Bench extends { readonly plugin: { readonly descripto
   ];
 }
 
-/**
- * What must not be left out: each field that stands in every alternative, and all of the alternatives
- * together.
- */
+/** Required fields: each one that every alternative has, and all alternatives together. */
 function requiredFields({ fields }: Descriptor): readonly (readonly [FieldScope, readonly string[]])[] {
   return (['admin', 'user'] as const).flatMap((scope) => {
     const sets = fields?.required[scope] ?? [];

@@ -7,10 +7,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { childEnvironment } from '../config/child-environment.js';
 
-/**
- * A machine service of a test's own: machines with real SSH on loopback, and a REST API as clouds have. See
- * docs/providers/local.md.
- */
+/** A machine service for one test: real SSH on loopback and a REST API. See docs/providers/local.md. */
 export interface MachineService {
   readonly endpoint: string;
   readonly apiKey: string;
@@ -24,10 +21,7 @@ export interface MachineService {
 /** Found from the built product as well as from source. */
 const program = fileURLToPath(new URL('../../dist/local/main.js', import.meta.url));
 
-/**
- * Starts one in a folder that goes with it. Its machines are folders, or systems of their own where Linux and
- * root allow that.
- */
+/** Starts one in a temporary folder. `sandbox` needs Linux and root. */
 export async function startMachineService(
   kind: 'directory' | 'sandbox' = 'directory',
 ): Promise<MachineService> {

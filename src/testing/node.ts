@@ -3,10 +3,7 @@ import { PluginError } from '../plugins/errors.js';
 import { resolveSecrets } from '../secrets/reference.js';
 import type { SshTarget } from '../ssh/target.js';
 
-/**
- * How to log in to a machine, by the conventional keys of its payload.
- * @throws PluginError Invalid naming what is missing.
- */
+/** The SSH login in a machine's payload. @throws PluginError Invalid that names what is missing. */
 export async function readTarget(config: JsonObject): Promise<SshTarget> {
   const { ipaddress: host, 'ssh-port': port = 22, 'ssh-host-key': hostKey } = config;
   const { value } = await resolveSecrets(

@@ -11,7 +11,7 @@ export type ProviderCaseId = LifeCaseId | FaultCaseId | UploadCaseId | PowerCase
 
 /** An account that the suite may make machines of. */
 export interface SuiteAccount {
-  /** The administrator's fields, as heddle.yaml has them. */
+  /** The administrator's field with the URL of the provider's HTTP API, where the suite injects faults. */
   readonly admin: JsonObject;
   /** The user's fields, as a cluster file has them. */
   readonly user?: JsonObject;
@@ -33,10 +33,7 @@ export interface SuiteAccount {
 export interface ProviderSuiteOptions {
   /** The provider's name in its descriptor. */
   readonly name: string;
-  /**
-   * Folders that hold `providers/` and `automators/`, as under `plugins` in heddle.yaml; none for one that
-   * comes with Heddle.
-   */
+  /** Plugin folders, as under `plugins` in heddle.yaml; none for a built-in plugin. */
   readonly folders?: readonly string[];
   readonly open: () => Promise<SuiteAccount>;
   /**

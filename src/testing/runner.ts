@@ -1,7 +1,4 @@
-/**
- * The part of a test runner that the suites need. Vitest has it, and so has Node's own with `afterAll:
- * after`.
- */
+/** The part of a test runner that the suites need: Vitest, or Node's own with `afterAll: after`. */
 export interface Runner {
   readonly describe: (title: string, define: () => void) => unknown;
   readonly test: Test & { readonly skip: Test };

@@ -1,10 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { isPluginError } from '../plugins/errors.js';
 
-/**
- * Longest pause between two looks, in ms, whatever the plugin asks for: a test is in more of a hurry than the
- * engine.
- */
+/** Longest pause between two calls in ms, whatever the plugin asks for. */
 const longestPauseMs = 500;
 
 /** Looks until the check gives something. @throws Error with the words for what never came. */

@@ -7,7 +7,7 @@ import {
   ownerWorkflowId,
   poolWorkflowType,
 } from '../model/names.js';
-import { readUid } from './workflow-runs.js';
+import { listExecutions, readUid } from './workflow-runs.js';
 import { disownUpdate, ownersQuery } from '../workflows/cluster/messages.js';
 
 const patienceMs = 10_000;
@@ -20,7 +20,10 @@ export function readClusterRecords(temporal: Client): ClusterRecords {
     standing: (clusterName) => patiently(() => standingOf(temporal, clusterName)),
     living: () => living(temporal),
     hasAny: async () => {
-      const { executions } = await patiently(() => listPage(temporal, isOwner, 1));
+      const { namespace } = temporal.options;
+      const { executions } = await patiently(() =>
+        temporal.workflowService.listWorkflowExecutions({ namespace, query: isOwner, pageSize: 1 }),
+      );
       return executions.length > 0;
     },
     owners: (workflowId, machines) =>
@@ -61,31 +64,13 @@ async function standingOf(temporal: Client, clusterName: string): Promise<Standi
   }
 }
 
-type Page = Awaited<ReturnType<Client['workflowService']['listWorkflowExecutions']>>;
-
-function listPage(
-  temporal: Client,
-  query: string,
-  pageSize: number,
-  nextPageToken?: Uint8Array,
-): Promise<Page> {
-  const { namespace } = temporal.options;
-  return temporal.workflowService.listWorkflowExecutions({ namespace, query, pageSize, nextPageToken });
-}
-
 async function living(temporal: Client): Promise<readonly LivingCluster[]> {
+  const executions = await listExecutions(temporal, `${isOwner} AND ExecutionStatus = 'Running'`);
   const found: LivingCluster[] = [];
-  const query = `${isOwner} AND ExecutionStatus = 'Running'`;
-  for (let nextPageToken: Uint8Array | undefined; nextPageToken === undefined || nextPageToken.length > 0;) {
-    const page: Page = await temporal.withDeadline(Date.now() + patienceMs, () =>
-      listPage(temporal, query, 1_000, nextPageToken),
-    );
-    for (const { execution, memo } of page.executions) {
-      const workflowId = execution?.workflowId ?? '';
-      const uid = await readUid(temporal, workflowId, memo?.fields ?? {});
-      found.push({ name: workflowId.replace(/^cluster\//, ''), uid });
-    }
-    ({ nextPageToken } = page);
+  for (const { execution, memo } of executions) {
+    const workflowId = execution?.workflowId ?? '';
+    const uid = await readUid(temporal, workflowId, memo?.fields ?? {});
+    found.push({ name: workflowId.replace(/^cluster\//, ''), uid });
   }
   return found;
 }

@@ -27,10 +27,7 @@ interface Line {
   readonly ends: Batch<string, true>;
 }
 
-/**
- * Asks the workflows of pools. What a worker's tasks ask of a pool at the same time goes to it in one
- * message.
- */
+/** The workflows of pools. Concurrent requests of this worker to one pool go in one message. */
 export function readNodePools(temporal: Client): NodePools {
   const lines = new Map<string, Line>();
   const lineTo = (pool: string): Line => {

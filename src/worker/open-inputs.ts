@@ -3,8 +3,8 @@ import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { openMessage, purposeOf } from '../model/messages/envelope.js';
 
 /**
- * Lets an activity run only on an input that was sealed for it: the recorded input of a CREATE that is
- * scheduled as DELETE, and a plaintext input, fail before any plugin is asked.
+ * Runs an activity only on an input that was sealed for it; a replayed or plaintext input fails before a
+ * plugin runs.
  */
 export const openInputs: ActivityInterceptorsFactory = ({ info: { activityType } }) => ({
   inbound: {

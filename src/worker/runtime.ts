@@ -2,8 +2,7 @@ import { Runtime, type RuntimeOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 
 /**
- * The SDK's own log lines join ours, and its metrics and ours can be read at `metricsAddress`, where there is
- * one. A port that somebody else has is no reason not to work.
+ * Sends the SDK's log to ours and serves metrics at `metricsAddress`. An occupied port only causes a warning.
  */
 export function installRuntime(log: Logger, metricsAddress: string | undefined): void {
   try {

@@ -6,10 +6,7 @@ import { listOpenWorkflows } from '../client/list.js';
 /** The bucket that stack dumps are logged under. */
 const bucket = 'heddle.stack_dump';
 
-/**
- * Logs what a worker is at: every attempt in flight, and where every open workflow stands. The worker goes on
- * working meanwhile.
- */
+/** Logs every attempt in flight and the stack of every open workflow, while the worker continues. */
 export async function dumpStacks(log: WorkerLog, inFlight: InFlightList, temporal: Client): Promise<void> {
   const now = Date.now();
   const attempts = inFlight.list();

@@ -31,7 +31,7 @@ import type { SshTarget } from '../ssh/target.js';
 import { createFolderStore } from '../store/folder.js';
 import { pruneLogsDaily } from '../store/prune-logs.js';
 import { heddle } from '../temporal-plugin.js';
-import { claimsOf } from './claims.js';
+import { claimsOf, createRateLimiters, locksOf } from './account-workflows.js';
 import { readClusterRecords } from './cluster-records.js';
 import { computersOf } from './computers.js';
 import { readNodePools } from './node-pools.js';
@@ -41,8 +41,6 @@ import { installRuntime } from './runtime.js';
 import { dumpStacks } from './stack-dump.js';
 import { loansOf } from './loans.js';
 import { openInputs } from './open-inputs.js';
-import { createRateLimiters } from './paces.js';
-import { locksOf } from './turns.js';
 import { readWorkflowRuns } from './workflow-runs.js';
 import { peersQuery } from '../workflows/cluster/messages.js';
 
@@ -51,9 +49,7 @@ export interface HeddleWorkerOptions {
   readonly keyRing: KeyRing;
   readonly log: Logger;
   readonly secretSources: SecretSources;
-  /**
-   * A builder makes images, and carries their files; all else is for the other workers. Absent: no builder.
-   */
+  /** A builder builds images and transfers their files; other workers do everything else. */
   readonly role?: 'builder';
 }
 
@@ -199,10 +195,7 @@ async function readInstallation(temporal: Client, namespace: string): Promise<st
   return namespaceInfo?.id ?? namespace;
 }
 
-/**
- * Nodes of pools can be had everywhere, whatever the configuration says; one that names the account itself
- * says more of it.
- */
+/** Nodes of pools are available without an account in the configuration, which may still define one. */
 function withPools({ providers, site }: Config): Config['providers'] {
   return { ...providers, [poolAccount]: providers[poolAccount] ?? { type: 'pool', site, fields: {} } };
 }

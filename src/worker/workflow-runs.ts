@@ -57,17 +57,23 @@ async function searchIfIndexed(temporal: Client, query: string): Promise<readonl
 }
 
 async function search(temporal: Client, query: string): Promise<readonly Execution[]> {
+  return (await listExecutions(temporal, query)).flatMap(({ execution }) => {
+    const { workflowId, runId } = execution ?? {};
+    return typeof workflowId === 'string' && typeof runId === 'string' ? [{ workflowId, runId }] : [];
+  });
+}
+
+type Page = Awaited<ReturnType<Client['workflowService']['listWorkflowExecutions']>>;
+
+/** Lists all workflow executions that match a query, page by page. */
+export async function listExecutions(temporal: Client, query: string): Promise<Page['executions']> {
   const { namespace } = temporal.options;
-  const found: Execution[] = [];
+  const found: Page['executions'] = [];
   for (let nextPageToken: Uint8Array | undefined; nextPageToken === undefined || nextPageToken.length > 0;) {
-    const page: Awaited<ReturnType<Client['workflowService']['listWorkflowExecutions']>> =
-      await temporal.withDeadline(Date.now() + patienceMs, () =>
-        temporal.workflowService.listWorkflowExecutions({ namespace, query, pageSize: 1_000, nextPageToken }),
-      );
-    for (const { execution } of page.executions) {
-      const { workflowId, runId } = execution ?? {};
-      if (typeof workflowId === 'string' && typeof runId === 'string') found.push({ workflowId, runId });
-    }
+    const page: Page = await temporal.withDeadline(Date.now() + patienceMs, () =>
+      temporal.workflowService.listWorkflowExecutions({ namespace, query, pageSize: 1_000, nextPageToken }),
+    );
+    found.push(...page.executions);
     ({ nextPageToken } = page);
   }
   return found;

@@ -1,7 +1,7 @@
 import { readFile, writeFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { locksOf } from '../../src/worker/turns.js';
+import { locksOf } from '../../src/worker/account-workflows.js';
 import { startStack, type Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { closed } from '../harness/workflows/spec.js';

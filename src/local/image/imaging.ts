@@ -40,14 +40,11 @@ export interface ImagingParts {
   readonly kinds: ReadonlyMap<KindName, Kind>;
   readonly power: Power;
   readonly log: Logger;
-  /** How long a write takes at least, in ms. */
+  /** Minimum duration of a write in ms. */
   readonly writeDelayMs: number;
 }
 
-/**
- * Puts images onto machines that are switched off, and makes images of such machines. One job of a machine at
- * a time.
- */
+/** Loads images onto machines that are off, and captures images of them; one job per machine at a time. */
 export class Imaging {
   readonly #parts: ImagingParts;
   readonly #running = new Set<Promise<void>>();
@@ -57,7 +54,7 @@ export class Imaging {
     this.#parts = parts;
   }
 
-  /** Goes on with what a power cut interrupted. */
+  /** Restarts the jobs that a power cut interrupted. */
   restore(): void {
     for (const machine of this.#parts.inventory.all())
       if (machine.job?.state === 'running') this.#start(machine.id, machine.job);
@@ -121,7 +118,7 @@ export class Imaging {
     return this.#parts.library.pack(name, facts.kind);
   }
 
-  /** Unpacks what is being sent; `take` gives it its name. */
+  /** Unpacks an upload; `take` publishes it under its name. */
   async receive(
     name: string,
     { token, gzip }: UploadRequest,
@@ -172,7 +169,7 @@ export class Imaging {
     this.#parts.journal.append({ operation: 'delete-image', id: name });
   }
 
-  /** Interrupted jobs go on at the next start. */
+  /** Interrupted jobs continue at the next start. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all(this.#running);

@@ -10,7 +10,7 @@ import { childOptions } from '../../config/child-environment.js';
 import { makePrivateFolder, writeJsonFile } from '../files.js';
 import { kindNames, type KindName } from '../machine.js';
 
-/** The system the service runs on: always there, never captured, of no size. */
+/** The system the service runs on: always available, never captured, of size 0. */
 const hostImage = 'host';
 
 /** `name@revision`; nothing that means something in a path or in the options of a mount. */
@@ -43,7 +43,7 @@ export interface Received {
   readonly sizeBytes: number;
 }
 
-/** Images that were captured or sent, each a folder of its own: there as a whole or not at all. */
+/** Captured and uploaded images, each in a folder that is complete or absent. */
 export class Library {
   readonly folder: string;
 
@@ -75,9 +75,8 @@ export class Library {
   }
 
   /**
-   * Copies what an image has of these parts into a new disk; nothing where it is the host. A layer of an
-   * overlay cannot lie inside of another one, and all of ours lie inside of the host's root: so each image
-   * holds all that differs from that.
+   * Copies an image's parts into a new disk; nothing for the host. Overlay layers cannot be nested in the
+   * host's root, so each image holds all its differences from the host.
    */
   async copyTo(disk: string, image: string, kind: KindName): Promise<void> {
     if (isHost(image)) return;
@@ -87,7 +86,7 @@ export class Library {
       await copyPart(join(this.folder, image, part), kind === 'directory' ? disk : join(disk, part), kind);
   }
 
-  /** Copies a disk's parts aside and gives them their name at the end. */
+  /** Copies a disk's parts into a temporary folder and renames it at the end. */
   async capture(disk: string, facts: Omit<ImageFacts, 'sizeBytes' | 'createdAt'>): Promise<ImageFacts> {
     const aside = join(this.folder, `.new-${facts.image}`);
     await rm(aside, { recursive: true, force: true });
@@ -107,8 +106,8 @@ export class Library {
   }
 
   /**
-   * Unpacks an archive aside: what it holds tells what kind of machine it is for. Nothing of an archive that
-   * is cut stays, and nothing is known of it before `take`.
+   * Unpacks an archive into a temporary folder and detects its kind of machine. The image exists only after
+   * `take`; nothing of an incomplete archive remains.
    */
   async receive(image: string, archive: Readable, isCompressed: boolean): Promise<Received> {
     const aside = join(this.folder, `.new-${image}.${randomUUID()}`);
@@ -148,7 +147,7 @@ export class Library {
     rmSync(aside, { recursive: true, force: true });
   }
 
-  /** Gone at once; a removal that is cut leaves a folder whose name is no image's. */
+  /** Removes an image at once. An interrupted removal leaves a folder whose name is not an image's. */
   remove(image: string): void {
     const aside = join(this.folder, `.old-${image}`);
     renameSync(join(this.folder, image), aside);

@@ -12,8 +12,7 @@ export const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sb
 const shells = ['/bin/bash', '/bin/sh'] as const;
 
 /**
- * A machine that is a folder: commands run as the service's own user, with the folder as their home. Works
- * everywhere.
+ * A machine as a folder: commands run as the service's user with the folder as home. Works on every system.
  */
 export function directoryKind(markerStart: string, library: Library): Kind {
   const user = userInfo().username;

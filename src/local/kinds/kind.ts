@@ -14,18 +14,17 @@ export interface Booted {
 /** A way to make machines. */
 export interface Kind {
   readonly name: KindName;
-  /** Makes the machine's disk from its image, whole or not at all, unless it is there; gives its folder. */
+  /**
+   * Builds the machine's disk from its image, completely or not at all, unless it exists; returns its folder.
+   */
   build(machine: MachineRecord, folder: string): Promise<string>;
   /** The user people log in as. */
   readonly user: string;
-  /**
-   * Starts the machine on the disk in its folder, which is made when it is not there.
-   * @throws Error that says why it cannot boot.
-   */
+  /** Starts the machine on its disk, which is built if absent. @throws Error that says why it cannot boot. */
   boot(machine: MachineRecord, folder: string): Promise<Booted>;
 }
 
-/** Makes a machine's disk whole or not at all; one that exists is left as the machine left it. */
+/** Builds a machine's disk completely or not at all; an existing disk stays unchanged. */
 export async function makeDisk(folder: string, build: (disk: string) => Promise<void>): Promise<string> {
   const disk = join(folder, 'disk');
   if (existsSync(disk)) return disk;
@@ -42,7 +41,7 @@ export function authorizedKeysFile(home: string): string {
   return join(home, '.ssh', 'authorized_keys');
 }
 
-/** The keys of this machine alone, whatever an image brought. */
+/** Writes the machine's own keys, replacing any that the image brought. */
 export function writeAuthorizedKeys(home: string, publicKeys: readonly string[]): void {
   rmSync(join(home, '.ssh'), { recursive: true, force: true });
   mkdirSync(join(home, '.ssh'), { mode: 0o700 });

@@ -40,8 +40,8 @@ export function findSshd(): string | undefined {
 }
 
 /**
- * A machine that is a system of its own: mount, pid, uts and ipc namespaces, and an overlay on the host's
- * root. Linux and root only. It shares the host's kernel and network, and is no security boundary.
+ * A machine as mount, pid, uts and ipc namespaces over an overlay of the host's root. Linux and root only. It
+ * shares kernel and network with the host and is no security boundary.
  */
 export function sandboxKind(options: SandboxOptions): Kind {
   const build: Kind['build'] = (machine, folder) =>
@@ -54,9 +54,7 @@ export function sandboxKind(options: SandboxOptions): Kind {
   };
 }
 
-/**
- * The upper layer of the overlay, the homes, which are mounts of their own, and what goes with the machine.
- */
+/** Holds the overlay's upper layer, the home folders, which are mounts of their own, and the host key. */
 async function buildDisk(machine: MachineRecord, disk: string, library: Library): Promise<void> {
   for (const name of ['upper', 'work', 'mnt', 'home', 'root'])
     mkdirSync(join(disk, name), { mode: name === 'root' ? 0o700 : 0o755 });
@@ -197,10 +195,7 @@ async function serveFromOutside(
   return { port: server.port, died: exited, halt: stop };
 }
 
-/**
- * unshare ignores SIGTERM; with SIGKILL its child dies, and with that first process all others and the
- * mounts.
- */
+/** unshare ignores SIGTERM. SIGKILL also ends its child, and with it all other processes and mounts. */
 async function halt(started: ChildProcess, initPid: number, exited: Promise<string>): Promise<void> {
   const initStart = startTimeOf(initPid);
   if (started.exitCode === null && started.signalCode === null) started.kill('SIGKILL');
@@ -208,7 +203,7 @@ async function halt(started: ChildProcess, initPid: number, exited: Promise<stri
   while (initStart !== undefined && startTimeOf(initPid) === initStart) await sleep(5);
 }
 
-/** Waits until an SSH server greets. @throws Error when the machine ends first, or when the time is over. */
+/** Waits for the SSH greeting. @throws Error if the machine ends first or time runs out. */
 async function waitForSshBanner(
   address: string,
   port: number,

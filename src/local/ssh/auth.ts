@@ -16,10 +16,7 @@ export interface Login {
 
 const methods: AuthenticationType[] = ['publickey', 'password'];
 
-/**
- * Accepts the machine's user with its password or with a key of its authorized_keys file; refuses everything
- * else.
- */
+/** Accepts only the machine's user, with its password or a key of its authorized_keys file. */
 export function authenticate(context: AuthContext, login: Login): void {
   if (context.username !== login.user) return context.reject(methods);
   if (context.method === 'password') {
@@ -36,7 +33,7 @@ export function parsePublicKey(line: string): ParsedKey | undefined {
   return key instanceof Error || key.isPrivateKey() ? undefined : key;
 }
 
-/** Without a signature the client only asks whether the key would do. */
+/** Without a signature the client only asks whether the key would be accepted. */
 function isAuthorized(context: PublicKeyAuthContext, file: string): boolean {
   return authorizedKeys(file).some((key) => {
     if (!key.getPublicSSH().equals(context.key.data)) return false;

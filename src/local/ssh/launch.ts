@@ -19,10 +19,7 @@ export interface Launch {
   readonly program: string;
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /**
-   * How many processes of ours stand between the one that is started and the command; signals are not for
-   * them.
-   */
+  /** How many wrapper processes precede the command; signals do not go to them. */
   readonly wrappers: number;
 }
 

@@ -50,10 +50,7 @@ export class TcpServer {
   }
 }
 
-/**
- * An SSH server of one machine. Sessions are served, and connections that the machine makes for whoever is
- * logged in; no agent.
- */
+/** The SSH server of one machine: sessions and forwarded connections, no agent. */
 export class SshServer {
   readonly #children = new Set<ChildProcess>();
   #tcp!: TcpServer;
@@ -74,9 +71,7 @@ export class SshServer {
     return this.#tcp.port;
   }
 
-  /**
-   * Cuts all connections and kills the commands that were started through them, with their process groups.
-   */
+  /** Cuts all connections and kills the process groups of their commands. */
   close(): void {
     this.#tcp.close();
     for (const child of this.#children) {

@@ -2,8 +2,7 @@ import { posix } from 'node:path';
 import { archiveLimits, ArchiveError, type ArchiveEntry } from './entry.js';
 
 /**
- * The entries in the order of their paths, when all of them may be written below a folder: none leads out of
- * it, none is written through a link, none takes another one's place.
+ * Checks that all entries stay inside their folder, pass through no link and are unique; sorts them by path.
  * @throws ArchiveError
  */
 export function checkEntries(entries: readonly ArchiveEntry[]): readonly ArchiveEntry[] {

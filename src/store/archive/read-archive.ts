@@ -10,9 +10,8 @@ const unzip = promisify(gunzip);
 const maxTarBytes = archiveLimits.bytes + archiveLimits.entries * 4 * 1_024;
 
 /**
- * Reads a tar archive, gzipped or not, in memory: nothing is written. Owners, times and permissions other
- * than "may be executed" are dropped.
- * @throws ArchiveError when it is broken, holds what may not be unpacked, or is too large.
+ * Reads a tar archive, gzipped or not, into memory, without owners, times and most permissions. @throws
+ * ArchiveError
  */
 export async function readArchive(content: Uint8Array): Promise<readonly ArchiveEntry[]> {
   const tar = await withoutGzip(content);

@@ -6,8 +6,8 @@ import { archiveLimits, ArchiveError, type ArchiveEntry } from './entry.js';
 const skipped = new Set(['.git', '.hg', '.svn']);
 
 /**
- * All that a folder holds, hidden files too, but what version control keeps for itself.
- * @throws ArchiveError for devices, sockets and pipes, and when it holds too much.
+ * Reads a folder with hidden files, but without version control data. @throws ArchiveError for devices,
+ * sockets, pipes, or exceeded limits.
  */
 export async function readFolder(folder: string): Promise<readonly ArchiveEntry[]> {
   const entries: ArchiveEntry[] = [];

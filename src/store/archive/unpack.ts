@@ -3,11 +3,7 @@ import { dirname, join } from 'node:path';
 import { checkEntries } from './check.js';
 import type { ArchiveEntry } from './entry.js';
 
-/**
- * Writes entries into a folder that nobody else has a hand in, made here and private. Files get
- * `permissions`, where they are given; otherwise the owner may read and write them, and execute those that
- * say so.
- */
+/** Writes entries into a new private folder. Files get `permissions`, or else 0600, or 0700 if executable. */
 export async function unpackInto(
   folder: string,
   entries: readonly ArchiveEntry[],

@@ -1,0 +1,138 @@
+import {
+  WithStartWorkflowOperation,
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+  type Client,
+} from '@temporalio/client';
+import type { UpdateDefinition } from '@temporalio/common';
+import type { Locks } from '../activities/parts.js';
+import { createRateLimiter, type CallTimes, type Pace } from '../activities/provider/rate-limiter.js';
+import {
+  rateLimiterWorkflowId,
+  rateLimiterWorkflowType,
+  claimsWorkflowId,
+  claimsWorkflowType,
+  coreQueue,
+  lockWorkflowId,
+  lockWorkflowType,
+} from '../model/names.js';
+import type { Claims } from '../plugins/contract.js';
+import { PluginError } from '../plugins/errors.js';
+import {
+  heldClaimsQuery,
+  releaseClaimUpdate,
+  releaseLockUpdate,
+  takeCallTimesUpdate,
+  takeClaimUpdate,
+  takeLockUpdate,
+} from '../workflows/cluster/messages.js';
+
+/** How long a response may take beyond the wait that was requested, in ms. */
+const responseMs = 10_000;
+
+/** The lock of an account, which one workflow holds for all workers. */
+export function locksOf(temporal: Client, provider: string): Locks {
+  const workflow = {
+    type: lockWorkflowType,
+    workflowId: lockWorkflowId(provider),
+    summary: `lock of ${provider}`,
+  };
+  return {
+    take: (request) =>
+      temporal.withDeadline(Date.now() + request.waitMs + responseMs, () =>
+        updateWithStart(temporal, workflow, takeLockUpdate, [request]),
+      ),
+    release: (holder) =>
+      temporal.withDeadline(Date.now() + responseMs, () =>
+        updateWithStart(temporal, workflow, releaseLockUpdate, [holder]),
+      ),
+  };
+}
+
+interface Limited {
+  readonly limits?: { readonly callsPerSecond?: number };
+}
+
+/** Rate limiters of the accounts that have a limit; all calls of this worker share one per account. */
+export function createRateLimiters(
+  temporal: Client,
+  accounts: Readonly<Record<string, Limited>>,
+): (provider: string) => Pace | undefined {
+  const paces = new Map<string, Pace>();
+  for (const [account, { limits }] of Object.entries(accounts)) {
+    const perSecond = limits?.callsPerSecond;
+    if (perSecond !== undefined)
+      paces.set(account, createRateLimiter({ account, perSecond, slots: callTimesOf(temporal, account) }));
+  }
+  return (provider) => paces.get(provider);
+}
+
+export function callTimesOf(temporal: Client, provider: string): CallTimes {
+  const workflow = {
+    type: rateLimiterWorkflowType,
+    workflowId: rateLimiterWorkflowId(provider),
+    summary: `rate limit of ${provider}`,
+  };
+  return {
+    take: (request) =>
+      temporal.withDeadline(Date.now() + responseMs, () =>
+        updateWithStart(temporal, workflow, takeCallTimesUpdate, [request]),
+      ),
+  };
+}
+
+/** The claimed machines of an account, which one workflow keeps so that two workers never claim the same. */
+export function claimsOf(temporal: Client, provider: string): Claims {
+  const workflow = {
+    type: claimsWorkflowType,
+    workflowId: claimsWorkflowId(provider),
+    summary: `claimed machines of ${provider}`,
+  };
+  return {
+    take: async (key, candidates) =>
+      (await orRetryable(provider, () =>
+        updateWithStart(temporal, workflow, takeClaimUpdate, [key, candidates]),
+      )) ?? undefined,
+    release: async (key) => {
+      await orRetryable(provider, () => updateWithStart(temporal, workflow, releaseClaimUpdate, [key]));
+    },
+    held: async () => {
+      try {
+        return await orRetryable(provider, () =>
+          temporal.workflow.getHandle(workflow.workflowId).query(heldClaimsQuery),
+        );
+      } catch (error) {
+        // No machine of this account has been claimed yet.
+        if (error instanceof WorkflowNotFoundError) return {};
+        throw error;
+      }
+    },
+  };
+}
+
+/** Both updates are idempotent, so a server or worker that does not answer is only a reason to retry. */
+async function orRetryable<Result>(provider: string, call: () => Promise<Result>): Promise<Result> {
+  try {
+    return await call();
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError || error instanceof WorkflowUpdateFailedError) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new PluginError('Retryable', `the claims of ${provider} are unavailable: ${why}`, { cause: error });
+  }
+}
+
+function updateWithStart<Result, Args extends [unknown, ...unknown[]]>(
+  temporal: Client,
+  workflow: { readonly type: string; readonly workflowId: string; readonly summary: string },
+  update: UpdateDefinition<Result, Args>,
+  args: Args,
+): Promise<Result> {
+  const startWorkflowOperation = new WithStartWorkflowOperation<() => Promise<void>>(workflow.type, {
+    workflowId: workflow.workflowId,
+    taskQueue: coreQueue,
+    args: [],
+    workflowIdConflictPolicy: 'USE_EXISTING',
+    staticSummary: workflow.summary,
+  });
+  return temporal.workflow.executeUpdateWithStart(update, { args, startWorkflowOperation });
+}
