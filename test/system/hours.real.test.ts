@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { WithStartWorkflowOperation } from '@temporalio/client';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { sendContent } from '../../src/client/resources/content.js';
+import { sendContent } from '../../src/client/artifact/content.js';
 import { resourcePartWorkflowId } from '../../src/model/names.js';
 import { until } from '../support/until.js';
 import { type Stack, startStack } from '../support/stack.js';

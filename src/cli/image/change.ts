@@ -1,4 +1,4 @@
-import type { ImageClient } from '../../client/image/image-client.js';
+import type { ImageClient } from '../../client/image.js';
 import type { ImageView } from '../../model/image/state.js';
 import { ProblemsError } from '../../schema/problem.js';
 import { loadImageFile } from '../../schema/image/read.js';

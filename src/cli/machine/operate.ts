@@ -1,4 +1,4 @@
-import type { MachineRequestIntent } from '../../client/machine/machine-client.js';
+import type { MachineRequestIntent } from '../../client/machine.js';
 import type { ImageRef } from '../../model/machine/image.js';
 import { parseDuration } from '../../schema/duration.js';
 import { CliError } from '../cli-error.js';

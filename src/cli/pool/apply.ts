@@ -1,4 +1,4 @@
-import { PoolClient } from '../../client/pools/pool-client.js';
+import { PoolClient } from '../../client/pool/pool-client.js';
 import { loadPoolsFile } from '../../schema/pool/read.js';
 import { placeProblems, ProblemsError } from '../../schema/problem.js';
 import type { ServerOptions } from '../configuration.js';

@@ -1,6 +1,6 @@
 import { HeddleError } from '../../client/errors.js';
-import { listPools } from '../../client/pools/list.js';
-import { PoolClient } from '../../client/pools/pool-client.js';
+import { listPools } from '../../client/list.js';
+import { PoolClient } from '../../client/pool/pool-client.js';
 import { poolWorkflowId } from '../../model/names.js';
 import { amountsText } from '../../model/pool/amounts.js';
 import { poolNodeStates } from '../../model/pool/node.js';

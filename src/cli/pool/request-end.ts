@@ -1,5 +1,5 @@
 import { HeddleError } from '../../client/errors.js';
-import type { PoolClient } from '../../client/pools/pool-client.js';
+import type { PoolClient } from '../../client/pool/pool-client.js';
 import { CliError } from '../cli-error.js';
 import type { ServerOptions } from '../configuration.js';
 import { exitCodes } from '../exit-codes.js';

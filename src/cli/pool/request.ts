@@ -1,5 +1,5 @@
 import { HeddleError } from '../../client/errors.js';
-import type { DemandOptions, PoolClient } from '../../client/pools/pool-client.js';
+import type { DemandOptions, PoolClient } from '../../client/pool/pool-client.js';
 import type { RequestView } from '../../model/pool/view.js';
 import type { ServerOptions } from '../configuration.js';
 import { exitCodes } from '../exit-codes.js';

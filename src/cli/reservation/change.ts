@@ -1,4 +1,4 @@
-import type { ReservationClient } from '../../client/reservation/reservation-client.js';
+import type { ReservationClient } from '../../client/reservation.js';
 import type { ReservationView } from '../../model/reservation/view.js';
 import { parseDuration } from '../../schema/duration.js';
 import { parseMoment } from '../../schema/reservation/moment.js';

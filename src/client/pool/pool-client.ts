@@ -1,15 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { hostname, userInfo } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
-import {
-  WithStartWorkflowOperation,
-  WorkflowUpdateFailedError,
-  type Client,
-  type WorkflowHandle,
-} from '@temporalio/client';
+import { WorkflowUpdateFailedError, type Client, type WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import type { JsonObject } from '../../model/json.js';
-import { coreQueue, poolWorkflowId, poolWorkflowType } from '../../model/names.js';
+import { poolWorkflowId, poolWorkflowType } from '../../model/names.js';
 import type { ConfigureReply, PoolStart } from '../../model/pool/messages.js';
 import type { NodeDemand } from '../../model/pool/request.js';
 import type { PoolSpec } from '../../model/pool/spec.js';
@@ -29,18 +23,18 @@ import {
   requestsQuery,
   requestUpdate,
 } from '../../workflows/pool/messages.js';
-import { call } from '../call.js';
+import { EntityClient } from '../entity-client.js';
 import { HeddleError } from '../errors.js';
 import { Batch } from './batch.js';
 import { Watch } from './watch.js';
 
 /** Requests that one message carries. */
 const perMessage = 100;
-/** How long a wait outlasts silence: workers are restarted, and a long history is read anew. */
-const silenceMs = 120_000;
+/** Longest outage that calls wait out, in ms: a worker restarts, or replays a long history. */
+const outageMs = 120_000;
 
 export interface PoolClientOptions {
-  /** Who asks; `user@host` unless given. */
+  /** The requester; `user@host` by default. */
   readonly by?: string;
 }
 
@@ -51,73 +45,54 @@ export interface WaitForNodesOptions {
 }
 
 /**
- * Everything a user does with one pool. Calls that are made at the same time go to the pool in one message,
- * so one client for many requests is far quicker than many clients.
+ * Everything a user does with one pool. Concurrent calls are sent to the pool in one message, so one client for many
+ * requests is far quicker than many clients.
  */
-export class PoolClient {
+export class PoolClient extends EntityClient {
   readonly name: string;
-  readonly #temporal: Client;
-  readonly #by: string;
   readonly #demands: Batch<NodeDemand, RequestView>;
   readonly #returns: Batch<string, true>;
   readonly #renewals: Batch<string, boolean>;
   readonly #watch: Watch;
 
-  constructor(temporal: Client, name: string, options: PoolClientOptions = {}) {
-    this.name = name;
-    this.#temporal = temporal;
-    this.#by = options.by ?? `${userInfo().username}@${hostname()}`;
-    this.#demands = new Batch(
-      (demands) =>
-        this.#surely('request', (handle) => handle.executeUpdate(requestUpdate, { args: [demands] })),
-      perMessage,
+  constructor(temporal: Client, name: string, { by }: PoolClientOptions = {}) {
+    const listCommand = 'heddle pool list';
+    super(
+      temporal,
+      { noun: 'pool', workflowType: poolWorkflowType, workflowId: poolWorkflowId, listCommand },
+      by,
     );
+    this.name = name;
+    this.#demands = new Batch((demands) => this.#sendDemands(demands), perMessage);
     this.#returns = new Batch(async (ids) => {
-      await this.#surely('return', (handle) =>
-        handle.executeUpdate(endUpdate, { args: [{ ids, how: 'returned' }] }),
-      );
+      await this.#end(ids, 'returned');
       return ids.map(() => true);
     }, perMessage);
     this.#renewals = new Batch(async (ids) => {
-      const gone = new Set(
-        await this.#surely('renew', (handle) => handle.executeUpdate(renewUpdate, { args: [ids] })),
-      );
+      const gone = new Set(await this.#patiently(() => this.update('renew', name, renewUpdate, ids)));
       return ids.map((id) => !gone.has(id));
     }, perMessage);
     this.#watch = new Watch((wanted) =>
-      this.#patiently(() => this.#call('requests', (handle) => handle.query(requestsQuery, wanted))),
+      this.#patiently(() => this.query('requests', name, requestsQuery, wanted)),
     );
   }
 
   /**
-   * Brings the pool to a configuration; makes the pool when there is none.
+   * Configures the pool, and creates it if necessary.
    * @throws HeddleError Refused with what is wrong.
    */
-  async apply(spec: PoolSpec): Promise<ConfigureReply> {
+  apply(spec: PoolSpec): Promise<ConfigureReply> {
+    const { name } = this;
     const input: PoolStart = { heddle: { uid: randomUUID() } };
-    const startWorkflowOperation = new WithStartWorkflowOperation<(input: PoolStart) => Promise<string>>(
-      poolWorkflowType,
-      {
-        workflowId: poolWorkflowId(this.name),
-        taskQueue: coreQueue,
-        args: [input],
-        workflowIdConflictPolicy: 'USE_EXISTING',
-        staticSummary: `pool ${this.name}`,
-      },
-    );
-    return call(this.#temporal, `apply pool ${this.name}`, () =>
-      this.#temporal.workflow.executeUpdateWithStart(configureUpdate, {
-        args: [{ spec, by: this.#by }],
-        startWorkflowOperation,
-      }),
-    );
+    const start = { args: [input], staticSummary: `pool ${name}` };
+    return this.updateWithStart(`apply pool ${name}`, name, configureUpdate, { spec, by: this.by }, start);
   }
 
   /**
    * Asks for a node of each label. Those that are ready come with the answer; `waitFor` waits for the others.
    */
   async request(labels: readonly string[], options: DemandOptions = {}): Promise<RequestView> {
-    const { id = randomUUID(), requester = this.#by } = options;
+    const { id = randomUUID(), requester = this.by } = options;
     return this.#demands.add({ ...options, id, requester, labels });
   }
 
@@ -131,7 +106,7 @@ export class PoolClient {
   ): Promise<readonly RequestView[]> {
     const demands = Array.from({ length: count }, (): NodeDemand => ({
       ...options,
-      requester: options.requester ?? this.#by,
+      requester: options.requester ?? this.by,
       id: randomUUID(),
       labels,
     }));
@@ -139,11 +114,7 @@ export class PoolClient {
     try {
       while (taken.length < count) {
         const batch = demands.slice(taken.length, taken.length + perMessage);
-        taken.push(
-          ...(await this.#surely('request', (handle) =>
-            handle.executeUpdate(requestUpdate, { args: [batch] }),
-          )),
-        );
+        taken.push(...(await this.#sendDemands(batch)));
       }
     } catch (error) {
       await this.cancelMany(taken.map(({ id }) => id));
@@ -201,10 +172,7 @@ export class PoolClient {
 
   async cancelMany(ids: readonly string[]): Promise<void> {
     for (let from = 0; from < ids.length; from += perMessage) {
-      const batch = ids.slice(from, from + perMessage);
-      await this.#surely('cancel', (handle) =>
-        handle.executeUpdate(endUpdate, { args: [{ ids: batch, how: 'cancelled' }] }),
-      );
+      await this.#end(ids.slice(from, from + perMessage), 'cancelled');
     }
   }
 
@@ -213,122 +181,101 @@ export class PoolClient {
     return this.#renewals.add(id);
   }
 
-  /** All of them, or those with these ids; credentials of handed-out nodes included. */
+  /** All requests, or those with these ids; credentials of allocated nodes included. */
   async requests(ids?: readonly string[]): Promise<readonly RequestView[]> {
-    const { requests } = await this.#call('requests', (handle) =>
-      handle.query(requestsQuery, ids === undefined ? { since: 0 } : { ids }),
-    );
-    return requests;
+    const wanted = ids === undefined ? { since: 0 } : { ids };
+    return (await this.query('requests', this.name, requestsQuery, wanted)).requests;
   }
 
-  async view(): Promise<PoolView> {
-    return this.#call('pool', (handle) => handle.query(poolQuery));
+  view(): Promise<PoolView> {
+    return this.query('pool', this.name, poolQuery);
   }
 
-  async spec(): Promise<PoolSpec | null> {
-    return this.#call('spec', (handle) => handle.query(poolSpecQuery));
+  spec(): Promise<PoolSpec | null> {
+    return this.query('spec', this.name, poolSpecQuery);
   }
 
   async nodes(): Promise<readonly PoolNodeView[]> {
     const nodes: PoolNodeView[] = [];
-    for (let after: string | undefined; ;) {
-      const page: PoolNodesPage = await this.#call('nodes', (handle) =>
-        handle.query(poolNodesQuery, after ?? ''),
-      );
+    for (let after = ''; ;) {
+      const page: PoolNodesPage = await this.query('nodes', this.name, poolNodesQuery, after);
       nodes.push(...page.nodes);
       if (page.next === undefined) return nodes;
       after = page.next;
     }
   }
 
-  /** Everything that is known of a node, the credentials to log in with included. */
+  /** Everything known about a node, the credentials to log in included. */
   async payload(nodeId: string): Promise<JsonObject> {
-    const payload = await this.#call('payload', (handle) => handle.query(nodePayloadQuery, nodeId));
-    if (payload === null)
-      throw new HeddleError(
-        'NotFound',
-        `pool ${this.name} has no node ${nodeId}; 'heddle pool nodes ${this.name}' shows those it has`,
-        { next: `heddle pool nodes ${this.name}` },
-      );
-    return payload;
+    const payload = await this.query('payload', this.name, nodePayloadQuery, nodeId);
+    if (payload !== null) return payload;
+    const next = `heddle pool nodes ${this.name}`;
+    const message = `pool ${this.name} has no node ${nodeId}; '${next}' shows those it has`;
+    throw new HeddleError('NotFound', message, { next });
   }
 
   async hold(nodeId: string, comment: string, forMs?: number): Promise<void> {
-    const request = { nodeId, by: this.#by, comment, forMs };
-    await this.#call('hold', (handle) => handle.executeUpdate(holdUpdate, { args: [request] }));
+    await this.update('hold', this.name, holdUpdate, { nodeId, by: this.by, comment, forMs });
   }
 
-  /** After that the node is treated as a used one. */
+  /** Ends a hold; the node is then treated as a used one. */
   async endHold(nodeId: string): Promise<void> {
-    await this.#call('end hold', (handle) => handle.executeUpdate(endHoldUpdate, { args: [{ nodeId }] }));
+    await this.update('end hold', this.name, endHoldUpdate, { nodeId });
   }
 
   async deleteNodes(nodeIds: readonly string[], options: { readonly abandon?: true } = {}): Promise<void> {
-    await this.#call('delete', (handle) =>
-      handle.executeUpdate(deleteNodesUpdate, { args: [{ nodeIds, by: this.#by, ...options }] }),
-    );
+    await this.update('delete', this.name, deleteNodesUpdate, { nodeIds, by: this.by, ...options });
   }
 
-  /**
-   * Deletes all nodes, those in use too, and then the pool. Returns when it is accepted; `gone` waits for the
-   * end.
-   */
+  /** Deletes all nodes, also those in use, and the pool. Returns when it is accepted; `gone` waits for the end. */
   async deletePool(): Promise<void> {
-    await this.#call('delete pool', (handle) =>
-      handle.executeUpdate(deletePoolUpdate, { args: [{ by: this.#by }] }),
-    );
+    await this.update('delete pool', this.name, deletePoolUpdate, { by: this.by });
   }
 
   /** Resolves when the pool has ended. */
   async gone(): Promise<void> {
-    await this.#handle().result();
+    await this.handle(this.name).result();
   }
 
-  #call<Result>(what: string, ask: (handle: WorkflowHandle) => Promise<Result>): Promise<Result> {
-    return call(this.#temporal, `${what} ${this.name}`, () => ask(this.#handle())).catch((error: unknown) => {
-      if (namesNoNode(error))
-        throw new HeddleError('NotFound', error.message, {
-          cause: error,
-          next: `heddle pool nodes ${this.name}`,
-        });
-      if (!(error instanceof HeddleError) || error.code !== 'NotFound') throw error;
-      throw new HeddleError(
-        'NotFound',
-        `there is no pool ${this.name}; 'heddle pool list' shows those there are`,
-        { cause: error, next: 'heddle pool list' },
-      );
+  protected override async send<Reply>(
+    what: string,
+    name: string,
+    make: (handle: WorkflowHandle) => Promise<Reply>,
+  ): Promise<Reply> {
+    return super.send(what, name, make).catch((error: unknown) => {
+      throw namesNoNode(error)
+        ? new HeddleError('NotFound', error.message, { cause: error, next: `heddle pool nodes ${name}` })
+        : error;
     });
   }
 
-  /**
-   * For what may be asked twice: a busy pool may take long to answer, and a worker is restarted now and then.
-   */
-  #surely<Result>(what: string, ask: (handle: WorkflowHandle) => Promise<Result>): Promise<Result> {
-    return this.#patiently(() => this.#call(what, ask));
+  #sendDemands(demands: readonly NodeDemand[]): Promise<readonly RequestView[]> {
+    return this.#patiently(() => this.update('request', this.name, requestUpdate, demands));
   }
 
+  async #end(ids: readonly string[], how: 'returned' | 'cancelled'): Promise<void> {
+    const what = how === 'returned' ? 'return' : 'cancel';
+    await this.#patiently(() => this.update(what, this.name, endUpdate, { ids, how }));
+  }
+
+  /** Repeats an idempotent call while the pool is slow or its worker restarts. */
   async #patiently<Result>(ask: () => Promise<Result>): Promise<Result> {
-    for (const until = Date.now() + silenceMs; ;) {
+    for (const until = Date.now() + outageMs; ;) {
       try {
         return await ask();
       } catch (error) {
         const passes =
-          (error instanceof HeddleError && ['NoServer', 'Failed'].includes(error.code)) ||
-          (error instanceof HeddleError &&
-            error.code === 'NoWorker' &&
-            error.message.includes('none answers'));
+          error instanceof HeddleError &&
+          (['NoServer', 'Failed'].includes(error.code) ||
+            (error.code === 'NoWorker' && error.message.includes('none answers')));
         if (!passes || Date.now() > until) throw error;
         await pause(500);
       }
     }
   }
-
-  #handle(): WorkflowHandle {
-    return this.#temporal.workflow.getHandle(poolWorkflowId(this.name));
-  }
 }
 
-/** The pool is there, and refused because a node is not. */
+/** Whether the pool refused an update because it has no such node. */
 function namesNoNode(error: unknown): error is HeddleError {
   return (
     error instanceof HeddleError &&
