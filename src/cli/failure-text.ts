@@ -22,7 +22,7 @@ export function printFailures(
   for (const [first, ...others] of groups.slice(0, shownFailures)) {
     if (first !== undefined) printFailure(output, name, first, others, now);
   }
-  if (groups.length > shownFailures) output.line(`\nand ${groups.length - shownFailures} other failures`);
+  if (groups.length > shownFailures) output.lines(`\nand ${groups.length - shownFailures} other failures`);
 }
 
 /** The first few failures that an ended operation recorded; its nodes may have forgotten them. */
@@ -75,22 +75,18 @@ function printFailure(
   const exit = failure.exitCode === undefined ? '' : `, exit code ${failure.exitCode}`;
   output.line();
   output.line(
-    output.style(
-      'red',
-      `${cleanLine(node)}: ${cleanLine(taskWords(failure))} failed ${formatAge(failure.at, now)} ago (${cleanLine(failure.kind)}${exit})`,
-    ),
+    `${node}: ${taskWords(failure)} failed ${formatAge(failure.at, now)} ago (${failure.kind}${exit})`,
+    'red',
   );
-  for (const line of cleanText(failure.message).trimEnd().split('\n')) output.line(`  ${line}`);
+  for (const line of cleanText(failure.message).trimEnd().split('\n')) output.raw(`  ${line}`);
   for (const stream of ['stdout', 'stderr'] as const) {
     const text = cleanText(failure[stream] ?? '').trimEnd();
     if (text === '') continue;
     output.line(`  last of its ${stream}:`);
-    for (const line of text.split('\n').slice(-shownOutputLines)) output.line(`    ${line}`);
+    for (const line of text.split('\n').slice(-shownOutputLines)) output.raw(`    ${line}`);
   }
   const service = failure.service === undefined ? '' : ` --service ${failure.service}`;
-  output.line(
-    `  all of it: ${cleanLine(`heddle logs ${cluster} ${node}${service} --action ${failure.action}`)}`,
-  );
+  output.line(`  all of it: ${`heddle logs ${cluster} ${node}${service} --action ${failure.action}`}`);
   if (others.length === 0) return;
   const named = others
     .slice(0, 3)

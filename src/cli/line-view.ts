@@ -1,7 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { Operation } from '../model/operation.js';
 import type { ClusterStatus } from '../model/status.js';
-import { cleanLine } from './clean-text.js';
 import { decodeFailure } from './system/decode-history.js';
 import { followTasks } from './operate/follow-tasks.js';
 import type { ProgressView } from './live-view.js';
@@ -31,7 +30,7 @@ export function openLineView(
   let warned: string | undefined;
   const say = (at: number, text: string): void => {
     spokeAt = Date.now();
-    output.line(`${formatClock(new Date(at))} ${cleanLine(text)}`);
+    output.line(`${formatClock(new Date(at))} ${text}`);
   };
   const told = followTasks(temporal, cluster, {
     operation,

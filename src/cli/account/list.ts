@@ -1,6 +1,5 @@
 import { exitCodes } from '../exit-codes.js';
 import { createOutput } from '../output.js';
-import { formatTable } from '../table.js';
 import { describeFields, hideSecrets } from './field-words.js';
 import { openWorkspace, type AccountOptions } from './workspace.js';
 
@@ -24,11 +23,10 @@ export async function list(options: AccountOptions): Promise<number> {
   const output = createOutput(options);
   if (accounts.length === 0) output.line(`no provider accounts in ${file}`);
   else
-    for (const line of formatTable(
+    output.table(
       ['NAME', 'TYPE', 'SITE', 'FROM', 'FIELDS'],
       accounts.map(({ name, type, site, from, fields }) => [name, type, site, from, describeFields(fields)]),
-    ))
-      output.line(line);
+    );
   output.document({ file, providers: accounts });
   return exitCodes.ok;
 }

@@ -1,7 +1,7 @@
 import type { Operation } from '../../model/operation.js';
 import { cleanLine } from '../clean-text.js';
 import type { Output, Style } from '../output.js';
-import { cutTo, formatTable } from '../table.js';
+import { formatTable } from '../table.js';
 import { formatDuration, formatMoment } from '../time-text.js';
 
 const styles: Readonly<Partial<Record<Operation['state'], Style>>> = {
@@ -28,17 +28,11 @@ export function printHistory(output: Output, operations: readonly Operation[], n
     operation.what,
   ]);
   const [head = '', ...lines] = formatTable(['ID', 'STATE', 'ASKED', 'TOOK', 'TASKS', 'BY', 'WHAT'], rows);
-  const fit = (line: string): string =>
-    output.columns === undefined ? line : cutTo(line, output.columns - 1);
-  output.line(output.style('bold', fit(head)));
-  lines.forEach((line, index) => {
-    const operation = operations[index];
-    const style = operation === undefined ? undefined : styles[operation.state];
-    output.line(style === undefined ? fit(line) : output.style(style, fit(line)));
-    if (operation?.reason !== undefined)
-      output.line(fit(`    ${cleanLine(operation.reason.split('\n')[0] ?? '')}`));
-    for (const machine of operation?.abandoned ?? [])
-      output.line(fit(`    given up undeleted: ${cleanLine(machine)}`));
+  output.line(output.fit(head), 'bold');
+  operations.forEach(({ state, reason, abandoned = [] }, index) => {
+    output.line(output.fit(lines[index] ?? ''), styles[state]);
+    if (reason !== undefined) output.line(output.fit(cleanLine(`    ${reason.split('\n')[0]}`)));
+    for (const machine of abandoned) output.line(output.fit(cleanLine(`    given up undeleted: ${machine}`)));
   });
 }
 

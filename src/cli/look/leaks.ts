@@ -8,7 +8,6 @@ import { exitCodes } from '../exit-codes.js';
 import { printNext } from './status-text.js';
 import { createOutput, type Output } from '../output.js';
 import { requireWorker, withSession, type Session } from '../session.js';
-import { formatTable } from '../table.js';
 import { formatAge, formatDuration, formatMoment } from '../time-text.js';
 
 export interface LeaksOptions extends ServerOptions {
@@ -52,9 +51,8 @@ async function deleteNamed(
   const done = await deleteLeaks(temporal, ids);
   const gone = done.deleted.filter(({ failed }) => failed === undefined).map(({ providerid }) => providerid);
   const left = ids.filter((id) => !gone.includes(id));
-  for (const id of gone) output.line(`deleted ${cleanLine(id)}`);
-  for (const id of left)
-    output.line(output.style('red', cleanLine(`not deleted: ${id}, ${whyLeft(done, id)}`)));
+  for (const id of gone) output.line(`deleted ${id}`);
+  for (const id of left) output.line(`not deleted: ${id}, ${whyLeft(done, id)}`, 'red');
   output.document({
     deleted: gone,
     left: left.map((id) => ({ providerid: id, why: whyLeft(done, id) })),
@@ -112,11 +110,11 @@ function printReport(output: Output, report: SweepReport, now: number): void {
   output.line(
     `${found.length === 0 ? 'no machine' : found.length === 1 ? '1 machine' : `${found.length} machines`} of ${machines} without a cluster, as of ${formatMoment(at)} (${formatAge(at, now)} ago)`,
   );
-  for (const why of refused) output.line(output.style('red', `refused to delete: ${cleanLine(why)}`));
+  for (const why of refused) output.line(`refused to delete: ${why}`, 'red');
   for (const { name, unable } of accounts)
-    if (unable !== undefined) output.line(cleanLine(`not watched: ${name}, for ${unable}`));
+    if (unable !== undefined) output.line(`not watched: ${name}, for ${unable}`);
   for (const { account, providerid, key, failed } of deleted)
-    if (failed === undefined) output.line(cleanLine(`deleted: ${providerid} of ${account} (${key})`));
+    if (failed === undefined) output.line(`deleted: ${providerid} of ${account} (${key})`);
   if (found.length === 0) return;
   const rows = found.map((leak) => [
     `${leak.what === 'image' ? 'image ' : ''}${leak.providerid}`,
@@ -127,12 +125,7 @@ function printReport(output: Output, report: SweepReport, now: number): void {
     formatAge(leak.firstSeen, now),
     standingOfLeak(leak, report),
   ]);
-  const [head = '', ...lines] = formatTable(
-    ['MACHINE', 'PROVIDER', 'CLUSTER', 'KEY', 'WHY', 'SEEN FOR', 'WHAT NOW'],
-    rows,
-  );
   output.line();
-  output.line(output.style('bold', head));
-  for (const line of lines) output.line(line);
+  output.table(['MACHINE', 'PROVIDER', 'CLUSTER', 'KEY', 'WHY', 'SEEN FOR', 'WHAT NOW'], rows);
   if (more > 0) output.line(`and ${more} more`);
 }

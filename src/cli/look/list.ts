@@ -1,24 +1,39 @@
 import type { ServerOptions } from '../configuration.js';
-import { exitCodes } from '../exit-codes.js';
-import { createOutput } from '../output.js';
-import { withSession } from '../session.js';
-import { formatTable } from '../table.js';
+import { requireCluster } from '../operate/operate.js';
 import { formatAge } from '../time-text.js';
+import { verb } from '../verb.js';
+import { printHistory } from './history-text.js';
+import { printNodes } from './status-text.js';
 
-/** The clusters that the server knows of; no worker is needed. */
-export async function list(options: ServerOptions): Promise<number> {
-  const output = createOutput(options);
-  const clusters = await withSession(options, ({ client }) => client.list());
-  output.document({ clusters });
-  if (clusters.length === 0) {
-    output.line('no clusters');
-    output.line('next: heddle apply FILE');
-    return exitCodes.ok;
-  }
-  const now = Date.now();
-  const rows = clusters.map(({ name, phase, createdAt }) => [name, phase ?? '-', formatAge(createdAt, now)]);
-  const [head = '', ...lines] = formatTable(['CLUSTER', 'PHASE', 'AGE'], rows);
-  output.line(output.style('bold', head));
-  for (const line of lines) output.line(line);
-  return exitCodes.ok;
-}
+/** The clusters in the server's index; no worker is needed. */
+export const list = verb(async ({ client }, _options: ServerOptions) => ({ clusters: await client.list() }), {
+  table: {
+    head: ['CLUSTER', 'PHASE', 'AGE'],
+    rows: ({ clusters }) =>
+      clusters.map(({ name, phase = '-', createdAt }) => [name, phase, formatAge(createdAt, Date.now())]),
+    empty: 'no clusters\nnext: heddle apply FILE',
+  },
+});
+
+export const nodes = verb(
+  async (session, name: string, _options: ServerOptions) => {
+    await requireCluster(session, name);
+    return (await session.client.status(name)).nodes;
+  },
+  {
+    document: (found, cluster) => ({ cluster, nodes: found }),
+    print: (output, found) => printNodes(output, found, Date.now()),
+  },
+);
+
+/** The operations that a cluster remembers, newest first, with those that run and wait. */
+export const history = verb(
+  async (session, name: string, _options: ServerOptions) => {
+    await requireCluster(session, name);
+    const { queued, operation, history: ended, uid } = await session.client.status(name);
+    const known = [...queued, ...(operation === undefined ? [] : [operation]), ...ended];
+    const operations = known.toSorted((one, other) => Number(other.id) - Number(one.id));
+    return { cluster: name, clusterUid: uid, operations };
+  },
+  { print: (output, { operations }) => printHistory(output, operations, Date.now()) },
+);

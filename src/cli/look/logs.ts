@@ -4,7 +4,7 @@ import { CliError } from '../cli-error.js';
 import { describeLatest } from '../cluster.js';
 import type { ServerOptions } from '../configuration.js';
 import { exitCodes } from '../exit-codes.js';
-import { catchInterrupt } from '../operate/follow-operation.js';
+import { catchInterrupt } from '../interrupt.js';
 import {
   findLogs,
   logFolderOf,
@@ -99,11 +99,11 @@ function print(output: Output, { source, entry }: PlacedEntry, level: LogLevel):
     for (const line of cleanText(entry.text ?? '')
       .replace(/\n$/, '')
       .split('\n'))
-      output.line(`${head} ${sign} ${line}`);
+      output.raw(`${head} ${sign} ${line}`);
     return;
   }
   const attributes = entry.attributes === undefined ? '' : ` ${cleanLine(JSON.stringify(entry.attributes))}`;
-  output.line(`${head} ${entry.level ?? 'info'}: ${cleanLine(entry.message ?? '')}${attributes}`);
+  output.line(`${head} ${entry.level ?? 'info'}: ${entry.message ?? ''}${attributes}`);
 }
 
 /** The logs lie elsewhere, or there are none: what the cluster itself remembers is shown. */

@@ -8,7 +8,6 @@ import { nextSteps, type NextStep } from './next-steps.js';
 import { healthLines, withHealth } from './health-text.js';
 import { describeDoing, describeSince } from './node-words.js';
 import type { Output } from '../output.js';
-import { formatTable } from '../table.js';
 import { formatAge, formatDuration, formatMoment } from '../time-text.js';
 import type { Trouble } from './troubles.js';
 
@@ -22,27 +21,22 @@ export function printStatus(
   now: number,
 ): void {
   const { name, uid, phase, operation, lent, queued, history, stopped } = status;
-  output.line(`cluster ${output.style('bold', cleanLine(name))}: ${phase}`);
-  output.line(`uid ${cleanLine(uid)}`);
-  if (operation !== undefined) output.line(describeOperation(operation, now));
-  for (const waiting of queued) output.line(describeOperation(waiting, now));
+  output.raw(`cluster ${output.style('bold', cleanLine(name))}: ${phase}`);
+  output.line(`uid ${uid}`);
+  if (operation !== undefined) output.lines(describeOperation(operation, now));
+  for (const waiting of queued) output.lines(describeOperation(waiting, now));
   if (lent !== undefined)
     output.line(
-      cleanLine(
-        `node ${lent.nodeId} is lent to ${lent.to} since ${formatMoment(lent.since)}; nothing but delete begins meanwhile`,
-      ),
+      `node ${lent.nodeId} is lent to ${lent.to} since ${formatMoment(lent.since)}; nothing but delete begins meanwhile`,
     );
   if (operation === undefined && queued.length === 0) output.line('at rest');
   if (stopped.length > 0)
-    output.line(
-      cleanLine(`stopped by a user: ${stopped.join(', ')}; heddle start ${name} ${stopped.join(' ')}`),
-    );
+    output.line(`stopped by a user: ${stopped.join(', ')}; heddle start ${name} ${stopped.join(' ')}`);
   output.line();
   printNodes(output, status.nodes, now);
   if (history.length > 0) {
-    output.line(
-      `\nlast operations${history.length > shownHistory ? ` (all: heddle history ${cleanLine(name)})` : ''}`,
-    );
+    output.line();
+    output.line(`last operations${history.length > shownHistory ? ` (all: heddle history ${name})` : ''}`);
     printHistory(output, history.slice(0, shownHistory), now);
   }
   printFailures(output, status, now);
@@ -63,13 +57,11 @@ export function printNodes(output: Output, nodes: readonly NodeStatus[], now: nu
     node.ipaddress ?? '-',
     node.services.map((service) => withHealth(service, node.health?.[service])).join(','),
   ]);
-  const [head = '', ...lines] = formatTable(['NODE', 'STATE', 'DOING', 'SINCE', 'ADDRESS', 'SERVICES'], rows);
-  output.line(output.style('bold', head));
-  lines.forEach((line, index) =>
-    output.line(nodes[index]?.state === 'failed' ? output.style('red', line) : line),
-  );
-  for (const line of healthLines(nodes, now)) output.line(output.style('red', cleanLine(line)));
-  for (const line of driftLines(nodes)) output.line(output.style('yellow', cleanLine(line)));
+  output.table(['NODE', 'STATE', 'DOING', 'SINCE', 'ADDRESS', 'SERVICES'], rows, {
+    styleOf: (row) => (nodes[row]?.state === 'failed' ? 'red' : undefined),
+  });
+  for (const line of healthLines(nodes, now)) output.line(line, 'red');
+  for (const line of driftLines(nodes)) output.line(line, 'yellow');
 }
 
 export function printTroubles(output: Output, troubles: readonly Trouble[]): void {
@@ -77,8 +69,8 @@ export function printTroubles(output: Output, troubles: readonly Trouble[]): voi
   output.line();
   for (const { text } of troubles) {
     const [first = '', ...rest] = cleanText(text).trimEnd().split('\n');
-    output.line(output.style('red', `stuck: ${first}`));
-    for (const line of rest) output.line(`  ${line}`);
+    output.line(`stuck: ${first}`, 'red');
+    for (const line of rest) output.raw(`  ${line}`);
   }
 }
 
@@ -91,7 +83,7 @@ export function printNext(output: Output, steps: readonly NextStep[]): void {
   const width = Math.max(...unique.map(({ command }) => command.length));
   output.line();
   unique.forEach(({ command, why }, index) =>
-    output.line(cleanLine(`${index === 0 ? 'next:' : 'or:  '} ${command.padEnd(width)}  ${why}`)),
+    output.line(`${index === 0 ? 'next:' : 'or:  '} ${command.padEnd(width)}  ${why}`),
   );
 }
 

@@ -1,18 +1,17 @@
 import { HeddleError } from '../../client/errors.js';
 import { endedStates } from '../../model/operation.js';
 import type { ClusterStatus } from '../../model/status.js';
-import { cleanLine, cleanText } from '../clean-text.js';
+import { cleanText } from '../clean-text.js';
 import { describeCluster, type ClusterDescription } from '../cluster.js';
 import type { ServerOptions } from '../configuration.js';
 import { exitCodes } from '../exit-codes.js';
 import { followOperation } from '../operate/follow-operation.js';
 import { nextSteps } from './next-steps.js';
-import { createOutput, type Output } from '../output.js';
 import { describeError, exitCodeOf } from '../report-error.js';
 import { reportEnd } from '../operate/report-operation.js';
 import { lookAtServer } from './server-view.js';
 import { requireWorker, withSession, type Session } from '../session.js';
-import { printNext, printNodes, printStatus, printTroubles } from './status-text.js';
+import { printNext, printStatus, printTroubles } from './status-text.js';
 import { formatAge, formatMoment } from '../time-text.js';
 import { findTroubles } from './troubles.js';
 
@@ -21,13 +20,16 @@ export async function status(
   name: string,
   options: ServerOptions & { readonly watch?: boolean; readonly look?: boolean },
 ): Promise<number> {
-  const output = createOutput(options);
   return withSession(options, async (session) => {
+    const { output } = session;
     const described = await describeCluster(session, name);
-    if (options.look === true) await lookAgain(session, name);
+    if (options.look === true) {
+      await requireWorker(session);
+      await session.client.look(name);
+    }
     const found = await askWorkers(session, name);
-    if (found instanceof HeddleError) return reportWhatIsKnown(session, output, described, found);
-    if (options.watch === true) return watch(session, output, found);
+    if (found instanceof HeddleError) return reportWhatIsKnown(session, described, found);
+    if (options.watch === true) return watch(session, found);
     const now = Date.now();
     const server = await lookAtServer(session.temporal, name);
     const troubles = findTroubles(server, now);
@@ -43,24 +45,6 @@ export async function status(
   });
 }
 
-export async function nodes(name: string, options: ServerOptions): Promise<number> {
-  const output = createOutput(options);
-  return withSession(options, async (session) => {
-    await describeCluster(session, name);
-    await requireWorker(session);
-    const found = await session.client.status(name);
-    printNodes(output, found.nodes, Date.now());
-    output.document({ cluster: name, nodes: found.nodes });
-    return exitCodes.ok;
-  });
-}
-
-/** Has machines and services looked at, so that what is shown is of now. */
-async function lookAgain(session: Session, name: string): Promise<void> {
-  await requireWorker(session);
-  await session.client.look(name);
-}
-
 /** The error stands for an answer that nobody gave, or that could not be read. */
 async function askWorkers(session: Session, name: string): Promise<ClusterStatus | HeddleError> {
   try {
@@ -74,7 +58,8 @@ async function askWorkers(session: Session, name: string): Promise<ClusterStatus
 }
 
 /** Follows the operation under way to its end; with --json every look is a line. */
-async function watch(session: Session, output: Output, found: ClusterStatus): Promise<number> {
+async function watch(session: Session, found: ClusterStatus): Promise<number> {
+  const { output } = session;
   const {
     name,
     queued: [first],
@@ -85,7 +70,7 @@ async function watch(session: Session, output: Output, found: ClusterStatus): Pr
     output.record(found);
     return exitCodes.ok;
   }
-  const end = await followOperation(session, output, {
+  const end = await followOperation(session, {
     name,
     operation: followed.id,
     since: Date.now(),
@@ -97,8 +82,7 @@ async function watch(session: Session, output: Output, found: ClusterStatus): Pr
 
 /** Nobody can be asked for nodes; the server's own record still tells something. */
 async function reportWhatIsKnown(
-  { temporal }: Session,
-  output: Output,
+  { temporal, output }: Session,
   described: ClusterDescription,
   cause: HeddleError,
 ): Promise<number> {
@@ -107,16 +91,14 @@ async function reportWhatIsKnown(
   const server = await lookAtServer(temporal, name);
   const troubles = findTroubles(server, now);
   const { code, message, next } = describeError(cause);
-  output.line(`cluster ${cleanLine(name)}: ${phase ?? 'phase unknown'} (as the server last heard)`);
-  if (uid !== undefined) output.line(`uid ${cleanLine(uid)}`);
+  output.line(`cluster ${name}: ${phase ?? 'phase unknown'} (as the server last heard)`);
+  if (uid !== undefined) output.line(`uid ${uid}`);
   output.line(
     `there since ${formatMoment(createdAt)} (${formatAge(createdAt, now)}); its nodes are known to workers alone`,
   );
   for (const { title, state, attempt, since } of server.activities) {
     output.line(
-      cleanLine(
-        `task ${title}: ${state}${attempt > 1 ? `, attempt ${attempt}` : ''}, for ${formatAge(since, now)}`,
-      ),
+      `task ${title}: ${state}${attempt > 1 ? `, attempt ${attempt}` : ''}, for ${formatAge(since, now)}`,
     );
   }
   printTroubles(output, troubles);

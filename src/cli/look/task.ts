@@ -134,9 +134,8 @@ function printTask(output: Output, view: TaskView): void {
     ['worker', view.worker],
     ['log', view.log],
   ];
-  output.line(output.style('bold', cleanLine(view.title)));
-  for (const [name, value] of rows)
-    if (value !== undefined) output.line(`  ${name.padEnd(10)} ${cleanLine(value)}`);
+  output.line(view.title, 'bold');
+  for (const [name, value] of rows) if (value !== undefined) output.line(`  ${name.padEnd(10)} ${value}`);
   if (view.failure !== undefined) {
     const { kind, exitCode, message } = view.failure;
     const exit = exitCode === undefined ? '' : `, exit code ${JSON.stringify(exitCode)}`;
@@ -150,8 +149,8 @@ function printTask(output: Output, view: TaskView): void {
 }
 
 function printBlock(output: Output, title: string, lines: readonly string[]): void {
-  output.line(`  ${cleanLine(title)}:`);
-  for (const line of lines) output.line(`    ${cleanText(line).replaceAll('\n', ' ')}`);
+  output.line(`  ${title}:`);
+  for (const line of lines) output.raw(`    ${cleanText(line).replaceAll('\n', ' ')}`);
 }
 
 /** What was decoded from a history is JSON. */

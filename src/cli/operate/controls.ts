@@ -1,70 +1,76 @@
+import type { HeddleClient } from '../../client/heddle-client.js';
 import type { ApplyReply } from '../../model/messages.js';
 import { CliError } from '../cli-error.js';
-import { confirm } from '../confirm.js';
 import type { ServerOptions } from '../configuration.js';
-import { exitCodes } from '../exit-codes.js';
-import { finish, leaveIt } from '../finish.js';
+import { confirm } from '../confirm.js';
+import { withSession } from '../session.js';
+import { verb } from '../verb.js';
+import { finish, leaveIt } from './finish.js';
 import { followOperation } from './follow-operation.js';
 import { requireCluster } from './operate.js';
-import { createOutput, type Output } from '../output.js';
 import { reportCancelled } from './report-operation.js';
-import { withSession, type Session } from '../session.js';
 
-export type ControlOptions = ServerOptions & { readonly wait: boolean };
-
-/** Goes on with a held operation from what failed. */
-export async function retry(name: string, options: ControlOptions): Promise<number> {
-  return ask(name, options, async (session, output) => {
-    const since = Date.now();
-    return finish(session, output, name, await session.client.retry(name), { ...options, since });
-  });
+interface ControlOptions extends ServerOptions {
+  readonly wait: boolean;
 }
 
-/** Goes on with a paused operation. */
-export async function resume(name: string, options: ControlOptions): Promise<number> {
-  return ask(name, options, async (session, output) => {
-    const since = Date.now();
-    return finish(session, output, name, await session.client.resume(name), { ...options, since });
-  });
+export const retry = control((client, name) => client.retry(name));
+
+export const resume = control((client, name) => client.resume(name));
+
+/** A request to an operation, whose end is waited for. */
+function control(
+  send: (client: HeddleClient, name: string) => Promise<ApplyReply>,
+): (name: string, options: ControlOptions) => Promise<number> {
+  return (name, options) =>
+    withSession(options, async (session) => {
+      await requireCluster(session, name);
+      const since = Date.now();
+      return finish(session, name, await send(session.client, name), { ...options, since });
+    });
 }
 
-/** What runs goes on to its end, so there is nothing to wait for. */
-export async function pause(name: string, options: ServerOptions): Promise<number> {
-  return ask(name, options, async ({ client }, output) => {
-    const { operation, clusterUid } = await client.pause(name);
-    output.line(
-      `${name}: operation ${operation} is paused; what runs goes on to its end, and nothing new is started`,
-    );
-    output.line(`next: heddle resume ${name}`);
-    output.document({ cluster: name, clusterUid, operation: { id: operation }, paused: true });
-    return exitCodes.ok;
-  });
-}
+/** Running tasks continue to their end, so there is nothing to wait for. */
+export const pause = verb(
+  async (session, name: string, _options: ServerOptions) => {
+    await requireCluster(session, name);
+    const { operation, clusterUid } = await session.client.pause(name);
+    return { cluster: name, clusterUid, operation: { id: operation }, paused: true };
+  },
+  {
+    print: (output, { cluster, operation }) => {
+      output.line(
+        `${cluster}: operation ${operation.id} is paused; what runs goes on to its end, and nothing new is started`,
+      );
+      output.line(`next: heddle resume ${cluster}`);
+    },
+  },
+);
 
-/** Ends an operation. An end that came before is told, too. */
+/** Ends an operation; reports also an operation that ended before it could be cancelled. */
 export async function cancel(
   name: string,
   operation: string | undefined,
   options: ControlOptions,
 ): Promise<number> {
-  return ask(name, options, async (session, output) => {
+  return withSession(options, async (session) => {
+    await requireCluster(session, name);
     const since = Date.now();
-    const reply: ApplyReply = await session.client.cancel(name, operation);
-    if (!options.wait) return leaveIt(output, name, reply);
-    return reportCancelled(
-      output,
-      await followOperation(session, output, { name, operation: reply.operation, since }),
-    );
+    const reply = await session.client.cancel(name, operation);
+    if (!options.wait) return leaveIt(session.output, name, reply);
+    const end = await followOperation(session, { name, operation: reply.operation, since });
+    return reportCancelled(session.output, end);
   });
 }
 
-/** Gives up a machine that cannot be deleted, and goes on without its node. */
+/** Gives up a machine that cannot be deleted, and continues without its node. */
 export async function abandon(
   name: string,
   node: string,
   options: ControlOptions & { readonly yes?: boolean },
 ): Promise<number> {
-  return ask(name, options, async (session, output) => {
+  return withSession(options, async (session) => {
+    await requireCluster(session, name);
     const { nodes, operation } = await session.client.status(name);
     if (operation?.state !== 'held')
       throw new CliError(
@@ -84,18 +90,6 @@ export async function abandon(
       options,
     );
     const since = Date.now();
-    return finish(session, output, name, await session.client.abandon(name, node), { ...options, since });
-  });
-}
-
-async function ask(
-  name: string,
-  options: ServerOptions,
-  use: (session: Session, output: Output) => Promise<number>,
-): Promise<number> {
-  const output = createOutput(options);
-  return withSession(options, async (session) => {
-    await requireCluster(session, name);
-    return use(session, output);
+    return finish(session, name, await session.client.abandon(name, node), { ...options, since });
   });
 }

@@ -1,8 +1,7 @@
 import type { ServerOptions } from '../configuration.js';
 import { exitCodes } from '../exit-codes.js';
-import { finish } from '../finish.js';
+import { finish } from './finish.js';
 import { requireCluster } from './operate.js';
-import { createOutput } from '../output.js';
 import { previewOperation, showPreview } from '../plan/preview.js';
 import { withSession } from '../session.js';
 
@@ -10,8 +9,8 @@ export type DeleteOptions = ServerOptions & { readonly wait: boolean; readonly p
 
 /** Deletes a cluster, whatever it is doing. Where no worker answers, the request is kept for the next one. */
 export async function deleteCluster(name: string, options: DeleteOptions): Promise<number> {
-  const output = createOutput(options);
   return withSession(options, async (session) => {
+    const { output } = session;
     if (options.plan === true) {
       await requireCluster(session, name);
       return showPreview(
@@ -24,7 +23,7 @@ export async function deleteCluster(name: string, options: DeleteOptions): Promi
     const since = Date.now();
     const { operation, clusterUid, ...rest } = await session.client.delete(name);
     if (operation !== undefined && clusterUid !== undefined) {
-      return finish(session, output, name, { operation, clusterUid, ...rest }, { ...options, since });
+      return finish(session, name, { operation, clusterUid, ...rest }, { ...options, since });
     }
     const message = `no worker answers; the request to delete ${name} is kept, and the next worker carries it out`;
     output.line(message);

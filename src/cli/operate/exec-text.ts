@@ -8,10 +8,8 @@ export function printResults(output: Output, cluster: string, results: readonly 
   for (const result of results) {
     const { node, stdout, stderr, log } = result;
     output.line(
-      output.style(
-        succeeded(result) ? 'bold' : 'red',
-        `${cleanLine(node)}:${succeeded(result) ? '' : ` ${describeResult(result)}`}`,
-      ),
+      `${node}:${succeeded(result) ? '' : ` ${describeResult(result)}`}`,
+      succeeded(result) ? 'bold' : 'red',
     );
     write(process.stdout, stdout);
     write(process.stderr, stderr);

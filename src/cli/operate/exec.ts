@@ -6,11 +6,11 @@ import { CliError } from '../cli-error.js';
 import { readResults, type ExecResult } from './exec-results.js';
 import { describeResults, printResults, succeeded } from './exec-text.js';
 import { exitCodes } from '../exit-codes.js';
-import { leaveIt } from '../finish.js';
+import { leaveIt } from './finish.js';
 import { followOperation } from './follow-operation.js';
 import { checkFirst, requireCluster, scopeOf } from './operate.js';
-import type { OperationOptions } from '../options.js';
-import { createOutput, type Output } from '../output.js';
+import type { OperationOptions } from '../configuration.js';
+import type { Output } from '../output.js';
 import { previewOperation, showPreview } from '../plan/preview.js';
 import { reportEnd } from './report-operation.js';
 import { withSession } from '../session.js';
@@ -20,8 +20,8 @@ export type ExecOptions = OperationOptions & { readonly sudo?: boolean; readonly
 /** Runs a command once on each node, and prints what it printed, node by node. */
 export async function exec(name: string, words: readonly string[], options: ExecOptions): Promise<number> {
   const intent = intentOf(words, options);
-  const output = createOutput(options);
   return withSession(options, async (session) => {
+    const { output } = session;
     await requireCluster(session, name);
     if (options.plan === true)
       return showPreview(output, name, intent, await previewOperation(session, name, intent));
@@ -29,12 +29,7 @@ export async function exec(name: string, words: readonly string[], options: Exec
     await checkFirst(session, name, intent, options);
     const reply = await session.client.operate(name, intent, { queue: options.queue === true });
     if (!options.wait) return leaveIt(output, name, reply);
-    const end = await followOperation(session, output, {
-      name,
-      operation: reply.operation,
-      since,
-      fleeting: true,
-    });
+    const end = await followOperation(session, { name, operation: reply.operation, since, fleeting: true });
     const { operation, status } = end;
     const nodes = intent.nodes ?? status.nodes.map(({ nodeId }) => nodeId);
     const results = operation.tasks.total === 0 ? [] : await readResults(session, name, operation, nodes);

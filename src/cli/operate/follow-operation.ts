@@ -1,7 +1,7 @@
 import { findOperation, type WaitResult } from '../../client/wait.js';
 import type { ClusterStatus } from '../../model/status.js';
 import { cleanLine } from '../clean-text.js';
-import { CliError } from '../cli-error.js';
+import { untilInterrupted } from '../interrupt.js';
 import { openLineView } from '../line-view.js';
 import { lookAtServer } from '../look/server-view.js';
 import { openLiveView, type ProgressView } from '../live-view.js';
@@ -46,13 +46,9 @@ function openWarnings(view: ProgressView): {
  * Waits for an operation's end and shows its progress. Ctrl-C ends the waiting, not the work.
  * @throws CliError Interrupted; HeddleError NoWorker or NoServer after minutes of silence.
  */
-export async function followOperation(
-  session: Session,
-  output: Output,
-  request: FollowRequest,
-): Promise<WaitResult> {
+export async function followOperation(session: Session, request: FollowRequest): Promise<WaitResult> {
   const { name, operation } = request;
-  const view = openView(session, output, request);
+  const view = openView(session, request);
   const warn = openWarnings(view);
   const over = new AbortController();
   if (view !== silent)
@@ -62,48 +58,41 @@ export async function followOperation(
       more: `heddle status ${name}`,
       onChange: warn.trouble,
     });
-  const interrupt = catchInterrupt();
   try {
-    const waiting = session.client.waitFor(name, operation, {
-      signal: interrupt.signal,
-      onStatus: (status) => {
-        const found = findOperation(status, operation);
-        if (found !== undefined) view.show(status, found);
-        warn.silence(undefined);
-        request.onStatus?.(status);
-      },
-      onSilence: (error) =>
-        warn.silence(
-          error.code === 'NoServer'
-            ? 'The server does not answer; looking again.'
-            : 'No worker answers; the work goes on when one is back.',
-        ),
-    });
-    // What the wait does after an interrupt is of no interest any more.
-    waiting.catch(() => undefined);
-    return await Promise.race([waiting, interrupt.happened]);
-  } catch (cause) {
-    if (!interrupt.signal.aborted) throw cause;
-    throw new CliError('Interrupted', `stopped watching; operation ${operation} of ${name} goes on`, {
-      next: `heddle status ${name} --watch`,
-      cause,
-    });
+    return await untilInterrupted(
+      (signal) =>
+        session.client.waitFor(name, operation, {
+          signal,
+          onStatus: (status) => {
+            const found = findOperation(status, operation);
+            if (found !== undefined) view.show(status, found);
+            warn.silence(undefined);
+            request.onStatus?.(status);
+          },
+          onSilence: (error) =>
+            warn.silence(
+              error.code === 'NoServer'
+                ? 'The server does not answer; looking again.'
+                : 'No worker answers; the work goes on when one is back.',
+            ),
+        }),
+      `operation ${operation} of ${name}`,
+      `heddle status ${name} --watch`,
+    );
   } finally {
     over.abort();
-    interrupt.release();
     await view.end();
   }
 }
 
 function openView(
-  session: Session,
-  output: Output,
+  { output, temporal }: Session,
   { name, operation, since, fleeting = false }: FollowRequest,
 ): ProgressView {
   if (output.json) return silent;
   if (output.live) return openLiveView(output, process.stdout, { fleeting });
   if (fleeting) return openNotes(output);
-  return openLineView(output, { temporal: session.temporal, cluster: name, operation, since });
+  return openLineView(output, { temporal, cluster: name, operation, since });
 }
 
 /** Where what follows is the output: a warning goes beside it. */
@@ -115,25 +104,5 @@ function openNotes(output: Output): ProgressView {
       if (text !== undefined && text !== last) output.note(cleanLine(text));
       last = text;
     },
-  };
-}
-
-/** Ctrl-C, a plain kill, a closed terminal: once; the second one is the system's. */
-export function catchInterrupt(): {
-  readonly signal: AbortSignal;
-  readonly happened: Promise<never>;
-  readonly release: () => void;
-} {
-  const controller = new AbortController();
-  const abort = (): void => controller.abort(new Error('interrupted'));
-  const happened = new Promise<never>((_resolve, reject) => {
-    controller.signal.addEventListener('abort', () => reject(controller.signal.reason), { once: true });
-  });
-  happened.catch(() => undefined);
-  process.once('SIGINT', abort).once('SIGTERM', abort).once('SIGHUP', abort);
-  return {
-    signal: controller.signal,
-    happened,
-    release: () => void process.off('SIGINT', abort).off('SIGTERM', abort).off('SIGHUP', abort),
   };
 }

@@ -2,64 +2,65 @@ import type { OperateIntent } from '../../client/heddle-client.js';
 import type { PlanPreview } from '../../client/preview.js';
 import { isEmptyPlan } from '../../model/plan/plan.js';
 import { describeCluster } from '../cluster.js';
-import { finish } from '../finish.js';
-import type { OperationOptions } from '../options.js';
-import { createOutput } from '../output.js';
+import type { OperationOptions } from '../configuration.js';
+import { finish } from './finish.js';
+import { previewOperation, showPreview } from '../plan/preview.js';
 import { describeCounts } from '../plan/words.js';
-import { lookFirst, previewOperation, showPreview } from '../plan/preview.js';
 import { requireWorker, withSession, type Session } from '../session.js';
 
-export async function restart(
-  name: string,
-  services: readonly string[],
-  options: OperationOptions,
-): Promise<number> {
-  return operate(name, { kind: 'restart', services, ...scopeOf(options) }, options);
-}
+export const start = operation((services: readonly string[], _options: OperationOptions) => ({
+  kind: 'start',
+  services,
+}));
 
-export async function reconfigure(
-  name: string,
-  services: readonly string[],
-  options: OperationOptions & { readonly restart?: boolean },
-): Promise<number> {
-  return operate(
-    name,
-    {
-      kind: 'reconfigure',
-      services,
-      ...scopeOf(options),
-      ...(options.restart === true ? { restart: true } : {}),
-    },
-    options,
-  );
-}
+export const stop = operation((services: readonly string[], _options: OperationOptions) => ({
+  kind: 'stop',
+  services,
+}));
 
-export async function replace(
-  name: string,
-  nodes: readonly string[],
-  options: OperationOptions,
-): Promise<number> {
-  return operate(name, { kind: 'replace', ...scopeOf(options), nodes: [...new Set(nodes)] }, options);
-}
+export const restart = operation((services: readonly string[], options: OperationOptions) => ({
+  kind: 'restart',
+  services,
+  ...scopeOf(options),
+}));
 
-/** Asks for an operation and waits for its end, or only shows what it would do. */
-export async function operate(
-  name: string,
-  intent: OperateIntent,
-  options: OperationOptions,
-): Promise<number> {
-  const output = createOutput(options);
-  return withSession(options, async (session) => {
-    await requireCluster(session, name);
-    if (options.plan === true && intent.kind === 'rollback') await lookFirst(session, name);
-    if (options.plan === true)
-      return showPreview(output, name, intent, await previewOperation(session, name, intent));
-    const since = Date.now();
-    const preview = await checkFirst(session, name, intent, options);
-    if (preview !== undefined && !isEmptyPlan(preview.plan)) output.line(describeCounts(preview.plan));
-    const reply = await session.client.operate(name, intent, { queue: options.queue === true });
-    return finish(session, output, name, reply, { ...options, since });
-  });
+export const reconfigure = operation(
+  (services: readonly string[], options: OperationOptions & { readonly restart?: true }) => ({
+    kind: 'reconfigure',
+    services,
+    ...scopeOf(options),
+    restart: options.restart,
+  }),
+);
+
+export const replace = operation((nodes: readonly string[], options: OperationOptions) => ({
+  kind: 'replace',
+  ...scopeOf(options),
+  nodes: [...new Set(nodes)],
+}));
+
+export const rollback = operation((_options: OperationOptions) => ({ kind: 'rollback' }));
+
+/** Starts an operation and waits for its end, or only shows what it would do. */
+function operation<Args extends unknown[]>(
+  intentOf: (...wordsAndOptions: Args) => OperateIntent,
+): (name: string, ...wordsAndOptions: Args) => Promise<number> {
+  return async (name, ...args) => {
+    const intent = intentOf(...args);
+    const options = args.at(-1) as OperationOptions;
+    return withSession(options, async (session) => {
+      await requireCluster(session, name);
+      if (options.plan === true && intent.kind === 'rollback') await session.client.look(name);
+      if (options.plan === true)
+        return showPreview(session.output, name, intent, await previewOperation(session, name, intent));
+      const since = Date.now();
+      const preview = await checkFirst(session, name, intent, options);
+      if (preview !== undefined && !isEmptyPlan(preview.plan))
+        session.output.line(describeCounts(preview.plan));
+      const reply = await session.client.operate(name, intent, { queue: options.queue === true });
+      return finish(session, name, reply, { ...options, since });
+    });
+  };
 }
 
 /** @throws CliError NotFound, HeddleError NoWorker */
@@ -69,9 +70,8 @@ export async function requireCluster(session: Session, name: string): Promise<vo
 }
 
 /**
- * Has it planned once before it is asked for: what cannot be planned is told at once, and is no entry in the
- * history. What waits for others is planned when its turn comes: nobody knows yet what the cluster will be
- * then.
+ * Plans the operation before it is requested, so that an invalid request fails at once and leaves no trace in the
+ * history. A queued operation is planned later: the state of the cluster is not known yet.
  */
 export async function checkFirst(
   session: Session,

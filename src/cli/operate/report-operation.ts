@@ -61,9 +61,7 @@ export function reportCancelled(output: Output, { operation, status }: WaitResul
   const cancelled = state === 'cancelled';
   const how = startedAt === undefined ? 'before it began' : 'and what was done stays';
   output.line(
-    cleanLine(
-      `${status.name}: operation ${id} (${what}) ${cancelled ? `is cancelled, ${how}` : `ended before it could be cancelled: ${state}`}`,
-    ),
+    `${status.name}: operation ${id} (${what}) ${cancelled ? `is cancelled, ${how}` : `ended before it could be cancelled: ${state}`}`,
   );
   output.document({ cluster: status.name, clusterUid: status.uid, operation });
   return cancelled ? exitCodes.ok : exitCodes.refused;
@@ -72,7 +70,7 @@ export function reportCancelled(output: Output, { operation, status }: WaitResul
 function reportDone(output: Output, { operation, status }: WaitResult, unchanged: boolean): number {
   const { reason, abandoned = [] } = operation;
   const same = unchanged || operation.unchanged === true;
-  output.line(cleanLine(describeDone(operation, status.name, status.nodes.length, same)));
+  output.line(describeDone(operation, status.name, status.nodes.length, same));
   if (!output.json && reason !== undefined) output.note(`warning: ${cleanLine(reason)}`);
   const looked = operation.kind === 'apply' || operation.kind === 'rollback';
   for (const line of output.json || !looked ? [] : driftLines(status.nodes))

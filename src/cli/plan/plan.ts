@@ -1,7 +1,6 @@
 import { CliError } from '../cli-error.js';
 import type { ServerOptions } from '../configuration.js';
 import { exitCodes } from '../exit-codes.js';
-import { createOutput } from '../output.js';
 import type { PreviewForm } from './preview.js';
 import { reportError } from '../report-error.js';
 import { readSpec } from '../spec-file.js';
@@ -29,16 +28,21 @@ async function show(file: string, options: PlanOptions): Promise<number> {
   if (options.graph !== undefined && options.json === true)
     throw new CliError('Usage', '--graph and --json cannot both be written to standard output');
   const spec = readSpec(file);
-  const output = createOutput(options);
   // A faulty file is told at once: what talks to a server is loaded after that.
-  const [{ requireWorker, withSession }, { lookFirst, previewApply, showPreview }] = await Promise.all([
+  const [{ requireWorker, withSession }, { previewApply, showPreview }] = await Promise.all([
     import('../session.js'),
     import('./preview.js'),
   ]);
   return withSession(options, async (session) => {
     await requireWorker(session);
-    if (options.look) await lookFirst(session, spec.name);
+    if (options.look) await session.client.look(spec.name);
     const intent = { kind: 'apply', width: options.rolling } as const;
-    return showPreview(output, spec.name, intent, await previewApply(session, spec, file, options), options);
+    return showPreview(
+      session.output,
+      spec.name,
+      intent,
+      await previewApply(session, spec, file, options),
+      options,
+    );
   });
 }

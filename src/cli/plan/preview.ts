@@ -17,14 +17,6 @@ export interface PreviewForm {
   readonly detailedExitcode?: boolean;
 }
 
-/**
- * Has the machines of a cluster looked at, so that what is not as it should be shows as drift. A cluster that
- * is not there has none.
- */
-export async function lookFirst({ client }: Session, name: string): Promise<void> {
-  await client.look(name);
-}
-
 /** What an apply would do. @throws ProblemsError with places in the file. */
 export async function previewApply(
   { client }: Session,
@@ -32,7 +24,7 @@ export async function previewApply(
   file: string,
   { rolling }: { readonly rolling?: number },
 ): Promise<PlanPreview> {
-  return client.plan(spec, rolling === undefined ? {} : { width: rolling }).catch((error: unknown) => {
+  return client.plan(spec, { width: rolling }).catch((error: unknown) => {
     throw refusalOf(placeProblems(error, file));
   });
 }
@@ -74,7 +66,7 @@ export function showPreview(
   const { plan } = preview;
   const what = describeIntent(intent);
   if (form.graph === undefined) printPlan(output, { name, what, preview });
-  else output.line(drawPlan(plan, form.graph));
+  else output.raw(drawPlan(plan, form.graph));
   output.document(describePlan(name, what, preview));
   return form.detailedExitcode === true && !isEmptyPlan(plan) ? exitCodes.usage : exitCodes.ok;
 }

@@ -18,24 +18,24 @@ export interface ShownPlan {
 /** A plan for people: nodes that get the same are shown once, with what is run on each of them, in order. */
 export function printPlan(output: Output, { name, what, preview: { plan, current } }: ShownPlan): void {
   const drift = driftOf(current, plan);
-  for (const line of drift.map(describeDrift))
-    output.line(output.style('yellow', cleanLine(`drift: ${line}`)));
+  for (const line of drift.map(describeDrift)) output.line(`drift: ${line}`, 'yellow');
   const { stopped = [] } = current;
-  if (stopped.length > 0) output.line(cleanLine(`stopped by a user, and not started: ${stopped.join(', ')}`));
+  if (stopped.length > 0) output.line(`stopped by a user, and not started: ${stopped.join(', ')}`);
   if (isEmptyPlan(plan)) {
     output.line('No changes.');
     return;
   }
   if (drift.length + stopped.length > 0) output.line();
-  output.line(`cluster ${output.style('bold', cleanLine(name))}: ${cleanLine(what)}`);
+  output.raw(`cluster ${output.style('bold', cleanLine(name))}: ${cleanLine(what)}`);
   for (const kind of plan.kinds.filter(({ chain }) => chain.length > 0)) printKind(output, plan, kind);
   const { later = [] } = plan;
   if (later.length > 0) {
-    output.line('\nWhen all of that is done, it is planned again. As things are now, this follows:');
+    output.line();
+    output.line('When all of that is done, it is planned again. As things are now, this follows:');
     for (const kind of later) printKind(output, plan, kind);
   }
   output.line();
-  output.line(output.style('bold', describeCounts(plan)));
+  output.line(describeCounts(plan), 'bold');
 }
 
 function printKind(output: Output, plan: Plan, kind: Kind): void {
@@ -49,7 +49,7 @@ function printKind(output: Output, plan: Plan, kind: Kind): void {
   const head = cleanLine(
     `${sign} ${verb} ${describeNodes(kind)}${count > 1 ? ` (${count} nodes)` : ''}${from}${why === undefined ? '' : `: ${why}`}`,
   );
-  output.line(output.style(style, head));
+  output.line(head, style);
   const width = Math.max(...kind.chain.map((step) => describeStep(step).length));
   const indent = 4 + 3 + 1 + width + 2;
   kind.chain.forEach((step, index) => {

@@ -20,7 +20,7 @@ export async function list(options: CommonOptions): Promise<number> {
     version,
     description,
   ]);
-  for (const line of formatTable(['TYPE', 'NAME', 'VERSION', 'DESCRIPTION'], rows)) output.line(line);
+  output.table(['TYPE', 'NAME', 'VERSION', 'DESCRIPTION'], rows);
   output.document({ plugins: plugins.map(summarise) });
   return exitCodes.ok;
 }
@@ -69,7 +69,7 @@ function summarise({ descriptor, digest, folder, abilities }: Plugin): object {
 }
 
 function printPlugin(output: Output, { descriptor, folder, digest, abilities }: Plugin): void {
-  output.line(`${descriptor.type} ${output.style('bold', descriptor.name)} ${descriptor.version}`);
+  output.raw(`${descriptor.type} ${output.style('bold', descriptor.name)} ${descriptor.version}`);
   output.line(`  ${descriptor.description}`);
   output.line(
     `  ${descriptor.command === undefined ? `class ${descriptor.class ?? ''}` : `program ${descriptor.command.join(' ')}`} in ${folder}`,

@@ -42,7 +42,7 @@ export async function importFile(
     ...(Object.keys(accounts).length === 0 ? {} : { 'accounts.yaml': toYaml({ providers: accounts }) }),
   };
   if (out === undefined)
-    for (const [path, text] of Object.entries(files)) output.line(`# ${path}\n${text}`.trimEnd());
+    for (const [path, text] of Object.entries(files)) output.raw(`# ${path}\n${text}`.trimEnd());
   else for (const path of writeNew(out, files)) output.line(`wrote ${path}`);
   for (const remark of remarks) output.note(cleanLine(formatProblem(remark)));
   output.note(

@@ -9,7 +9,7 @@ import { devRecordFile, findDev, readDevRecord, removeDevRecord, writeDevRecord 
 import { startParts, type DevOptions, type DevParts } from './dev-parts.js';
 import { exitCodes } from '../exit-codes.js';
 import { createOutput, type Output } from '../output.js';
-import { catchInterrupt } from '../operate/follow-operation.js';
+import { catchInterrupt } from '../interrupt.js';
 import { formatClock } from '../time-text.js';
 
 /**

@@ -104,7 +104,7 @@ const styles: Readonly<Record<Finding['state'], Style>> = {
 
 function printFinding(output: Output, { check, state, text, next }: Finding): void {
   const [first = '', ...more] = text.split('\n');
-  output.line(`${output.style(styles[state], state.padEnd(7))} ${check.padEnd(18)} ${first}`);
+  output.raw(`${output.style(styles[state], state.padEnd(7))} ${check.padEnd(18)} ${first}`);
   for (const line of more) output.line(`${' '.repeat(27)}${line}`);
   if (next !== undefined) output.line(`${' '.repeat(27)}next: ${next}`);
 }

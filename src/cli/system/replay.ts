@@ -153,7 +153,7 @@ function printReport(output: Output, { ok, source, workflowId, runId, events, er
   const name = [source, workflowId && `${workflowId} (${runId})`].filter(Boolean).join(': ');
   const mark = output.style(ok ? 'green' : 'red', ok ? 'ok  ' : 'FAIL');
   const text = error === undefined ? `${events} events` : wordsOf(error);
-  output.line(`${mark} ${cleanLine(name)}: ${cleanLine(text)}`);
+  output.raw(`${mark} ${cleanLine(name)}: ${cleanLine(text)}`);
 }
 
 function wordsOf({ kind, message }: ReplayFault): string {

@@ -16,23 +16,19 @@ export function printEnd(output: Output, machine: MachineView, operation: Machin
   if (state === 'done') output.line(`${words} done in ${took}${didWords(operation)}`);
   else
     output.line(
-      output.style(
-        'red',
-        `${words} ${state === 'cancelled' ? 'cancelled' : operation.answer === 'unknown' ? 'ended, and nobody can tell how' : 'failed'} after ${took}`,
-      ),
+      `${words} ${state === 'cancelled' ? 'cancelled' : operation.answer === 'unknown' ? 'ended, and nobody can tell how' : 'failed'} after ${took}`,
+      'red',
     );
-  if (failure !== undefined) output.line(cleanLine(`  ${failure.message}`));
-  for (const note of notes) output.line(cleanLine(`  ${note}`));
+  if (failure !== undefined) output.line(`  ${failure.message}`);
+  for (const note of notes) output.line(`  ${note}`);
   if (result?.power !== undefined)
     output.line(
-      cleanLine(
-        `power: ${result.power.power}${result.power.why === undefined ? '' : `, ${result.power.why}`}`,
-      ),
+      `power: ${result.power.power}${result.power.why === undefined ? '' : `, ${result.power.why}`}`,
     );
   if (result?.status !== undefined && (intent.kind === 'status' || state !== 'done'))
     printStatus(output, result.status);
   if (result?.sizeMb !== undefined && result.image !== undefined)
-    output.line(`image ${cleanLine(formatImageRef(result.image))}: ${result.sizeMb} MB`);
+    output.line(`image ${formatImageRef(result.image)}: ${result.sizeMb} MB`);
   const node = parseNodeName(machine.name);
   if (node !== undefined) {
     // How it stands with a node, its cluster or pool says.
@@ -42,26 +38,23 @@ export function printEnd(output: Output, machine: MachineView, operation: Machin
       );
     return;
   }
-  output.line(cleanLine(`machine ${machine.name} is ${standingWords(machine)}`));
+  output.line(`machine ${machine.name} is ${standingWords(machine)}`);
   if (state !== 'done') output.line(`next: ${nextStep(machine, operation)}`);
 }
 
-export function printStatus(
-  output: Output,
-  { status, why, ping, ssh, rpower, nodeset, nodetype, currentimage, evidence }: NodeStatusReport,
-): void {
+export function printStatus(output: Output, report: NodeStatusReport): void {
+  const { status, why, evidence } = report;
   const shown = (value: unknown): string =>
-    cleanLine(
-      value === null || value === undefined ? '?' : typeof value === 'string' ? value : JSON.stringify(value),
-    );
-  output.line(`status: ${output.style('bold', status)}, ${cleanLine(why)}`);
+    value === null || value === undefined ? '?' : typeof value === 'string' ? value : JSON.stringify(value);
+  output.raw(`status: ${output.style('bold', status)}, ${cleanLine(why)}`);
+  const facts = ['ping', 'ssh', 'rpower', 'nodeset', 'nodetype', 'currentimage'] as const;
+  output.line(`  ${facts.map((fact) => `${fact} ${shown(report[fact])}`).join(', ')}`);
+  const { revision, wanted, tainted, taintReasons, postLoad, notes } = evidence;
+  const reasons = taintReasons.length === 0 ? '' : ` (${taintReasons.join(', ')})`;
   output.line(
-    `  ping ${shown(ping)}, ssh ${shown(ssh)}, rpower ${shown(rpower)}, nodeset ${shown(nodeset)}, nodetype ${shown(nodetype)}, currentimage ${shown(currentimage)}`,
+    `  revision ${shown(revision)}, wanted ${shown(wanted)}, tainted ${shown(tainted)}${reasons}, post-load ${shown(postLoad)}`,
   );
-  output.line(
-    `  revision ${shown(evidence.revision)}, wanted ${shown(evidence.wanted)}, tainted ${shown(evidence.tainted)}${evidence.taintReasons.length === 0 ? '' : cleanLine(` (${evidence.taintReasons.join(', ')})`)}, post-load ${shown(evidence.postLoad)}`,
-  );
-  for (const note of evidence.notes) output.line(cleanLine(`  ${note}`));
+  for (const note of notes) output.line(`  ${note}`);
 }
 
 /** A machine for people. */
@@ -81,29 +74,23 @@ export function printMachine(output: Output, machine: MachineView, now: number):
     history,
     drift,
   } = machine;
-  output.line(cleanLine(`machine ${name}: ${standingWords(machine)}`));
+  output.line(`machine ${name}: ${standingWords(machine)}`);
   output.line(
-    cleanLine(
-      `  ${type} (provider ${provider}), site ${site}, system ${system ?? 'none'}, address ${address}${user === undefined ? '' : `, user ${user}`}`,
-    ),
+    `  ${type} (provider ${provider}), site ${site}, system ${system ?? 'none'}, address ${address}${user === undefined ? '' : `, user ${user}`}`,
   );
   output.line(
-    cleanLine(
-      `  image ${image === undefined ? 'not known' : `${formatImageRef(image)} since ${formatMoment(image.since)}`}${half === undefined ? '' : `; half of ${formatImageRef(half)} on its disk`}`,
-    ),
+    `  image ${image === undefined ? 'not known' : `${formatImageRef(image)} since ${formatMoment(image.since)}`}${half === undefined ? '' : `; half of ${formatImageRef(half)} on its disk`}`,
   );
   if (holder !== undefined)
     output.line(
-      cleanLine(
-        `  reserved for ${holder.user} until ${formatMoment(holder.until)}, reservation ${holder.reservation}`,
-      ),
+      `  reserved for ${holder.user} until ${formatMoment(holder.until)}, reservation ${holder.reservation}`,
     );
   if (operation !== undefined) {
     const step =
       operation.step === undefined
         ? ''
         : `, ${operation.step.number}/${operation.step.of} ${operation.step.step}, about ${formatDuration(operation.step.leftMs)} left`;
-    output.line(cleanLine(`  now: ${wordsOf(operation.intent)} by ${operation.by}${step}`));
+    output.line(`  now: ${wordsOf(operation.intent)} by ${operation.by}${step}`);
   }
   for (const { kind, expected, found, since, seen, tries } of drift) {
     const said = seen < readingsThatCount ? 'seen once' : `since ${formatMoment(since)}`;
@@ -112,15 +99,13 @@ export function printMachine(output: Output, machine: MachineView, now: number):
         ? 'it is gone, its provider has no such machine'
         : `${kind} is ${found}, not ${expected}`;
     output.line(
-      `  ${cleanLine(`drift: ${what}, ${said}${tries === 0 ? '' : `, corrected ${tries} ${tries === 1 ? 'time' : 'times'}`}`)}`,
+      `  ${`drift: ${what}, ${said}${tries === 0 ? '' : `, corrected ${tries} ${tries === 1 ? 'time' : 'times'}`}`}`,
     );
   }
   for (const done of history.slice(0, 5)) {
     const ended = done.endedAt === undefined ? '' : ` ${formatAge(done.endedAt, now)} ago`;
     output.line(
-      cleanLine(
-        `  ${done.id}: ${wordsOf(done.intent)} by ${done.by}, ${done.state}${ended}${done.failure === undefined ? '' : `: ${done.failure.message}`}`,
-      ),
+      `  ${done.id}: ${wordsOf(done.intent)} by ${done.by}, ${done.state}${ended}${done.failure === undefined ? '' : `: ${done.failure.message}`}`,
     );
   }
 }

@@ -1,9 +1,9 @@
-import type { ApplyReply } from '../model/messages.js';
-import { exitCodes } from './exit-codes.js';
-import { followOperation } from './operate/follow-operation.js';
-import type { Output } from './output.js';
-import { reportEnd } from './operate/report-operation.js';
-import type { Session } from './session.js';
+import type { ApplyReply } from '../../model/messages.js';
+import { exitCodes } from '../exit-codes.js';
+import { followOperation } from './follow-operation.js';
+import type { Output } from '../output.js';
+import { reportEnd } from './report-operation.js';
+import type { Session } from '../session.js';
 
 export interface FinishOptions {
   readonly wait: boolean;
@@ -14,15 +14,15 @@ export interface FinishOptions {
 /** Waits for an accepted operation and says how it ended, or says how to wait. */
 export async function finish(
   session: Session,
-  output: Output,
   name: string,
   reply: ApplyReply,
   options: FinishOptions,
 ): Promise<number> {
   const { operation, unchanged } = reply;
   const { wait, since } = options;
+  const { output } = session;
   if (!wait) return leaveIt(output, name, reply);
-  const end = await followOperation(session, output, { name, operation, since });
+  const end = await followOperation(session, { name, operation, since });
   return reportEnd(output, end, {
     now: Date.now(),
     unchanged: unchanged === true && Date.parse(end.operation.endedAt ?? '') < since,

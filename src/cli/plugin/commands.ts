@@ -1,0 +1,44 @@
+import { Argument } from 'commander';
+import { choice, option, type CommandDefinition } from '../command.js';
+
+export const pluginCommands: CommandDefinition = {
+  usage: 'plugins',
+  alias: 'plugin',
+  about: 'the plugins that a worker has',
+  more: ' with this configuration',
+  needs: 'configuration',
+  load: async () => (await import('./list.js')).list,
+  commands: [
+    {
+      usage: 'show <name>',
+      about: 'a plugin, and the fields that people fill in',
+      options: [option('--schema', 'JSON Schema of its fields')],
+      needs: 'configuration',
+      load: async () => (await import('./list.js')).show,
+    },
+    {
+      usage: 'run <name> <task>',
+      about: 'carry out one task of a file by a plugin, and print its result; - reads standard input',
+      needs: 'configuration',
+      load: async () => (await import('./run.js')).runTask,
+    },
+    {
+      usage: 'new',
+      about: 'begin a plugin in this folder, with a test that passes',
+      arguments: [
+        new Argument('<type>', 'what it is').choices(['provider', 'automator']),
+        new Argument('<name>', 'what clusters call it'),
+      ],
+      options: [
+        choice(
+          '--language <language>',
+          'what it is written in: python for providers, shell for automators',
+          ['typescript', 'python', 'shell'],
+          'typescript',
+        ),
+      ],
+      needs: 'configuration',
+      load: async () => (await import('./new.js')).create,
+    },
+  ],
+};
