@@ -24,27 +24,36 @@ export interface CommandDefinition {
   readonly commands?: readonly CommandDefinition[];
 }
 
+/** Declares a command by its usage, such as `load <name>`, and what it is about. */
+export function command(
+  usage: string,
+  about: string,
+  definition: Omit<CommandDefinition, 'usage' | 'about'>,
+): CommandDefinition {
+  return { usage, about, ...definition };
+}
+
 /** Runs a handler, which returns the exit code. */
 export type Run = (handler: () => Promise<number>) => Promise<void>;
 
 export function addCommand(parent: Command, definition: CommandDefinition, run: Run): void {
   const { heading, usage, alias, about, more = '', description = `${about}${more}`, load } = definition;
   if (heading !== undefined) parent.commandsGroup(heading);
-  const command = parent.command(usage).summary(about).description(description);
-  if (alias !== undefined) command.alias(alias);
-  for (const argument of definition.arguments ?? []) command.addArgument(argument);
-  for (const one of definition.options ?? []) command.addOption(one);
+  const added = parent.command(usage).summary(about).description(description);
+  if (alias !== undefined) added.alias(alias);
+  for (const argument of definition.arguments ?? []) added.addArgument(argument);
+  for (const one of definition.options ?? []) added.addOption(one);
   if (load !== undefined) {
     const { needs = 'server' } = definition;
-    if (needs !== 'nothing') command.optionsGroup('Common options:');
-    for (const one of commonOptions[needs]) command.addOption(one);
-    command.action((...words: unknown[]) =>
+    if (needs !== 'nothing') added.optionsGroup('Common options:');
+    for (const one of commonOptions[needs]) added.addOption(one);
+    added.action((...words: unknown[]) =>
       run(async () => (await load())(...(words.slice(0, -1) as never[]))),
     );
   }
   // Otherwise a command with options of its own takes those of its subcommands.
-  if (load !== undefined && definition.commands !== undefined) command.enablePositionalOptions();
-  for (const inner of definition.commands ?? []) addCommand(command, inner, run);
+  if (load !== undefined && definition.commands !== undefined) added.enablePositionalOptions();
+  for (const inner of definition.commands ?? []) addCommand(added, inner, run);
 }
 
 export function option<Value>(

@@ -1,4 +1,4 @@
-import { option, yesOption, type CommandDefinition } from '../command.js';
+import { option, yesOption, command, type CommandDefinition } from '../command.js';
 import { parseGiven } from './given-texts.js';
 
 const fileOption = option(
@@ -6,14 +6,10 @@ const fileOption = option(
   'heddle.yaml to change; made where it is missing (default: the one that is used)',
 );
 
-export const accountCommands: CommandDefinition = {
-  usage: 'provider',
-  about: 'provider accounts in heddle.yaml',
+export const accountCommands: CommandDefinition = command('provider', 'provider accounts in heddle.yaml', {
   more: ': what machines are asked from',
   commands: [
-    {
-      usage: 'add <name>',
-      about: 'add an account; on a terminal it asks for the fields that are not given',
+    command('add <name>', 'add an account; on a terminal it asks for the fields that are not given', {
       options: [
         fileOption,
         option('--type <type>', 'the provider plugin; heddle plugins lists them').makeOptionMandatory(),
@@ -31,20 +27,16 @@ export const accountCommands: CommandDefinition = {
       ],
       needs: 'configuration',
       load: async () => (await import('./add.js')).add,
-    },
-    {
-      usage: 'list',
-      about: 'list the accounts, without what is secret',
+    }),
+    command('list', 'list the accounts, without what is secret', {
       options: [fileOption],
       needs: 'configuration',
       load: async () => (await import('./list.js')).list,
-    },
-    {
-      usage: 'remove <name>',
-      about: 'remove an account and the secrets stored for it',
+    }),
+    command('remove <name>', 'remove an account and the secrets stored for it', {
       options: [fileOption, yesOption],
       needs: 'configuration',
       load: async () => (await import('./remove.js')).remove,
-    },
+    }),
   ],
-};
+});

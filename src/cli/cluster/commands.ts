@@ -7,14 +7,13 @@ import {
   rollingOption,
   waitOptions,
   yesOption,
+  command,
   type CommandDefinition,
 } from '../command.js';
 
 export const clusterCommands: readonly CommandDefinition[] = [
-  {
+  command('apply <file>', 'make a cluster from its file, or change it', {
     heading: 'Clusters:',
-    usage: 'apply <file>',
-    about: 'make a cluster from its file, or change it',
     options: [
       option('--create-only', 'refuse when the cluster is there already with another spec'),
       rollingOption,
@@ -28,10 +27,8 @@ export const clusterCommands: readonly CommandDefinition[] = [
         return (await import('../operate/apply.js')).apply(spec, file, options as never);
       };
     },
-  },
-  {
-    usage: 'plan <file>',
-    about: 'show what apply would do',
+  }),
+  command('plan <file>', 'show what apply would do', {
     more: '; nothing is changed',
     options: [
       rollingOption,
@@ -40,39 +37,29 @@ export const clusterCommands: readonly CommandDefinition[] = [
       option('--detailed-exitcode', '0: no changes, 1: error, 2: there are changes'),
     ],
     load: async () => (await import('../plan/plan.js')).plan,
-  },
-  {
-    usage: 'delete <name>',
-    about: 'delete a cluster, whatever it is doing',
+  }),
+  command('delete <name>', 'delete a cluster, whatever it is doing', {
     options: [...waitOptions, planOption],
     load: async () => (await import('../operate/delete.js')).deleteCluster,
-  },
-  {
+  }),
+  command('list', 'the clusters', {
     heading: 'Look:',
-    usage: 'list',
     alias: 'ls',
-    about: 'the clusters',
     load: async () => (await import('../look/list.js')).list,
-  },
-  {
-    usage: 'status <name>',
-    about: 'where it stands, what is wrong, what to do',
+  }),
+  command('status <name>', 'where it stands, what is wrong, what to do', {
     options: [
       option('-w, --watch', 'show the operation under way until it ends'),
       option('--look', 'look at its machines and services first'),
     ],
     load: async () => (await import('../look/status.js')).status,
-  },
-  { usage: 'nodes <name>', about: 'its nodes', load: async () => (await import('../look/list.js')).nodes },
-  {
-    usage: 'history <name>',
-    about: 'its last operations',
+  }),
+  command('nodes <name>', 'its nodes', { load: async () => (await import('../look/list.js')).nodes }),
+  command('history <name>', 'its last operations', {
     more: ': what, who, when, and how they ended',
     load: async () => (await import('../look/list.js')).history,
-  },
-  {
-    usage: 'logs <name> [node]',
-    about: 'what ran on its nodes, and what it printed',
+  }),
+  command('logs <name> [node]', 'what ran on its nodes, and what it printed', {
     options: [
       option('--service <name>', 'tasks of this service only'),
       option('--action <name>', 'this action only, such as INSTALL'),
@@ -85,49 +72,36 @@ export const clusterCommands: readonly CommandDefinition[] = [
       option('-f, --follow', 'go on as more is written'),
     ],
     load: async () => (await import('../look/logs.js')).logs,
-  },
-  {
-    usage: 'ssh <name> <node> [command...]',
-    about: 'log in to a node, or run a command there',
+  }),
+  command('ssh <name> <node> [command...]', 'log in to a node, or run a command there', {
     more: ': heddle ssh web app-1 -- uptime',
     load: async () => (await import('../look/ssh.js')).ssh,
-  },
-  {
-    usage: 'task',
-    about: 'one of its tasks',
+  }),
+  command('task', 'one of its tasks', {
     commands: [
-      {
-        usage: 'show <name> <task>',
-        about:
-          "a task's input, attempts, outcome and the end of its log; <task> is its id, or app-1/web/INSTALL",
-        load: async () => (await import('../look/task.js')).show,
-      },
+      command(
+        'show <name> <task>',
+        "a task's input, attempts, outcome and the end of its log; <task> is its id, or app-1/web/INSTALL",
+        { load: async () => (await import('../look/task.js')).show },
+      ),
     ],
-  },
-  {
+  }),
+  command('start <name> <services...>', 'start services, and what they need', {
     heading: 'Services and nodes:',
-    usage: 'start <name> <services...>',
-    about: 'start services, and what they need',
     options: operationOptions,
     load: async () => (await import('../operate/operate.js')).start,
-  },
-  {
-    usage: 'stop <name> <services...>',
-    about: 'stop services, and what needs them',
+  }),
+  command('stop <name> <services...>', 'stop services, and what needs them', {
     more: '; they stay so, also through later applies, until they are started',
     options: operationOptions,
     load: async () => (await import('../operate/operate.js')).stop,
-  },
-  {
-    usage: 'restart <name> <services...>',
-    about: 'stop and start services',
+  }),
+  command('restart <name> <services...>', 'stop and start services', {
     more: ', and what needs them; rolling, the services alone',
     options: [nodesOption, rollingOption, ...operationOptions],
     load: async () => (await import('../operate/operate.js')).restart,
-  },
-  {
-    usage: 'reconfigure <name> [services...]',
-    about: 'configure services anew',
+  }),
+  command('reconfigure <name> [services...]', 'configure services anew', {
     more: '; all unless some are named',
     options: [
       option('--restart', 'stop them before, and start them after'),
@@ -136,16 +110,12 @@ export const clusterCommands: readonly CommandDefinition[] = [
       ...operationOptions,
     ],
     load: async () => (await import('../operate/operate.js')).reconfigure,
-  },
-  {
-    usage: 'replace <name> <nodes...>',
-    about: 'give nodes new machines',
+  }),
+  command('replace <name> <nodes...>', 'give nodes new machines', {
     options: [rollingOption, ...operationOptions],
     load: async () => (await import('../operate/operate.js')).replace,
-  },
-  {
-    usage: 'exec <name> <command...>',
-    about: 'run a command once on each node',
+  }),
+  command('exec <name> <command...>', 'run a command once on each node', {
     more: ': heddle exec web -- uptime',
     options: [
       option('--sudo', 'as root'),
@@ -155,45 +125,33 @@ export const clusterCommands: readonly CommandDefinition[] = [
       ...operationOptions,
     ],
     load: async () => (await import('../operate/exec.js')).exec,
-  },
-  {
+  }),
+  command('retry <name>', 'go on from what failed', {
     heading: 'Operations:',
-    usage: 'retry <name>',
-    about: 'go on from what failed',
     more: ' in a held operation',
     options: waitOptions,
     load: async () => (await import('../operate/controls.js')).retry,
-  },
-  {
-    usage: 'rollback <name>',
-    about: 'go back to the spec before the last one',
+  }),
+  command('rollback <name>', 'go back to the spec before the last one', {
     options: operationOptions,
     load: async () => (await import('../operate/operate.js')).rollback,
-  },
-  {
-    usage: 'cancel <name> [operation]',
-    about: 'end an operation; what was done stays',
+  }),
+  command('cancel <name> [operation]', 'end an operation; what was done stays', {
     more: '; the one under way or held, unless another is named',
     options: waitOptions,
     load: async () => (await import('../operate/controls.js')).cancel,
-  },
-  {
-    usage: 'pause <name>',
-    about: 'start nothing more until resume',
+  }),
+  command('pause <name>', 'start nothing more until resume', {
     more: '; what runs goes on to its end',
     load: async () => (await import('../operate/controls.js')).pause,
-  },
-  {
-    usage: 'resume <name>',
-    about: 'go on after pause',
+  }),
+  command('resume <name>', 'go on after pause', {
     options: waitOptions,
     load: async () => (await import('../operate/controls.js')).resume,
-  },
-  {
-    usage: 'abandon <name> <node>',
-    about: 'forget a node that cannot be deleted',
+  }),
+  command('abandon <name> <node>', 'forget a node that cannot be deleted', {
     more: '; its machine stays, and is recorded as given up',
     options: [yesOption, ...waitOptions],
     load: async () => (await import('../operate/controls.js')).abandon,
-  },
+  }),
 ];

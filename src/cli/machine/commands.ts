@@ -2,7 +2,15 @@ import { Argument } from 'commander';
 import { driftKinds } from '../../model/machine/drift.js';
 import { parseImageRef } from '../../model/machine/image.js';
 import { powerVerbs } from '../../model/machine/machine.js';
-import { argument, option, parser, splitList, waitOptions, type CommandDefinition } from '../command.js';
+import {
+  argument,
+  option,
+  parser,
+  splitList,
+  waitOptions,
+  command,
+  type CommandDefinition,
+} from '../command.js';
 
 const parseImage = parser(
   'It is an image: name, or name@revision; letters, digits, dots, underscores and hyphens.',
@@ -20,15 +28,11 @@ const userOption = option('--user <name>', 'the user').makeOptionMandatory();
 
 /** Standalone machines. */
 export const machineCommands: readonly CommandDefinition[] = [
-  {
+  command('machine', 'machines and what is on them', {
     heading: 'Machines and images:',
-    usage: 'machine',
-    about: 'machines and what is on them',
     description: 'machines that are registered by themselves, and the images on them',
     commands: [
-      {
-        usage: 'add <name>',
-        about: 'register a machine',
+      command('add <name>', 'register a machine', {
         more: ': one that the provider makes, or one that it has',
         options: [
           option('--provider <name>', 'the provider account that it comes from').makeOptionMandatory(),
@@ -53,21 +57,12 @@ export const machineCommands: readonly CommandDefinition[] = [
           ...waitOptions,
         ],
         load: async () => (await import('./registration.js')).add,
-      },
-      {
-        usage: 'list',
-        alias: 'ls',
-        about: 'the machines',
-        load: async () => (await import('./show.js')).list,
-      },
-      {
-        usage: 'show <name>',
-        about: 'where it stands, what it does and did',
+      }),
+      command('list', 'the machines', { alias: 'ls', load: async () => (await import('./show.js')).list }),
+      command('show <name>', 'where it stands, what it does and did', {
         load: async () => (await import('./show.js')).show,
-      },
-      {
-        usage: 'status <name>',
-        about: 'what is on it',
+      }),
+      command('status <name>', 'what is on it', {
         more: ': READY, POST_LOAD, RELOAD or UNKNOWN, with the evidence',
         options: [
           option(
@@ -78,18 +73,14 @@ export const machineCommands: readonly CommandDefinition[] = [
           ...waitOptions,
         ],
         load: async () => (await import('./operate.js')).status,
-      },
-      {
-        usage: 'power <name>',
-        about: 'its power',
+      }),
+      command('power <name>', 'its power', {
         more: ': on, off, reset, or only a look',
         arguments: [new Argument('[verb]', 'what to do').choices(powerVerbs).default('status')],
         options: waitOptions,
         load: async () => (await import('./operate.js')).power,
-      },
-      {
-        usage: 'load <name>',
-        about: 'bring an image onto it',
+      }),
+      command('load <name>', 'bring an image onto it', {
         more: '; nothing is done where it has the image, or where nobody can tell',
         arguments: [argument('<image>', 'name, or name@revision', parseImage)],
         options: [
@@ -98,10 +89,8 @@ export const machineCommands: readonly CommandDefinition[] = [
           ...waitOptions,
         ],
         load: async () => (await import('./operate.js')).load,
-      },
-      {
-        usage: 'capture <name>',
-        about: 'make an image of it',
+      }),
+      command('capture <name>', 'make an image of it', {
         more: ' that does not exist yet, and prove it by loading it there',
         arguments: [argument('<image>', 'name, or name@revision', parseImage)],
         options: [
@@ -110,29 +99,21 @@ export const machineCommands: readonly CommandDefinition[] = [
           ...waitOptions,
         ],
         load: async () => (await import('./operate.js')).capture,
-      },
-      {
-        usage: 'unload <name>',
-        about: 'take out what its user left',
+      }),
+      command('unload <name>', 'take out what its user left', {
         options: waitOptions,
         load: async () => (await import('./operate.js')).unload,
-      },
-      {
-        usage: 'correct <name>',
-        about: 'which drift is corrected without being asked',
+      }),
+      command('correct <name>', 'which drift is corrected without being asked', {
         arguments: [argument('<drift>', 'gone, power, image with commas, or none', parseDrift)],
         options: waitOptions,
         load: async () => (await import('./operate.js')).correct,
-      },
-      {
-        usage: 'reserve <name>',
-        about: 'keep it for a user',
+      }),
+      command('reserve <name>', 'keep it for a user', {
         options: [userOption, ...waitOptions],
         load: async () => (await import('./operate.js')).reserve,
-      },
-      {
-        usage: 'log-in <name>',
-        about: 'create an account for the user',
+      }),
+      command('log-in <name>', 'create an account for the user', {
         more: ': its image counts as tainted',
         options: [
           userOption,
@@ -143,35 +124,25 @@ export const machineCommands: readonly CommandDefinition[] = [
           ...waitOptions,
         ],
         load: async () => (await import('./log-in.js')).logIn,
-      },
-      {
-        usage: 'release <name>',
-        about: 'nobody came: it is free again',
+      }),
+      command('release <name>', 'nobody came: it is free again', {
         options: waitOptions,
         load: async () => (await import('./operate.js')).release,
-      },
-      {
-        usage: 'maintain <name>',
-        about: 'take it out of use',
+      }),
+      command('maintain <name>', 'take it out of use', {
         options: [option('--reason <text>', 'why', { fallback: 'somebody works on it' }), ...waitOptions],
         load: async () => (await import('./operate.js')).maintain,
-      },
-      {
-        usage: 'restore <name>',
-        about: 'take it back into use',
+      }),
+      command('restore <name>', 'take it back into use', {
         options: waitOptions,
         load: async () => (await import('./operate.js')).restore,
-      },
-      {
-        usage: 'cancel <name>',
-        about: 'end what it is doing',
+      }),
+      command('cancel <name>', 'end what it is doing', {
         more: '; a load that has begun to write leaves it failed',
         options: waitOptions,
         load: async () => (await import('./operate.js')).cancel,
-      },
-      {
-        usage: 'move <name>',
-        about: 'another provider account gets it',
+      }),
+      command('move <name>', 'another provider account gets it', {
         more: ', when nobody has it: another provisioning system, or another site',
         options: [
           option('--provider <name>', 'the account that gets it').makeOptionMandatory(),
@@ -184,20 +155,16 @@ export const machineCommands: readonly CommandDefinition[] = [
           ...waitOptions,
         ],
         load: async () => (await import('./registration.js')).move,
-      },
-      {
-        usage: 'remove <name>',
-        about: 'register it no longer',
+      }),
+      command('remove <name>', 'register it no longer', {
         more: '; the provider deletes it, or gets it back',
         options: [option('--force', 'also while somebody has it'), ...waitOptions],
         load: async () => (await import('./operate.js')).remove,
-      },
+      }),
     ],
-  },
-  {
-    usage: 'computers',
-    about: 'which provisioning system has which machine',
+  }),
+  command('computers', 'which provisioning system has which machine', {
     more: ', and which site serves which systems',
     load: async () => (await import('./computers.js')).computers,
-  },
+  }),
 ];

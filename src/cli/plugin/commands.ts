@@ -1,30 +1,23 @@
 import { Argument } from 'commander';
-import { choice, option, type CommandDefinition } from '../command.js';
+import { choice, option, command, type CommandDefinition } from '../command.js';
 
-export const pluginCommands: CommandDefinition = {
-  usage: 'plugins',
+export const pluginCommands: CommandDefinition = command('plugins', 'the plugins that a worker has', {
   alias: 'plugin',
-  about: 'the plugins that a worker has',
   more: ' with this configuration',
   needs: 'configuration',
   load: async () => (await import('./list.js')).list,
   commands: [
-    {
-      usage: 'show <name>',
-      about: 'a plugin, and the fields that people fill in',
+    command('show <name>', 'a plugin, and the fields that people fill in', {
       options: [option('--schema', 'JSON Schema of its fields')],
       needs: 'configuration',
       load: async () => (await import('./list.js')).show,
-    },
-    {
-      usage: 'run <name> <task>',
-      about: 'carry out one task of a file by a plugin, and print its result; - reads standard input',
-      needs: 'configuration',
-      load: async () => (await import('./run.js')).runTask,
-    },
-    {
-      usage: 'new',
-      about: 'begin a plugin in this folder, with a test that passes',
+    }),
+    command(
+      'run <name> <task>',
+      'carry out one task of a file by a plugin, and print its result; - reads standard input',
+      { needs: 'configuration', load: async () => (await import('./run.js')).runTask },
+    ),
+    command('new', 'begin a plugin in this folder, with a test that passes', {
       arguments: [
         new Argument('<type>', 'what it is').choices(['provider', 'automator']),
         new Argument('<name>', 'what clusters call it'),
@@ -39,6 +32,6 @@ export const pluginCommands: CommandDefinition = {
       ],
       needs: 'configuration',
       load: async () => (await import('./new.js')).create,
-    },
+    }),
   ],
-};
+});

@@ -1,15 +1,13 @@
 import { accountCommands } from '../account/commands.js';
-import { choice, option, wholeNumber, yesOption, type CommandDefinition } from '../command.js';
+import { choice, option, wholeNumber, yesOption, command, type CommandDefinition } from '../command.js';
 import { pluginCommands } from '../plugin/commands.js';
 
 const parse = wholeNumber('It is a number from 0 to 65535; 0 takes a free one.', 0, 65_535);
 
 /** Commands about Heddle itself. */
 export const systemCommands: readonly CommandDefinition[] = [
-  {
+  command('dev', 'run everything on this machine', {
     heading: 'Heddle:',
-    usage: 'dev',
-    about: 'run everything on this machine',
     more: ': server, Web UI, machines and a worker, until it is stopped',
     options: [
       option('--port <number>', 'port of the Temporal server; a free one when it is in use', {
@@ -21,21 +19,15 @@ export const systemCommands: readonly CommandDefinition[] = [
     ],
     needs: 'configuration',
     load: async () => (await import('./dev.js')).dev,
-  },
-  {
-    usage: 'worker',
-    about: 'run a worker until it is stopped',
+  }),
+  command('worker', 'run a worker until it is stopped', {
     load: async () => (await import('./worker.js')).worker,
-  },
-  {
-    usage: 'doctor',
-    about: 'check the installation',
+  }),
+  command('doctor', 'check the installation', {
     more: ': server, workers, keys, plugins and folders, and say what to do',
     load: async () => (await import('./doctor.js')).doctor,
-  },
-  {
-    usage: 'leaks',
-    about: 'machines that no cluster has',
+  }),
+  command('leaks', 'machines that no cluster has', {
     more: ', as the sweep saw them last',
     options: [
       option('--look', 'look now'),
@@ -43,79 +35,57 @@ export const systemCommands: readonly CommandDefinition[] = [
       yesOption,
     ],
     load: async () => (await import('../look/leaks.js')).leaks,
-  },
-  {
-    usage: 'replay [files...]',
-    about: 'check that this build goes on with workflows',
+  }),
+  command('replay [files...]', 'check that this build goes on with workflows', {
     more: ': exported histories, or all that run',
     options: [
       option('--all-running', 'replay what runs on the server now'),
       option('--bundle <file>', "a workflow bundle to replay with (default: this build's)"),
     ],
     load: async () => (await import('./replay.js')).replay,
-  },
+  }),
   pluginCommands,
   accountCommands,
-  {
-    usage: 'keys',
-    about: 'the keys that payloads are encrypted with',
+  command('keys', 'the keys that payloads are encrypted with', {
     commands: [
-      {
-        usage: 'create',
-        about: 'make the first key of a new installation',
+      command('create', 'make the first key of a new installation', {
         needs: 'configuration',
         load: async () => (await import('./keys.js')).create,
-      },
-      {
-        usage: 'list',
-        about: 'list the keys, without what is secret',
+      }),
+      command('list', 'list the keys, without what is secret', {
         needs: 'configuration',
         load: async () => (await import('./keys.js')).list,
-      },
-      {
-        usage: 'rotate',
-        about: 'encrypt with a new key from now on',
+      }),
+      command('rotate', 'encrypt with a new key from now on', {
         options: [
           option('--stage', 'only add a key, so that it can be brought to everyone first'),
           option('--to <key>', 'encrypt with this key, which was added before'),
         ],
         needs: 'configuration',
         load: async () => (await import('./keys.js')).rotate,
-      },
-      {
-        usage: 'export [file]',
-        about: 'write the keys to a file, or to a pipe',
+      }),
+      command('export [file]', 'write the keys to a file, or to a pipe', {
         needs: 'configuration',
         load: async () => (await import('./keys.js')).exportRing,
-      },
-      {
-        usage: 'import <file>',
-        about: 'add exported keys; - reads standard input',
+      }),
+      command('import <file>', 'add exported keys; - reads standard input', {
         needs: 'configuration',
         load: async () => (await import('./keys.js')).importRing,
-      },
+      }),
     ],
-  },
-  {
-    usage: 'server',
-    about: 'the Temporal server',
+  }),
+  command('server', 'the Temporal server', {
     commands: [
-      {
-        usage: 'setup',
-        about: 'register the search attributes that Heddle uses',
+      command('setup', 'register the search attributes that Heddle uses', {
         load: async () => (await import('./server.js')).setup,
-      },
+      }),
     ],
-  },
-  {
-    usage: 'config',
-    about: 'the configuration',
+  }),
+  command('config', 'the configuration', {
     commands: [
-      {
-        usage: 'show',
-        about: 'what is configured, and where it came from',
+      command('show', 'what is configured, and where it came from', {
         load: async () => (await import('./config.js')).show,
-      },
+      }),
     ],
-  },
+  }),
 ];
