@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Json } from '../model/json.js';
 import { readPublicKey, type MachineAccess } from '../model/machine/access.js';
 import { unsafeText, unsafeUser } from '../model/safe-text.js';
-import { CliError } from './cli-error.js';
+import { CliError } from './errors.js';
 import type { Output } from './output.js';
 
 /** How the user of a machine logs in, for people. */

@@ -1,4 +1,4 @@
-import { CliError } from './cli-error.js';
+import { CliError } from './errors.js';
 
 /** Ctrl-C, a plain kill or a closed terminal, once; the second one has its default effect. */
 export function catchInterrupt(): {

@@ -1,7 +1,6 @@
 import { HeddleError, type HeddleErrorCode } from '../client/errors.js';
 import { cleanText } from './clean-text.js';
-import { CliError, type CliErrorCode } from './cli-error.js';
-import { exitCodes } from './exit-codes.js';
+import { CliError, type CliErrorCode, exitCodes } from './errors.js';
 import { createOutput } from './output.js';
 
 export interface ErrorReport {

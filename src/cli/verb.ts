@@ -1,5 +1,5 @@
 import type { ServerOptions } from './configuration.js';
-import { exitCodes } from './exit-codes.js';
+import { exitCodes } from './errors.js';
 import type { Output } from './output.js';
 import { requireWorker, withSession, type Session } from './session.js';
 

@@ -36,7 +36,7 @@ export const accountCommands: CommandDefinition = command('provider', 'provider 
     command('remove <name>', 'remove an account and the secrets stored for it', {
       options: [fileOption, yesOption],
       needs: 'configuration',
-      load: async () => (await import('./remove.js')).remove,
+      load: async () => (await import('./list.js')).remove,
     }),
   ],
 });

@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { pinReference } from '../../model/resource/catalogue.js';
 import { readArchive } from '../../store/archive/read-archive.js';
 import { unpackInto } from '../../store/archive/unpack.js';
-import { CliError } from '../cli-error.js';
+import { CliError } from '../errors.js';
 import type { ServerOptions } from '../configuration.js';
 import { verb } from '../verb.js';
 import { recordOf } from './list.js';

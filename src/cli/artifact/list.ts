@@ -1,5 +1,5 @@
 import type { Catalogue, ResourceRecord, ResourceVersion } from '../../model/resource/catalogue.js';
-import { CliError } from '../cli-error.js';
+import { CliError } from '../errors.js';
 import type { ServerOptions } from '../configuration.js';
 import { verb } from '../verb.js';
 

@@ -5,7 +5,7 @@ import { archiveLimits, ArchiveError } from '../../store/archive/entry.js';
 import { readArchive } from '../../store/archive/read-archive.js';
 import { readFolder } from '../../store/archive/read-folder.js';
 import { writeArchive } from '../../store/archive/write-archive.js';
-import { CliError } from '../cli-error.js';
+import { CliError } from '../errors.js';
 
 export interface PackedContent {
   readonly format: ResourceFormat;

@@ -11,7 +11,7 @@ import { prepareFolder } from '../../config/prepare-folder.js';
 import { checkServer } from '../../server/check.js';
 import { readLogTail } from '../../server/launch.js';
 import { endProcess, isRunning, recordProcess, type ProcessRecord } from '../../server/process.js';
-import { CliError } from '../cli-error.js';
+import { CliError, exitCodes } from '../errors.js';
 import {
   chooseServer,
   openKeys,
@@ -19,7 +19,6 @@ import {
   type CommonOptions,
   type ServerOptions,
 } from '../configuration.js';
-import { exitCodes } from '../exit-codes.js';
 import { createOutput } from '../output.js';
 import { runWorker, workerProgram } from '../system/worker.js';
 

@@ -1,5 +1,5 @@
 import type { ImageClient } from '../../client/image.js';
-import { CliError } from '../cli-error.js';
+import { CliError } from '../errors.js';
 import type { ServerOptions } from '../configuration.js';
 import { confirm } from '../confirm.js';
 import { verb } from '../verb.js';

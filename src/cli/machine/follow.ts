@@ -1,9 +1,9 @@
 import type { MachineView } from '../../model/machine/machine.js';
 import { machineWorkflowId } from '../../model/names.js';
-import { exitCodes } from '../exit-codes.js';
+import { exitCodes } from '../errors.js';
 import { untilInterrupted } from '../interrupt.js';
-import { lookAtWorkflows } from '../look/server-view.js';
-import { followTroubles } from '../operate/follow-troubles.js';
+import { lookAtWorkflows } from '../system/server-view.js';
+import { followTroubles } from '../cluster/progress/follow-troubles.js';
 import type { Output } from '../output.js';
 import type { Session } from '../session.js';
 import { formatDuration } from '../time-text.js';

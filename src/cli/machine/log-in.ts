@@ -1,5 +1,5 @@
 import { printAccess, readPublicKeyFile } from '../access-text.js';
-import { exitCodes } from '../exit-codes.js';
+import { exitCodes } from '../errors.js';
 import { withSession } from '../session.js';
 import { finishOperation } from './follow.js';
 import type { MachineOptions } from './operate.js';

@@ -3,7 +3,7 @@ import type { DriftKind } from '../../model/machine/drift.js';
 import type { ImageRef } from '../../model/machine/image.js';
 import type { MachineIntent } from '../../model/machine/machine.js';
 import { parseDuration } from '../../schema/duration.js';
-import { CliError } from '../cli-error.js';
+import { CliError } from '../errors.js';
 import type { ServerOptions } from '../configuration.js';
 import { withSession } from '../session.js';
 import { finishOperation } from './follow.js';

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../model/json.js';
 import type { DriftKind } from '../../model/machine/drift.js';
 import type { ImageRef } from '../../model/machine/image.js';
-import { CliError } from '../cli-error.js';
+import { CliError } from '../errors.js';
 import type { ServerOptions } from '../configuration.js';
 import { requireWorker, withSession } from '../session.js';
 import { finishOperation } from './follow.js';

@@ -2,9 +2,8 @@ import type { Descriptor, FieldDeclaration, FieldScope } from '../../schema/desc
 import { fieldsJsonSchema } from '../../schema/fields.js';
 import { suggest } from '../../schema/suggest.js';
 import { loadRegistry, type RegisteredAutomator, type RegisteredProvider } from '../../plugins/registry.js';
-import { CliError } from '../cli-error.js';
+import { CliError, exitCodes } from '../errors.js';
 import { readConfiguration, type CommonOptions } from '../configuration.js';
-import { exitCodes } from '../exit-codes.js';
 import { createOutput, type Output } from '../output.js';
 import { formatTable } from '../table.js';
 

@@ -1,8 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { CliError } from '../cli-error.js';
-import { exitCodes } from '../exit-codes.js';
+import { CliError, exitCodes } from '../errors.js';
 import { createOutput } from '../output.js';
 
 type Language = 'typescript' | 'python' | 'shell';

@@ -7,8 +7,7 @@ import { maxPoolsBytes } from '../../schema/pool/read.js';
 import { formatProblem, ProblemsError } from '../../schema/problem.js';
 import { readTextFile } from '../../schema/read-text.js';
 import { cleanLine } from '../clean-text.js';
-import { CliError } from '../cli-error.js';
-import { exitCodes } from '../exit-codes.js';
+import { CliError, exitCodes } from '../errors.js';
 import { createOutput } from '../output.js';
 
 export interface ImportOptions {

@@ -1,6 +1,6 @@
 import { poolNodeStates } from '../../model/pool/node.js';
 import type { PoolNodeView } from '../../model/pool/view.js';
-import { CliError } from '../cli-error.js';
+import { CliError } from '../errors.js';
 import type { ServerOptions } from '../configuration.js';
 import { confirm } from '../confirm.js';
 import { formatDuration } from '../time-text.js';

@@ -1,8 +1,8 @@
 import { HeddleError } from '../../client/errors.js';
 import { PoolClient } from '../../client/pool/pool-client.js';
 import { poolWorkflowId } from '../../model/names.js';
-import { lookAtWorkflows } from '../look/server-view.js';
-import { findTroubles } from '../look/troubles.js';
+import { lookAtWorkflows } from '../system/server-view.js';
+import { findTroubles } from '../system/troubles.js';
 import type { Session } from '../session.js';
 import { verb, type Shown } from '../verb.js';
 

@@ -2,7 +2,7 @@ import { HeddleError } from '../../client/errors.js';
 import type { DemandOptions, PoolClient } from '../../client/pool/pool-client.js';
 import type { RequestView } from '../../model/pool/view.js';
 import type { ServerOptions } from '../configuration.js';
-import { exitCodes } from '../exit-codes.js';
+import { exitCodes } from '../errors.js';
 import type { Output } from '../output.js';
 import { poolVerb } from './pool-verb.js';
 import { countStates, printRequest, printRequests, withoutSecrets } from './request-text.js';

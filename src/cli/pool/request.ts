@@ -1,6 +1,6 @@
 import { HeddleError } from '../../client/errors.js';
 import type { PoolClient } from '../../client/pool/pool-client.js';
-import { CliError } from '../cli-error.js';
+import { CliError } from '../errors.js';
 import type { ServerOptions } from '../configuration.js';
 import { formatDuration } from '../time-text.js';
 import { poolVerb } from './pool-verb.js';

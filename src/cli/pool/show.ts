@@ -3,7 +3,7 @@ import { PoolClient } from '../../client/pool/pool-client.js';
 import { amountsText } from '../../model/pool/amounts.js';
 import type { ServerOptions } from '../configuration.js';
 import { requireWorker, withSession } from '../session.js';
-import { exitCodes } from '../exit-codes.js';
+import { exitCodes } from '../errors.js';
 import { createOutput } from '../output.js';
 import { formatAge } from '../time-text.js';
 import { verb } from '../verb.js';

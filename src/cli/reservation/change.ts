@@ -2,7 +2,7 @@ import type { ReservationClient } from '../../client/reservation.js';
 import type { ReservationView } from '../../model/reservation/view.js';
 import { parseDuration } from '../../schema/duration.js';
 import { parseMoment } from '../../schema/reservation/moment.js';
-import { CliError } from '../cli-error.js';
+import { CliError } from '../errors.js';
 import type { ServerOptions } from '../configuration.js';
 import { verb } from '../verb.js';
 import { printReservation } from './show.js';

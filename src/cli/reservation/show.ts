@@ -1,6 +1,6 @@
 import type { ReservationView } from '../../model/reservation/view.js';
 import type { ServerOptions } from '../configuration.js';
-import { exitCodes } from '../exit-codes.js';
+import { exitCodes } from '../errors.js';
 import { untilInterrupted } from '../interrupt.js';
 import type { Output } from '../output.js';
 import { formatDuration, formatMoment } from '../time-text.js';

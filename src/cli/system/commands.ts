@@ -34,7 +34,7 @@ export const systemCommands: readonly CommandDefinition[] = [
       option('--delete <ids...>', 'delete these, whatever the configuration says'),
       yesOption,
     ],
-    load: async () => (await import('../look/leaks.js')).leaks,
+    load: async () => (await import('./leaks.js')).leaks,
   }),
   command('replay [files...]', 'check that this build goes on with workflows', {
     more: ': exported histories, or all that run',

@@ -3,7 +3,7 @@ import type { Config } from '../../config.js';
 import { loadRegistry } from '../../plugins/registry.js';
 import { describeFields, hideSecrets } from '../account/field-words.js';
 import { chooseServer, readConfiguration, type ServerOptions } from '../configuration.js';
-import { exitCodes } from '../exit-codes.js';
+import { exitCodes } from '../errors.js';
 import { createOutput } from '../output.js';
 
 /** What is configured and where each setting came from; secrets are left out. */

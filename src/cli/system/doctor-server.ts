@@ -4,7 +4,7 @@ import type { Config } from '../../config.js';
 import { clusterWorkflowType, coreQueue, providerQueue, siteQueue } from '../../model/names.js';
 import { checkSearchAttributes } from '../../server/setup.js';
 import { openKeys } from '../configuration.js';
-import { fail, ok, warn, type Finding } from './finding.js';
+import { fail, ok, warn, type Finding } from './doctor-local.js';
 import { lookAtQueue } from './pollers.js';
 import { describeError } from '../report-error.js';
 import { formatAge } from '../time-text.js';

@@ -3,7 +3,7 @@ import { readLeaks, type LeaksView } from '../../client/leaks.js';
 import { cleanLine } from '../clean-text.js';
 import { describeError } from '../report-error.js';
 import { formatAge } from '../time-text.js';
-import { ok, warn, type Finding } from './finding.js';
+import { ok, warn, type Finding } from './doctor-local.js';
 
 const check = 'sweep';
 const look = 'heddle leaks';

@@ -2,12 +2,23 @@ import { Connection } from '@temporalio/client';
 import type { Config } from '../../config.js';
 import { checkServer } from '../../server/check.js';
 import { chooseServer, readConfiguration, type ServerChoice, type ServerOptions } from '../configuration.js';
-import { checkDisk, checkFolder, checkKeys, checkNode, checkPlugins } from './doctor-local.js';
+import {
+  checkDisk,
+  checkFolder,
+  checkKeys,
+  checkMachines,
+  checkNode,
+  checkPlugins,
+  configOfWorkers,
+  fail,
+  type Finding,
+  ok,
+  skipped,
+  warn,
+} from './doctor-local.js';
 import { checkSweep } from './doctor-sweep.js';
 import { checkAttributes, checkEncryption, checkNamespace, checkPollers } from './doctor-server.js';
-import { checkMachines, configOfWorkers } from './doctor-machines.js';
-import { exitCodes } from '../exit-codes.js';
-import { fail, ok, skipped, warn, type Finding } from './finding.js';
+import { exitCodes } from '../errors.js';
 import { createOutput, type Output, type Style } from '../output.js';
 import { describeError } from '../report-error.js';
 import { temporalClient } from '../session.js';

@@ -11,9 +11,8 @@ import {
   useKey,
   type KeySummary,
 } from '../../secrets/keys.js';
-import { CliError } from '../cli-error.js';
+import { CliError, exitCodes } from '../errors.js';
 import { openKeys, readConfiguration, type CommonOptions } from '../configuration.js';
-import { exitCodes } from '../exit-codes.js';
 import { createOutput, type Output } from '../output.js';
 import { formatMoment } from '../time-text.js';
 

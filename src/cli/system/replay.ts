@@ -16,9 +16,8 @@ import {
 import { readTextFile } from '../../schema/read-text.js';
 import { KeyError, type KeyRing } from '../../secrets/keys.js';
 import { cleanLine } from '../clean-text.js';
-import { CliError } from '../cli-error.js';
+import { CliError, exitCodes } from '../errors.js';
 import { chooseServer, openKeys, readConfiguration, type ServerOptions } from '../configuration.js';
-import { exitCodes } from '../exit-codes.js';
 import { createOutput, type Output } from '../output.js';
 import { withSession } from '../session.js';
 

@@ -3,9 +3,8 @@ import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { workerEnvironment } from '../../config/child-environment.js';
 import { checkServer } from '../../server/check.js';
-import { CliError } from '../cli-error.js';
+import { CliError, exitCodes } from '../errors.js';
 import { chooseServer, openKeys, readConfiguration, type ServerOptions } from '../configuration.js';
-import { exitCodes } from '../exit-codes.js';
 
 export const workerProgram = fileURLToPath(new URL('../../worker-main.js', import.meta.url));
 

@@ -9,7 +9,7 @@ import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Descriptor } from '../../../schema/descriptor.js';
 import { errorAt, hasErrors, ProblemsError, type Problem } from '../../../schema/problem.js';
-import { CliError } from '../../cli-error.js';
+import { CliError } from '../../errors.js';
 import { checkDraft } from '../check-draft.js';
 import { addAccount } from '../save-account.js';
 import type { Workspace } from '../workspace.js';

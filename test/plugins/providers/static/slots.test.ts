@@ -1,6 +1,5 @@
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../../src/model/json.js';
 import { StaticProvider } from '../../../../src/plugins/providers/static/static.js';
