@@ -82,7 +82,7 @@ export function temporalClient(connection: Connection, namespace: string, config
   const plugin = heddle({
     keys: openKeys(config),
     namespace,
-    ...(config.encryption === 'optional' ? { onPlaintext: 'pass' } : {}),
+    onPlaintext: config.encryption === 'optional' ? 'pass' : undefined,
   });
   return new Client({ connection, namespace, plugins: [plugin] });
 }

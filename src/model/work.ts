@@ -1,5 +1,6 @@
 import type { NodeState } from './node.js';
-import { indexesOf, type Kind, type PlannedPlacement, type PluginPins } from './plan/plan.js';
+import type { Kind, PlannedPlacement, PluginPins } from './plan/plan.js';
+import { indexesOf } from './plan/plan.js';
 import { nodeId } from './names.js';
 
 /** What a workflow that carries nodes keeps of them. Plain JSON, carried from run to run. */

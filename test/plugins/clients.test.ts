@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -10,6 +10,7 @@ import { failureOf, openPrograms, providerDescriptor, type ProgramBench } from '
 
 /** Says in a file what becomes of its client, and calls nothing without it. */
 const toy = `
+import { appendFileSync } from 'node:fs';
 import { Provider } from 'heddle/plugin';
 const say = (words) => appendFileSync(process.env.LEDGER, words + '\\n');
 let starts = 0;

@@ -14,7 +14,7 @@ import { request } from '../activities/support/parts.js';
 
 /** Remembers what it was called with in its log; writes back what it is told. */
 const provider = `
-import { Automator, Provider } from 'heddle/plugin';
+import { Provider } from 'heddle/plugin';
 const note = (plugin, method, input) => plugin.log.info('called ' + method, { input, config: plugin.task.config, taskName: plugin.task.taskName });
 export class MyProvider extends Provider {
   async create(inputmap) {
@@ -28,6 +28,7 @@ export class MyProvider extends Provider {
 }`;
 
 const automator = (name: string): string => `
+import { Automator } from 'heddle/plugin';
 export class ${name} extends Automator {
   act(method, auth, script, data) {
     for (const level of ['debug', 'info', 'warn', 'error']) this.log[level](level + ' of ' + method);

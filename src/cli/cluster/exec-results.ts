@@ -60,16 +60,7 @@ export async function readResults(
     const printed = log === undefined ? undefined : await readPrinted(config.storeFolder, log);
     const [stdout, stderr] = [textOf(report, 'stdout') ?? '', textOf(report, 'stderr') ?? ''];
     const cut = printed === undefined && Math.max(stdout.length, stderr.length) >= tailLength;
-    return {
-      node: run.nodeId,
-      exitCode,
-      stdout,
-      stderr,
-      ...printed,
-      ...(cut ? { cut } : {}),
-      ...(log === undefined ? {} : { log }),
-      ...(problem === undefined ? {} : { problem }),
-    };
+    return { node: run.nodeId, exitCode, stdout, stderr, ...printed, cut: cut || undefined, log, problem };
   }
 
   async function readOutcome({

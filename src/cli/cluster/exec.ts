@@ -14,7 +14,7 @@ import { previewOperation, showPreview } from './plan/preview.js';
 import { followOperation } from './progress/follow-operation.js';
 import { reportEnd } from './report-operation.js';
 
-export type ExecOptions = OperationOptions & { readonly sudo?: boolean; readonly timeout?: string };
+export type ExecOptions = OperationOptions & { readonly sudo?: true; readonly timeout?: string };
 
 /** Runs a command once on each node, and prints what it printed, node by node. */
 export async function exec(name: string, words: readonly string[], options: ExecOptions): Promise<number> {
@@ -54,13 +54,7 @@ function intentOf(words: readonly string[], options: ExecOptions): ExecIntent {
       { next: 'heddle exec --help' },
     );
   }
-  return {
-    kind: 'exec',
-    command,
-    ...scopeOf(options),
-    ...(options.sudo === true ? { sudo: true } : {}),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-  };
+  return { kind: 'exec', command, ...scopeOf(options), sudo: options.sudo || undefined, timeoutMs };
 }
 
 function reportResults(output: Output, end: WaitResult, results: readonly ExecResult[]): number {

@@ -41,11 +41,6 @@ export function leaveIt(
       : `${name}: operation ${operation} is accepted`,
   );
   output.line(`next: heddle status ${name} --watch`);
-  output.document({
-    cluster: name,
-    clusterUid,
-    operation: { id: operation },
-    ...(unchanged === true ? { unchanged } : {}),
-  });
+  output.document({ cluster: name, clusterUid, operation: { id: operation }, unchanged });
   return exitCodes.ok;
 }

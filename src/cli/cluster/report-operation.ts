@@ -76,12 +76,7 @@ function reportDone(output: Output, { operation, status }: WaitResult, unchanged
     output.note(`warning: ${cleanLine(line)}; nothing was done about it`);
   for (const machine of output.json ? [] : abandoned)
     output.note(`warning: given up undeleted: ${cleanLine(machine)}`);
-  output.document({
-    cluster: status.name,
-    clusterUid: status.uid,
-    operation,
-    ...(same ? { unchanged: true } : {}),
-  });
+  output.document({ cluster: status.name, clusterUid: status.uid, operation, unchanged: same || undefined });
   return exitCodes.ok;
 }
 

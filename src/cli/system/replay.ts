@@ -110,12 +110,7 @@ function replayOptions(
       'Usage',
       `there is no workflow bundle ${cleanLine(bundle)}; a build leaves it in dist/workflow-bundle.js`,
     );
-  return {
-    namespace,
-    keys,
-    ...(encryption === 'optional' ? { onPlaintext: 'pass' } : {}),
-    bundlePath: bundle,
-  };
+  return { namespace, keys, onPlaintext: encryption === 'optional' ? 'pass' : undefined, bundlePath: bundle };
 }
 
 /** A line each as they are done, then what it comes to. */

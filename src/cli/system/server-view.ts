@@ -3,6 +3,7 @@ import type { temporal } from '@temporalio/proto';
 import { call } from '../../client/call.js';
 import { coreQueue } from '../../model/names.js';
 import { decodeFailure, type HistoryFailure } from '../cluster/task/decode-history.js';
+import { pendingStates } from '../cluster/task/find-task.js';
 import { workflowsOf } from '../cluster/task/history-events.js';
 import { readTaskId } from '../cluster/task/task-events.js';
 import { timeText } from '../time-text.js';
@@ -31,7 +32,7 @@ export interface ActivityView {
   /** `INSTALL app on app-1`, `PLAN`. */
   readonly title: string;
   readonly nodeId?: string;
-  readonly state: 'waits for a worker' | 'under way' | 'is being cancelled';
+  readonly state: (typeof pendingStates)[number];
   readonly attempt: number;
   /** RFC 3339. */
   readonly since: string;
@@ -91,7 +92,7 @@ async function lookAtWorkflow(
       id,
       runId: info?.execution?.runId ?? '',
       events: Number(String(info?.historyLength ?? 0)),
-      ...(stuck ? { task: { attempt, since, failure } } : {}),
+      task: stuck ? { attempt, since, failure } : undefined,
     },
     activities: await Promise.all(
       (pendingActivities ?? []).map((activity) => describeActivity(client, activity)),
@@ -125,11 +126,11 @@ async function describeActivity(client: Client, activity: PendingActivity): Prom
         ? (activityType?.name ?? 'activity')
         : `${task.action} ${task.service === undefined ? '' : `${task.service} on `}${task.nodeId}`,
     nodeId: task?.nodeId,
-    state: states[activity.state ?? 0] ?? 'waits for a worker',
+    state: pendingStates[activity.state ?? 0] ?? 'waits for a worker',
     attempt: attempt ?? 1,
     since: sinceOf(activity),
-    ...(queue ? { queue } : {}),
-    ...(lastWorkerIdentity ? { worker: lastWorkerIdentity } : {}),
+    queue: queue || undefined,
+    worker: lastWorkerIdentity || undefined,
     failure:
       failure === undefined ? undefined : { kind: failure.type ?? 'unknown', message: failure.message },
   };
@@ -154,13 +155,6 @@ function sinceOf({
   if ((attempt ?? 1) > 1 && end > 0 && limitMs > 0) return new Date(end - limitMs).toISOString();
   return timeText((attempt ?? 1) > 1 ? (lastStartedTime ?? scheduledTime) : scheduledTime);
 }
-
-// temporal.api.enums.v1.PendingActivityState
-const states: Readonly<Record<number, ActivityView['state']>> = {
-  1: 'waits for a worker',
-  2: 'under way',
-  3: 'is being cancelled',
-};
 
 async function readFailure(
   client: Client,

@@ -1,5 +1,6 @@
 import type { CancellationScope } from '@temporalio/workflow';
-import { type Build, findBuild, type Upload } from '../../model/image/build.js';
+import type { Build, Upload } from '../../model/image/build.js';
+import { findBuild } from '../../model/image/build.js';
 import type { ImageState } from '../../model/image/state.js';
 import type { MachineState } from '../../model/machine/machine.js';
 

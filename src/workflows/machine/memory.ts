@@ -1,9 +1,6 @@
 import type { CancellationScope } from '@temporalio/workflow';
-import {
-  type MachineOperation,
-  type MachineState,
-  rememberedOperations,
-} from '../../model/machine/machine.js';
+import type { MachineOperation, MachineState } from '../../model/machine/machine.js';
+import { rememberedOperations } from '../../model/machine/machine.js';
 import { nextState, type MachineEvent, type MachineStateName } from '../../model/machine/states.js';
 
 /** Holds a machine's state while one run of its workflow lives. The state itself is never mutated. */

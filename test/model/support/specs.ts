@@ -1,9 +1,5 @@
-import {
-  type ClusterSpec,
-  defaultRepair,
-  type GroupSpec,
-  type ServiceSpec,
-} from '../../../src/model/spec.js';
+import type { ClusterSpec, GroupSpec, ServiceSpec } from '../../../src/model/spec.js';
+import { defaultRepair } from '../../../src/model/spec.js';
 import type { Json } from '../../../src/model/json.js';
 import { stableJson } from '../../../src/model/payload.js';
 import type { PlannedPlacement } from '../../../src/model/plan/plan.js';

@@ -55,7 +55,7 @@ export function draftOf(descriptor: Descriptor, typed: Typed): AccountDraft {
   return {
     name: typed.get('name')?.trim() ?? '',
     type: descriptor.name,
-    ...(site === '' ? {} : { site }),
+    site: site || undefined,
     fields: Object.fromEntries(fields),
   };
 }

@@ -66,7 +66,7 @@ function sourceOf(node: string, name: string): Omit<LogSource, 'file'> | undefin
     incarnation: Number(incarnation),
     action,
     run: Number(run),
-    ...(service === '-' ? {} : { service }),
+    service: service === '-' ? undefined : service,
   };
 }
 

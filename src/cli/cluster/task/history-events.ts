@@ -1,11 +1,18 @@
 import type { Client } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
 import { clusterWorkflowId } from '../../../model/names.js';
-import { createTaskReader, type TaskRun, timeOf } from './task-events.js';
+import { createTaskReader, timeOf, type TaskRun } from './task-events.js';
 
 type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 
-/** Tasks of one action that one operation scheduled, the last run of each. */
+/** One run of a workflow. */
+export interface WorkflowRun {
+  readonly runId: string;
+  /** Oldest first. */
+  readonly events: readonly HistoryEvent[];
+}
+
+/** The last run of each task of one action that one operation scheduled. */
 export async function readTasks(
   client: Client,
   cluster: string,
@@ -13,7 +20,9 @@ export async function readTasks(
 ): Promise<readonly TaskRun[]> {
   const latest = new Map<string, TaskRun>();
   for (const workflowId of await workflowsOf(client, cluster)) {
-    for (const events of await readSince(client, workflowId, wanted.since)) {
+    const runs: WorkflowRun[] = [];
+    for await (const run of runsOf(client, workflowId, wanted.since)) runs.push(run);
+    for (const { events } of runs.toReversed()) {
       const reader = createTaskReader();
       for (const event of events) {
         const run = reader.read(event);
@@ -24,12 +33,13 @@ export async function readTasks(
   return [...latest.values()];
 }
 
-/** The cluster's workflow, and those that carry groups of its nodes. */
+/** The cluster's workflow, and those of its groups. */
 export async function workflowsOf(client: Client, cluster: string): Promise<readonly string[]> {
   const root = clusterWorkflowId(cluster);
   const query = `WorkflowId STARTS_WITH '${root}/group/' AND ExecutionStatus = 'Running'`;
+  const { namespace } = client.options;
   const { executions } = await client.workflowService.listWorkflowExecutions({
-    namespace: client.options.namespace,
+    namespace,
     query,
     pageSize: 1_000,
   });
@@ -37,44 +47,29 @@ export async function workflowsOf(client: Client, cluster: string): Promise<read
 }
 
 /**
- * Events from a moment on (milliseconds since the epoch), by run, oldest first. Reads backwards, so that a
- * long history costs nothing.
+ * The runs of a workflow, the latest first, with their events since a moment (ms since the epoch). Reads backwards, so
+ * that a long history costs nothing.
  */
-export async function readSince(
-  client: Client,
-  workflowId: string,
-  since: number,
-): Promise<readonly (readonly HistoryEvent[])[]> {
-  const runs: HistoryEvent[][] = [];
-  let runId: string | undefined = '';
-  while (runId !== undefined) {
-    const { events, earlier } = await readRun(client, { workflowId, runId }, since);
-    runs.unshift(events);
-    runId = earlier;
-  }
-  return runs;
-}
-
-async function readRun(
-  client: Client,
-  execution: { readonly workflowId: string; readonly runId: string },
-  since: number,
-): Promise<{ readonly events: HistoryEvent[]; readonly earlier: string | undefined }> {
+export async function* runsOf(client: Client, workflowId: string, since = 0): AsyncGenerator<WorkflowRun> {
   const { namespace } = client.options;
-  const events: HistoryEvent[] = [];
-  let nextPageToken: Uint8Array | undefined;
-  do {
-    const page = await client.workflowService.getWorkflowExecutionHistoryReverse({
-      namespace,
-      execution,
-      nextPageToken,
-    });
-    for (const event of page.history?.events ?? []) {
-      if (timeOf(event) < since) return { events: events.toReversed(), earlier: undefined };
-      events.push(event);
+  for (let runId: string | undefined = ''; runId !== undefined;) {
+    const events: HistoryEvent[] = [];
+    let isEarlier = false;
+    for (let token: Uint8Array | undefined; !isEarlier && token?.length !== 0;) {
+      const page: temporal.api.workflowservice.v1.IGetWorkflowExecutionHistoryReverseResponse =
+        await client.workflowService.getWorkflowExecutionHistoryReverse({
+          namespace,
+          execution: { workflowId, runId },
+          nextPageToken: token,
+        });
+      const found = page.history?.events ?? [];
+      const wanted = found.filter((event) => timeOf(event) >= since);
+      isEarlier = wanted.length < found.length;
+      events.push(...wanted);
+      token = page.nextPageToken ?? new Uint8Array();
     }
-    nextPageToken = page.nextPageToken.length === 0 ? undefined : page.nextPageToken;
-  } while (nextPageToken !== undefined);
-  const earlier = events.at(-1)?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId;
-  return { events: events.toReversed(), earlier: earlier || undefined };
+    yield { runId, events: events.toReversed() };
+    const started = events.at(-1)?.workflowExecutionStartedEventAttributes;
+    runId = isEarlier ? undefined : started?.continuedExecutionRunId || undefined;
+  }
 }

@@ -58,7 +58,7 @@ export function createTaskReader(): TaskReader {
       if (started)
         return change(started.scheduledEventId, {
           attempt: started.attempt ?? 1,
-          ...(started.identity ? { worker: started.identity } : {}),
+          worker: started.identity || undefined,
         });
       const done = event.activityTaskCompletedEventAttributes;
       if (done) return change(done.scheduledEventId, { end: { state: 'done', at, result: done.result } });
@@ -89,7 +89,7 @@ export function readTaskId(
     nodeId,
     incarnation: Number(incarnation),
     operation,
-    ...(service === '-' ? {} : { service }),
+    service: service === '-' ? undefined : service,
   };
 }
 

@@ -76,6 +76,7 @@ async function searchTask({ temporal }: Session, cluster: string, wanted: string
 async function describeTask({ temporal, config }: Session, { run, pending }: FoundTask): Promise<TaskView> {
   const { end } = run;
   const outcome = end?.result ? asObject(await decodeFirst(temporal, end.result)) : {};
+  const result = asObject(outcome['result']);
   const cause = end?.failure ?? pending?.lastFailure;
   const failure = cause ? await decodeFailure(temporal, cause) : undefined;
   const details = asObject(failure?.details);
@@ -90,20 +91,12 @@ async function describeTask({ temporal, config }: Session, { run, pending }: Fou
     attempts: pending?.attempt ?? run.attempt ?? 1,
     scheduledAt: new Date(scheduledAt).toISOString(),
     taskQueue,
-    ...(end === undefined ? {} : { endedAt: new Date(end.at).toISOString(), tookMs: end.at - scheduledAt }),
+    endedAt: end === undefined ? undefined : new Date(end.at).toISOString(),
+    tookMs: end === undefined ? undefined : end.at - scheduledAt,
     worker,
     input: stripSecrets(input),
-    ...(isJsonObject(outcome['result']) && Object.keys(outcome['result']).length > 0
-      ? { result: stripSecrets(outcome['result']) }
-      : {}),
-    failure:
-      failure === undefined
-        ? undefined
-        : {
-            ...(failure.type === undefined ? {} : { kind: failure.type }),
-            message: failure.message,
-            ...(details['exitCode'] === undefined ? {} : { exitCode: details['exitCode'] }),
-          },
+    result: Object.keys(result).length > 0 ? stripSecrets(result) : undefined,
+    failure: failure && { kind: failure.type, message: failure.message, exitCode: details['exitCode'] },
     log,
     tail: await readTail(config.storeFolder, log, report),
   };
