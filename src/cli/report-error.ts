@@ -48,6 +48,11 @@ export function exitCodeOf(code: CliErrorCode): number {
   return exits[code];
 }
 
+/** The message that people see. */
+export function messageOf(error: unknown): string {
+  return describeError(error).message;
+}
+
 export function describeError(error: unknown): ErrorReport {
   if (error instanceof CliError) return withNext(error.code, error.message, error.next);
   if (error instanceof HeddleError)

@@ -3,87 +3,72 @@ import type { Drift } from '../../model/node.js';
 import type { Operation } from '../../model/operation.js';
 import type { ClusterStatus } from '../../model/status.js';
 
-/** A command that one may type now, and what it is for. */
+/** A command that is useful now, and its purpose. */
 export interface NextStep {
   readonly command: string;
   readonly why: string;
 }
 
-/** What one would most likely type now. */
+/** The most likely next command. */
 export function nextCommand(status: ClusterStatus): string | undefined {
   return nextSteps(status)[0]?.command;
 }
 
-/** What one may type now, the most likely first. */
+/** Useful commands, the most likely first. */
 export function nextSteps(status: ClusterStatus): readonly NextStep[] {
   const { name, operation, queued } = status;
-  if (operation === undefined) return queued.length === 0 ? afterDrift(status) : [watch(name)];
+  const watch = { command: `heddle status ${name} --watch`, why: 'see how it goes on' };
+  if (operation === undefined) return queued.length === 0 ? afterDrift(status) : [watch];
   if (operation.state === 'held') return afterHold(status, operation);
-  if (operation.paused !== undefined)
-    return [{ command: `heddle resume ${name}`, why: 'go on' }, cancel(name)];
-  return [watch(name)];
+  if (operation.paused === undefined) return [watch];
+  return [{ command: `heddle resume ${name}`, why: 'go on' }, cancel(name)];
 }
 
-/** One for each kind of drift. */
+/** Steps for each kind of drift. */
 function afterDrift({ name, nodes }: ClusterStatus): readonly NextStep[] {
-  const first = (...kinds: readonly Drift[]): string | undefined =>
-    nodes.find(({ drift }) => drift !== undefined && kinds.includes(drift.seen))?.nodeId;
-  const [off, silent, changed] = [first('stopped'), first('unreachable'), first('gone', 'rebooted', 'moved')];
+  const steps = (kinds: readonly Drift[], stepsOf: (node: string) => readonly NextStep[]): readonly NextStep[] => {
+    const found = nodes.find(({ drift }) => drift !== undefined && kinds.includes(drift.seen));
+    return found === undefined ? [] : stepsOf(found.nodeId);
+  };
   return [
-    ...(changed === undefined
-      ? []
-      : [{ command: 'heddle apply FILE', why: `sees to ${changed}, as the file's repair says` }]),
-    ...(off === undefined
-      ? []
-      : [
-          {
-            command: `heddle machine power ${name}/${off} on`,
-            why: 'switch it on, and start what ran on it',
-          },
-        ]),
-    ...(silent === undefined
-      ? []
-      : [
-          { command: `heddle machine power ${name}/${silent} reset`, why: 'start its machine anew' },
-          { command: `heddle replace ${name} ${silent}`, why: 'a new machine for it' },
-        ]),
+    ...steps(['gone', 'rebooted', 'moved'], (node) => [
+      { command: 'heddle apply FILE', why: `sees to ${node}, as the file's repair says` },
+    ]),
+    ...steps(['stopped'], (node) => [
+      { command: `heddle machine power ${name}/${node} on`, why: 'switch it on, and start what ran on it' },
+    ]),
+    ...steps(['unreachable'], (node) => [
+      { command: `heddle machine power ${name}/${node} reset`, why: 'start its machine anew' },
+      { command: `heddle replace ${name} ${node}`, why: 'a new machine for it' },
+    ]),
   ];
 }
 
 function afterHold({ name, nodes }: ClusterStatus, { kind }: Operation): readonly NextStep[] {
-  const failed = nodes.filter(({ failure }) => failure !== undefined);
-  const steps: NextStep[] = [
-    { command: `heddle retry ${name}`, why: failed.length === 0 ? 'try it again' : 'go on from what failed' },
+  const failed = nodes.flatMap(({ nodeId, failure }) => (failure === undefined ? [] : [{ nodeId, failure }]));
+  const broken = failed.find(({ failure }) => helpsNewMachine(failure));
+  const undeletable = failed.filter(({ failure }) => failure.action === 'DELETE');
+  const steps: readonly (readonly [condition: boolean, command: string, why: string])[] = [
+    [true, `heddle retry ${name}`, failed.length === 0 ? 'try it again' : 'go on from what failed'],
+    [
+      broken !== undefined && ['apply', 'rollback', 'replace'].includes(kind),
+      `heddle replace ${name} ${broken?.nodeId}`,
+      'a new machine for it, then go on',
+    ],
+    [kind === 'apply', 'heddle apply FILE', 'with a corrected file'],
+    [kind === 'apply', `heddle rollback ${name}`, 'back to the spec before'],
+    ...undeletable
+      .slice(0, 3)
+      .map(({ nodeId }) => [true, `heddle abandon ${name} ${nodeId}`, 'forget its machine, which stays'] as const),
+    [kind !== 'delete', cancel(name).command, cancel(name).why],
+    [kind === 'apply', `heddle delete ${name}`, 'take all of it down'],
   ];
-  const lost = failed.filter(({ failure }) => failure?.action === 'DELETE').map(({ nodeId }) => nodeId);
-  const broken = failed.find(({ failure }) => failure !== undefined && helpsNewMachine(failure));
-  if (broken !== undefined && ['apply', 'rollback', 'replace'].includes(kind)) {
-    steps.push({
-      command: `heddle replace ${name} ${broken.nodeId}`,
-      why: 'a new machine for it, then go on',
-    });
-  }
-  if (kind === 'apply') {
-    steps.push(
-      { command: 'heddle apply FILE', why: 'with a corrected file' },
-      { command: `heddle rollback ${name}`, why: 'back to the spec before' },
-    );
-  }
-  for (const node of lost.slice(0, 3))
-    steps.push({ command: `heddle abandon ${name} ${node}`, why: 'forget its machine, which stays' });
-  if (kind !== 'delete') steps.push(cancel(name));
-  return kind === 'apply'
-    ? [...steps, { command: `heddle delete ${name}`, why: 'take all of it down' }]
-    : steps;
+  return steps.flatMap(([condition, command, why]) => (condition ? [{ command, why }] : []));
 }
 
-/** A machine that cannot be had for good is not had by asking again. */
+/** Whether another machine may do what this one could not; another request for a machine would fail alike. */
 function helpsNewMachine({ action, kind }: FailureRecord): boolean {
   return action !== 'CREATE' && action !== 'DELETE' && kind !== 'Auth' && kind !== 'Invalid';
-}
-
-function watch(name: string): NextStep {
-  return { command: `heddle status ${name} --watch`, why: 'see how it goes on' };
 }
 
 function cancel(name: string): NextStep {

@@ -40,7 +40,6 @@ export function describeGate(gate: string): string {
     : `${action} of ${of} on all its nodes`;
   if (phase === 'first') return `${what} where it does not run`;
   if (phase === 'replace') return `${what} that are replaced`;
-  if (phase === 'first') return `${what} where it does not run`;
   return phase === 'down' ? `${what} that are torn down` : what;
 }
 

@@ -11,50 +11,48 @@ import { driftLines } from './node-text.js';
 export interface EndOptions {
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** The operation had ended before anybody asked for it again. */
+  /** The operation had ended before it was requested again. */
   readonly unchanged?: boolean;
 }
 
 /**
- * Says how an operation ended, and gives the code to exit with.
+ * Reports how an operation ended; returns the exit code.
  * @throws CliError Invalid when it was rejected, Refused when another took its place, Held, Failed and
  * Cancelled.
  */
 export function reportEnd(output: Output, end: WaitResult, { now, unchanged = false }: EndOptions): number {
   const { operation, status } = end;
   const { name } = status;
+  const { id, what, reason } = operation;
+  const next = `heddle status ${name}`;
   switch (operation.state) {
     case 'rejected':
       throw new CliError(
         'Invalid',
-        `cluster ${name} does not take this, and nothing was changed:\n${cleanText(operation.reason ?? '')}`,
+        `cluster ${name} does not take this, and nothing was changed:\n${cleanText(reason ?? '')}`,
       );
     case 'superseded':
       throw new CliError(
         'Refused',
-        `operation ${operation.id} of ${name} (${operation.what}) gave way to another: ${operation.reason ?? 'a later one took its place'}`,
-        { next: `heddle status ${name}` },
+        `operation ${id} of ${name} (${what}) gave way to another: ${reason ?? 'a later one took its place'}`,
+        { next },
       );
     case 'held':
-      return reportHeld(output, end, now);
+      printFailures(output, status, now);
+      return reportUndone(output, end, heldError(end));
     case 'failed':
-      return reportFailed(output, end, now);
-    case 'cancelled':
-      return reportUndone(
-        output,
-        end,
-        new CliError(
-          'Cancelled',
-          `operation ${operation.id} of ${name} (${operation.what}) was ${operation.reason ?? 'cancelled'}; what was done stays`,
-          { next: `heddle status ${name}` },
-        ),
-      );
+      printRecorded(output, name, operation, now);
+      return reportUndone(output, end, failedError(end));
+    case 'cancelled': {
+      const message = `operation ${id} of ${name} (${what}) was ${reason ?? 'cancelled'}; what was done stays`;
+      return reportUndone(output, end, new CliError('Cancelled', message, { next }));
+    }
     default:
       return reportDone(output, end, unchanged);
   }
 }
 
-/** For whoever asked to cancel: an end by cancelling is what was wanted. */
+/** Reports the end of an operation that the user cancelled. */
 export function reportCancelled(output: Output, { operation, status }: WaitResult): number {
   const { id, state, what, startedAt } = operation;
   const cancelled = state === 'cancelled';
@@ -97,42 +95,31 @@ function describeDone(operation: Operation, name: string, nodes: number, unchang
   return `cluster ${name}: ${what}: ${count(tasks.done, 'task')} done${took}`;
 }
 
-function reportHeld(output: Output, end: WaitResult, now: number): number {
-  const { operation, status } = end;
-  printFailures(output, status, now);
+function heldError({ operation, status }: WaitResult): CliError {
   const { done, total } = operation.tasks;
   const failed = status.nodes.filter(({ failure }) => failure !== undefined).length;
   const why =
     failed === 0
       ? cleanText(operation.reason ?? 'it cannot go on')
       : `${count(failed, 'node')} failed, ${done} of ${total} tasks are done`;
-  const next = nextCommand(status) ?? `heddle status ${status.name}`;
-  return reportUndone(
-    output,
-    end,
-    new CliError('Held', `${cleanLine(operation.what)} of ${status.name} is held: ${why}`, { next }),
-  );
+  return new CliError('Held', `${cleanLine(operation.what)} of ${status.name} is held: ${why}`, {
+    next: nextCommand(status) ?? `heddle status ${status.name}`,
+  });
 }
 
-/** It is over, and nobody is asked to decide anything. */
-function reportFailed(output: Output, end: WaitResult, now: number): number {
-  const { operation, status } = end;
-  printRecorded(output, status.name, operation, now);
+/** A failed operation is over; a rollback may follow it. */
+function failedError({ operation, status }: WaitResult): CliError {
   const rollback = [status.operation, ...status.queued, ...status.history].find(
     (other) => other?.kind === 'rollback' && Number(other.id) > Number(operation.id),
   );
   const after = rollback === undefined ? '' : `\noperation ${rollback.id} goes back to the spec before`;
   const why = cleanLine((operation.reason ?? 'a task failed').split('\n')[0] ?? '');
-  return reportUndone(
-    output,
-    end,
-    new CliError('Failed', `${cleanLine(operation.what)} of ${status.name} failed: ${why}${after}`, {
-      next: `heddle status ${status.name}${rollback === undefined ? '' : ' --watch'}`,
-    }),
-  );
+  return new CliError('Failed', `${cleanLine(operation.what)} of ${status.name} failed: ${why}${after}`, {
+    next: `heddle status ${status.name}${rollback === undefined ? '' : ' --watch'}`,
+  });
 }
 
-/** The same for people, who get an error, and for programs, which get all of it in one document. */
+/** People get an error, programs one document with all of it. */
 function reportUndone(output: Output, { operation, status }: WaitResult, error: CliError): number {
   if (!output.json) {
     output.line();

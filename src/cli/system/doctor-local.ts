@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { type Config, loadConfig } from '../../config.js';
 import { loadRegistry } from '../../plugins/registry.js';
 import { openKeys } from '../configuration.js';
-import { describeError } from '../report-error.js';
+import { messageOf } from '../report-error.js';
 import type { DevRecord } from './dev-record.js';
 
 const gibibyte = 1024 ** 3;
@@ -50,7 +50,7 @@ export function checkKeys(config: Config): Finding {
   } catch (error) {
     return fail(
       'keys',
-      describeError(error).message,
+      messageOf(error),
       'heddle keys import FILE, or heddle dev, or heddle keys create',
     );
   }
@@ -67,7 +67,7 @@ export async function checkPlugins({ pluginFolders: folders, programs }: Config)
       `providers ${names(registry.providers())}; automators ${names(registry.automators())}`,
     );
   } catch (error) {
-    return fail('plugins', describeError(error).message, 'heddle plugins');
+    return fail('plugins', messageOf(error), 'heddle plugins');
   }
 }
 

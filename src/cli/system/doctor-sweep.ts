@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { readLeaks, type LeaksView } from '../../client/leaks.js';
 import { cleanLine } from '../clean-text.js';
-import { describeError } from '../report-error.js';
+import { messageOf } from '../report-error.js';
 import { formatAge } from '../time-text.js';
 import { ok, warn, type Finding } from './doctor-local.js';
 
@@ -13,7 +13,7 @@ export async function checkSweep(open: () => Client, now: number): Promise<Findi
   try {
     return judgeSweep(await readLeaks(open()), now);
   } catch (error) {
-    return warn(check, `could not be looked at: ${describeError(error).message}`, 'heddle worker');
+    return warn(check, `could not be looked at: ${messageOf(error)}`, 'heddle worker');
   }
 }
 

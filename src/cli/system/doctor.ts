@@ -20,7 +20,7 @@ import { checkSweep } from './doctor-sweep.js';
 import { checkAttributes, checkEncryption, checkNamespace, checkPollers } from './doctor-server.js';
 import { exitCodes } from '../errors.js';
 import { createOutput, type Output, type Style } from '../output.js';
-import { describeError } from '../report-error.js';
+import { messageOf } from '../report-error.js';
 import { temporalClient } from '../session.js';
 
 /**
@@ -64,7 +64,7 @@ async function examine(config: Config, options: ServerOptions, tell: Tell): Prom
     ...(server.dev === undefined ? config.temporal.connection : {}),
     address: server.address,
   };
-  const answer = await checkServer(location).catch((error: unknown) => describeError(error).message);
+  const answer = await checkServer(location).catch((error: unknown) => messageOf(error));
   if (typeof answer === 'string') {
     tell([fail('server', answer, 'heddle dev'), skipped('workers', 'without a server nobody knows of them')]);
     return;
@@ -102,7 +102,7 @@ function readConfig(options: ServerOptions): { readonly finding: Finding; readon
       finding: ok('configuration', value.file ?? 'no heddle.yaml, so defaults and the environment'),
     };
   } catch (error) {
-    return { finding: fail('configuration', describeError(error).message) };
+    return { finding: fail('configuration', messageOf(error)) };
   }
 }
 

@@ -12,35 +12,15 @@ import { openLiveView, type ProgressView } from './live-view.js';
 export interface FollowRequest {
   readonly name: string;
   readonly operation: string;
-  /** Milliseconds since the epoch; tasks that ended earlier are not told again. */
+  /** Milliseconds since the epoch; tasks that ended earlier are not shown. */
   readonly since: number;
-  /**
-   * Only a terminal shows progress, and it is wiped out at the end: what follows is what one wants to see.
-   */
+  /** Show progress on terminals only, and erase it at the end. */
   readonly fleeting?: boolean;
-  /** Gets every look, where a program reads them. */
+  /** Called with each status. */
   readonly onStatus?: (status: ClusterStatus) => void;
 }
 
 const silent: ProgressView = { show: () => undefined, warn: () => undefined, end: async () => undefined };
-
-/** Two who warn on one line: a silence comes before what a look at the server found. */
-function openWarnings(view: ProgressView): {
-  readonly silence: (text: string | undefined) => void;
-  readonly trouble: (text: string | undefined) => void;
-} {
-  let [silence, trouble]: (string | undefined)[] = [];
-  return {
-    silence: (text) => {
-      silence = text;
-      view.warn(silence ?? trouble);
-    },
-    trouble: (text) => {
-      trouble = text;
-      view.warn(silence ?? trouble);
-    },
-  };
-}
 
 /**
  * Waits for an operation's end and shows its progress. Ctrl-C ends the waiting, not the work.
@@ -49,14 +29,22 @@ function openWarnings(view: ProgressView): {
 export async function followOperation(session: Session, request: FollowRequest): Promise<WaitResult> {
   const { name, operation } = request;
   const view = openView(session, request);
-  const warn = openWarnings(view);
+  // Both share one line; an outage comes first.
+  let [outage, trouble]: (string | undefined)[] = [];
+  const warnOfOutage = (text?: string): void => {
+    outage = text;
+    view.warn(outage ?? trouble);
+  };
   const over = new AbortController();
   if (view !== silent)
     void followTroubles({
       signal: over.signal,
       look: () => lookAtServer(session.temporal, name),
       more: `heddle status ${name}`,
-      onChange: warn.trouble,
+      onChange: (text) => {
+        trouble = text;
+        view.warn(outage ?? trouble);
+      },
     });
   try {
     return await untilInterrupted(
@@ -66,11 +54,11 @@ export async function followOperation(session: Session, request: FollowRequest):
           onStatus: (status) => {
             const found = findOperation(status, operation);
             if (found !== undefined) view.show(status, found);
-            warn.silence(undefined);
+            warnOfOutage();
             request.onStatus?.(status);
           },
           onSilence: (error) =>
-            warn.silence(
+            warnOfOutage(
               error.code === 'NoServer'
                 ? 'The server does not answer; looking again.'
                 : 'No worker answers; the work goes on when one is back.',
@@ -95,7 +83,7 @@ function openView(
   return openLineView(output, { temporal, cluster: name, operation, since });
 }
 
-/** Where what follows is the output: a warning goes beside it. */
+/** Shows warnings alone, on standard error. */
 function openNotes(output: Output): ProgressView {
   let last: string | undefined;
   return {
