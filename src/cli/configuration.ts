@@ -17,6 +17,17 @@ export interface ServerOptions extends CommonOptions {
   readonly profile?: string;
 }
 
+/** Options of every operation of a cluster. */
+export interface OperationOptions extends ServerOptions {
+  readonly wait: boolean;
+  readonly queue?: boolean;
+  /** Preview only. */
+  readonly plan?: boolean;
+  /** How many nodes at a time. */
+  readonly rolling?: number;
+  readonly nodes?: readonly string[];
+}
+
 /** Where the server is, and who said so. */
 export interface ServerChoice {
   readonly address: string;

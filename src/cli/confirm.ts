@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { cleanLine } from './clean-text.js';
-import { CliError } from './cli-error.js';
+import { CliError } from './errors.js';
 
 /**
  * Asks back on a terminal; elsewhere nobody can answer.

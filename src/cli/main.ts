@@ -1,8 +1,7 @@
 import { CommanderError, type Command } from 'commander';
-import { CliError } from './cli-error.js';
+import { CliError, exitCodes } from './errors.js';
 import { createProgram, shortHelp } from './program.js';
 import { reportError } from './report-error.js';
-import { exitCodes } from './exit-codes.js';
 
 await main(process.argv.slice(2));
 

@@ -1,19 +1,25 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { addClusterVerbs } from './cluster-verbs.js';
-import { addImageVerbs } from './image/verbs.js';
-import { addMachineVerbs } from './machine/verbs.js';
-import { addOperationVerbs } from './operation-verbs.js';
-import type { Run } from './options.js';
-import { addPoolVerbs } from './pool/verbs.js';
-import { addReservationVerbs } from './reservation/verbs.js';
-import { addResourceVerbs } from './resource/verbs.js';
-import { addSystemVerbs } from './system-verbs.js';
+import { artifactCommands } from './artifact/commands.js';
+import { clusterCommands } from './cluster/commands.js';
+import { addCommand, type Run } from './command.js';
+import { imageCommands } from './image/commands.js';
+import { machineCommands } from './machine/commands.js';
+import { poolCommands } from './pool/commands.js';
+import { reservationCommands } from './reservation/commands.js';
+import { systemCommands } from './system/commands.js';
 
-/**
- * The command line as a table of verbs. A verb's module is loaded when it is run, so that help and checks of
- * files start quickly.
- */
+const commands = [
+  ...clusterCommands,
+  ...machineCommands,
+  reservationCommands,
+  ...imageCommands,
+  ...poolCommands,
+  artifactCommands,
+  ...systemCommands,
+];
+
+/** The whole command line. */
 export function createProgram(run: Run): Command {
   const program = new Command('heddle')
     .description('Locks a description of a cluster into running machines with running services, durably.')
@@ -28,14 +34,7 @@ export function createProgram(run: Run): Command {
     .configureOutput({ outputError: () => undefined })
     .configureHelp({ sortSubcommands: false, sortOptions: false, subcommandTerm: termOf })
     .addHelpText('after', `\n${exitCodeHelp}`);
-  addClusterVerbs(program, run);
-  addOperationVerbs(program, run);
-  addMachineVerbs(program, run);
-  addReservationVerbs(program, run);
-  addImageVerbs(program, run);
-  addPoolVerbs(program, run);
-  addResourceVerbs(program, run);
-  addSystemVerbs(program, run);
+  for (const definition of commands) addCommand(program, definition, run);
   return program;
 }
 

@@ -1,7 +1,6 @@
 import { HeddleError, type HeddleErrorCode } from '../client/errors.js';
 import { cleanText } from './clean-text.js';
-import { CliError, type CliErrorCode } from './cli-error.js';
-import { exitCodes } from './exit-codes.js';
+import { CliError, type CliErrorCode, exitCodes } from './errors.js';
 import { createOutput } from './output.js';
 
 export interface ErrorReport {
@@ -47,6 +46,11 @@ export function reportError(error: unknown, options: { readonly json: boolean })
 
 export function exitCodeOf(code: CliErrorCode): number {
   return exits[code];
+}
+
+/** The message that people see. */
+export function messageOf(error: unknown): string {
+  return describeError(error).message;
 }
 
 export function describeError(error: unknown): ErrorReport {

@@ -7,10 +7,12 @@ import type { Config } from '../config/index.js';
 import { coreQueue } from '../model/names.js';
 import { checkServer, type ServerLocation } from '../server/check.js';
 import { heddle } from '../temporal-plugin.js';
+import { createOutput, type Output } from './output.js';
 import { chooseServer, openKeys, readConfiguration, type ServerOptions } from './configuration.js';
 
 /** A client of a server that answers, for one verb. */
 export interface Session {
+  readonly output: Output;
   readonly config: Config;
   readonly client: HeddleClient;
   readonly temporal: Client;
@@ -64,7 +66,15 @@ async function openSession(options: ServerOptions): Promise<Session> {
   if (warning !== undefined) process.stderr.write(`warning: ${warning}\n`);
   const connection = Connection.lazy(location);
   const temporal = temporalClient(connection, namespace, config);
-  return { config, temporal, address, client: new HeddleClient(temporal), close: () => connection.close() };
+  const client = new HeddleClient(temporal);
+  return {
+    output: createOutput(options),
+    config,
+    temporal,
+    address,
+    client,
+    close: () => connection.close(),
+  };
 }
 
 /** A client that reads and writes payloads as configured. @throws KeyError when there are no keys. */
@@ -72,7 +82,7 @@ export function temporalClient(connection: Connection, namespace: string, config
   const plugin = heddle({
     keys: openKeys(config),
     namespace,
-    ...(config.encryption === 'optional' ? { onPlaintext: 'pass' } : {}),
+    onPlaintext: config.encryption === 'optional' ? 'pass' : undefined,
   });
   return new Client({ connection, namespace, plugins: [plugin] });
 }

@@ -1,3 +1,4 @@
+import stringWidth from 'string-width';
 import { cleanLine } from './clean-text.js';
 
 /** Rows in columns as wide as their widest cell; cells are cleaned. The last column is not padded. */
@@ -6,7 +7,7 @@ export function formatTable(
   rows: readonly (readonly string[])[],
 ): readonly string[] {
   const cells = [head, ...rows].map((row) => row.map(cleanLine));
-  const widths = head.map((_, column) => Math.max(...cells.map((row) => widthOf(row[column] ?? ''))));
+  const widths = head.map((_, column) => Math.max(...cells.map((row) => stringWidth(row[column] ?? ''))));
   return cells.map((row) =>
     row
       .map((cell, column) => pad(cell, widths[column] ?? 0))
@@ -15,14 +16,12 @@ export function formatTable(
   );
 }
 
-/** Cuts to a width, with an ellipsis where something is missing. */
+/** Cuts to a display width, with an ellipsis for what is missing. */
 export function cutTo(text: string, width: number): string {
-  if (widthOf(text) <= width) return text;
-  return width < 1
-    ? ''
-    : `${Array.from(text)
-        .slice(0, width - 1)
-        .join('')}…`;
+  if (stringWidth(text) <= width) return text;
+  const characters = Array.from(text);
+  while (characters.length > 0 && stringWidth(characters.join('')) > width - 1) characters.pop();
+  return width < 1 ? '' : `${characters.join('')}…`;
 }
 
 /** Breaks a text between its words into lines of at most a width; a longer word has a line of its own. */
@@ -30,7 +29,7 @@ export function wrapTo(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
     const line = lines.at(-1);
-    if (line !== undefined && widthOf(line) + 1 + widthOf(word) <= width)
+    if (line !== undefined && stringWidth(line) + 1 + stringWidth(word) <= width)
       lines[lines.length - 1] = `${line} ${word}`;
     else lines.push(word);
   }
@@ -38,10 +37,5 @@ export function wrapTo(text: string, width: number): readonly string[] {
 }
 
 function pad(text: string, width: number): string {
-  return text + ' '.repeat(Math.max(0, width - widthOf(text)));
-}
-
-/** By code points: good enough for names, which are ASCII, and messages, which mostly are. */
-function widthOf(text: string): number {
-  return Array.from(text).length;
+  return text + ' '.repeat(Math.max(0, width - stringWidth(text)));
 }

@@ -10,21 +10,17 @@ import {
   type Client,
 } from '@temporalio/client';
 import { coreQueue } from '../model/names.js';
-import { HeddleError } from './errors.js';
+import { HeddleError, type HeddleErrorCode } from './errors.js';
 
-/**
- * Wait, in ms, for an answer of server or worker; longer only while a worker is known to be there: it may be
- * busy.
- */
+/** Longest wait for an answer, in ms; longer while a worker polls, which may be busy. */
 export const answerMs = 3_000;
 const usualBusyMs = 12_000;
-/** Wait, in ms, for the server to say who works: a busy one is not taken for none. */
+/** Deadline of the call that lists the pollers, in ms. */
 const pollersMs = 5_000;
 
 /** gRPC status codes, as the protocol numbers them. */
 const grpc = {
   cancelled: 1,
-  invalidArgument: 3,
   deadlineExceeded: 4,
   notFound: 5,
   failedPrecondition: 9,
@@ -33,15 +29,15 @@ const grpc = {
   permissionDenied: 7,
 } as const;
 
-/** Clients that wait longer for busy workers. */
+/** Clients with another wait for busy workers, in ms. */
 const patience = new WeakMap<Client, number>();
 
-/** Lets calls of this client wait so long, in ms, for a worker that is known to be there. */
+/** Sets how long calls of this client wait while a worker polls, in ms. */
 export function setPatience(temporal: Client, busyMs: number): void {
   patience.set(temporal, busyMs);
 }
 
-/** Makes one call with a deadline, and turns what went wrong into words. */
+/** Makes one call with a deadline. @throws HeddleError that explains what went wrong. */
 export async function call<Result>(
   temporal: Client,
   what: string,
@@ -56,7 +52,7 @@ export async function call<Result>(
   try {
     return await Promise.race([answer, untilSilent(temporal, waitMs, silence.signal)]);
   } catch (error) {
-    // What the call still brings is of no interest any more.
+    // The call may still reject.
     answer.catch(() => undefined);
     throw await explain(temporal, what, error);
   } finally {
@@ -64,7 +60,7 @@ export async function call<Result>(
   }
 }
 
-/** Rejects when nobody answered in time and no worker is there who might. */
+/** Rejects when there is no answer in time, unless a worker polls: it may be busy. */
 async function untilSilent(temporal: Client, waitMs: number, signal: AbortSignal): Promise<never> {
   const given = await pause(waitMs, undefined, { signal }).then(
     () => true,
@@ -85,49 +81,45 @@ class SilenceError extends Error {
   override readonly name = 'SilenceError';
 }
 
-async function explain(temporal: Client, what: string, error: unknown): Promise<HeddleError> {
-  if (error instanceof HeddleError) return error;
-  if (error instanceof WorkflowNotFoundError)
-    return new HeddleError(
-      'NotFound',
-      `${what}: there is no such cluster; 'heddle list' shows those there are`,
-      { cause: error },
-    );
-  if (error instanceof WorkflowUpdateFailedError) {
-    return new HeddleError('Refused', error.cause?.message ?? error.message, { cause: error });
-  }
-  const refused = findRefused(error);
-  if (refused !== undefined) return new HeddleError('Encryption', `${what}: ${refused}`, { cause: error });
-  if (error instanceof QueryNotRegisteredError)
-    return new HeddleError(
+async function explain(temporal: Client, what: string, cause: unknown): Promise<HeddleError> {
+  if (cause instanceof HeddleError) return cause;
+  const failure = (code: HeddleErrorCode, message: string): HeddleError =>
+    new HeddleError(code, message, { cause });
+  if (cause instanceof WorkflowNotFoundError)
+    return failure('NotFound', `${what}: there is no such cluster; 'heddle list' shows those there are`);
+  if (cause instanceof WorkflowUpdateFailedError)
+    return failure('Refused', cause.cause?.message ?? cause.message);
+  const refused = findRefused(cause);
+  if (refused !== undefined) return failure('Encryption', `${what}: ${refused}`);
+  if (cause instanceof QueryNotRegisteredError)
+    return failure(
       'NoWorker',
       `${what}: the worker could not answer this; is it of this version? Its log says more`,
-      { cause: error },
     );
-  const code = codeOf(error);
+  const code = codeOf(cause);
+  const message = messageOf(cause);
   if (code === grpc.unauthenticated || code === grpc.permissionDenied)
-    return new HeddleError('Refused', `${what}: the server does not permit it: ${messageOf(error)}`, {
-      cause: error,
-    });
-  if (code === grpc.notFound)
-    return new HeddleError('NotFound', `${what}: ${messageOf(error)}`, { cause: error });
-  const timedOut =
-    error instanceof SilenceError ||
+    return failure('Refused', `${what}: the server does not permit it: ${message}`);
+  if (code === grpc.notFound) return failure('NotFound', `${what}: ${message}`);
+  const silent =
+    cause instanceof SilenceError ||
+    cause instanceof WorkflowUpdateRPCTimeoutOrCancelledError ||
     code === grpc.deadlineExceeded ||
     code === grpc.cancelled ||
-    error instanceof WorkflowUpdateRPCTimeoutOrCancelledError;
-  // A query is refused at once when no worker polled for a while, or when one died in the middle of the
+    code === grpc.unavailable;
+  // The server rejects a query at once when no worker has polled for a while, or when one died during the
   // workflow's task.
   const unattended =
     code === grpc.failedPrecondition &&
     /no poller|Workflow Task in failed state/.test(
-      messageOf(error instanceof ServiceError ? error.cause : error),
+      messageOf(cause instanceof ServiceError ? cause.cause : cause),
     );
-  if (timedOut || unattended || code === grpc.unavailable) return explainSilence(temporal, what, error);
-  return new HeddleError('Failed', `${what}: ${messageOf(error)}`, { cause: error });
+  return silent || unattended
+    ? explainSilence(temporal, what, cause)
+    : failure('Failed', `${what}: ${message}`);
 }
 
-/** Nobody answered: is it the server or the workers? */
+/** Finds out whether the server or the workers do not answer. */
 async function explainSilence(temporal: Client, what: string, cause: unknown): Promise<HeddleError> {
   const { connection } = temporal;
   const address = connection instanceof Connection ? connection.options.address : 'its address';
@@ -174,7 +166,7 @@ function codeOf(error: unknown): number | undefined {
 }
 
 function messageOf(error: unknown): string {
-  // Temporal's client says what it wanted, and the server why it did not come to that.
+  // The client's message names the call, the server's the reason.
   if (error instanceof ServiceError && error.cause instanceof Error)
     return `${error.message}: ${error.cause.message}`;
   return error instanceof Error ? error.message : String(error);

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { hostname, userInfo } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
-import { WithStartWorkflowOperation, type Client, type WorkflowHandle } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import type { Intent } from '../model/plan/intent.js';
 import type { ApplyReply, ApplyRequest, ClusterStart, OperateRequest } from '../model/cluster/messages.js';
-import { clusterWorkflowId, clusterWorkflowType, coreQueue } from '../model/names.js';
+import { clusterWorkflowId, clusterWorkflowType } from '../model/names.js';
 import type { JsonObject } from '../model/json.js';
 import type { SweepReport } from '../model/sweep/sweep.js';
 import { quickNodes, workflowTaskMs } from '../model/resumption.js';
@@ -25,31 +24,32 @@ import {
   specQuery,
   statusQuery,
 } from '../workflows/cluster/messages.js';
+import { ResourceClient } from './artifact/artifact-client.js';
 import { call, setPatience } from './call.js';
+import { EntityClient } from './entity-client.js';
 import { HeddleError } from './errors.js';
 import { nodesOfGroups, withGroups } from './groups.js';
 import { deleteLeaks, readLeaks, sweepNow, type LeaksView } from './leaks.js';
-import { ImageClient } from './image/image-client.js';
+import { ImageClient } from './image.js';
 import { listClusters, type ClusterListing } from './list.js';
-import { MachineClient } from './machine/machine-client.js';
+import { MachineClient } from './machine.js';
 import { preview, type PlanPreview } from './preview.js';
-import { ReservationClient } from './reservation/reservation-client.js';
-import { ResourceClient } from './resources/resource-client.js';
+import { ReservationClient } from './reservation.js';
 import { waitForOperation, type WaitOptions, type WaitResult } from './wait.js';
 
 export interface HeddleClientOptions {
-  /** Who asks, as operations record it; `user@host` unless given. */
+  /** The requester that operations record; `user@host` by default. */
   readonly by?: string;
-  /** How long calls wait for an answer while a worker is known to be there, in ms; 12 s unless given. */
+  /** How long calls wait for an answer while a worker polls, in ms; 12 s by default. */
   readonly busyMs?: number;
 }
 
 export interface ApplyOptions {
-  /** Refuse when the cluster is there already with another spec. */
+  /** Refuse when the cluster exists with another spec. */
   readonly createOnly?: boolean;
-  /** At most so many nodes of a service are disturbed at once; all together unless given. */
+  /** Nodes of a service that may be disturbed at the same time; all by default. */
   readonly width?: number;
-  /** Wait for the operations before it instead of being refused while the cluster is busy. */
+  /** Queue behind other operations instead of being refused while the cluster is busy. */
   readonly queue?: boolean;
 }
 
@@ -57,175 +57,144 @@ export interface ApplyOptions {
 export type OperateIntent = OperateRequest['intent'];
 
 /** Everything a user does with clusters, over a Temporal client that carries Heddle's plugin. */
-export class HeddleClient {
-  readonly temporal: Client;
-  /** Machines that are registered by themselves, and the images on them. */
+export class HeddleClient extends EntityClient {
+  /** Standalone machines, and the images on them. */
   readonly machines: MachineClient;
   /** Scripts, cookbooks and other files that plugins use. */
   readonly resources: ResourceClient;
-  /** How images are built, and which there are. */
   readonly images: ImageClient;
-  /** Machines in time: who has which, with what, from when to when. */
   readonly reservations: ReservationClient;
-  readonly #by: string;
 
   constructor(temporal: Client, options: HeddleClientOptions = {}) {
-    this.temporal = temporal;
+    super(
+      temporal,
+      {
+        noun: 'cluster',
+        workflowType: clusterWorkflowType,
+        workflowId: clusterWorkflowId,
+        listCommand: 'heddle list',
+      },
+      options.by,
+    );
     if (options.busyMs !== undefined) setPatience(temporal, options.busyMs);
-    this.#by = options.by ?? `${userInfo().username}@${hostname()}`;
-    this.resources = new ResourceClient(temporal, this.#by);
-    this.machines = new MachineClient(temporal, this.#by);
-    this.images = new ImageClient(temporal, this.#by, this.resources);
-    this.reservations = new ReservationClient(temporal, this.#by);
+    this.resources = new ResourceClient(temporal, this.by);
+    this.machines = new MachineClient(temporal, this.by);
+    this.images = new ImageClient(temporal, this.by, this.resources);
+    this.reservations = new ReservationClient(temporal, this.by);
   }
 
   /**
-   * Brings a cluster to a spec; makes the cluster when there is none. Returns as soon as the request is
-   * accepted. The same spec while it is being brought about changes nothing and gives the operation that
-   * brings it. Names of resources in it are bound to what they mean now.
-   * @throws HeddleError Refused when the cluster is busy, being deleted, or there already with `createOnly`.
+   * Brings a cluster to a spec, and creates it if necessary. Returns as soon as the request is accepted. Applying
+   * the same spec again returns the operation that applies it. Names of resources are bound to their present
+   * versions.
+   * @throws HeddleError Refused when the cluster is busy, being deleted, or exists with `createOnly`.
    */
   async apply(spec: ClusterSpec, options: ApplyOptions = {}): Promise<ApplyReply> {
+    const { name } = spec;
     const input: ClusterStart = { heddle: { uid: randomUUID() } };
     const nodes = Object.values(spec.groups).reduce((sum, { count }) => sum + count, 0);
-    const start = (): WithStartWorkflowOperation<(input: ClusterStart) => Promise<string>> =>
-      new WithStartWorkflowOperation(clusterWorkflowType, {
-        workflowId: clusterWorkflowId(spec.name),
-        taskQueue: coreQueue,
-        args: [input],
-        ...(nodes > quickNodes ? {} : { workflowTaskTimeout: workflowTaskMs }),
-        workflowIdConflictPolicy: 'USE_EXISTING',
-        staticSummary: `cluster ${spec.name}`,
-        staticDetails: detailsOf(spec, this.#by),
-      });
-    const { createOnly = false, width, queue = false } = options;
+    const { createOnly, width, queue } = options;
     const request: ApplyRequest = {
       spec: await this.resources.pin(spec),
-      by: this.#by,
-      ...(createOnly ? { createOnly } : {}),
+      by: this.by,
+      createOnly: createOnly || undefined,
       width,
-      ...(queue ? { queue } : {}),
+      queue: queue || undefined,
     };
-    return call(this.temporal, `apply ${spec.name}`, () =>
-      this.temporal.workflow.executeUpdateWithStart(applyUpdate, {
-        args: [request],
-        startWorkflowOperation: start(),
-      }),
-    );
+    return this.updateWithStart(`apply ${name}`, name, applyUpdate, request, {
+      args: [input],
+      workflowTaskTimeout: nodes > quickNodes ? undefined : workflowTaskMs,
+      staticSummary: `cluster ${name}`,
+      staticDetails: detailsOf(spec, this.by),
+    });
   }
 
   /**
-   * Asks for any operation but apply and delete: start, stop, restart, reconfigure, replace, exec, rollback.
+   * Starts any operation but apply and delete: start, stop, restart, reconfigure, replace, exec, rollback.
    * @throws HeddleError Refused when the cluster is busy (unless `queue`), held, or has no such node.
    */
-  async operate(
+  operate(
     name: string,
     intent: OperateIntent,
-    options: { readonly queue?: boolean } = {},
+    { queue }: { readonly queue?: boolean } = {},
   ): Promise<ApplyReply> {
-    const request: OperateRequest = {
-      intent,
-      by: this.#by,
-      ...(options.queue === true ? { queue: true } : {}),
-    };
-    return this.#update(name, intent.kind, (handle) =>
-      handle.executeUpdate(operateUpdate, { args: [request] }),
-    );
+    return this.update(intent.kind, name, operateUpdate, { intent, by: this.by, queue: queue || undefined });
   }
 
-  /** What an apply of this spec would do; nothing is changed. */
-  async plan(spec: ClusterSpec, options: Pick<ApplyOptions, 'width'> = {}): Promise<PlanPreview> {
-    const { width } = options;
+  /** The plan of an apply; nothing is changed. */
+  async plan(spec: ClusterSpec, { width }: Pick<ApplyOptions, 'width'> = {}): Promise<PlanPreview> {
     return preview(this.temporal, spec.name, { kind: 'apply', width }, await this.resources.pin(spec));
   }
 
   /**
-   * What an operation would do; nothing is changed.
+   * The plan of any other operation; nothing is changed.
    * @throws HeddleError Refused when it names what the cluster does not have.
    */
   async preview(name: string, intent: Intent): Promise<PlanPreview> {
     if (intent.kind === 'delete') return preview(this.temporal, name, intent);
-    const spec = await call(this.temporal, `spec of ${name}`, () =>
-      this.#handle(name).query(specQuery, intent.kind === 'rollback' ? 'rollback' : 'present'),
-    );
+    const which = intent.kind === 'rollback' ? 'rollback' : 'present';
+    const spec = await this.query('spec of', name, specQuery, which);
     return preview(this.temporal, name, intent, spec ?? undefined);
   }
 
   /**
-   * Deletes a cluster, whatever it is doing. With no worker to take the request it is left as a signal, which
-   * the next worker carries out; `operation` is then absent.
+   * Deletes a cluster in any state. When no worker takes the request, it is left as a signal for the next worker;
+   * `operation` is then absent.
    */
   async delete(name: string): Promise<Partial<ApplyReply>> {
-    const handle = this.#handle(name);
     try {
-      return await call(this.temporal, `delete ${name}`, () =>
-        handle.executeUpdate(deleteUpdate, { args: [{ by: this.#by }] }),
-      );
+      return await this.update('delete', name, deleteUpdate, { by: this.by });
     } catch (error) {
       if (!(error instanceof HeddleError) || error.code !== 'NoWorker') throw error;
-      await call(this.temporal, `delete ${name}`, () => handle.signal(deleteSignal, { by: this.#by }));
+      await this.send('delete', name, (handle) => handle.signal(deleteSignal, { by: this.by }));
       return {};
     }
   }
 
   /**
-   * Has the machines looked at; what is not as it should be shows as drift in `plan` and `preview` from then
-   * on. Does nothing where no cluster is, or while an operation is under way.
+   * Has the machines probed; deviations show as drift in `plan` and `preview` from then on. Does nothing when the
+   * cluster does not exist, or while an operation runs.
    */
-  async look(name: string, options: { readonly patienceMs?: number } = {}): Promise<void> {
-    const { patienceMs = 60_000 } = options;
+  async look(name: string, { patienceMs = 60_000 }: { readonly patienceMs?: number } = {}): Promise<void> {
     const summary = await this.summary(name).catch((error: unknown) => {
       if (error instanceof HeddleError && error.code === 'NotFound') return undefined;
       throw error;
     });
     if (summary === undefined || summary.operation?.state === 'running' || summary.phase === 'deleted')
       return;
-    const number = await call(this.temporal, `look at ${name}`, () =>
-      this.#handle(name).executeUpdate(lookUpdate),
-    );
+    const number = await this.update('look at', name, lookUpdate);
     const until = Date.now() + patienceMs;
     while ((await this.summary(name)).looks.done < number && Date.now() < until) await pause(100);
   }
 
-  /** Goes on with a held operation from exactly what failed. */
-  async retry(name: string): Promise<ApplyReply> {
-    return this.#update(name, 'retry', (handle) =>
-      handle.executeUpdate(retryUpdate, { args: [{ by: this.#by }] }),
-    );
+  /** Continues a held operation from exactly what failed. */
+  retry(name: string): Promise<ApplyReply> {
+    return this.update('retry', name, retryUpdate, { by: this.by });
   }
 
   /**
-   * Ends the operation under way, held, or waiting (by its id). What was done stays; machines that were never
+   * Ends the running or held operation, or a queued one by its id. Completed work stays; machines that were never
    * confirmed are deleted.
    */
-  async cancel(name: string, operation?: string): Promise<ApplyReply> {
-    const request = { by: this.#by, operation };
-    return this.#update(name, 'cancel', (handle) => handle.executeUpdate(cancelUpdate, { args: [request] }));
+  cancel(name: string, operation?: string): Promise<ApplyReply> {
+    return this.update('cancel', name, cancelUpdate, { by: this.by, operation });
   }
 
-  /** Starts nothing more until `resume`; what runs goes on to its end. */
-  async pause(name: string): Promise<ApplyReply> {
-    return this.#update(name, 'pause', (handle) =>
-      handle.executeUpdate(pauseUpdate, { args: [{ by: this.#by }] }),
-    );
+  /** Starts no further task until `resume`; running tasks continue to their end. */
+  pause(name: string): Promise<ApplyReply> {
+    return this.update('pause', name, pauseUpdate, { by: this.by });
   }
 
-  async resume(name: string): Promise<ApplyReply> {
-    return this.#update(name, 'resume', (handle) =>
-      handle.executeUpdate(resumeUpdate, { args: [{ by: this.#by }] }),
-    );
+  resume(name: string): Promise<ApplyReply> {
+    return this.update('resume', name, resumeUpdate, { by: this.by });
   }
 
-  /**
-   * Forgets a node of a held operation whose machine cannot be deleted; the machine, if there is one, stays.
-   */
-  async abandon(name: string, nodeId: string): Promise<ApplyReply> {
-    return this.#update(name, 'abandon', (handle) =>
-      handle.executeUpdate(abandonUpdate, { args: [{ by: this.#by, nodeId }] }),
-    );
+  /** Forgets a node of a held operation whose machine cannot be deleted; the machine, if any, stays. */
+  abandon(name: string, nodeId: string): Promise<ApplyReply> {
+    return this.update('abandon', name, abandonUpdate, { by: this.by, nodeId });
   }
 
-  /** All of a cluster, its groups' nodes included. @throws HeddleError NotFound, NoWorker, NoServer. */
+  /** The whole cluster, its groups' nodes included. @throws HeddleError NotFound, NoWorker, NoServer. */
   async status(name: string): Promise<ClusterStatus> {
     const summary = await this.summary(name);
     return summary.groups === undefined
@@ -233,18 +202,18 @@ export class HeddleClient {
       : withGroups(summary, await nodesOfGroups(this.temporal, summary.groups));
   }
 
-  /** The same in one call: of a large cluster only the nodes that its own workflow carries. */
-  async summary(name: string): Promise<ClusterStatus> {
-    return call(this.temporal, `status ${name}`, () => this.#handle(name).query(statusQuery));
+  /** The status by one query: of a large cluster only the nodes that its own workflow carries. */
+  summary(name: string): Promise<ClusterStatus> {
+    return this.query('status', name, statusQuery);
   }
 
-  /** The spec that the cluster accepted last, closed. */
-  async spec(name: string): Promise<ClusterSpec | null> {
-    return call(this.temporal, `spec of ${name}`, () => this.#handle(name).query(specQuery, 'present'));
+  /** The normalised spec that the cluster accepted last. */
+  spec(name: string): Promise<ClusterSpec | null> {
+    return this.query('spec of', name, specQuery, 'present');
   }
 
   /**
-   * Everything that is known of a node, the credentials to log in with included.
+   * Everything known about a node, the credentials to log in included.
    * @throws HeddleError NotFound when the cluster has no such node.
    */
   async payload(name: string, nodeId: string): Promise<JsonObject> {
@@ -256,57 +225,47 @@ export class HeddleClient {
     if (payload === null) {
       for (const { workflowId } of (await this.summary(name)).groups ?? []) payload ??= await ask(workflowId);
     }
-    if (payload === null)
-      throw new HeddleError(
-        'NotFound',
-        `cluster ${name} has no node ${nodeId}; 'heddle nodes ${name}' shows those it has`,
-        { next: `heddle nodes ${name}` },
-      );
-    return payload;
+    if (payload !== null) return payload;
+    const next = `heddle nodes ${name}`;
+    throw new HeddleError('NotFound', `cluster ${name} has no node ${nodeId}; '${next}' shows those it has`, {
+      next,
+    });
   }
 
-  /** Clusters, also without any worker; what the server's index knows of them. */
-  async list(): Promise<readonly ClusterListing[]> {
+  /** The clusters in the server's index; no worker is needed. */
+  list(): Promise<readonly ClusterListing[]> {
     return call(this.temporal, 'list', () => listClusters(this.temporal));
   }
 
   /** Waits until an operation has ended or is held, through restarts of workers and server. */
-  async waitFor(name: string, operation: string, options: WaitOptions = {}): Promise<WaitResult> {
+  waitFor(name: string, operation: string, options: WaitOptions = {}): Promise<WaitResult> {
     return waitForOperation(this, name, operation, options);
   }
 
   /**
-   * Machines of this installation that no cluster has, as the sweep saw them last.
-   * @throws HeddleError NotFound where no worker ever was.
+   * Orphaned machines of this installation, as of the last sweep.
+   * @throws HeddleError NotFound before the first worker starts.
    */
-  async leaks(): Promise<LeaksView> {
+  leaks(): Promise<LeaksView> {
     return readLeaks(this.temporal);
   }
 
-  /** Has the sweep look now, and waits for what it finds. */
-  async sweep(): Promise<SweepReport> {
+  /** Runs a sweep now and returns its report. */
+  sweep(): Promise<SweepReport> {
     return sweepNow(this.temporal);
   }
 
-  /** Deletes machines by their ids, if the sweep saw that no cluster has them, and sees it again. */
-  async deleteLeaks(providerids: readonly string[]): Promise<SweepReport> {
+  /** Deletes orphaned machines of the last report by their ids, after checking them again. */
+  deleteLeaks(providerids: readonly string[]): Promise<SweepReport> {
     return deleteLeaks(this.temporal, providerids);
   }
 
-  async #update(
-    name: string,
-    what: string,
-    ask: (handle: WorkflowHandle) => Promise<ApplyReply>,
-  ): Promise<ApplyReply> {
-    return call(this.temporal, `${what} ${name}`, () => ask(this.#handle(name)));
-  }
-
-  #handle(name: string): WorkflowHandle {
-    return this.temporal.workflow.getHandle(clusterWorkflowId(name));
+  protected override notFound(name: string, cause?: HeddleError): HeddleError {
+    return cause ?? super.notFound(name);
   }
 }
 
-/** Shown by the Web UI beside the workflow, for as long as it lives. */
+/** Shown by the Web UI beside the workflow. */
 function detailsOf({ name }: ClusterSpec, by: string): string {
   return [
     `Cluster **${name}**, made by ${by}. This workflow lives as long as the cluster; current details show its nodes.`,

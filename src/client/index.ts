@@ -4,20 +4,20 @@ export {
   type HeddleClientOptions,
   type OperateIntent,
 } from './heddle-client.js';
-export { MachineClient, type MachineRequestIntent } from './machine/machine-client.js';
+export { MachineClient, type MachineRequestIntent } from './machine.js';
 export type { MachineOperation, MachineView, Registration } from '../model/machine/state.js';
 export type { NodeStatusReport, Verdict } from '../model/machine/node-status.js';
-export { ReservationClient, type OpenedMachine } from './reservation/reservation-client.js';
+export { ReservationClient, type OpenedMachine } from './reservation.js';
 export type { ReservationView } from '../model/reservation/view.js';
 export type { ReservationNotification } from '../model/reservation/state.js';
 export type { WrittenReservation } from '../schema/reservation/request.js';
-export { ImageClient } from './image/image-client.js';
+export { ImageClient } from './image.js';
 export type { Build, ImageFile, Provenance, Upload } from '../model/image/build.js';
 export type { ImageSpec } from '../model/image/spec.js';
 export type { ImageView } from '../model/image/view.js';
 export { loadImageFile, readImageFile } from '../schema/image/read.js';
 export { formatImageRef, parseImageRef, type ImageRef } from '../model/machine/image.js';
-export { ResourceClient, type PutOptions } from './resources/resource-client.js';
+export { ResourceClient, type PutOptions } from './artifact/artifact-client.js';
 export type { Catalogue, PrunedVersion, ResourceRecord, ResourceVersion } from '../model/artifact/state.js';
 export type { PlanPreview } from './preview.js';
 export { HeddleError, type HeddleErrorCode } from './errors.js';
@@ -37,8 +37,8 @@ export {
   type DemandOptions,
   type PoolClientOptions,
   type WaitForNodesOptions,
-} from './pools/pool-client.js';
-export { listPools, type PoolListing } from './pools/list.js';
+} from './pool/pool-client.js';
+export { listPools, type PoolListing } from './list.js';
 export { loadPoolsFile, readPoolsFile } from '../schema/pool/read.js';
 export type { LabelSpec, OfferSpec, PoolSpec, ProviderPoolSpec } from '../model/pool/spec.js';
 export type { GrantedNode, PoolNodeView, PoolView, RequestView } from '../model/pool/view.js';

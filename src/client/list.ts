@@ -13,40 +13,42 @@ import {
   sweepWorkflowType,
   lockWorkflowType,
 } from '../model/names.js';
+import { call } from './call.js';
 
-/** A cluster as the server's index shows it; the cluster itself is not asked. */
-export interface ClusterListing {
+/** A workflow as the server's index shows it; no worker is needed. */
+export interface ListedWorkflow {
+  readonly workflowId: string;
+  /** The part of `<type>/<name>`. */
   readonly name: string;
   readonly phase?: string;
   /** RFC 3339. */
   readonly createdAt: string;
 }
 
-/**
- * Clusters that are there, by name. Memos are not read: a single one that somebody wrote in plaintext would
- * spoil the whole list.
- */
+export type ClusterListing = Omit<ListedWorkflow, 'workflowId'>;
+export type PoolListing = Pick<ListedWorkflow, 'name' | 'createdAt'>;
+
+/** The clusters that run, by name. */
 export async function listClusters(temporal: Client): Promise<readonly ClusterListing[]> {
-  const listings: ClusterListing[] = [];
-  for await (const { execution, startTime, searchAttributes: attributes } of listOpen(temporal, [
-    clusterWorkflowType,
-  ])) {
-    const phase = readKeyword(attributes?.indexedFields?.[searchAttributes.phase]?.data);
-    listings.push({
-      name: (execution?.workflowId ?? '').replace(/^cluster\//, ''),
-      createdAt: new Date(
-        Number(startTime?.seconds ?? 0) * 1_000 + Number(startTime?.nanos ?? 0) / 1e6,
-      ).toISOString(),
-      phase,
-    });
-  }
-  return listings.toSorted((a, b) => a.name.localeCompare(b.name));
+  const running = await listRunning(temporal, clusterWorkflowType);
+  return running.map(({ name, createdAt, phase }) => ({ name, createdAt, phase }));
 }
 
-/** Ids of all workflows of ours that are open now. */
+/** The pools that run, by name. */
+export async function listPools(temporal: Client): Promise<readonly PoolListing[]> {
+  const running = await call(temporal, 'pools', () => listRunning(temporal, poolWorkflowType));
+  return running.map(({ name, createdAt }) => ({ name, createdAt }));
+}
+
+/** Names of the registered machines. */
+export async function listMachineNames(temporal: Client): Promise<readonly string[]> {
+  return (await listRunning(temporal, machineWorkflowType)).map(({ name }) => name);
+}
+
+/** Ids of all Heddle workflows that run. */
 export async function listOpenWorkflows(temporal: Client): Promise<readonly string[]> {
-  const ids: string[] = [];
-  for await (const { execution } of listOpen(temporal, [
+  const running = await listRunning(
+    temporal,
     clusterWorkflowType,
     machineWorkflowType,
     nodeMachineWorkflowType,
@@ -58,30 +60,42 @@ export async function listOpenWorkflows(temporal: Client): Promise<readonly stri
     artifactsWorkflowType,
     lockWorkflowType,
     rateLimiterWorkflowType,
-  ])) {
-    if (typeof execution?.workflowId === 'string') ids.push(execution.workflowId);
-  }
-  return ids;
+  );
+  return running.map(({ workflowId }) => workflowId);
 }
 
-type Page = Awaited<ReturnType<Client['workflowService']['listWorkflowExecutions']>>;
-
-async function* listOpen(
+/**
+ * The workflows of these types that run, by name. Memos are not read: a single one in plaintext would make the
+ * whole list fail.
+ */
+export async function listRunning(
   temporal: Client,
-  types: readonly string[],
-): AsyncGenerator<Page['executions'][number]> {
+  ...types: readonly string[]
+): Promise<readonly ListedWorkflow[]> {
   const { namespace } = temporal.options;
   const query = `WorkflowType IN (${types.map((type) => `'${type}'`).join(', ')}) AND ExecutionStatus = 'Running'`;
+  const found = new Map<string, ListedWorkflow>();
   for (let nextPageToken: Uint8Array | undefined; nextPageToken === undefined || nextPageToken.length > 0;) {
-    const page: Page = await temporal.workflowService.listWorkflowExecutions({
-      namespace,
-      query,
-      pageSize: 1_000,
-      nextPageToken,
-    });
-    yield* page.executions;
+    const page: Awaited<ReturnType<Client['workflowService']['listWorkflowExecutions']>> =
+      await temporal.workflowService.listWorkflowExecutions({
+        namespace,
+        query,
+        pageSize: 1_000,
+        nextPageToken,
+      });
+    for (const { execution, startTime, searchAttributes: attributes } of page.executions) {
+      const workflowId = execution?.workflowId ?? '';
+      const startedMs = Number(startTime?.seconds ?? 0) * 1_000 + Number(startTime?.nanos ?? 0) / 1e6;
+      found.set(workflowId, {
+        workflowId,
+        name: workflowId.slice(workflowId.indexOf('/') + 1),
+        createdAt: new Date(startedMs).toISOString(),
+        phase: readKeyword(attributes?.indexedFields?.[searchAttributes.phase]?.data),
+      });
+    }
     ({ nextPageToken } = page);
   }
+  return [...found.values()].toSorted((one, other) => one.name.localeCompare(other.name));
 }
 
 /** Search attributes are never encrypted: the server reads them. */

@@ -1,6 +1,6 @@
 import { WorkflowNotFoundError, WorkflowUpdateFailedError, type Client } from '@temporalio/client';
 import { GoneError, RefusedError, type Computers } from '../activities/reservation/parts.js';
-import { listMachineNames } from '../client/machine/list.js';
+import { listMachineNames } from '../client/list.js';
 import { machineWorkflowId } from '../model/names.js';
 import { askImageUpdate, machineQuery, operateMachineUpdate } from '../workflows/machine/messages.js';
 

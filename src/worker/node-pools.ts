@@ -7,8 +7,8 @@ import {
   type Client,
   type WorkflowHandle,
 } from '@temporalio/client';
-import { Batch } from '../client/pools/batch.js';
-import { listPools } from '../client/pools/list.js';
+import { Batch } from '../client/pool/batch.js';
+import { listPools } from '../client/list.js';
 import { poolWorkflowId } from '../model/names.js';
 import type { DrawnNode } from '../model/pool/allocated.js';
 import type { NodeDemand } from '../model/pool/request.js';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
 import type { Resources } from '../activities/parts.js';
-import { ContentError, readContent } from '../client/resources/content.js';
+import { ContentError, readContent } from '../client/artifact/content.js';
 import type { Config } from '../config/index.js';
 import { PluginError } from '../plugins/errors.js';
 import { ArchiveError } from '../store/archive/entry.js';

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { printHistory } from '../../src/cli/look/history-text.js';
-import { nextSteps } from '../../src/cli/look/next-steps.js';
-import type { Output } from '../../src/cli/output.js';
-import { describeDrift, driftOf } from '../../src/cli/plan/drift.js';
-import { printPlan } from '../../src/cli/plan/text.js';
-import { reportCancelled, reportEnd } from '../../src/cli/operate/report-operation.js';
-import type { ServerView } from '../../src/cli/look/server-view.js';
-import { printStatus } from '../../src/cli/look/status-text.js';
-import { findTroubles } from '../../src/cli/look/troubles.js';
+import { printHistory } from '../../src/cli/cluster/history-text.js';
+import { nextSteps } from '../../src/cli/cluster/next-steps.js';
+import { Output } from '../../src/cli/output.js';
+import { describeDrift, driftOf } from '../../src/cli/cluster/plan/drift.js';
+import { printPlan } from '../../src/cli/cluster/plan/print-plan.js';
+import { reportCancelled, reportEnd } from '../../src/cli/cluster/report-operation.js';
+import type { ServerView } from '../../src/cli/system/server-view.js';
+import { printStatus } from '../../src/cli/cluster/status-text.js';
+import { findTroubles } from '../../src/cli/system/troubles.js';
 import type { FailureRecord } from '../../src/model/node/failure.js';
 import type { Drift } from '../../src/model/node/state.js';
 import type { Operation } from '../../src/model/cluster/operation.js';
@@ -76,16 +76,17 @@ function record(options: { readonly json?: boolean; readonly columns?: number } 
   const lines: string[] = [];
   const notes: string[] = [];
   const { json = false, columns } = options;
-  const output: Output = {
-    json,
-    live: false,
-    columns,
-    style: (_style, text) => text,
-    line: (text = '') => void (json || lines.push(text)),
-    document: () => undefined,
-    record: () => undefined,
-    note: (text) => void notes.push(text),
-  };
+  class Recorder extends Output {
+    override readonly columns = columns;
+    override raw(text: string): void {
+      if (!json) lines.push(text);
+    }
+    override note(text: string): void {
+      notes.push(text);
+    }
+    protected override write(): void {}
+  }
+  const output = new Recorder({ json });
   return { output, lines, notes };
 }
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { cleanJson, cleanLine, cleanText } from '../../src/cli/clean-text.js';
-import { describeGate } from '../../src/cli/look/node-words.js';
-import { drawPlan } from '../../src/cli/plan/graph.js';
-import { describeCounts } from '../../src/cli/plan/words.js';
-import { renderProgress } from '../../src/cli/operate/progress-view.js';
+import { describeGate } from '../../src/cli/cluster/node-text.js';
+import { drawPlan } from '../../src/cli/cluster/plan/graph.js';
+import { describeCounts } from '../../src/cli/cluster/plan/plan-text.js';
+import { renderProgress } from '../../src/cli/cluster/progress/progress-view.js';
 import { cutTo, formatTable } from '../../src/cli/table.js';
 import { formatDuration } from '../../src/cli/time-text.js';
 import type { NodeStatus } from '../../src/model/cluster/view.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { expect, inject, it } from 'vitest';
-import { PoolClient } from '../../src/client/pools/pool-client.js';
+import { PoolClient } from '../../src/client/pool/pool-client.js';
 import { poolWorkflowId } from '../../src/model/names.js';
 import type { PoolSpec } from '../../src/model/pool/spec.js';
 import { heddleSearchAttributes } from '../../src/server/setup.js';

@@ -1,5 +1,5 @@
 import { it } from 'vitest';
-import { PoolClient } from '../../src/client/pools/pool-client.js';
+import { PoolClient } from '../../src/client/pool/pool-client.js';
 import { poolWorkflowId } from '../../src/model/names.js';
 import { until } from '../harness/until.js';
 import { here, inStudio } from '../harness/histories/studio.js';

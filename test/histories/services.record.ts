@@ -6,8 +6,7 @@ import {
   periodicChecksScheduleId,
   lockWorkflowId,
 } from '../../src/model/names.js';
-import { callTimesOf } from '../../src/worker/account-workflows.js';
-import { locksOf } from '../../src/worker/account-workflows.js';
+import { callTimesOf, locksOf } from '../../src/worker/account-workflows.js';
 import { until } from '../harness/until.js';
 import { openGround } from '../harness/machine/ground.js';
 import { here, inStudio } from '../harness/histories/studio.js';

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { WithStartWorkflowOperation } from '@temporalio/client';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { sendContent } from '../../src/client/resources/content.js';
+import { sendContent } from '../../src/client/artifact/content.js';
 import { artifactPartWorkflowId } from '../../src/model/names.js';
 import { until } from '../harness/until.js';
 import { type Stack, startStack } from '../harness/stack.js';

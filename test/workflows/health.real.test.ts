@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { healthLines, withHealth } from '../../src/cli/look/health-text.js';
+import { healthLines, withHealth } from '../../src/cli/cluster/node-text.js';
 import { type Stack, startStack, type WorkerProcess } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { openLedger, type Ledger } from '../harness/workflows/ledger.js';

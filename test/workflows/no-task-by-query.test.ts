@@ -4,7 +4,7 @@ import { Client } from '@temporalio/client';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { HeddleError } from '../../src/client/errors.js';
-import { PoolClient } from '../../src/client/pools/pool-client.js';
+import { PoolClient } from '../../src/client/pool/pool-client.js';
 import { unreadHistory } from '../../src/model/unread-history.js';
 import { replayHistories } from '../../src/replay/index.js';
 import { openKeyRing } from '../../src/secrets/keys.js';

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../model/json.js';
 import type { Descriptor } from '../../schema/descriptor.js';
-import { CliError } from '../cli-error.js';
+import { CliError } from '../errors.js';
 import { isPlainSecret, parseFieldText, referenceForms } from './field-text.js';
 import { splitPair, type GivenTexts } from './given-texts.js';
 

@@ -1,8 +1,9 @@
-import { exitCodes } from '../exit-codes.js';
+import { confirm } from '../confirm.js';
+import { exitCodes } from '../errors.js';
 import { createOutput } from '../output.js';
-import { formatTable } from '../table.js';
 import { describeFields, hideSecrets } from './field-words.js';
-import { openWorkspace, type AccountOptions } from './workspace.js';
+import { findAccount, removeAccount, whenItCounts } from './save-account.js';
+import { type AccountOptions, openWorkspace } from './workspace.js';
 
 /** The provider accounts of heddle.yaml, without what is secret. */
 export async function list(options: AccountOptions): Promise<number> {
@@ -24,11 +25,30 @@ export async function list(options: AccountOptions): Promise<number> {
   const output = createOutput(options);
   if (accounts.length === 0) output.line(`no provider accounts in ${file}`);
   else
-    for (const line of formatTable(
+    output.table(
       ['NAME', 'TYPE', 'SITE', 'FROM', 'FIELDS'],
       accounts.map(({ name, type, site, from, fields }) => [name, type, site, from, describeFields(fields)]),
-    ))
-      output.line(line);
+    );
   output.document({ file, providers: accounts });
+  return exitCodes.ok;
+}
+
+/** Takes a provider account out of heddle.yaml, with the secrets that were stored for it. */
+export async function remove(
+  name: string,
+  options: AccountOptions & { readonly yes?: boolean },
+): Promise<number> {
+  const workspace = await openWorkspace(options);
+  findAccount({ file: workspace.file, providers: workspace.config.providers }, name);
+  await confirm(
+    `Remove provider ${name} from ${workspace.file}? Clusters that have machines of it can then neither be changed nor deleted.`,
+    options,
+  );
+  const removed = removeAccount(workspace, name);
+  const output = createOutput(options);
+  output.line(`provider ${name} is no longer in ${workspace.file}`);
+  for (const file of removed) output.line(`removed ${file}`);
+  output.line(whenItCounts);
+  output.document({ provider: name, file: workspace.file, removed });
   return exitCodes.ok;
 }

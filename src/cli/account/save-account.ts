@@ -2,17 +2,18 @@ import type { Json, JsonObject } from '../../model/json.js';
 import { readConfigFile, type WrittenProvider } from '../../schema/config.js';
 import { hasErrors, ProblemsError } from '../../schema/problem.js';
 import { readTextFile } from '../../schema/read-text.js';
-import { CliError } from '../cli-error.js';
+import { CliError } from '../errors.js';
 import { checkDraft, declaredFields, type AccountDraft } from './check-draft.js';
 import { isPlainSecret } from './field-text.js';
 import {
   removeStored,
+  type SecretFolder,
   secretReference,
+  type StagedFile,
+  stageFile,
   stageSecret,
   storedFiles,
-  type SecretFolder,
 } from './secret-files.js';
-import { stageFile, type StagedFile } from './staged-file.js';
 import type { Workspace } from './workspace.js';
 import { dropAccount, putAccount } from './yaml-edit.js';
 

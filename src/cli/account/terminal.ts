@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { CliError } from '../cli-error.js';
+import { CliError } from '../errors.js';
 
 /** Somebody at a terminal who can be asked. */
 export interface Terminal {

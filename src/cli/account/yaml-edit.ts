@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isMap, parseDocument, YAMLMap, type Document } from 'yaml';
 import type { JsonObject } from '../../model/json.js';
 import { readConfigFile, type WrittenProvider } from '../../schema/config.js';
-import { CliError } from '../cli-error.js';
+import { CliError } from '../errors.js';
 
 /** What heddle.yaml says of an account that is written here. */
 export interface WrittenAccount {

@@ -1,76 +1,58 @@
-import { waitsForBuilder } from '../../model/image/build.js';
+import { waitsForBuilder, type Build } from '../../model/image/build.js';
 import type { ImageView } from '../../model/image/view.js';
-import { cleanLine } from '../clean-text.js';
-import { CliError } from '../cli-error.js';
 import type { ServerOptions } from '../configuration.js';
-import { exitCodes } from '../exit-codes.js';
-import { catchInterrupt } from '../operate/follow-operation.js';
-import { createOutput, type Output } from '../output.js';
-import { requireWorker, withSession } from '../session.js';
+import { untilInterrupted } from '../interrupt.js';
+import type { Output } from '../output.js';
 import { formatDuration } from '../time-text.js';
+import { verb } from '../verb.js';
 
-/** Asks for a build and waits for it, telling its steps. */
-export async function build(
-  name: string,
-  options: ServerOptions & { readonly wait: boolean },
-): Promise<number> {
-  const output = createOutput(options);
-  return withSession(options, async (session) => {
-    await requireWorker(session);
-    const { images } = session.client;
+/** Requests a build, waits for it and shows its steps. */
+export const build = verb(
+  async (
+    { client: { images }, output },
+    name: string,
+    { wait }: ServerOptions & { readonly wait: boolean },
+  ): Promise<Partial<Build>> => {
     const { build: number } = await images.build(name);
-    if (!options.wait) {
-      output.line(cleanLine(`image ${name}: build ${number} is asked for`));
-      output.line(cleanLine(`next: heddle image show ${name}`));
-      output.document({ image: { name }, build: { number } });
-      return exitCodes.ok;
-    }
-    const interrupt = catchInterrupt();
-    try {
-      const waiting = images.waitForBuild(name, number, {
-        signal: interrupt.signal,
-        onView: tellSteps(output, number),
-      });
-      waiting.catch(() => undefined);
-      const made = await Promise.race([waiting, interrupt.happened]);
-      const took = formatDuration(Date.parse(made.endedAt ?? made.startedAt) - Date.parse(made.startedAt));
+    if (!wait) return { number };
+    const onView = showSteps(output, number);
+    return untilInterrupted(
+      (signal) => images.waitForBuild(name, number, { signal, onView, everyMs: 500 }),
+      `the build of image ${name}`,
+      `heddle image show ${name}`,
+    );
+  },
+  {
+    worker: true,
+    document: (made, name) => ({ image: { name }, build: made }),
+    print: (output, { number, startedAt, endedAt = startedAt, sizeMb }, name) => {
+      if (startedAt === undefined || endedAt === undefined) {
+        output.line(`image ${name}: build ${number} is asked for`);
+        output.line(`next: heddle image show ${name}`);
+        return;
+      }
+      const took = formatDuration(Date.parse(endedAt) - Date.parse(startedAt));
       output.line(
-        cleanLine(
-          `image ${name}@${made.number} is ready after ${took}${made.sizeMb === undefined ? '' : `, ${made.sizeMb} MB`}`,
-        ),
+        `image ${name}@${number} is ready after ${took}${sizeMb === undefined ? '' : `, ${sizeMb} MB`}`,
       );
-      output.document({ image: { name }, build: made });
-      return exitCodes.ok;
-    } catch (cause) {
-      if (!interrupt.signal.aborted) throw cause;
-      throw new CliError('Interrupted', `stopped watching; the build of image ${name} goes on`, {
-        next: `heddle image show ${name}`,
-        cause,
-      });
-    } finally {
-      interrupt.release();
-    }
-  });
-}
+    },
+  },
+);
 
-/** One line for each step, and one for each build that came to nothing. */
-function tellSteps(output: Output, from: number): (view: ImageView) => void {
-  const told = new Set<string>();
-  const tell = (key: string, line: string): void => {
-    if (told.has(key)) return;
-    told.add(key);
-    output.line(cleanLine(line));
+/** One line for each step and each failed build. */
+function showSteps(output: Output, from: number): (view: ImageView) => void {
+  const shown = new Set<string>();
+  const show = (key: string, line: string): void => {
+    if (!shown.has(key)) output.line(line);
+    shown.add(key);
   };
   return ({ name, builds, paused }) => {
     if (paused !== undefined)
-      tell('paused', `it is paused (${paused.why}); the request stays until heddle image resume ${name}`);
+      show('paused', `it is paused (${paused.why}); the request stays until heddle image resume ${name}`);
     for (const { number, state, step, why } of builds.filter((one) => one.number >= from).toReversed()) {
-      if (step !== undefined)
-        tell(
-          `${number} ${step}`,
-          `build ${number}: ${step}${step === waitsForBuilder ? '; heddle builder start, where none runs' : ''}`,
-        );
-      if (state === 'failed') tell(`${number} failed`, `build ${number} failed: ${why}; it is tried again`);
+      const hint = step === waitsForBuilder ? '; heddle builder start, where none runs' : '';
+      if (step !== undefined) show(`${number} ${step}`, `build ${number}: ${step}${hint}`);
+      if (state === 'failed') show(`${number} failed`, `build ${number} failed: ${why}; it is tried again`);
     }
   };
 }

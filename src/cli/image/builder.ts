@@ -1,40 +1,27 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
-import { Connection } from '@temporalio/client';
-import { buildQueue } from '../../model/names.js';
+import writeFileAtomic from 'write-file-atomic';
 import type { Config } from '../../config/index.js';
-import { workerEnvironment } from '../../config/child-environment.js';
 import { prepareFolder } from '../../config/prepare-folder.js';
-import { checkServer } from '../../server/check.js';
+import { buildQueue } from '../../model/names.js';
 import { readLogTail } from '../../server/launch.js';
 import { endProcess, isRunning, recordProcess, type ProcessRecord } from '../../server/process.js';
-import { CliError } from '../cli-error.js';
-import {
-  chooseServer,
-  openKeys,
-  readConfiguration,
-  type CommonOptions,
-  type ServerOptions,
-} from '../configuration.js';
-import { exitCodes } from '../exit-codes.js';
+import { readConfiguration, type CommonOptions, type ServerOptions } from '../configuration.js';
+import { CliError, exitCodes } from '../errors.js';
 import { createOutput } from '../output.js';
-import { runWorker, workerProgram } from '../system/worker.js';
+import { activityTasks, waitForPoller } from '../system/pollers.js';
+import { prepareWorker, runWorker } from '../system/worker.js';
 
 const startLimitMs = 60_000;
-/** What it has in hand is let go within this; then it is killed. */
+/** Time to finish the tasks in hand, in ms; then it is killed. */
 const stopPatienceMs = 60_000;
 
-/** Starts the builder of this data folder; returns when it asks for work. */
+/** Starts the builder of this data folder; returns when it polls for work. */
 export async function start(options: ServerOptions & { readonly foreground?: boolean }): Promise<number> {
   if (options.foreground === true) return runWorker(options, ['--builder']);
-  const config = readConfiguration(options);
-  const { address, namespace, dev } = await chooseServer(config, options);
-  const location = { ...(dev === undefined ? config.temporal.connection : {}), address };
-  await checkServer(location);
-  openKeys(config);
+  const { config, location, namespace, args, env } = await prepareWorker(options, ['--builder']);
   prepareFolder(config.dataFolder);
   const known = await readRecord(config);
   if (known !== undefined && (await isRunning(known)))
@@ -43,32 +30,30 @@ export async function start(options: ServerOptions & { readonly foreground?: boo
       `the builder of ${config.dataFolder} runs already, as process ${known.pid}`,
       { next: 'heddle builder stop' },
     );
-  const file = options.config ?? dev?.workerConfig ?? config.file;
   const logFile = join(config.dataFolder, 'builder.log');
   const log = openSync(logFile, 'a', 0o600);
-  const child = spawn(
-    process.execPath,
-    [workerProgram, '--builder', ...(file === undefined ? [] : ['--config', file])],
-    {
-      stdio: ['ignore', log, log],
-      detached: true,
-      env: workerEnvironment(config.environment, {
-        TEMPORAL_ADDRESS: address,
-        TEMPORAL_NAMESPACE: namespace,
-        ...(options.profile === undefined ? {} : { TEMPORAL_PROFILE: options.profile }),
-      }),
-    },
-  );
+  const child = spawn(process.execPath, args, { stdio: ['ignore', log, log], detached: true, env });
   closeSync(log);
   child.on('error', () => undefined).unref();
+  const failure = async (what: string, next?: string): Promise<CliError> => {
+    const tail = await readLogTail(logFile, 3);
+    return new CliError('Failed', `the builder did not ${what}. The end of its log (${logFile}):\n${tail}`, {
+      next,
+    });
+  };
   const record = child.pid === undefined ? undefined : await recordProcess(child.pid);
-  if (record === undefined)
-    throw new CliError(
-      'Failed',
-      `the builder did not start. The end of its log (${logFile}):\n${await readLogTail(logFile, 3)}`,
-    );
-  await writeRecord(config, record);
-  await waitUntilPolling(record, { location, namespace, queue: buildQueue(config.site), logFile });
+  if (record === undefined) throw await failure('start');
+  await writeFileAtomic(recordFile(config), JSON.stringify(record), { mode: 0o600 });
+  const polls = await waitForPoller({
+    location,
+    namespace,
+    queue: buildQueue(config.site),
+    taskQueueType: activityTasks,
+    pid: record.pid,
+    limitMs: startLimitMs,
+    isRunning: () => isRunning(record),
+  });
+  if (!polls) throw await failure('ask for work', 'heddle builder stop');
   const output = createOutput(options);
   output.line(`the builder of site ${config.site} runs as process ${record.pid}; its log is ${logFile}`);
   output.line('next: heddle builder stop');
@@ -93,43 +78,6 @@ export async function stop(options: CommonOptions): Promise<number> {
   return exitCodes.ok;
 }
 
-interface Polling {
-  readonly location: { readonly address: string };
-  readonly namespace: string;
-  readonly queue: string;
-  readonly logFile: string;
-}
-
-async function waitUntilPolling(
-  record: ProcessRecord,
-  { location, namespace, queue, logFile }: Polling,
-): Promise<void> {
-  const connection = Connection.lazy(location);
-  try {
-    for (
-      const limit = Date.now() + startLimitMs;
-      Date.now() < limit && (await isRunning(record));
-      await pause(100)
-    ) {
-      const { pollers } = await connection.withDeadline(Date.now() + 5_000, () =>
-        connection.workflowService.describeTaskQueue({
-          namespace,
-          taskQueue: { name: queue },
-          taskQueueType: 2,
-        }),
-      );
-      if (pollers?.some(({ identity }) => identity?.startsWith(`${record.pid}@`))) return;
-    }
-  } finally {
-    await connection.close();
-  }
-  throw new CliError(
-    'Failed',
-    `the builder did not ask for work. The end of its log (${logFile}):\n${await readLogTail(logFile, 3)}`,
-    { next: 'heddle builder stop' },
-  );
-}
-
 function recordFile({ dataFolder }: Config): string {
   return join(dataFolder, 'builder.json');
 }
@@ -141,16 +89,10 @@ async function readRecord(config: Config): Promise<ProcessRecord | undefined> {
     const record = JSON.parse(text) as ProcessRecord;
     if (Number.isInteger(record.pid) && typeof record.started === 'string') return record;
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new CliError(
     'Failed',
     `${recordFile(config)} is not the record of a builder; remove it when none runs`,
   );
-}
-
-async function writeRecord(config: Config, record: ProcessRecord): Promise<void> {
-  const file = recordFile(config);
-  await writeFile(`${file}.new`, JSON.stringify(record), { mode: 0o600 });
-  await rename(`${file}.new`, file);
 }

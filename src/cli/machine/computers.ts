@@ -1,53 +1,47 @@
-import { cleanLine } from '../clean-text.js';
 import type { ServerOptions } from '../configuration.js';
-import { exitCodes } from '../exit-codes.js';
-import { createOutput } from '../output.js';
-import { withSession } from '../session.js';
-import { formatTable } from '../table.js';
 import { formatMoment } from '../time-text.js';
+import { noteSilent, verb } from '../verb.js';
+import { noMachines } from './show.js';
 
 /** Which provisioning system has which machine, and which site serves which systems. */
-export async function computers(options: ServerOptions): Promise<number> {
-  const output = createOutput(options);
-  const { machines, silent } = await withSession(options, ({ client }) => client.machines.list());
-  const rows = machines.map(({ name, type = '?', provider, site = '?', state, user, holder }) => ({
-    name,
-    system: type,
-    provider,
-    site,
-    state,
-    user: holder?.user ?? user ?? null,
-    until: holder?.until ?? null,
-    reservation: holder?.reservation ?? null,
-  }));
-  const sites = [...new Set(rows.map(({ site }) => site))]
-    .toSorted()
-    .map((site) => ({
-      site,
-      systems: [...new Set(rows.filter((row) => row.site === site).map(({ system }) => system))].toSorted(),
-    }));
-  output.document({ computers: rows, sites, silent });
-  for (const name of silent) output.note(cleanLine(`machine ${name} does not answer`));
-  if (rows.length === 0) {
-    output.line('no machines');
-    output.line('next: heddle machine add NAME --provider PROVIDER');
-    return exitCodes.ok;
-  }
-  const [head = '', ...lines] = formatTable(
-    ['MACHINE', 'SYSTEM', 'PROVIDER', 'SITE', 'STATE', 'USER', 'UNTIL'],
-    rows.map(({ name, system, provider, site, state, user, until }) => [
+export const computers = verb(
+  async ({ client }, _options: ServerOptions) => {
+    const { machines, silent } = await client.machines.list();
+    const rows = machines.map(({ name, type = '?', provider, site = '?', state, user, holder }) => ({
       name,
-      system,
+      system: type,
       provider,
       site,
       state,
-      user ?? '-',
-      until === null ? '-' : formatMoment(until),
-    ]),
-  );
-  output.line(output.style('bold', head));
-  for (const line of lines) output.line(line);
-  output.line();
-  for (const { site, systems } of sites) output.line(`site ${site} serves ${systems.join(', ')}`);
-  return exitCodes.ok;
-}
+      user: holder?.user ?? user ?? null,
+      until: holder?.until ?? null,
+      reservation: holder?.reservation ?? null,
+    }));
+    const sites = [...new Set(rows.map(({ site }) => site))].toSorted().map((site) => {
+      const systems = rows.filter((row) => row.site === site).map(({ system }) => system);
+      return { site, systems: [...new Set(systems)].toSorted() };
+    });
+    return { computers: rows, sites, silent };
+  },
+  {
+    table: {
+      head: ['MACHINE', 'SYSTEM', 'PROVIDER', 'SITE', 'STATE', 'USER', 'UNTIL'],
+      rows: ({ computers: rows }) =>
+        rows.map(({ name, system, provider, site, state, user, until }) => [
+          name,
+          system,
+          provider,
+          site,
+          state,
+          user ?? '-',
+          until === null ? '-' : formatMoment(until),
+        ]),
+      empty: noMachines,
+    },
+    print: (output, { sites, silent }) => {
+      noteSilent(output, 'machine', silent);
+      if (sites.length > 0) output.line();
+      for (const { site, systems } of sites) output.line(`site ${site} serves ${systems.join(', ')}`);
+    },
+  },
+);

@@ -1,79 +1,65 @@
 import type { MachineView } from '../../model/machine/state.js';
 import { machineWorkflowId } from '../../model/names.js';
-import { cleanLine } from '../clean-text.js';
-import { CliError } from '../cli-error.js';
-import { lookAtWorkflows } from '../look/server-view.js';
-import { catchInterrupt } from '../operate/follow-operation.js';
-import { followTroubles } from '../operate/follow-troubles.js';
-import { exitCodes } from '../exit-codes.js';
+import { exitCodes } from '../errors.js';
+import { untilInterrupted } from '../interrupt.js';
+import { lookAtWorkflows } from '../system/server-view.js';
+import { followTroubles } from '../cluster/progress/follow-troubles.js';
 import type { Output } from '../output.js';
 import type { Session } from '../session.js';
 import { formatDuration } from '../time-text.js';
-import { printEnd } from './text.js';
+import { printEnd } from './machine-text.js';
 
 export interface FinishOptions {
   readonly wait: boolean;
-  /** That it was cancelled is what was asked for. */
-  readonly cancelled?: true;
+  /** Cancelling is what was requested. */
+  readonly cancelled?: boolean;
 }
 
-/** Waits for the end of an operation, telling its steps, and says how it ended. */
+/** Waits for the end of an operation, shows its steps and how it ended; returns the exit code. */
 export async function finishOperation(
-  session: Session,
-  output: Output,
+  { client, temporal, output }: Session,
   name: string,
   operation: string,
-  { wait, cancelled }: FinishOptions,
+  { wait, cancelled = false }: FinishOptions,
 ): Promise<number> {
+  const next = `heddle machine show ${name}`;
   if (!wait) {
-    output.line(`${cleanLine(name)}: operation ${operation} is accepted`);
-    output.line(`next: heddle machine show ${cleanLine(name)}`);
+    output.line(`${name}: operation ${operation} is accepted`);
+    output.line(`next: ${next}`);
     output.document({ machine: name, operation: { id: operation } });
     return exitCodes.ok;
   }
-  const interrupt = catchInterrupt();
   const over = new AbortController();
   void followTroubles({
     signal: over.signal,
-    look: () => lookAtWorkflows(session.temporal, [machineWorkflowId(name)], `machine ${name}`),
-    more: `heddle machine show ${name}`,
+    look: () => lookAtWorkflows(temporal, [machineWorkflowId(name)], `machine ${name}`),
+    more: next,
     onChange: (text) => {
-      if (text !== undefined) output.line(cleanLine(text));
+      if (text !== undefined) output.line(text);
     },
   });
   try {
-    const waiting = session.client.machines.waitFor(name, operation, {
-      signal: interrupt.signal,
-      onView: tellSteps(output),
-    });
-    waiting.catch(() => undefined);
-    const end = await Promise.race([waiting, interrupt.happened]);
+    const end = await untilInterrupted(
+      (signal) => client.machines.waitFor(name, operation, { signal, onView: showSteps(output) }),
+      `operation ${operation} of machine ${name}`,
+      next,
+    );
     printEnd(output, end.machine, end.operation);
     output.document({ machine: end.machine, operation: end.operation });
-    return end.operation.state === 'done' || (cancelled === true && end.operation.state === 'cancelled')
-      ? exitCodes.ok
-      : exitCodes.failed;
-  } catch (cause) {
-    if (!interrupt.signal.aborted) throw cause;
-    throw new CliError('Interrupted', `stopped watching; operation ${operation} of machine ${name} goes on`, {
-      next: `heddle machine show ${name}`,
-      cause,
-    });
+    const { state } = end.operation;
+    return state === 'done' || (cancelled && state === 'cancelled') ? exitCodes.ok : exitCodes.failed;
   } finally {
     over.abort();
-    interrupt.release();
   }
 }
 
-/** One line for each step, with the time left as far as earlier loads tell. */
-function tellSteps(output: Output): (view: MachineView) => void {
-  let told: string | undefined;
+/** One line for each step, with the time left as estimated from earlier loads. */
+function showSteps(output: Output): (view: MachineView) => void {
+  let shown: string | undefined;
   return ({ operation }) => {
     const step = operation?.step;
-    if (step === undefined || step.step === told) return;
-    told = step.step;
-    output.line(
-      cleanLine(`${step.number}/${step.of} ${step.step}, about ${formatDuration(step.leftMs)} left`),
-    );
+    if (step === undefined || step.step === shown) return;
+    shown = step.step;
+    output.line(`${step.number}/${step.of} ${step.step}, about ${formatDuration(step.leftMs)} left`);
   };
 }

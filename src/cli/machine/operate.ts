@@ -1,9 +1,9 @@
-import type { MachineRequestIntent } from '../../client/machine/machine-client.js';
+import type { MachineRequestIntent } from '../../client/machine.js';
+import type { DriftKind, MachineIntent } from '../../model/machine/state.js';
 import type { ImageRef } from '../../model/machine/image.js';
 import { parseDuration } from '../../schema/duration.js';
-import { CliError } from '../cli-error.js';
+import { CliError } from '../errors.js';
 import type { ServerOptions } from '../configuration.js';
-import { createOutput } from '../output.js';
 import { withSession } from '../session.js';
 import { finishOperation } from './follow.js';
 
@@ -11,60 +11,77 @@ export interface MachineOptions extends ServerOptions {
   readonly wait: boolean;
 }
 
-/** Asks for an operation, and waits for its end. */
-export async function operate(
-  name: string,
-  intent: MachineRequestIntent,
-  options: MachineOptions,
-): Promise<number> {
-  const output = createOutput(options);
+type PowerVerb = Extract<MachineIntent, { readonly kind: 'power' }>['verb'];
+
+export const power = operation((verb: PowerVerb, _options: MachineOptions) => ({ kind: 'power', verb }));
+export const unload = operation((_options: MachineOptions) => ({ kind: 'unload' }));
+export const release = operation((_options: MachineOptions) => ({ kind: 'release' }));
+export const restore = operation((_options: MachineOptions) => ({ kind: 'restore' }));
+export const correct = operation((drift: readonly DriftKind[], _options: MachineOptions) => ({
+  kind: 'correct',
+  drift,
+}));
+export const reserve = operation(({ user }: MachineOptions & { readonly user: string }) => ({
+  kind: 'reserve',
+  user,
+}));
+export const maintain = operation(({ reason }: MachineOptions & { readonly reason: string }) => ({
+  kind: 'maintain',
+  reason,
+}));
+export const remove = operation(({ force }: MachineOptions & { readonly force?: true }) => ({
+  kind: 'remove',
+  force,
+}));
+export const status = operation(({ image }: MachineOptions & { readonly image?: ImageRef }) => ({
+  kind: 'status',
+  image,
+}));
+
+interface LimitOptions extends MachineOptions {
+  /** Longest time over all, as a duration. */
+  readonly within?: string;
+}
+
+export const load = operation((image: ImageRef, options: LimitOptions & { readonly force?: true }) => ({
+  kind: 'load',
+  image,
+  force: options.force,
+  withinMs: withinMs(options),
+}));
+
+export const capture = operation((image: ImageRef, options: LimitOptions & { readonly prove: boolean }) => ({
+  kind: 'capture',
+  image,
+  prove: options.prove,
+  withinMs: withinMs(options),
+}));
+
+/** Ends the running operation, and waits for its end. */
+export async function cancel(name: string, { wait, ...options }: MachineOptions): Promise<number> {
   return withSession(options, async (session) => {
-    const { operation } = await session.client.machines.operate(name, intent);
-    return finishOperation(session, output, name, operation, options);
+    const { operation: id } = await session.client.machines.cancel(name);
+    return finishOperation(session, name, id, { wait, cancelled: true });
   });
 }
 
-export async function status(
-  name: string,
-  options: MachineOptions & { readonly image?: ImageRef },
-): Promise<number> {
-  const { image } = options;
-  return operate(name, { kind: 'status', image }, options);
+/** Starts an operation on a machine, and waits for its end. */
+function operation<Args extends unknown[]>(
+  intentOf: (...wordsAndOptions: Args) => MachineRequestIntent,
+): (name: string, ...wordsAndOptions: Args) => Promise<number> {
+  return async (name, ...args) => {
+    const intent = intentOf(...args);
+    const options = args.at(-1) as MachineOptions;
+    return withSession(options, async (session) => {
+      const { operation: id } = await session.client.machines.operate(name, intent);
+      return finishOperation(session, name, id, options);
+    });
+  };
 }
 
-export async function load(
-  name: string,
-  image: ImageRef,
-  options: MachineOptions & { readonly force?: boolean; readonly within?: string },
-): Promise<number> {
-  return operate(
-    name,
-    { kind: 'load', image, ...(options.force === true ? { force: true } : {}), ...limitOf(options) },
-    options,
-  );
-}
-
-export async function capture(
-  name: string,
-  image: ImageRef,
-  options: MachineOptions & { readonly prove: boolean; readonly within?: string },
-): Promise<number> {
-  return operate(name, { kind: 'capture', image, prove: options.prove, ...limitOf(options) }, options);
-}
-
-/** Ends what a machine is doing, and waits for the end of it. */
-export async function cancel(name: string, options: MachineOptions): Promise<number> {
-  const output = createOutput(options);
-  return withSession(options, async (session) => {
-    const { operation } = await session.client.machines.cancel(name);
-    return finishOperation(session, output, name, operation, { ...options, cancelled: true });
-  });
-}
-
-function limitOf({ within }: { readonly within?: string }): { readonly withinMs?: number } {
-  if (within === undefined) return {};
-  const withinMs = parseDuration(within);
-  if (withinMs === undefined || withinMs < 1_000)
+function withinMs({ within }: LimitOptions): number | undefined {
+  const ms = within === undefined ? undefined : parseDuration(within);
+  if (within !== undefined && (ms === undefined || ms < 1_000))
     throw new CliError('Usage', `--within ${within} is no duration of 1 s to 30 days, such as 45m`);
-  return { withinMs };
+  return ms;
 }

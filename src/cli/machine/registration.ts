@@ -1,9 +1,8 @@
 import type { JsonObject } from '../../model/json.js';
 import type { DriftKind } from '../../model/machine/state.js';
 import type { ImageRef } from '../../model/machine/image.js';
-import { CliError } from '../cli-error.js';
+import { CliError } from '../errors.js';
 import type { ServerOptions } from '../configuration.js';
-import { createOutput } from '../output.js';
 import { requireWorker, withSession } from '../session.js';
 import { finishOperation } from './follow.js';
 
@@ -22,7 +21,6 @@ export interface AddOptions extends ServerOptions {
 export async function add(name: string, options: AddOptions): Promise<number> {
   const { provider, flavor, image, system, correct, defaultImage, wait } = options;
   const fields = readFields(options.field ?? []);
-  const output = createOutput(options);
   return withSession(options, async (session) => {
     await requireWorker(session);
     const { operation } = await session.client.machines.add(name, {
@@ -34,24 +32,22 @@ export async function add(name: string, options: AddOptions): Promise<number> {
       correct,
       defaultImage,
     });
-    return finishOperation(session, output, name, operation, { wait });
+    return finishOperation(session, name, operation, { wait });
   });
 }
 
-/** Has another account get a machine. */
-export async function move(
-  name: string,
-  options: Pick<AddOptions, 'provider' | 'wait'> &
-    Partial<Pick<AddOptions, 'flavor' | 'image' | 'field'>> &
-    ServerOptions,
-): Promise<number> {
+type MoveOptions = ServerOptions &
+  Pick<AddOptions, 'provider' | 'wait'> &
+  Partial<Pick<AddOptions, 'flavor' | 'image' | 'field'>>;
+
+/** Moves a machine to another provider account. */
+export async function move(name: string, options: MoveOptions): Promise<number> {
   const { provider, flavor, image, field, wait } = options;
   const to = { provider, flavor, image, fields: field === undefined ? undefined : readFields(field) };
-  const output = createOutput(options);
   return withSession(options, async (session) => {
     await requireWorker(session);
     const { operation } = await session.client.machines.operate(name, { kind: 'move', to });
-    return finishOperation(session, output, name, operation, { wait });
+    return finishOperation(session, name, operation, { wait });
   });
 }
 

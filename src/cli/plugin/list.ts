@@ -2,9 +2,8 @@ import type { Descriptor, FieldDeclaration, FieldScope } from '../../schema/desc
 import { fieldsJsonSchema } from '../../schema/fields.js';
 import { suggest } from '../../schema/suggest.js';
 import { loadRegistry, type RegisteredAutomator, type RegisteredProvider } from '../../plugins/registry.js';
-import { CliError } from '../cli-error.js';
+import { CliError, exitCodes } from '../errors.js';
 import { readConfiguration, type CommonOptions } from '../configuration.js';
-import { exitCodes } from '../exit-codes.js';
 import { createOutput, type Output } from '../output.js';
 import { formatTable } from '../table.js';
 
@@ -20,7 +19,7 @@ export async function list(options: CommonOptions): Promise<number> {
     version,
     description,
   ]);
-  for (const line of formatTable(['TYPE', 'NAME', 'VERSION', 'DESCRIPTION'], rows)) output.line(line);
+  output.table(['TYPE', 'NAME', 'VERSION', 'DESCRIPTION'], rows);
   output.document({ plugins: plugins.map(summarise) });
   return exitCodes.ok;
 }
@@ -69,7 +68,7 @@ function summarise({ descriptor, digest, folder, abilities }: Plugin): object {
 }
 
 function printPlugin(output: Output, { descriptor, folder, digest, abilities }: Plugin): void {
-  output.line(`${descriptor.type} ${output.style('bold', descriptor.name)} ${descriptor.version}`);
+  output.raw(`${descriptor.type} ${output.style('bold', descriptor.name)} ${descriptor.version}`);
   output.line(`  ${descriptor.description}`);
   output.line(
     `  ${descriptor.command === undefined ? `class ${descriptor.class ?? ''}` : `program ${descriptor.command.join(' ')}`} in ${folder}`,

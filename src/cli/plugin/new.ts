@@ -1,11 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { CliError } from '../cli-error.js';
-import { exitCodes } from '../exit-codes.js';
+import { CliError, exitCodes } from '../errors.js';
 import { createOutput } from '../output.js';
-import type { Language } from './language.js';
 
+type Language = 'typescript' | 'python' | 'shell';
 type PluginType = 'provider' | 'automator';
 
 export interface NewOptions {
@@ -41,7 +40,7 @@ export async function create(type: PluginType, name: string, options: NewOptions
   }
   const output = createOutput(options);
   for (const [path] of written) output.line(`wrote ${path}`);
-  output.line('\nTry it:   npm install && npm test\nUse it:   plugins: [.]   in heddle.yaml');
+  output.lines('\nTry it:   npm install && npm test\nUse it:   plugins: [.]   in heddle.yaml');
   output.document({ type, name, files: written.map(([path]) => path) });
   return Promise.resolve(exitCodes.ok);
 }

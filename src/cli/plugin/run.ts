@@ -21,10 +21,9 @@ import { createRedactor } from '../../secrets/redact.js';
 import { resolveSecrets } from '../../secrets/reference.js';
 import { createPool } from '../../ssh/pool.js';
 import { createShell } from '../../ssh/shell.js';
-import { CliError } from '../cli-error.js';
+import { CliError, exitCodes } from '../errors.js';
 import { readConfiguration, type CommonOptions } from '../configuration.js';
-import { exitCodes } from '../exit-codes.js';
-import { authOf, readTarget } from '../look/ssh-target.js';
+import { authOf, readTarget } from '../cluster/login.js';
 import { fillFields, isProviderAction, readTask, toTask } from './task-file.js';
 
 /**

@@ -7,7 +7,7 @@ import type { Task } from '../../plugins/contract.js';
 import type { Descriptor } from '../../schema/descriptor.js';
 import { checkFields } from '../../schema/fields.js';
 import { hasErrors, ProblemsError, type Problem } from '../../schema/problem.js';
-import { CliError } from '../cli-error.js';
+import { CliError } from '../errors.js';
 
 const providerActions = ['CREATE', 'CONFIRM', 'DELETE'] as const;
 const automatorActions = ['BOOTSTRAP', ...serviceActions] as const;

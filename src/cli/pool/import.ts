@@ -7,8 +7,7 @@ import { maxPoolsBytes } from '../../schema/pool/read.js';
 import { formatProblem, ProblemsError } from '../../schema/problem.js';
 import { readTextFile } from '../../schema/read-text.js';
 import { cleanLine } from '../clean-text.js';
-import { CliError } from '../cli-error.js';
-import { exitCodes } from '../exit-codes.js';
+import { CliError, exitCodes } from '../errors.js';
 import { createOutput } from '../output.js';
 
 export interface ImportOptions {
@@ -42,7 +41,7 @@ export async function importFile(
     ...(Object.keys(accounts).length === 0 ? {} : { 'accounts.yaml': toYaml({ providers: accounts }) }),
   };
   if (out === undefined)
-    for (const [path, text] of Object.entries(files)) output.line(`# ${path}\n${text}`.trimEnd());
+    for (const [path, text] of Object.entries(files)) output.raw(`# ${path}\n${text}`.trimEnd());
   else for (const path of writeNew(out, files)) output.line(`wrote ${path}`);
   for (const remark of remarks) output.note(cleanLine(formatProblem(remark)));
   output.note(

@@ -1,18 +1,14 @@
 import type { GrantedNode, RequestView } from '../../model/pool/view.js';
 import { stripSecrets } from '../../model/node/strip-secrets.js';
-import { cleanLine } from '../clean-text.js';
 import type { Output } from '../output.js';
 import { formatDuration } from '../time-text.js';
-import { printTable } from './look.js';
 
-export function printRequest(output: Output, pool: string, request: RequestView): void {
+export function printRequest(output: Output, request: RequestView, pool: string): void {
   output.line(
-    cleanLine(
-      `request ${request.id}: ${request.state}${whyOf(request) === '-' ? '' : ` (${whyOf(request)})`}`,
-    ),
+    `request ${request.id}: ${request.state}${whyOf(request) === '-' ? '' : ` (${whyOf(request)})`}`,
   );
   if (request.nodes === undefined) return;
-  printTable(output, ['NODE', 'LABEL', 'ADDRESS', 'PORT', 'USER'], request.nodes.map(nodeRow));
+  output.table(['NODE', 'LABEL', 'ADDRESS', 'PORT', 'USER'], request.nodes.map(nodeRow));
   printLease(output, request);
   output.line(`next: heddle request return ${pool} ${request.id}`);
 }
@@ -27,16 +23,14 @@ export function printRequests(
   const granted = requests.filter(({ nodes }) => nodes !== undefined);
   const others = requests.filter(({ nodes }) => nodes === undefined);
   if (granted.length > 0) {
-    printTable(
-      output,
+    output.table(
       ['REQUEST', 'NODE', 'LABEL', 'ADDRESS', 'PORT', 'USER'],
       granted.flatMap(({ id, nodes = [] }) => nodes.map((node) => [id, ...nodeRow(node)])),
     );
   }
   if (granted.length > 0 && others.length > 0) output.line();
   if (others.length > 0)
-    printTable(
-      output,
+    output.table(
       ['REQUEST', 'STATE', 'WHY'],
       others.map((request) => [request.id, request.state, whyOf(request)]),
     );

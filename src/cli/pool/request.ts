@@ -1,114 +1,128 @@
 import { HeddleError } from '../../client/errors.js';
-import type { DemandOptions, PoolClient } from '../../client/pools/pool-client.js';
-import type { RequestView } from '../../model/pool/view.js';
+import type { PoolClient } from '../../client/pool/pool-client.js';
+import { CliError } from '../errors.js';
 import type { ServerOptions } from '../configuration.js';
-import { exitCodes } from '../exit-codes.js';
-import type { Output } from '../output.js';
 import { formatDuration } from '../time-text.js';
-import { printTable, withPool } from './look.js';
-import { countStates, nodeName, printRequest, printRequests, whyOf, withoutSecrets } from './request-text.js';
+import { poolVerb } from './pool-verb.js';
+import { nodeName, printRequest, whyOf, withoutSecrets } from './request-text.js';
 
-export interface CreateOptions extends ServerOptions {
-  readonly wait: boolean;
-  /** So many requests, each for all of the labels. */
-  readonly count?: number;
-  readonly priority?: number;
-  readonly requester?: string;
-  readonly tenant?: string;
-  readonly providerPool?: string;
-  /** Ms. */
-  readonly lease?: number;
-}
-
-export async function create(
-  name: string,
-  labels: readonly string[],
-  options: CreateOptions,
-): Promise<number> {
-  const { count, priority, requester, tenant, providerPool, lease } = options;
-  const demand: DemandOptions = { priority, requester, tenant, providerPool, leaseMs: lease };
-  return withPool(name, options, async (pool, output) => {
-    if (count !== undefined)
-      return createMany(pool, output, await pool.requestMany(count, labels, demand), options);
-    const asked = await pool.request(labels, demand);
-    if (options.wait && asked.state !== 'fulfilled') output.note(`request ${asked.id}: waiting`);
-    const request = options.wait && asked.state !== 'fulfilled' ? await pool.waitFor(asked.id) : asked;
-    printRequest(output, name, request);
-    output.document(withoutSecrets(request));
-    return exitCodes.ok;
-  });
-}
-
-/** Each has an end of its own: what some of them got is told also where others failed. */
-async function createMany(
-  pool: PoolClient,
-  output: Output,
-  asked: readonly RequestView[],
-  { wait, requester }: CreateOptions,
-): Promise<number> {
-  const waiting = asked.filter(({ state }) => state !== 'fulfilled');
-  if (wait && waiting.length > 0) {
-    output.note(`${asked.length} requests: ${countStates(asked)}; waiting`);
-    const ends = await Promise.allSettled(waiting.map(({ id }) => pool.waitFor(id)));
-    // A request that failed is told below; anything else is an error of the waiting.
-    for (const end of ends)
-      if (end.status === 'rejected' && !(end.reason instanceof HeddleError && end.reason.code === 'Failed'))
-        throw end.reason;
-  }
-  const requests = wait && waiting.length > 0 ? await inOrderOf(asked, pool) : asked;
-  printRequests(output, pool.name, requests, requester);
-  output.document({ pool: pool.name, requests: requests.map(withoutSecrets) });
-  return wait && requests.some(({ state }) => state !== 'fulfilled') ? exitCodes.failed : exitCodes.ok;
-}
-
-async function inOrderOf(asked: readonly RequestView[], pool: PoolClient): Promise<readonly RequestView[]> {
-  const now = new Map(
-    (await pool.requests(asked.map(({ id }) => id))).map((request) => [request.id, request]),
-  );
-  return asked.map((request) => now.get(request.id) ?? request);
-}
-
-export async function list(name: string, options: ServerOptions): Promise<number> {
-  return withPool(name, options, async (pool, output) => {
-    const requests = (await pool.requests()).map(withoutSecrets);
-    output.document({ pool: name, requests });
-    const now = Date.now();
-    if (requests.length === 0) output.line('no requests');
-    else
-      printTable(
-        output,
-        ['REQUEST', 'STATE', 'FOR', 'AGE', 'LABELS', 'PRIORITY', 'REQUESTER', 'NODES', 'WHY'],
+export const list = poolVerb(
+  async (pool, _session, _options: ServerOptions) => ({
+    pool: pool.name,
+    requests: (await pool.requests()).map(withoutSecrets),
+  }),
+  {
+    table: {
+      head: ['REQUEST', 'STATE', 'FOR', 'AGE', 'LABELS', 'PRIORITY', 'REQUESTER', 'NODES', 'WHY'],
+      rows: ({ requests }) =>
         requests.map((request) => [
           request.id,
           request.state,
-          formatDuration(now - request.since),
-          request.createdAt === undefined ? '-' : formatDuration(now - request.createdAt),
+          formatDuration(Date.now() - request.since),
+          request.createdAt === undefined ? '-' : formatDuration(Date.now() - request.createdAt),
           request.labels.join(','),
           String(request.priority ?? '-'),
           request.requester,
           request.nodes?.map(nodeName).join(',') ?? request.making?.join(',') ?? '-',
           whyOf(request),
         ]),
-      );
-    return exitCodes.ok;
-  });
+      empty: 'no requests',
+    },
+  },
+);
+
+export const show = poolVerb(
+  async (pool, _session, id: string, _options: ServerOptions & { readonly credentials?: boolean }) => {
+    const [request] = await pool.requests([id]);
+    if (request !== undefined) return request;
+    const next = `heddle request list ${pool.name}`;
+    throw new HeddleError(
+      'NotFound',
+      `pool ${pool.name} has no request ${id}; '${next}' shows those it has`,
+      { next },
+    );
+  },
+  {
+    document: (request, _name, _id, { credentials = false }) =>
+      credentials ? request : withoutSecrets(request),
+    print: (output, request, pool) => printRequest(output, request, pool),
+  },
+);
+
+export interface WhichOptions extends ServerOptions {
+  /** All open requests of this one, in place of ids. */
+  readonly requester?: string;
 }
 
-export async function show(
-  name: string,
-  id: string,
-  options: ServerOptions & { readonly credentials?: boolean },
-): Promise<number> {
-  return withPool(name, options, async (pool, output) => {
-    const [request] = await pool.requests([id]);
-    if (request === undefined)
+export const renew = poolVerb(
+  async (pool, _session, given: readonly string[], options: WhichOptions) => {
+    const ids = await chooseRequests(pool, given, options);
+    const renewed = await Promise.all(ids.map((id) => pool.renew(id)));
+    const refused = ids.filter((_id, index) => renewed[index] === false);
+    if (refused.length > 0)
       throw new HeddleError(
-        'NotFound',
-        `pool ${name} has no request ${id}; 'heddle request list ${name}' shows those it has`,
-        { next: `heddle request list ${name}` },
+        'Refused',
+        `${refused.map((id) => `request ${id}`).join(', ')} ${refused.length === 1 ? 'has' : 'have'} no nodes whose lease could be renewed${refused.length < ids.length ? '; the others were renewed' : ''}`,
       );
-    printRequest(output, name, request);
-    output.document(options.credentials === true ? request : withoutSecrets(request));
-    return exitCodes.ok;
-  });
+    return { pool: pool.name, ids, renewed: true };
+  },
+  {
+    print: (output, { ids }) =>
+      output.line(
+        ids.length === 1
+          ? `the lease of ${ids[0]} begins anew`
+          : `the leases of ${ids.length} requests begin anew`,
+      ),
+  },
+);
+
+export const cancel = poolVerb(
+  async (pool, _session, given: readonly string[], options: WhichOptions) => {
+    const ids = await chooseRequests(pool, given, options);
+    await pool.cancelMany(ids);
+    return { pool: pool.name, ids, ended: 'cancel' };
+  },
+  {
+    print: (output, { ids }) =>
+      output.line(
+        ids.length === 1 ? `request ${ids[0]} is cancelled` : `${ids.length} requests are cancelled`,
+      ),
+  },
+);
+
+export const giveBack = poolVerb(
+  async (pool, _session, given: readonly string[], options: WhichOptions) => {
+    const ids = await chooseRequests(pool, given, options);
+    await Promise.all(ids.map((id) => pool.giveBack(id)));
+    return { pool: pool.name, ids, ended: 'return' };
+  },
+  {
+    print: (output, { ids }) =>
+      output.line(`the nodes of ${ids.length === 1 ? ids[0] : `${ids.length} requests`} are given back`),
+  },
+);
+
+/** The ids of the requests that were named. @throws CliError when one of them does not exist. */
+async function chooseRequests(
+  pool: PoolClient,
+  ids: readonly string[],
+  { requester }: WhichOptions,
+): Promise<readonly string[]> {
+  if (ids.length > 0 === (requester !== undefined))
+    throw new CliError('Usage', 'give either ids of requests or --requester NAME');
+  const next = { next: `heddle request list ${pool.name}` };
+  if (requester !== undefined) {
+    const open = (await pool.requests()).filter(
+      (request) => request.requester === requester && request.createdAt !== undefined,
+    );
+    if (open.length === 0)
+      throw new CliError('NotFound', `pool ${pool.name} has no open request of ${requester}`, next);
+    return open.map(({ id }) => id);
+  }
+  const wanted = [...new Set(ids)];
+  const known = new Set((await pool.requests(wanted)).map(({ id }) => id));
+  const unknown = wanted.filter((id) => !known.has(id));
+  if (unknown.length > 0)
+    throw new CliError('NotFound', `pool ${pool.name} has no request ${unknown.join(', ')}`, next);
+  return wanted;
 }

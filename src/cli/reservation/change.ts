@@ -1,20 +1,17 @@
-import type { ReservationClient } from '../../client/reservation/reservation-client.js';
+import type { ReservationClient } from '../../client/reservation.js';
 import type { ReservationView } from '../../model/reservation/view.js';
 import { parseDuration } from '../../schema/duration.js';
 import { parseMoment } from '../../schema/reservation/moment.js';
-import { CliError } from '../cli-error.js';
+import { CliError } from '../errors.js';
 import type { ServerOptions } from '../configuration.js';
-import { exitCodes } from '../exit-codes.js';
-import { createOutput } from '../output.js';
-import { requireWorker, withSession } from '../session.js';
-import { printReservation } from './text.js';
+import { verb } from '../verb.js';
+import { printReservation } from './show.js';
 
-export interface ExtendOptions extends ServerOptions {
+interface ExtendOptions extends ServerOptions {
   readonly to?: string;
   readonly by?: string;
 }
 
-/** Lets it last longer. */
 export async function extend(id: string, options: ExtendOptions): Promise<number> {
   const { to, by } = options;
   if ((to === undefined) === (by === undefined))
@@ -30,29 +27,22 @@ export async function extend(id: string, options: ExtendOptions): Promise<number
     );
   if (by !== undefined && longerMs === undefined)
     throw new CliError('Usage', `--by ${by} is no duration of 1 ms to 30 days, such as 1h`);
-  return ask(options, async (reservations) =>
+  const extendTo = changeVerb(async (reservations) =>
     reservations.extend(id, at ?? Date.parse((await reservations.show(id)).to) + (longerMs ?? 0)),
   );
+  return extendTo(id, options);
 }
 
-export function cancel(id: string, options: ServerOptions): Promise<number> {
-  return ask(options, (reservations) => reservations.cancel(id));
-}
+export const cancel = changeVerb((reservations, id) => reservations.cancel(id));
 
-export function giveBack(id: string, options: ServerOptions): Promise<number> {
-  return ask(options, (reservations) => reservations.return(id));
-}
+export const giveBack = changeVerb((reservations, id) => reservations.return(id));
 
-async function ask(
-  options: ServerOptions,
-  change: (reservations: ReservationClient) => Promise<ReservationView>,
-): Promise<number> {
-  const output = createOutput(options);
-  return withSession(options, async (session) => {
-    await requireWorker(session);
-    const view = await change(session.client.reservations);
-    printReservation(output, view, Date.now());
-    output.document({ reservation: view });
-    return exitCodes.ok;
+function changeVerb(
+  change: (reservations: ReservationClient, id: string) => Promise<ReservationView>,
+): (id: string, options: ServerOptions) => Promise<number> {
+  return verb(({ client }, id: string, _options: ServerOptions) => change(client.reservations, id), {
+    worker: true,
+    document: (reservation) => ({ reservation }),
+    print: (output, reservation) => printReservation(output, reservation),
   });
 }

@@ -1,12 +1,10 @@
 import { ProblemsError } from '../../schema/problem.js';
 import { readReservation, type WrittenReservation } from '../../schema/reservation/request.js';
 import type { ServerOptions } from '../configuration.js';
-import { exitCodes } from '../exit-codes.js';
-import { createOutput } from '../output.js';
-import { requireWorker, withSession } from '../session.js';
-import { printReservation } from './text.js';
+import { verb } from '../verb.js';
+import { printReservation } from './show.js';
 
-export interface CreateOptions extends ServerOptions {
+interface CreateOptions extends ServerOptions {
   readonly user: string;
   readonly machine?: readonly string[];
   readonly count?: number;
@@ -19,24 +17,35 @@ export interface CreateOptions extends ServerOptions {
   readonly for?: string;
 }
 
-/** Reserves machines. */
 export async function create(image: string, options: CreateOptions): Promise<number> {
-  const { user, machine, count, site, provider, system, can, from, to, for: length } = options;
-  const wanted = { machines: machine, count, site, provider, type: system, can, from, to, for: length };
-  const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined)) as Omit<
-    WrittenReservation,
-    'image' | 'user'
-  >;
-  const written: WrittenReservation = { image, user, ...given };
+  const {
+    user,
+    machine: machines,
+    count,
+    site,
+    provider,
+    system: type,
+    can,
+    from,
+    to,
+    for: length,
+  } = options;
+  const wanted = { image, user, machines, count, site, provider, type, can, from, to, for: length };
+  const given = Object.entries(wanted).filter(([, value]) => value !== undefined);
+  const written = Object.fromEntries(given) as WrittenReservation;
   const reading = readReservation(written, Date.now());
   if (!reading.ok) throw new ProblemsError('This is no reservation:', reading.problems);
-  const output = createOutput(options);
-  return withSession(options, async (session) => {
-    await requireWorker(session);
-    const view = await session.client.reservations.create(written);
-    printReservation(output, view, Date.now());
-    output.line(`next: heddle reservation ready ${view.id}`);
-    output.document({ reservation: view });
-    return exitCodes.ok;
-  });
+  return reserve(written, options);
 }
+
+const reserve = verb(
+  ({ client }, written: WrittenReservation, _options: ServerOptions) => client.reservations.create(written),
+  {
+    worker: true,
+    document: (reservation) => ({ reservation }),
+    print: (output, reservation) => {
+      printReservation(output, reservation);
+      output.line(`next: heddle reservation ready ${reservation.id}`);
+    },
+  },
+);

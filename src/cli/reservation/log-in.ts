@@ -1,30 +1,29 @@
-import { printAccess } from '../access-text.js';
+import { printAccess, readPublicKeyFile } from '../access-text.js';
 import type { ServerOptions } from '../configuration.js';
-import { exitCodes } from '../exit-codes.js';
-import { createOutput } from '../output.js';
-import { readPublicKeyFile } from '../public-key.js';
-import { withSession } from '../session.js';
+import { verb } from '../verb.js';
 
-export interface LogInOptions extends ServerOptions {
-  /** File of a public key. */
-  readonly key?: string;
+/** Opens the machines to their user, and shows how to log in. */
+export async function logIn(id: string, options: ServerOptions & { readonly key?: string }): Promise<number> {
+  const { key } = options;
+  return open(id, key === undefined ? undefined : readPublicKeyFile(key), options);
 }
 
-/** Opens the machines to their user, and tells how to log in. */
-export async function logIn(id: string, { key, ...options }: LogInOptions): Promise<number> {
-  const output = createOutput(options);
-  const given = key === undefined ? {} : { publicKey: readPublicKeyFile(key) };
-  const opened = await withSession(options, ({ client }) => client.reservations.logIn(id, given));
-  for (const { machine, access } of opened) printAccess(output, machine, access);
-  output.document({
-    reservation: { id },
-    machines: opened.map(({ machine, access: { address, port, hostKey, login } }) => ({
-      name: machine,
-      address,
-      port,
-      hostKey,
-      auth: login === undefined ? {} : { ...login },
-    })),
-  });
-  return exitCodes.ok;
-}
+const open = verb(
+  ({ client }, id: string, publicKey: string | undefined, _options: ServerOptions) =>
+    client.reservations.logIn(id, { publicKey, everyMs: 500 }),
+  {
+    document: (opened, id) => ({
+      reservation: { id },
+      machines: opened.map(({ machine, access: { address, port, hostKey, login } }) => ({
+        name: machine,
+        address,
+        port,
+        hostKey,
+        auth: login ?? {},
+      })),
+    }),
+    print: (output, opened) => {
+      for (const { machine, access } of opened) printAccess(output, machine, access);
+    },
+  },
+);

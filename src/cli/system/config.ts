@@ -3,9 +3,8 @@ import type { Config } from '../../config/index.js';
 import { loadRegistry } from '../../plugins/registry.js';
 import { describeFields, hideSecrets } from '../account/field-words.js';
 import { chooseServer, readConfiguration, type ServerOptions } from '../configuration.js';
-import { exitCodes } from '../exit-codes.js';
+import { exitCodes } from '../errors.js';
 import { createOutput } from '../output.js';
-import { formatTable } from '../table.js';
 
 /** What is configured and where each setting came from; secrets are left out. */
 export async function show(options: ServerOptions): Promise<number> {
@@ -44,7 +43,7 @@ export async function show(options: ServerOptions): Promise<number> {
   const output = createOutput(options);
   output.line(file === undefined ? 'no heddle.yaml: defaults and the environment' : `heddle.yaml: ${file}`);
   const rows = Object.entries(settings).map(([key, value]) => [key, value, shownOrigins[key] ?? '-']);
-  for (const line of formatTable(['SETTING', 'VALUE', 'FROM'], rows)) output.line(line);
+  output.table(['SETTING', 'VALUE', 'FROM'], rows);
   output.line(`plugin folders: ${['(built in)', ...pluginFolders].join(', ')}`);
   if (Object.keys(providers).length === 0) output.line('providers: none');
   for (const [name, { type, site: at, fields }] of Object.entries(providers)) {

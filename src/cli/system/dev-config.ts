@@ -1,5 +1,6 @@
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import writeFileAtomic from 'write-file-atomic';
 import type { Config } from '../../config/index.js';
 import type { RunningMachines } from './dev-machines.js';
 
@@ -76,11 +77,10 @@ export async function writeWorkerConfig(
   };
   const file = join(dataFolder, 'dev-worker.yaml');
   await mkdir(dataFolder, { recursive: true, mode: 0o700 });
-  await writeFile(
-    `${file}.new`,
+  await writeFileAtomic(
+    file,
     `# Written by heddle dev at each start.\n${JSON.stringify(document, undefined, 2)}\n`,
     { mode: 0o600 },
   );
-  await rename(`${file}.new`, file);
   return file;
 }

@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto';
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import writeFileAtomic from 'write-file-atomic';
 import { isRunning, type ProcessRecord } from '../../server/process.js';
 
 /** Where `heddle dev` of a data folder runs; kept as dev.json in the folder while it does. */
@@ -46,10 +46,9 @@ export async function readDevRecord(dataFolder: string): Promise<DevRecord | und
 }
 
 export async function writeDevRecord(dataFolder: string, record: DevRecord): Promise<void> {
-  const file = devRecordFile(dataFolder);
-  const aside = `${file}.${randomUUID()}`;
-  await writeFile(aside, `${JSON.stringify(record, undefined, 2)}\n`, { mode: 0o600 });
-  await rename(aside, file);
+  await writeFileAtomic(devRecordFile(dataFolder), `${JSON.stringify(record, undefined, 2)}\n`, {
+    mode: 0o600,
+  });
 }
 
 export async function removeDevRecord(dataFolder: string): Promise<void> {

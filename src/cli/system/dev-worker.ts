@@ -1,11 +1,10 @@
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { Connection } from '@temporalio/client';
 import type { Config } from '../../config/index.js';
 import { workerEnvironment } from '../../config/child-environment.js';
 import { coreQueue } from '../../model/names.js';
 import { launch, readLogTail, type Launched } from '../../server/launch.js';
 import { keepUp, type KeptUp } from './keep-up.js';
+import { waitForPoller, workflowTasks } from './pollers.js';
 import { workerProgram } from './worker.js';
 
 export interface DevWorkerOptions {
@@ -55,7 +54,7 @@ function environmentOf({ config, address, namespace }: DevWorkerOptions): Readon
   });
 }
 
-/** A worker is there when the server has heard this very process ask for work. */
+/** A worker is ready when the server has seen this very process poll. */
 async function waitUntilPolling(
   child: Launched,
   { address, namespace }: DevWorkerOptions,
@@ -63,25 +62,16 @@ async function waitUntilPolling(
 ): Promise<void> {
   let gone: string | undefined;
   void child.ended.then((how) => (gone = how));
-  const connection = Connection.lazy({ address });
-  try {
-    for (
-      const limit = Date.now() + startLimitMs;
-      Date.now() < limit && gone === undefined;
-      await sleep(100)
-    ) {
-      const { pollers } = await connection.withDeadline(Date.now() + 5_000, () =>
-        connection.workflowService.describeTaskQueue({
-          namespace,
-          taskQueue: { name: coreQueue },
-          taskQueueType: 1,
-        }),
-      );
-      if (pollers?.some(({ identity }) => identity?.startsWith(`${child.pid}@`))) return;
-    }
-  } finally {
-    await connection.close();
-  }
+  const polls = await waitForPoller({
+    location: { address },
+    namespace,
+    queue: coreQueue,
+    taskQueueType: workflowTasks,
+    pid: child.pid,
+    limitMs: startLimitMs,
+    isRunning: () => gone === undefined,
+  });
+  if (polls) return;
   const how =
     gone === undefined ? `did not ask for work within ${startLimitMs / 1_000} s` : `ended with ${gone}`;
   throw new Error(`The worker ${how}. The end of its log (${logFile}):\n${await readLogTail(logFile)}`);

@@ -3,13 +3,12 @@ import { prepareFolder } from '../../config/prepare-folder.js';
 import { findBinary } from '../../server/find-binary.js';
 import { endProcess, isRunning, recordProcess } from '../../server/process.js';
 import { openWorkspace } from '../account/workspace.js';
-import { CliError } from '../cli-error.js';
+import { CliError, exitCodes } from '../errors.js';
 import { isSameAddress, readConfiguration, type CommonOptions } from '../configuration.js';
 import { devRecordFile, findDev, readDevRecord, removeDevRecord, writeDevRecord } from './dev-record.js';
 import { startParts, type DevOptions, type DevParts } from './dev-parts.js';
-import { exitCodes } from '../exit-codes.js';
 import { createOutput, type Output } from '../output.js';
-import { catchInterrupt } from '../operate/follow-operation.js';
+import { catchInterrupt } from '../interrupt.js';
 import { formatClock } from '../time-text.js';
 
 /**

@@ -1,11 +1,11 @@
 import { existsSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Config } from '../../config/index.js';
+import { type Config, loadConfig } from '../../config/index.js';
 import { loadRegistry } from '../../plugins/registry.js';
 import { openKeys } from '../configuration.js';
-import { fail, ok, warn, type Finding } from './finding.js';
-import { describeError } from '../report-error.js';
+import { messageOf } from '../report-error.js';
+import type { DevRecord } from './dev-record.js';
 
 const gibibyte = 1024 ** 3;
 
@@ -48,11 +48,7 @@ export function checkKeys(config: Config): Finding {
       `${keys.length} in ${config.keys === undefined ? config.keyFolder : 'HEDDLE_KEYS'}, ${current?.id} encrypts`,
     );
   } catch (error) {
-    return fail(
-      'keys',
-      describeError(error).message,
-      'heddle keys import FILE, or heddle dev, or heddle keys create',
-    );
+    return fail('keys', messageOf(error), 'heddle keys import FILE, or heddle dev, or heddle keys create');
   }
 }
 
@@ -67,6 +63,66 @@ export async function checkPlugins({ pluginFolders: folders, programs }: Config)
       `providers ${names(registry.providers())}; automators ${names(registry.automators())}`,
     );
   } catch (error) {
-    return fail('plugins', describeError(error).message, 'heddle plugins');
+    return fail('plugins', messageOf(error), 'heddle plugins');
   }
+}
+
+/** What one check of `heddle doctor` found. */
+export interface Finding {
+  readonly check: string;
+  readonly state: 'ok' | 'warn' | 'fail' | 'skipped';
+  readonly text: string;
+  /** The command that helps. */
+  readonly next?: string;
+}
+
+export function ok(check: string, text: string): Finding {
+  return { check, state: 'ok', text };
+}
+
+export function warn(check: string, text: string, next?: string): Finding {
+  return { check, state: 'warn', text, next };
+}
+
+export function fail(check: string, text: string, next?: string): Finding {
+  return { check, state: 'fail', text, next };
+}
+
+export function skipped(check: string, text: string): Finding {
+  return { check, state: 'skipped', text };
+}
+
+/**
+ * What the workers of this machine are configured with: beside `heddle dev`, its machine service is among the
+ * providers.
+ */
+export function configOfWorkers(config: Config, dev: DevRecord | undefined): Config {
+  return dev === undefined ? config : loadConfig({ configFlag: dev.workerConfig, env: config.environment });
+}
+
+/** Whether the machine services of `local` providers answer. */
+export async function checkMachines({ providers }: Config): Promise<readonly Finding[]> {
+  const local = Object.entries(providers).filter(([, { type }]) => type === 'local');
+  return Promise.all(
+    local.map(async ([name, { fields }]): Promise<Finding> => {
+      const check = `machines (${name})`;
+      const { endpoint } = fields;
+      if (typeof endpoint !== 'string')
+        return ok(check, 'the address of its machine service is a secret reference, which workers resolve');
+      try {
+        const response = await fetch(new URL('/v1/health', endpoint), { signal: AbortSignal.timeout(3_000) });
+        const { kind } = (await response.json()) as { readonly kind?: string };
+        return response.ok
+          ? ok(check, `${endpoint}, machines are of kind ${kind ?? 'unknown'}`)
+          : fail(check, `${endpoint} answers with status ${response.status}`);
+      } catch (error) {
+        const { cause } = error instanceof Error ? error : {};
+        return fail(
+          check,
+          `no machine service answers at ${endpoint}: ${cause instanceof Error ? cause.message : String(error)}`,
+          'heddle dev',
+        );
+      }
+    }),
+  );
 }

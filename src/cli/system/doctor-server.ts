@@ -4,53 +4,43 @@ import type { Config } from '../../config/index.js';
 import { clusterWorkflowType, coreQueue, providerQueue, siteQueue } from '../../model/names.js';
 import { checkSearchAttributes } from '../../server/setup.js';
 import { openKeys } from '../configuration.js';
-import { fail, ok, warn, type Finding } from './finding.js';
+import { fail, ok, warn, type Finding } from './doctor-local.js';
 import { lookAtQueue } from './pollers.js';
-import { describeError } from '../report-error.js';
+import { messageOf } from '../report-error.js';
 import { formatAge } from '../time-text.js';
 
 const askMs = 5_000;
 
-export async function checkNamespace(connection: Connection, namespace: string): Promise<Finding> {
-  try {
+export function checkNamespace(connection: Connection, namespace: string): Promise<Finding> {
+  const check = 'namespace';
+  const make = async (): Promise<Finding> => {
     const { namespaceInfo, config } = await ask(connection, () =>
       connection.workflowService.describeNamespace({ namespace }),
     );
     const days = Number(String(config?.workflowExecutionRetentionTtl?.seconds ?? 0)) / 86_400;
-    return ok(
-      'namespace',
-      `${namespace} (${namespaceInfo?.id ?? 'no id'}), keeps histories for ${days.toFixed(0)} days`,
-    );
-  } catch (error) {
-    return fail(
-      'namespace',
-      `${namespace}: ${describeError(error).message}`,
-      `temporal operator namespace create ${namespace}`,
-    );
-  }
+    const id = namespaceInfo?.id ?? 'no id';
+    return ok(check, `${namespace} (${id}), keeps histories for ${days.toFixed(0)} days`);
+  };
+  return make().catch((error: unknown) =>
+    fail(check, `${namespace}: ${messageOf(error)}`, `temporal operator namespace create ${namespace}`),
+  );
 }
 
-export async function checkAttributes(connection: Connection, namespace: string): Promise<Finding> {
-  try {
-    const { present, problem } = await ask(connection, () => checkSearchAttributes(connection, namespace));
-    return problem === undefined
-      ? ok('search attributes', present.join(', '))
-      : warn('search attributes', `${problem}; lists go without phases until then`, 'heddle server setup');
-  } catch (error) {
-    return warn(
-      'search attributes',
-      `the server does not say which there are: ${describeError(error).message}`,
-    );
-  }
+export function checkAttributes(connection: Connection, namespace: string): Promise<Finding> {
+  const check = 'search attributes';
+  return ask(connection, () => checkSearchAttributes(connection, namespace)).then(
+    ({ present, problem }) =>
+      problem === undefined
+        ? ok(check, present.join(', '))
+        : warn(check, `${problem}; lists go without phases until then`, 'heddle server setup'),
+    (error: unknown) => warn(check, `the server does not say which there are: ${messageOf(error)}`),
+  );
 }
 
-/** Looks at what one cluster left on the server: is it encrypted, and with a key that is here? */
-export async function checkEncryption(
-  connection: Connection,
-  namespace: string,
-  config: Config,
-): Promise<Finding> {
-  try {
+/** Checks whether the memos of the last clusters are encrypted, and with keys that are here. */
+export function checkEncryption(connection: Connection, namespace: string, config: Config): Promise<Finding> {
+  const check = 'encryption';
+  const make = async (): Promise<Finding> => {
     const query = `WorkflowType = '${clusterWorkflowType}'`;
     const { executions } = await ask(connection, () =>
       connection.workflowService.listWorkflowExecutions({ namespace, query, pageSize: 20 }),
@@ -61,34 +51,27 @@ export async function checkEncryption(
         payload,
       })),
     );
-    if (memos.length === 0)
-      return ok('encryption', `${config.encryption}; no cluster has left anything to look at`);
+    if (memos.length === 0) return ok(check, `${config.encryption}; no cluster has left anything to look at`);
     const plain = memos.find(({ payload }) => textOf(payload, 'encoding') !== 'binary/encrypted');
     if (plain !== undefined) {
       const text = `${plain.workflow} wrote plaintext to the server`;
-      return config.encryption === 'required'
-        ? fail('encryption', `${text}, though encryption is required`)
-        : warn('encryption', text);
+      const isRequired = config.encryption === 'required';
+      return isRequired ? fail(check, `${text}, though encryption is required`) : warn(check, text);
     }
     const known = openKeys(config)
       .list()
       .map(({ id }) => id);
-    const unknown = [...new Set(memos.map(({ payload }) => textOf(payload, 'encryption-key-id')))].filter(
-      (id) => !known.includes(id),
-    );
-    if (unknown.length > 0)
-      return fail(
-        'encryption',
-        `clusters on the server are encrypted with keys that are not here: ${unknown.join(', ')}`,
-        'heddle keys import FILE',
+    const used = new Set(memos.map(({ payload }) => textOf(payload, 'encryption-key-id')));
+    const unknown = [...used].filter((id) => !known.includes(id));
+    if (unknown.length === 0)
+      return ok(
+        check,
+        `${config.encryption}; what the last clusters wrote is encrypted with keys that are here`,
       );
-    return ok(
-      'encryption',
-      `${config.encryption}; what the last clusters wrote is encrypted with keys that are here`,
-    );
-  } catch (error) {
-    return warn('encryption', `could not be looked at: ${describeError(error).message}`);
-  }
+    const text = `clusters on the server are encrypted with keys that are not here: ${unknown.join(', ')}`;
+    return fail(check, text, 'heddle keys import FILE');
+  };
+  return make().catch((error: unknown) => warn(check, `could not be looked at: ${messageOf(error)}`));
 }
 
 /** Who asks for work: for workflows, for the site's nodes, for each provider account. */

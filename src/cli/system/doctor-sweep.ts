@@ -1,9 +1,9 @@
 import type { Client } from '@temporalio/client';
 import { readLeaks, type LeaksView } from '../../client/leaks.js';
 import { cleanLine } from '../clean-text.js';
-import { describeError } from '../report-error.js';
+import { messageOf } from '../report-error.js';
 import { formatAge } from '../time-text.js';
-import { ok, warn, type Finding } from './finding.js';
+import { ok, warn, type Finding } from './doctor-local.js';
 
 const check = 'sweep';
 const look = 'heddle leaks';
@@ -13,7 +13,7 @@ export async function checkSweep(open: () => Client, now: number): Promise<Findi
   try {
     return judgeSweep(await readLeaks(open()), now);
   } catch (error) {
-    return warn(check, `could not be looked at: ${describeError(error).message}`, 'heddle worker');
+    return warn(check, `could not be looked at: ${messageOf(error)}`, 'heddle worker');
   }
 }
 

@@ -2,14 +2,25 @@ import { Connection } from '@temporalio/client';
 import type { Config } from '../../config/index.js';
 import { checkServer } from '../../server/check.js';
 import { chooseServer, readConfiguration, type ServerChoice, type ServerOptions } from '../configuration.js';
-import { checkDisk, checkFolder, checkKeys, checkNode, checkPlugins } from './doctor-local.js';
+import {
+  checkDisk,
+  checkFolder,
+  checkKeys,
+  checkMachines,
+  checkNode,
+  checkPlugins,
+  configOfWorkers,
+  fail,
+  type Finding,
+  ok,
+  skipped,
+  warn,
+} from './doctor-local.js';
 import { checkSweep } from './doctor-sweep.js';
 import { checkAttributes, checkEncryption, checkNamespace, checkPollers } from './doctor-server.js';
-import { checkMachines, configOfWorkers } from './doctor-machines.js';
-import { exitCodes } from '../exit-codes.js';
-import { fail, ok, skipped, warn, type Finding } from './finding.js';
+import { exitCodes } from '../errors.js';
 import { createOutput, type Output, type Style } from '../output.js';
-import { describeError } from '../report-error.js';
+import { messageOf } from '../report-error.js';
 import { temporalClient } from '../session.js';
 
 /**
@@ -53,7 +64,7 @@ async function examine(config: Config, options: ServerOptions, tell: Tell): Prom
     ...(server.dev === undefined ? config.temporal.connection : {}),
     address: server.address,
   };
-  const answer = await checkServer(location).catch((error: unknown) => describeError(error).message);
+  const answer = await checkServer(location).catch((error: unknown) => messageOf(error));
   if (typeof answer === 'string') {
     tell([fail('server', answer, 'heddle dev'), skipped('workers', 'without a server nobody knows of them')]);
     return;
@@ -91,7 +102,7 @@ function readConfig(options: ServerOptions): { readonly finding: Finding; readon
       finding: ok('configuration', value.file ?? 'no heddle.yaml, so defaults and the environment'),
     };
   } catch (error) {
-    return { finding: fail('configuration', describeError(error).message) };
+    return { finding: fail('configuration', messageOf(error)) };
   }
 }
 
@@ -104,7 +115,7 @@ const styles: Readonly<Record<Finding['state'], Style>> = {
 
 function printFinding(output: Output, { check, state, text, next }: Finding): void {
   const [first = '', ...more] = text.split('\n');
-  output.line(`${output.style(styles[state], state.padEnd(7))} ${check.padEnd(18)} ${first}`);
+  output.raw(`${output.style(styles[state], state.padEnd(7))} ${check.padEnd(18)} ${first}`);
   for (const line of more) output.line(`${' '.repeat(27)}${line}`);
   if (next !== undefined) output.line(`${' '.repeat(27)}next: ${next}`);
 }

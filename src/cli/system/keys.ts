@@ -11,11 +11,9 @@ import {
   useKey,
   type KeySummary,
 } from '../../secrets/keys.js';
-import { CliError } from '../cli-error.js';
+import { CliError, exitCodes } from '../errors.js';
 import { openKeys, readConfiguration, type CommonOptions } from '../configuration.js';
-import { exitCodes } from '../exit-codes.js';
 import { createOutput, type Output } from '../output.js';
-import { formatTable } from '../table.js';
 import { formatMoment } from '../time-text.js';
 
 export async function create(options: CommonOptions): Promise<number> {
@@ -141,5 +139,5 @@ function printKeys(output: Output, keys: readonly KeySummary[]): void {
     formatMoment(createdAt),
     current ? 'encrypts and decrypts' : 'decrypts',
   ]);
-  for (const line of formatTable(['KEY', 'MADE', 'USE'], rows)) output.line(line);
+  output.table(['KEY', 'MADE', 'USE'], rows);
 }

@@ -16,9 +16,8 @@ import {
 import { readTextFile } from '../../schema/read-text.js';
 import { KeyError, type KeyRing } from '../../secrets/keys.js';
 import { cleanLine } from '../clean-text.js';
-import { CliError } from '../cli-error.js';
+import { CliError, exitCodes } from '../errors.js';
 import { chooseServer, openKeys, readConfiguration, type ServerOptions } from '../configuration.js';
-import { exitCodes } from '../exit-codes.js';
 import { createOutput, type Output } from '../output.js';
 import { withSession } from '../session.js';
 
@@ -111,12 +110,7 @@ function replayOptions(
       'Usage',
       `there is no workflow bundle ${cleanLine(bundle)}; a build leaves it in dist/workflow-bundle.js`,
     );
-  return {
-    namespace,
-    keys,
-    ...(encryption === 'optional' ? { onPlaintext: 'pass' } : {}),
-    bundlePath: bundle,
-  };
+  return { namespace, keys, onPlaintext: encryption === 'optional' ? 'pass' : undefined, bundlePath: bundle };
 }
 
 /** A line each as they are done, then what it comes to. */
@@ -153,7 +147,7 @@ function printReport(output: Output, { ok, source, workflowId, runId, events, er
   const name = [source, workflowId && `${workflowId} (${runId})`].filter(Boolean).join(': ');
   const mark = output.style(ok ? 'green' : 'red', ok ? 'ok  ' : 'FAIL');
   const text = error === undefined ? `${events} events` : wordsOf(error);
-  output.line(`${mark} ${cleanLine(name)}: ${cleanLine(text)}`);
+  output.raw(`${mark} ${cleanLine(name)}: ${cleanLine(text)}`);
 }
 
 function wordsOf({ kind, message }: ReplayFault): string {

@@ -1,9 +1,8 @@
 import { registerSearchAttributes } from '../../server/setup.js';
 import { Connection } from '@temporalio/client';
 import { checkServer } from '../../server/check.js';
-import { CliError } from '../cli-error.js';
+import { CliError, exitCodes } from '../errors.js';
 import { chooseServer, readConfiguration, type ServerOptions } from '../configuration.js';
-import { exitCodes } from '../exit-codes.js';
 import { createOutput } from '../output.js';
 
 /** Registers what Heddle needs on a server; may be repeated. */

@@ -2,40 +2,59 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { workerEnvironment } from '../../config/child-environment.js';
-import { checkServer } from '../../server/check.js';
-import { CliError } from '../cli-error.js';
+import type { Config } from '../../config/index.js';
+import { checkServer, type ServerLocation } from '../../server/check.js';
 import { chooseServer, openKeys, readConfiguration, type ServerOptions } from '../configuration.js';
-import { exitCodes } from '../exit-codes.js';
+import { CliError, exitCodes } from '../errors.js';
 
 export const workerProgram = fileURLToPath(new URL('../../worker/main.js', import.meta.url));
+
+/** How to start a worker for the server that the options name. */
+export interface WorkerLaunch {
+  readonly config: Config;
+  readonly location: ServerLocation;
+  readonly namespace: string;
+  /** The arguments of node. */
+  readonly args: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** @throws ServerUnreachableError, KeyError */
+export async function prepareWorker(options: ServerOptions, words: readonly string[]): Promise<WorkerLaunch> {
+  const config = readConfiguration(options);
+  const { address, namespace, dev } = await chooseServer(config, options);
+  const location = { ...(dev === undefined ? config.temporal.connection : {}), address };
+  await checkServer(location);
+  openKeys(config);
+  // Beside `heddle dev`, the configuration of its worker, which has the machine service.
+  const file = options.config ?? dev?.workerConfig ?? config.file;
+  return {
+    config,
+    location,
+    namespace,
+    args: [workerProgram, ...words, ...(file === undefined ? [] : ['--config', file])],
+    env: workerEnvironment(config.environment, {
+      TEMPORAL_ADDRESS: address,
+      TEMPORAL_NAMESPACE: namespace,
+      ...(options.profile === undefined ? {} : { TEMPORAL_PROFILE: options.profile }),
+    }),
+  };
+}
 
 /** Runs a worker until it is stopped; its log goes to standard output. */
 export function worker(options: ServerOptions): Promise<number> {
   return runWorker(options, []);
 }
 
-/** With words of its program. */
+/** Runs a worker with more arguments; returns its exit code. */
 export async function runWorker(options: ServerOptions, words: readonly string[]): Promise<number> {
-  const config = readConfiguration(options);
-  const { address, namespace, dev } = await chooseServer(config, options);
-  await checkServer({ ...(dev === undefined ? config.temporal.connection : {}), address });
-  openKeys(config);
-  // Beside `heddle dev`, what its worker has: the machine service among it.
-  const file = options.config ?? dev?.workerConfig ?? config.file;
-  const child = spawn(
-    process.execPath,
-    [workerProgram, ...words, ...(file === undefined ? [] : ['--config', file])],
-    {
-      stdio: ['ignore', 'inherit', 'inherit'],
-      env: workerEnvironment(config.environment, {
-        TEMPORAL_ADDRESS: address,
-        TEMPORAL_NAMESPACE: namespace,
-        ...(options.profile === undefined ? {} : { TEMPORAL_PROFILE: options.profile }),
-      }),
-      // A session of its own: Ctrl-C reaches it once, from us.
-      detached: true,
-    },
-  );
+  const { args, env } = await prepareWorker(options, words);
+  // A session of its own: Ctrl-C reaches it once, from us.
+  const child = spawn(process.execPath, args, {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env,
+    detached: true,
+  });
   const pass = (signal: NodeJS.Signals): boolean => child.kill(signal);
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const;
   for (const signal of signals) process.on(signal, pass);

@@ -144,7 +144,7 @@ describe('the page for provider accounts', () => {
       'field.apiKey': 'hunter22',
     });
     expect(status).toBe(422);
-    expect(text).toMatch(/id="name\.error">&#34;Bad Name&#34; is no valid name/);
+    expect(text).toMatch(/id="name\.error">&quot;Bad Name&quot; is no valid name/);
     expect(text).toMatch(/id="site\.error">/);
     expect(text).toMatch(/id="field\.endpoint\.error">is missing/);
     expect(text).toContain(
@@ -152,7 +152,7 @@ describe('the page for provider accounts', () => {
     );
     expect(text).not.toContain('hunter22');
     expect((await send('static', { name: 'rack', 'field.port': 'high' })).text).toMatch(
-      /id="field\.port\.error">should be a number, but is &#34;high&#34;/,
+      /id="field\.port\.error">should be a number, but is &quot;high&quot;/,
     );
     expect((await send('static', { name: 'rack', 'field.port': '22' })).text).toMatch(
       /role="alert">fields are missing\. The plugin needs machines, or inventory/,
@@ -182,13 +182,13 @@ describe('the page for provider accounts', () => {
       expect(text).not.toContain('<script>alert');
       expect(text.match(/<script/g)).toHaveLength(1);
     }
-    expect(form.text).toContain('Title &#34;&#62;&#60;script&#62;alert(1)');
+    expect(form.text).toContain('Title &quot;&gt;&lt;script&gt;alert(1)');
     expect(form.text).toContain('it&#39;s');
     expect(form.text).toMatch(/<textarea id="field.certificate"[^>]* class="masked"/);
-    expect(again.text).toContain('value="&#34;&#62;&#60;script&#62;alert(1)&#60;/script&#62;"');
+    expect(again.text).toContain('value="&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;"');
     expect(again.status).toBe(422);
     expect((await send('nasty', { name: 'n', 'field.url': hostile })).status).toBe(303);
-    expect((await ask('')).text).toContain('url=&#34;&#62;&#60;script');
+    expect((await ask('')).text).toContain('url=&quot;&gt;&lt;script');
   });
 
   it('answers nobody who has not its address, or calls it by another name', async () => {

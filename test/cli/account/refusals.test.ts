@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { add, type AddOptions } from '../../../src/cli/account/add.js';
 import { fieldsOfLines } from '../../../src/cli/account/given-fields.js';
-import { remove } from '../../../src/cli/account/remove.js';
+import { remove } from '../../../src/cli/account/list.js';
 import { addAccount, removeAccount } from '../../../src/cli/account/save-account.js';
 import { openWorkspace } from '../../../src/cli/account/workspace.js';
 

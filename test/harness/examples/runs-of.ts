@@ -1,4 +1,4 @@
-import { createTaskReader, type TaskRun } from '../../../src/cli/look/task-events.js';
+import { createTaskReader, type TaskRun } from '../../../src/cli/cluster/task/task-events.js';
 import type { HeddleClient } from '../../../src/client/index.js';
 
 /** Every task of one action in an operation, as the history of the cluster's workflow tells. */

@@ -1,6 +1,6 @@
 import { Client } from 'ssh2';
 import { expect } from 'vitest';
-import type { MachineRequestIntent } from '../../../src/client/machine/machine-client.js';
+import type { MachineRequestIntent } from '../../../src/client/machine.js';
 import type { JsonObject } from '../../../src/model/json.js';
 import type { MachineOperation, MachineView, Registration } from '../../../src/model/machine/state.js';
 import type { Stack } from '../stack.js';

@@ -1,6 +1,6 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
-import { PoolClient } from '../../../src/client/pools/pool-client.js';
+import { PoolClient } from '../../../src/client/pool/pool-client.js';
 import { poolWorkflowId } from '../../../src/model/names.js';
 import type { LabelSpec } from '../../../src/model/pool/spec.js';
 import type { ClusterSpec } from '../../../src/model/cluster/spec.js';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { PoolClient } from '../../../src/client/pools/pool-client.js';
+import { PoolClient } from '../../../src/client/pool/pool-client.js';
 import { poolWorkflowId } from '../../../src/model/names.js';
 import { replayHistories, type HistoryToReplay } from '../../../src/replay/index.js';
 import { openKeyRing } from '../../../src/secrets/keys.js';

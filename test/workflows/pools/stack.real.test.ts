@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { PoolClient } from '../../../src/client/pools/pool-client.js';
+import { PoolClient } from '../../../src/client/pool/pool-client.js';
 import type { LabelSpec, PoolSpec, ProviderPoolSpec } from '../../../src/model/pool/spec.js';
 import { startStack, type Stack } from '../../harness/stack.js';
 import { until } from '../../harness/until.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { PoolClient } from '../../../src/client/pools/pool-client.js';
+import { PoolClient } from '../../../src/client/pool/pool-client.js';
 import { poolWorkflowId } from '../../../src/model/names.js';
 import { PluginError } from '../../../src/plugins/errors.js';
 import { openHarness, type Harness } from '../../harness/faults/harness.js';

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { contentOf } from '../../../src/client/resources/content.js';
+import { contentOf } from '../../../src/client/artifact/content.js';
 import { artifactPartWorkflowId } from '../../../src/model/names.js';
 import { writeArchive } from '../../../src/store/archive/write-archive.js';
 import { type Stack, startStack } from '../../harness/stack.js';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { sendContent } from '../../../src/client/resources/content.js';
+import { sendContent } from '../../../src/client/artifact/content.js';
 import { artifactPartWorkflowId } from '../../../src/model/names.js';
 import { resourcePartBytes } from '../../../src/model/artifact/state.js';
 import { writeArchive } from '../../../src/store/archive/write-archive.js';

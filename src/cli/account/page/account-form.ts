@@ -1,12 +1,15 @@
+import { html } from 'hono/html';
 import type { Json } from '../../../model/json.js';
 import type { Descriptor, FieldDeclaration } from '../../../schema/descriptor.js';
 import type { Problem } from '../../../schema/problem.js';
 import { declaredFields, type AccountDraft } from '../check-draft.js';
 import { isPlainSecret, parseFieldText, referenceForms } from '../field-text.js';
 import { describeKind, describeNeed, noFieldsDeclared } from '../field-words.js';
-import { html, type Markup } from './html.js';
 
-/** What somebody typed, by the names of inputs. */
+/** Escaped HTML. */
+export type Markup = ReturnType<typeof html>;
+
+/** The values of a form, by the names of inputs. */
 export type Typed = Pick<URLSearchParams, 'get'>;
 
 /**
@@ -52,7 +55,7 @@ export function draftOf(descriptor: Descriptor, typed: Typed): AccountDraft {
   return {
     name: typed.get('name')?.trim() ?? '',
     type: descriptor.name,
-    ...(site === '' ? {} : { site }),
+    site: site || undefined,
     fields: Object.fromEntries(fields),
   };
 }

@@ -1,7 +1,8 @@
+import { html } from 'hono/html';
 import { describeFields, hideSecrets } from '../field-words.js';
 import { whenItCounts } from '../save-account.js';
 import type { Workspace } from '../workspace.js';
-import { html, type Markup } from './html.js';
+import type { Markup } from './account-form.js';
 
 /** The accounts that are there, and what more there may be. */
 export function accountList(

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { PoolClient } from '../../../../src/client/pools/pool-client.js';
+import { PoolClient } from '../../../../src/client/pool/pool-client.js';
 import { publicLine } from '../../../harness/ssh-server.js';
 import { startStack, type Stack } from '../../../harness/stack.js';
 import { until } from '../../../harness/until.js';

@@ -1,0 +1,92 @@
+import type { Client } from '@temporalio/client';
+import type { Payload } from '@temporalio/common';
+import type { temporal as proto } from '@temporalio/proto';
+import { call } from '../../client/call.js';
+import { HeddleError } from '../../client/errors.js';
+import { clusterWorkflowId, searchAttributes } from '../../model/names.js';
+import { cleanLine } from '../clean-text.js';
+import { CliError } from '../errors.js';
+import type { Session } from '../session.js';
+import { formatMoment, timeText } from '../time-text.js';
+import { decodeFirst } from './task/decode-history.js';
+
+type ExecutionInfo = proto.api.workflow.v1.IWorkflowExecutionInfo | null | undefined;
+
+/** What the server alone knows of a cluster; no worker is needed. */
+export interface ClusterDescription {
+  readonly name: string;
+  readonly uid?: string;
+  readonly phase?: string;
+  /** RFC 3339. */
+  readonly createdAt: string;
+  /** Of a cluster that is no more: how and when it ended. */
+  readonly ended?: string;
+}
+
+/**
+ * Asks the server for a cluster that lives.
+ * @throws CliError NotFound for one that was deleted; HeddleError NotFound for one that never was.
+ */
+export async function describeCluster(session: Session, name: string): Promise<ClusterDescription> {
+  const described = await describeLatest(session, name);
+  if (described.ended === undefined) return described;
+  throw new CliError(
+    'NotFound',
+    `there is no cluster ${cleanLine(name)}: the last one of that name ${described.ended}`,
+    { next: 'heddle list' },
+  );
+}
+
+/** The same, but a deleted cluster counts too, for as long as the server keeps its history. */
+export async function describeLatest({ temporal }: Session, name: string): Promise<ClusterDescription> {
+  const what = `cluster ${cleanLine(name)}`;
+  const { workflowExecutionInfo: info } = await call(temporal, what, () =>
+    temporal.workflowService.describeWorkflowExecution({
+      namespace: temporal.options.namespace,
+      execution: { workflowId: clusterWorkflowId(name) },
+    }),
+  ).catch((error: unknown) => {
+    if (!(error instanceof HeddleError) || error.code !== 'NotFound') throw error;
+    throw new HeddleError(
+      'NotFound',
+      `${what}: there is no such cluster; 'heddle list' shows those there are`,
+      { cause: error },
+    );
+  });
+  const uid = await readUid(temporal, info?.memo?.fields?.['heddleUid']);
+  const phase = phaseOf(info);
+  const ended = endOf(info);
+  return { name, createdAt: timeText(info?.startTime), uid, phase, ended };
+}
+
+/** Without the key that it was encrypted with, everything else can be told all the same. */
+async function readUid(temporal: Client, memo: Payload | null | undefined): Promise<string | undefined> {
+  if (!memo) return undefined;
+  const uid = await decodeFirst(temporal, { payloads: [memo] }).catch(() => undefined);
+  return typeof uid === 'string' ? uid : undefined;
+}
+
+// temporal.api.enums.v1.WorkflowExecutionStatus
+const running = 1;
+const endings: Readonly<Record<number, string>> = {
+  2: 'was deleted',
+  3: 'ended (failed)',
+  4: 'ended (cancelled)',
+  5: 'ended (terminated)',
+  7: 'ended (timed out)',
+};
+
+function endOf(info: ExecutionInfo): string | undefined {
+  const status: number = info?.status ?? running;
+  if (status === running) return undefined;
+  const how = endings[status] ?? 'ended';
+  return info?.closeTime ? `${how} at ${formatMoment(timeText(info.closeTime))}` : how;
+}
+
+/** Search attributes are never encrypted: the server reads them. */
+function phaseOf(info: ExecutionInfo): string | undefined {
+  const { data } = info?.searchAttributes?.indexedFields?.[searchAttributes.phase] ?? {};
+  if (!data) return undefined;
+  const phase: unknown = JSON.parse(Buffer.from(data).toString('utf8'));
+  return typeof phase === 'string' ? phase : undefined;
+}

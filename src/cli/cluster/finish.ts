@@ -1,0 +1,46 @@
+import type { ApplyReply } from '../../model/cluster/messages.js';
+import { exitCodes } from '../errors.js';
+import type { Output } from '../output.js';
+import type { Session } from '../session.js';
+import { followOperation } from './progress/follow-operation.js';
+import { reportEnd } from './report-operation.js';
+
+export interface FinishOptions {
+  readonly wait: boolean;
+  /** When the request was made, in ms since the epoch. */
+  readonly since: number;
+}
+
+/** Waits for an accepted operation and says how it ended, or says how to wait. */
+export async function finish(
+  session: Session,
+  name: string,
+  reply: ApplyReply,
+  options: FinishOptions,
+): Promise<number> {
+  const { operation, unchanged } = reply;
+  const { wait, since } = options;
+  const { output } = session;
+  if (!wait) return leaveIt(output, name, reply);
+  const end = await followOperation(session, { name, operation, since });
+  return reportEnd(output, end, {
+    now: Date.now(),
+    unchanged: unchanged === true && Date.parse(end.operation.endedAt ?? '') < since,
+  });
+}
+
+/** The operation is accepted, and nobody waits for it. */
+export function leaveIt(
+  output: Output,
+  name: string,
+  { operation, clusterUid, unchanged }: ApplyReply,
+): number {
+  output.line(
+    unchanged === true
+      ? `${name}: operation ${operation} does this already, or has done it`
+      : `${name}: operation ${operation} is accepted`,
+  );
+  output.line(`next: heddle status ${name} --watch`);
+  output.document({ cluster: name, clusterUid, operation: { id: operation }, unchanged });
+  return exitCodes.ok;
+}

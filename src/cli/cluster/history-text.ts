@@ -1,0 +1,52 @@
+import type { Operation } from '../../model/cluster/operation.js';
+import { cleanLine } from '../clean-text.js';
+import type { Output, Style } from '../output.js';
+import { formatTable } from '../table.js';
+import { formatDuration, formatMoment } from '../time-text.js';
+
+const styles: Readonly<Partial<Record<Operation['state'], Style>>> = {
+  held: 'red',
+  failed: 'red',
+  rejected: 'red',
+  running: 'yellow',
+  done: 'green',
+};
+
+/** A row for each, and below it why it is not simply done. */
+export function printHistory(output: Output, operations: readonly Operation[], now: number): void {
+  if (operations.length === 0) {
+    output.line('no operations');
+    return;
+  }
+  const rows = operations.map((operation) => [
+    operation.id,
+    stateOf(operation),
+    formatMoment(operation.requestedAt),
+    tookOf(operation, now),
+    tasksOf(operation),
+    operation.by,
+    operation.what,
+  ]);
+  const [head = '', ...lines] = formatTable(['ID', 'STATE', 'ASKED', 'TOOK', 'TASKS', 'BY', 'WHAT'], rows);
+  output.line(output.fit(head), 'bold');
+  operations.forEach(({ state, reason, abandoned = [] }, index) => {
+    output.line(output.fit(lines[index] ?? ''), styles[state]);
+    if (reason !== undefined) output.line(output.fit(cleanLine(`    ${reason.split('\n')[0]}`)));
+    for (const machine of abandoned) output.line(output.fit(cleanLine(`    given up undeleted: ${machine}`)));
+  });
+}
+
+function stateOf({ state, paused, unchanged }: Operation): string {
+  if (paused !== undefined) return 'paused';
+  return unchanged === true && state === 'done' ? 'unchanged' : state;
+}
+
+function tookOf({ startedAt, endedAt }: Operation, now: number): string {
+  return startedAt === undefined
+    ? '-'
+    : formatDuration((endedAt === undefined ? now : Date.parse(endedAt)) - Date.parse(startedAt));
+}
+
+function tasksOf({ tasks: { done, total } }: Operation): string {
+  return done === total ? String(done) : `${done}/${total}`;
+}

@@ -1,0 +1,39 @@
+import type { ServerOptions } from '../configuration.js';
+import { formatAge } from '../time-text.js';
+import { verb } from '../verb.js';
+import { printHistory } from './history-text.js';
+import { requireCluster } from './operate.js';
+import { printNodes } from './status-text.js';
+
+/** The clusters in the server's index; no worker is needed. */
+export const list = verb(async ({ client }, _options: ServerOptions) => ({ clusters: await client.list() }), {
+  table: {
+    head: ['CLUSTER', 'PHASE', 'AGE'],
+    rows: ({ clusters }) =>
+      clusters.map(({ name, phase = '-', createdAt }) => [name, phase, formatAge(createdAt, Date.now())]),
+    empty: 'no clusters\nnext: heddle apply FILE',
+  },
+});
+
+export const nodes = verb(
+  async (session, name: string, _options: ServerOptions) => {
+    await requireCluster(session, name);
+    return (await session.client.status(name)).nodes;
+  },
+  {
+    document: (found, cluster) => ({ cluster, nodes: found }),
+    print: (output, found) => printNodes(output, found, Date.now()),
+  },
+);
+
+/** The operations that a cluster remembers, newest first, with those that run and wait. */
+export const history = verb(
+  async (session, name: string, _options: ServerOptions) => {
+    await requireCluster(session, name);
+    const { queued, operation, history: ended, uid } = await session.client.status(name);
+    const known = [...queued, ...(operation === undefined ? [] : [operation]), ...ended];
+    const operations = known.toSorted((one, other) => Number(other.id) - Number(one.id));
+    return { cluster: name, clusterUid: uid, operations };
+  },
+  { print: (output, { operations }) => printHistory(output, operations, Date.now()) },
+);

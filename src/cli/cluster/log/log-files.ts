@@ -1,0 +1,189 @@
+import { constants } from 'node:fs';
+import { open, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseLogName } from '../../../store/store.js';
+
+/** One line of a task's log. */
+export interface LogEntry {
+  /** RFC 3339. */
+  readonly t: string;
+  /** `debug`, `info`, `warn` or `error`; absent for what was printed. */
+  readonly level?: string;
+  readonly message?: string;
+  readonly attributes?: object;
+  /** Of what a script printed. */
+  readonly stream?: 'stdout' | 'stderr';
+  readonly text?: string;
+}
+
+/** What the name of a log says: one run of one task. */
+export interface LogSource {
+  readonly file: string;
+  readonly node: string;
+  readonly operation: string;
+  readonly incarnation: number;
+  /** Absent for tasks about the machine. */
+  readonly service?: string;
+  readonly action: string;
+  readonly run: number;
+}
+
+const namePattern =
+  /^(?<operation>[^.]+)\.(?<incarnation>\d+)\.(?<service>.+)\.(?<action>[A-Z]+)\.(?<run>\d+)\.log$/;
+
+/** Where the folder store keeps the logs of a cluster. */
+export function logFolderOf(storeFolder: string, clusterUid: string): string {
+  return join(storeFolder, 'logs', clusterUid);
+}
+
+/** Where the folder store keeps one log. @throws StoreError for a name that is none. */
+export function logFileOf(storeFolder: string, name: string): string {
+  return join(storeFolder, 'logs', ...parseLogName(name));
+}
+
+/** The logs of a cluster that lie in this folder; none when there is no such folder. */
+export async function findLogs(folder: string): Promise<readonly LogSource[]> {
+  const nodes = await readdir(folder).catch(() => []);
+  const found = await Promise.all(
+    nodes.map(async (node) => {
+      const names = await readdir(join(folder, node)).catch(() => []);
+      return names.flatMap((name) => {
+        const source = sourceOf(node, name);
+        return source === undefined ? [] : [{ ...source, file: join(folder, node, name) }];
+      });
+    }),
+  );
+  return found.flat();
+}
+
+function sourceOf(node: string, name: string): Omit<LogSource, 'file'> | undefined {
+  const parts = namePattern.exec(name)?.groups;
+  if (parts === undefined) return undefined;
+  const { operation = '', incarnation, service = '-', action = '', run } = parts;
+  return {
+    node,
+    operation,
+    incarnation: Number(incarnation),
+    action,
+    run: Number(run),
+    service: service === '-' ? undefined : service,
+  };
+}
+
+const chunkBytes = 64 * 1024;
+
+/** Reads a log piece by piece, and goes on where it was when more was written. Holds no file open. */
+export class LogReader {
+  readonly source: LogSource;
+  #offset = 0;
+  #rest = Buffer.alloc(0);
+  #entries: LogEntry[] = [];
+  #last = '';
+
+  constructor(source: LogSource) {
+    this.source = source;
+  }
+
+  /** The next entry, left in place; undefined at the end of what is written. */
+  async peek(): Promise<LogEntry | undefined> {
+    while (this.#entries.length === 0 && (await this.#fill())) {
+      /* A chunk may hold no whole line. */
+    }
+    return this.#entries[0];
+  }
+
+  take(): void {
+    this.#entries.shift();
+  }
+
+  async #fill(): Promise<boolean> {
+    const chunk = await this.#read();
+    if (chunk.length === 0) return false;
+    this.#offset += chunk.length;
+    const bytes = Buffer.concat([this.#rest, chunk]);
+    const end = bytes.lastIndexOf(0x0a) + 1;
+    this.#rest = bytes.subarray(end);
+    const lines = bytes
+      .toString('utf8', 0, end)
+      .split('\n')
+      .filter((line) => line !== '');
+    this.#entries = lines.map((line) => this.#parse(line));
+    return true;
+  }
+
+  async #read(): Promise<Buffer> {
+    const handle = await open(this.source.file, constants.O_RDONLY | constants.O_NOFOLLOW);
+    try {
+      const { bytesRead, buffer } = await handle.read(Buffer.alloc(chunkBytes), 0, chunkBytes, this.#offset);
+      return buffer.subarray(0, bytesRead);
+    } finally {
+      await handle.close();
+    }
+  }
+
+  /** A line that is no entry, such as the notice that a log was cut, belongs to the time before it. */
+  #parse(line: string): LogEntry {
+    try {
+      const entry = JSON.parse(line) as Partial<LogEntry> | null;
+      if (typeof entry?.t === 'string') {
+        this.#last = entry.t;
+        return { ...entry, t: entry.t };
+      }
+    } catch {
+      /* Shown as it is. */
+    }
+    return { t: this.#last, level: 'info', message: line };
+  }
+}
+
+/** An entry and the log it stands in. */
+export interface PlacedEntry {
+  readonly source: LogSource;
+  readonly entry: LogEntry;
+}
+
+/** The entries of several logs in the order of their times, as far as they are written. */
+export async function* mergeLogs(readers: readonly LogReader[]): AsyncGenerator<PlacedEntry> {
+  const heads: Head[] = [];
+  for (const reader of readers) {
+    const entry = await reader.peek();
+    if (entry !== undefined) heads.push({ reader, entry });
+  }
+  const waiting = heads.toSorted((a, b) => compareTimes(a.entry, b.entry));
+  // Only logs whose times overlap are compared with each other.
+  const active: Head[] = [];
+  for (;;) {
+    let first = earliest(active);
+    for (
+      let next = waiting[0];
+      next !== undefined && (first === undefined || next.entry.t <= first.entry.t);
+      next = waiting[0]
+    ) {
+      waiting.shift();
+      active.push(next);
+      first = earliest(active);
+    }
+    if (first === undefined) return;
+    yield { source: first.reader.source, entry: first.entry };
+    first.reader.take();
+    const entry = await first.reader.peek();
+    if (entry === undefined) active.splice(active.indexOf(first), 1);
+    else first.entry = entry;
+  }
+}
+
+interface Head {
+  readonly reader: LogReader;
+  entry: LogEntry;
+}
+
+function earliest(heads: readonly Head[]): Head | undefined {
+  return heads.reduce<Head | undefined>(
+    (best, head) => (best === undefined || head.entry.t < best.entry.t ? head : best),
+    undefined,
+  );
+}
+
+function compareTimes(a: LogEntry, b: LogEntry): number {
+  return a.t < b.t ? -1 : Number(a.t > b.t);
+}

@@ -1,0 +1,113 @@
+import type { Config } from '../../config/index.js';
+import { isJsonObject, type Json, type JsonObject } from '../../model/json.js';
+import { poolAccount } from '../../model/names.js';
+import { referencesIn } from '../../model/node/result-table.js';
+import { resolveSecrets } from '../../secrets/reference.js';
+import type { SshTarget } from '../../ssh/target.js';
+import { CliError } from '../errors.js';
+
+/** What is known of the login to a node, its secrets resolved. */
+export interface Login {
+  readonly payload: JsonObject;
+  readonly auth: JsonObject;
+  /** The account's jump host, as heddle.yaml has it. */
+  readonly jump?: JsonObject;
+}
+
+/**
+ * How to log in to a node, by the conventional keys of its payload.
+ * @throws CliError Refused when the node is not there yet: it has no address, or its host key is not known.
+ */
+export function readTarget(node: string, { payload, auth, jump }: Login): SshTarget {
+  const host = payload['ipaddress'];
+  const { user } = auth;
+  const hostKey = readHostKey(payload['ssh-host-key']);
+  if (typeof host !== 'string' || typeof user !== 'string' || hostKey.length === 0) {
+    throw new CliError(
+      'Refused',
+      `nobody can log in to ${node} yet: its address, login or host key is not known before its CONFIRM is done`,
+    );
+  }
+  const port = payload['ssh-port'];
+  return {
+    host,
+    user,
+    hostKey,
+    port: typeof port === 'number' ? port : 22,
+    ...credentialsOf(auth),
+    ...(jump === undefined ? {} : { jump: readJump(node, jump) }),
+  };
+}
+
+function readJump(node: string, jump: JsonObject): SshTarget & { readonly hostKey: readonly string[] } {
+  const { host, port, user } = jump;
+  const hostKey = readHostKey(jump['hostKey']);
+  // heddle.yaml was checked; only what a secret brought could be anything else.
+  if (typeof host !== 'string' || typeof user !== 'string' || hostKey.length === 0)
+    throw new CliError('Invalid', `the jump host on the way to ${node} needs host, user and hostKey`);
+  return { host, user, hostKey, port: typeof port === 'number' ? port : 22, ...credentialsOf(jump) };
+}
+
+function credentialsOf(source: JsonObject): Pick<SshTarget, 'password' | 'privateKey' | 'agent'> {
+  const text = (key: string): string | undefined =>
+    typeof source[key] === 'string' ? source[key] : undefined;
+  const [password, privateKey, agent] = [text('password'), text('key'), text('agent')];
+  return { password, privateKey, agent };
+}
+
+/** What of a payload says how to log in. */
+export function authOf(payload: JsonObject): JsonObject {
+  const auth = payload['ssh-auth'];
+  return isJsonObject(auth) ? auth : {};
+}
+
+function readHostKey(hostKey: Json | undefined): readonly string[] {
+  if (typeof hostKey === 'string') return [hostKey];
+  return Array.isArray(hostKey) ? hostKey.filter((key) => typeof key === 'string') : [];
+}
+
+type LoginConfig = Pick<Config, 'environment' | 'providers' | 'pluginFolders' | 'programs'>;
+
+interface KnownLogin {
+  readonly node: string;
+  /** Name of the node's provider account. */
+  readonly account: string;
+  readonly auth: JsonObject;
+}
+
+/**
+ * A login as it is, unless it holds secret references: those are resolved only where the account's plugin
+ * passes its administrator's on. Any other reference came from a node or a plugin, and would be carried out
+ * on this computer.
+ */
+export async function resolveLogin(
+  config: LoginConfig,
+  { node, account, auth }: KnownLogin,
+): Promise<JsonObject> {
+  const { environment, providers, pluginFolders, programs } = config;
+  if (referencesIn(auth).length === 0) return auth;
+  const [{ loadRegistry }, { passesReferences }] = await Promise.all([
+    import('../../plugins/registry.js'),
+    import('../../schema/fields.js'),
+  ]);
+  const registry = await loadRegistry({ folders: pluginFolders, programs, log: { info: () => undefined } });
+  try {
+    // Every worker has the account of pools without its being written down.
+    const type = providers[account]?.type ?? (account === poolAccount ? poolAccount : undefined);
+    if (type === undefined || !passesReferences(registry.provider(type).descriptor)) {
+      throw new CliError(
+        'Refused',
+        `ssh-auth of ${node} holds a secret reference, and provider ${account} passes none on: ` +
+          'it is not resolved',
+      );
+    }
+  } finally {
+    await registry.close();
+  }
+  const { value } = await resolveSecrets(
+    auth,
+    { environment },
+    { writtenBy: 'administrator', place: `ssh-auth of ${node}` },
+  );
+  return isJsonObject(value) ? value : {};
+}

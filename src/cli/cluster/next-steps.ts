@@ -1,0 +1,82 @@
+import type { FailureRecord } from '../../model/node/failure.js';
+import type { Drift } from '../../model/node/state.js';
+import type { Operation } from '../../model/cluster/operation.js';
+import type { ClusterStatus } from '../../model/cluster/view.js';
+
+/** A command that is useful now, and its purpose. */
+export interface NextStep {
+  readonly command: string;
+  readonly why: string;
+}
+
+/** The most likely next command. */
+export function nextCommand(status: ClusterStatus): string | undefined {
+  return nextSteps(status)[0]?.command;
+}
+
+/** Useful commands, the most likely first. */
+export function nextSteps(status: ClusterStatus): readonly NextStep[] {
+  const { name, operation, queued } = status;
+  const watch = { command: `heddle status ${name} --watch`, why: 'see how it goes on' };
+  if (operation === undefined) return queued.length === 0 ? afterDrift(status) : [watch];
+  if (operation.state === 'held') return afterHold(status, operation);
+  if (operation.paused === undefined) return [watch];
+  return [{ command: `heddle resume ${name}`, why: 'go on' }, cancel(name)];
+}
+
+/** Steps for each kind of drift. */
+function afterDrift({ name, nodes }: ClusterStatus): readonly NextStep[] {
+  const steps = (
+    kinds: readonly Drift[],
+    stepsOf: (node: string) => readonly NextStep[],
+  ): readonly NextStep[] => {
+    const found = nodes.find(({ drift }) => drift !== undefined && kinds.includes(drift.seen));
+    return found === undefined ? [] : stepsOf(found.nodeId);
+  };
+  return [
+    ...steps(['gone', 'rebooted', 'moved'], (node) => [
+      { command: 'heddle apply FILE', why: `sees to ${node}, as the file's repair says` },
+    ]),
+    ...steps(['stopped'], (node) => [
+      { command: `heddle machine power ${name}/${node} on`, why: 'switch it on, and start what ran on it' },
+    ]),
+    ...steps(['unreachable'], (node) => [
+      { command: `heddle machine power ${name}/${node} reset`, why: 'start its machine anew' },
+      { command: `heddle replace ${name} ${node}`, why: 'a new machine for it' },
+    ]),
+  ];
+}
+
+function afterHold({ name, nodes }: ClusterStatus, { kind }: Operation): readonly NextStep[] {
+  const failed = nodes.flatMap(({ nodeId, failure }) => (failure === undefined ? [] : [{ nodeId, failure }]));
+  const broken = failed.find(({ failure }) => helpsNewMachine(failure));
+  const undeletable = failed.filter(({ failure }) => failure.action === 'DELETE');
+  const steps: readonly (readonly [condition: boolean, command: string, why: string])[] = [
+    [true, `heddle retry ${name}`, failed.length === 0 ? 'try it again' : 'go on from what failed'],
+    [
+      broken !== undefined && ['apply', 'rollback', 'replace'].includes(kind),
+      `heddle replace ${name} ${broken?.nodeId}`,
+      'a new machine for it, then go on',
+    ],
+    [kind === 'apply', 'heddle apply FILE', 'with a corrected file'],
+    [kind === 'apply', `heddle rollback ${name}`, 'back to the spec before'],
+    ...undeletable
+      .slice(0, 3)
+      .map(
+        ({ nodeId }) =>
+          [true, `heddle abandon ${name} ${nodeId}`, 'forget its machine, which stays'] as const,
+      ),
+    [kind !== 'delete', cancel(name).command, cancel(name).why],
+    [kind === 'apply', `heddle delete ${name}`, 'take all of it down'],
+  ];
+  return steps.flatMap(([condition, command, why]) => (condition ? [{ command, why }] : []));
+}
+
+/** Whether another machine may do what this one could not; another request for a machine would fail alike. */
+function helpsNewMachine({ action, kind }: FailureRecord): boolean {
+  return action !== 'CREATE' && action !== 'DELETE' && kind !== 'Auth' && kind !== 'Invalid';
+}
+
+function cancel(name: string): NextStep {
+  return { command: `heddle cancel ${name}`, why: 'end it; what was done stays' };
+}

@@ -1,0 +1,79 @@
+import type { ServiceHealth } from '../../model/node/health.js';
+import type { NodeStatus } from '../../model/cluster/view.js';
+import { formatAge } from '../time-text.js';
+
+/** What a node is at, in a few words: `INSTALL app`, `START app waits for START of db`. */
+export function describeDoing(node: NodeStatus): string {
+  const { failure, current } = node;
+  if (failure !== undefined) return `${taskWords(failure)} failed`;
+  if (current === undefined) return '';
+  if (current.state === 'waiting') return `${taskWords(current)} waits for ${gateList(current.gates ?? [])}`;
+  return current.state === 'queued' ? `${taskWords(current)} waits for its turn` : taskWords(current);
+}
+
+/** How long it has been so; empty for a node at rest. */
+export function describeSince(node: NodeStatus, now: number): string {
+  const since = node.failure?.at ?? node.current?.since;
+  return since === undefined ? '' : formatAge(since, now);
+}
+
+export function taskWords(task: { readonly action: string; readonly service?: string }): string {
+  return task.service === undefined ? task.action : `${task.action} ${task.service}`;
+}
+
+function gateList(gates: readonly string[]): string {
+  const [first, ...more] = gates.map(describeGate);
+  return more.length === 0 ? (first ?? 'another node') : `${first} and ${more.length} more`;
+}
+
+/**
+ * A gate in words. `START:db` is "START of db on all its nodes", `CONFIRM:@app` is "CONFIRM of all app
+ * nodes".
+ */
+export function describeGate(gate: string): string {
+  // Words already: what a node waits for that is no gate.
+  if (!gate.includes(':')) return gate;
+  const [phase, id] = gate.includes('/') ? gate.split('/', 2) : ['', gate];
+  const [action = '', of = ''] = (id ?? '').split(':', 2);
+  const what = of.startsWith('@')
+    ? `${action} of all ${of.slice(1)} nodes`
+    : `${action} of ${of} on all its nodes`;
+  if (phase === 'first') return `${what} where it does not run`;
+  if (phase === 'replace') return `${what} that are replaced`;
+  return phase === 'down' ? `${what} that are torn down` : what;
+}
+
+/**
+ * A service of a node in a word: `web`, `web (well)`, `web (not well)`. Without a check nothing is known of
+ * it.
+ */
+export function withHealth(service: string, health: ServiceHealth | undefined): string {
+  if (health === undefined) return service;
+  return `${service} (${health.well ? 'well' : 'not well'})`;
+}
+
+/** Why services are not well, and when they were looked at. */
+export function healthLines(nodes: readonly NodeStatus[], now: number): readonly string[] {
+  return nodes.flatMap(({ nodeId, health = {} }) =>
+    Object.entries(health).flatMap(([service, { well, at, why }]) =>
+      well
+        ? []
+        : [
+            `${service} on ${nodeId} is not well: ${why ?? 'its check did not pass'} (looked at ${formatAge(at, now)} ago)`,
+          ],
+    ),
+  );
+}
+
+/** A large cluster may have lost a whole rack. */
+const shown = 5;
+
+/** A line for each machine that the last look did not find as it should be. */
+export function driftLines(nodes: readonly NodeStatus[]): readonly string[] {
+  const lines = nodes.flatMap(({ nodeId, drift }) =>
+    drift === undefined ? [] : [`drift: ${nodeId}: ${drift.why}`],
+  );
+  return lines.length <= shown
+    ? lines
+    : [...lines.slice(0, shown), `drift: and ${lines.length - shown} nodes more`];
+}

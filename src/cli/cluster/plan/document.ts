@@ -1,0 +1,69 @@
+import type { PlanPreview } from '../../../client/preview.js';
+import { nodeId } from '../../../model/names.js';
+import { indexesOf, isEmptyPlan, type Kind, type Plan } from '../../../model/plan/plan.js';
+import { driftOf } from './drift.js';
+import { edgesOf, stepId } from './graph.js';
+import { allTasks, countsOf } from './plan-text.js';
+
+/**
+ * A plan for programs: the layout that it brings, each task with the nodes that carry it out, and what waits
+ * for what.
+ */
+export function describePlan(cluster: string, what: string, { plan, current }: PlanPreview): object {
+  return {
+    cluster,
+    what,
+    changes: !isEmptyPlan(plan),
+    counts: {
+      ...Object.fromEntries(countsOf(plan).map(({ purpose, nodes }) => [purpose, nodes])),
+      tasks: allTasks(plan),
+    },
+    drift: driftOf(current, plan).map(({ group, nodes, seen, then }) => ({
+      nodes: indexesOf(nodes).map((index) => nodeId(group, index)),
+      seen,
+      then,
+    })),
+    stopped: current.stopped ?? [],
+    layout: layoutOf(plan),
+    tasks: plan.kinds.flatMap(tasksOf),
+    edges: edgesOf(plan),
+    later: (plan.later ?? []).flatMap(tasksOf),
+    plan,
+    current,
+  };
+}
+
+function layoutOf({ spec, placements, kinds }: Plan): object {
+  if (spec === undefined) {
+    return Object.fromEntries(kinds.map(({ group, services }) => [group, { services }]));
+  }
+  return Object.fromEntries(
+    Object.entries(spec.groups).map(([group, { count, services }]) => {
+      const [placement] = placements[group] ?? [];
+      const from =
+        placement === undefined
+          ? {}
+          : {
+              provider: placement.provider,
+              site: placement.site,
+              hardware: placement.flavor,
+              image: placement.image,
+            };
+      return [group, { count, services, ...from }];
+    }),
+  );
+}
+
+function tasksOf(kind: Kind, place: number): readonly object[] {
+  const nodes = indexesOf(kind.nodes).map((index) => nodeId(kind.group, index));
+  return kind.chain.map(({ action, service, reason, after, turn }, step) => ({
+    id: stepId(place, step),
+    purpose: kind.purpose,
+    nodes,
+    action,
+    service,
+    reason,
+    after,
+    turn,
+  }));
+}

@@ -1,0 +1,63 @@
+import type { Drift } from '../../../model/node/state.js';
+import type { CurrentCluster } from '../../../model/plan/current.js';
+import { indexesOf, type Plan, type Range, rangesOf } from '../../../model/plan/plan.js';
+import { busyKinds, describeNodes } from './plan-text.js';
+
+/** Machines that were found not as they should be, and what the plan does about them. */
+export interface DriftView {
+  readonly group: string;
+  readonly nodes: readonly Range[];
+  readonly seen: Drift;
+  readonly then: string;
+}
+
+const found: Readonly<Record<Drift, readonly [one: string, several: string]>> = {
+  gone: ['its machine is gone', 'their machines are gone'],
+  stopped: ['its machine is switched off', 'their machines are switched off'],
+  rebooted: ['its machine came up again', 'their machines came up again'],
+  moved: ['its machine has another address', 'their machines have other addresses'],
+  unreachable: ['its machine does not answer', 'their machines do not answer'],
+};
+
+/** Nodes of one group that were found in the same state, and get the same, together. */
+export function driftOf(current: CurrentCluster, plan: Plan): readonly DriftView[] {
+  const views = new Map<string, { readonly view: Omit<DriftView, 'nodes'>; readonly indexes: number[] }>();
+  for (const {
+    group,
+    nodes,
+    facts: { seen },
+  } of current.nodes) {
+    if (seen === undefined) continue;
+    for (const index of indexesOf(nodes)) {
+      const then = remedyFor(plan, group, index);
+      const key = `${group} ${seen} ${then}`;
+      const same = views.get(key) ?? { view: { group, seen, then }, indexes: [] };
+      same.indexes.push(index);
+      views.set(key, same);
+    }
+  }
+  return [...views.values()].map(({ view, indexes }) => ({
+    ...view,
+    nodes: rangesOf(indexes.toSorted((a, b) => a - b)),
+  }));
+}
+
+/** `app-2: its machine is gone; gets a new one`. */
+export function describeDrift(drift: DriftView): string {
+  const [one, several] = found[drift.seen];
+  return `${describeNodes(drift)}: ${indexesOf(drift.nodes).length === 1 ? one : several}; ${drift.then}`;
+}
+
+function remedyFor(plan: Plan, group: string, index: number): string {
+  const kind = busyKinds(plan).find(
+    (other) => other.group === group && other.nodes.some(([first, last]) => first <= index && index <= last),
+  );
+  if (kind === undefined) return 'nothing is done about it';
+  if (kind.purpose === 'replace') return 'replaced by a new one';
+  if (kind.purpose === 'remove') return 'removed';
+  if (kind.chain.some(({ action }) => action === 'CREATE')) return 'a new one is made';
+  const starts = kind.chain.some(({ action }) => action === 'START');
+  if (kind.chain.some(({ action }) => action === 'CONFIRM'))
+    return starts ? 'confirmed again, then what ran is started' : 'confirmed again';
+  return 'nothing is done about it';
+}

@@ -1,0 +1,83 @@
+import type { Plan } from '../../../model/plan/plan.js';
+import { describeNodes, describeStep, signOf } from './plan-text.js';
+
+export const graphForms = ['mermaid', 'dot'] as const;
+export type GraphForm = (typeof graphForms)[number];
+
+export interface GraphEdge {
+  readonly from: string;
+  readonly to: string;
+  /** Present for a gate between nodes; the order on one node needs none. */
+  readonly gate?: string;
+}
+
+interface GraphBox {
+  readonly id: string;
+  readonly title: string;
+  readonly steps: readonly { readonly id: string; readonly title: string }[];
+}
+
+/** The plan as a graph: a box for nodes that get the same, an arrow for what waits for what. */
+export function drawPlan(plan: Plan, form: GraphForm): string {
+  const boxes = plan.kinds
+    .map((kind, k): GraphBox => ({
+      id: `k${k}`,
+      title: `${signOf(kind)} ${describeNodes(kind)}`,
+      steps: kind.chain.map((step, s) => ({ id: stepId(k, s), title: describeStep(step) })),
+    }))
+    .filter(({ steps }) => steps.length > 0);
+  return form === 'mermaid' ? drawMermaid(boxes, edgesOf(plan)) : drawDot(boxes, edgesOf(plan));
+}
+
+/** Names a step of a kind, both by their places. */
+export function stepId(kind: number, step: number): string {
+  return `k${kind}s${step}`;
+}
+
+/** What waits for what: the order on a node, and the gates between nodes. */
+export function edgesOf(plan: Plan): readonly GraphEdge[] {
+  const counting = new Map<string, string[]>();
+  plan.kinds.forEach(({ chain }, k) =>
+    chain.forEach(({ counts }, s) => {
+      if (counts !== undefined) counting.set(counts, [...(counting.get(counts) ?? []), stepId(k, s)]);
+    }),
+  );
+  return plan.kinds.flatMap(({ chain }, k) =>
+    chain.flatMap(({ after = [] }, s): readonly GraphEdge[] => {
+      const to = stepId(k, s);
+      const before = s === 0 ? [] : [{ from: stepId(k, s - 1), to }];
+      return [
+        ...before,
+        ...after.flatMap((gate) => (counting.get(gate) ?? []).map((from) => ({ from, to, gate }))),
+      ];
+    }),
+  );
+}
+
+function drawMermaid(boxes: readonly GraphBox[], edges: readonly GraphEdge[]): string {
+  return [
+    'flowchart LR',
+    ...boxes.flatMap(({ id, title, steps }) => [
+      `  subgraph ${id}["${title}"]`,
+      ...steps.map((step) => `    ${step.id}["${step.title}"]`),
+      '  end',
+    ]),
+    ...edges.map(({ from, to, gate }) => `  ${from} ${gate === undefined ? '-->' : '-.->'} ${to}`),
+  ].join('\n');
+}
+
+function drawDot(boxes: readonly GraphBox[], edges: readonly GraphEdge[]): string {
+  return [
+    'digraph plan {',
+    '  rankdir=LR;',
+    '  node [shape=box];',
+    ...boxes.flatMap(({ id, title, steps }) => [
+      `  subgraph cluster_${id} {`,
+      `    label="${title}";`,
+      ...steps.map((step) => `    ${step.id} [label="${step.title}"];`),
+      '  }',
+    ]),
+    ...edges.map(({ from, to, gate }) => `  ${from} -> ${to}${gate === undefined ? '' : ' [style=dashed]'};`),
+    '}',
+  ].join('\n');
+}

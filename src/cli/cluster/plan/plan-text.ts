@@ -1,0 +1,85 @@
+import {
+  countOf,
+  type Kind,
+  type Plan,
+  type Purpose,
+  type Range,
+  type Step,
+  taskCount,
+} from '../../../model/plan/plan.js';
+import type { Style } from '../../output.js';
+
+interface Sign {
+  readonly sign: string;
+  readonly verb: string;
+  /** In a count: "2 to create". */
+  readonly counted: string;
+  readonly style: Style;
+}
+
+export const signs: Readonly<Record<Purpose, Sign>> = {
+  create: { sign: '+', verb: 'create', counted: 'to create', style: 'green' },
+  update: { sign: '~', verb: 'change', counted: 'to change', style: 'yellow' },
+  replace: { sign: '-/+', verb: 'replace', counted: 'to replace', style: 'magenta' },
+  remove: { sign: '-', verb: 'remove', counted: 'to remove', style: 'red' },
+  exec: { sign: '>', verb: 'run a command on', counted: 'to run a command on', style: 'cyan' },
+};
+
+/** Every kind that has something to do, those of a later round too. */
+export function busyKinds({ kinds, later = [] }: Plan): readonly Kind[] {
+  return [...kinds, ...later].filter(({ chain }) => chain.length > 0);
+}
+
+/** `Plan: 2 nodes to create, 1 to change; 17 tasks.` */
+export function describeCounts(plan: Plan): string {
+  const words = countsOf(plan).map(
+    ({ purpose, nodes }, index) =>
+      `${nodes}${index > 0 ? '' : plural(nodes, ' node')} ${signs[purpose].counted}`,
+  );
+  const tasks = allTasks(plan);
+  const rolling = plan.width === undefined ? '' : `, ${plan.width} at a time`;
+  return `Plan: ${words.join(', ')}; ${tasks}${plural(tasks, ' task')}${rolling}.`;
+}
+
+/** How many nodes get what, without what no node gets. */
+export function countsOf(plan: Plan): readonly { readonly purpose: Purpose; readonly nodes: number }[] {
+  return (Object.keys(signs) as readonly Purpose[]).flatMap((purpose) => {
+    const nodes = busyKinds(plan)
+      .filter((kind) => kind.purpose === purpose)
+      .reduce((sum, kind) => sum + countOf(kind.nodes), 0);
+    return nodes === 0 ? [] : [{ purpose, nodes }];
+  });
+}
+
+/** Tasks of all rounds. */
+export function allTasks(plan: Plan): number {
+  return taskCount({ ...plan, kinds: busyKinds(plan) });
+}
+
+/** `app-1`, `app-1 to app-4`, `app-1, app-3`. */
+export function describeNodes({
+  group,
+  nodes,
+}: {
+  readonly group: string;
+  readonly nodes: readonly Range[];
+}): string {
+  return nodes
+    .map(([first, last]) => {
+      if (first === last) return `${group}-${first}`;
+      return `${group}-${first}${last === first + 1 ? ', ' : ' to '}${group}-${last}`;
+    })
+    .join(', ');
+}
+
+export function signOf(kind: Kind): string {
+  return signs[kind.purpose].sign;
+}
+
+export function describeStep({ action, service }: Pick<Step, 'action' | 'service'>): string {
+  return service === undefined ? action : `${action} ${service}`;
+}
+
+function plural(count: number, word: string): string {
+  return count === 1 ? word : `${word}s`;
+}

@@ -1,0 +1,85 @@
+import type { PlanPreview } from '../../../client/preview.js';
+import { countOf, isEmptyPlan, type Kind, type Plan } from '../../../model/plan/plan.js';
+import { cleanLine } from '../../clean-text.js';
+import type { Output } from '../../output.js';
+import { wrapTo } from '../../table.js';
+import { describeGate } from '../node-text.js';
+import { describeDrift, driftOf } from './drift.js';
+import { describeCounts, describeNodes, describeStep, signs } from './plan-text.js';
+
+export interface ShownPlan {
+  /** Of the cluster. */
+  readonly name: string;
+  /** The operation, in words. */
+  readonly what: string;
+  readonly preview: PlanPreview;
+}
+
+/** A plan for people: nodes that get the same are shown once, with what is run on each of them, in order. */
+export function printPlan(output: Output, { name, what, preview: { plan, current } }: ShownPlan): void {
+  const drift = driftOf(current, plan);
+  for (const line of drift.map(describeDrift)) output.line(`drift: ${line}`, 'yellow');
+  const { stopped = [] } = current;
+  if (stopped.length > 0) output.line(`stopped by a user, and not started: ${stopped.join(', ')}`);
+  if (isEmptyPlan(plan)) {
+    output.line('No changes.');
+    return;
+  }
+  if (drift.length + stopped.length > 0) output.line();
+  output.raw(`cluster ${output.style('bold', cleanLine(name))}: ${cleanLine(what)}`);
+  for (const kind of plan.kinds.filter(({ chain }) => chain.length > 0)) printKind(output, plan, kind);
+  const { later = [] } = plan;
+  if (later.length > 0) {
+    output.line();
+    output.line('When all of that is done, it is planned again. As things are now, this follows:');
+    for (const kind of later) printKind(output, plan, kind);
+  }
+  output.line();
+  output.line(describeCounts(plan), 'bold');
+}
+
+function printKind(output: Output, plan: Plan, kind: Kind): void {
+  const { sign, verb, style } = signs[kind.purpose];
+  const count = countOf(kind.nodes);
+  const from = kind.chain.some(({ action }) => action === 'CREATE')
+    ? describePlacement(plan, kind.group)
+    : '';
+  const why = wholeReason(kind);
+  output.line();
+  const head = cleanLine(
+    `${sign} ${verb} ${describeNodes(kind)}${count > 1 ? ` (${count} nodes)` : ''}${from}${why === undefined ? '' : `: ${why}`}`,
+  );
+  output.line(head, style);
+  const width = Math.max(...kind.chain.map((step) => describeStep(step).length));
+  const indent = 4 + 3 + 1 + width + 2;
+  kind.chain.forEach((step, index) => {
+    const reason =
+      step.reason === undefined || (index === 0 && why !== undefined) ? [] : [cleanLine(step.reason)];
+    const waits = newGates(kind, index).map(describeGate);
+    const after = waits.length === 0 ? [] : [`after ${waits.join(' and ')}`];
+    const [first = '', ...rest] = wrapTo(
+      [...reason, ...after].join('; '),
+      (output.columns ?? Infinity) - indent - 1,
+    );
+    output.line(`    ${`${index + 1}.`.padStart(3)} ${describeStep(step).padEnd(width)}  ${first}`.trimEnd());
+    for (const line of rest) output.line(`${' '.repeat(indent)}${line}`);
+  });
+}
+
+/** What gives the first step of a replacement its reason is the reason for all of it. */
+function wholeReason({ purpose, chain }: Kind): string | undefined {
+  return purpose === 'replace' ? chain[0]?.reason : undefined;
+}
+
+/** A gate that an earlier step of the chain waited for is open by then. */
+function newGates(kind: Kind, index: number): readonly string[] {
+  const passed = new Set(kind.chain.slice(0, index).flatMap(({ after = [] }) => after));
+  return (kind.chain[index]?.after ?? []).filter((gate) => !passed.has(gate));
+}
+
+function describePlacement(plan: Plan, group: string): string {
+  const [first, ...others] = plan.placements[group] ?? [];
+  if (first === undefined) return '';
+  const otherwise = others.length === 0 ? '' : `, else ${others.map(({ provider }) => provider).join(', ')}`;
+  return ` from ${first.provider} (${first.flavor}, image ${first.image})${otherwise}`;
+}

@@ -1,0 +1,96 @@
+import { findOperation, type WaitResult } from '../../../client/wait.js';
+import type { ClusterStatus } from '../../../model/cluster/view.js';
+import { cleanLine } from '../../clean-text.js';
+import { untilInterrupted } from '../../interrupt.js';
+import type { Output } from '../../output.js';
+import type { Session } from '../../session.js';
+import { lookAtServer } from '../../system/server-view.js';
+import { followTroubles } from './follow-troubles.js';
+import { openLineView } from './line-view.js';
+import { openLiveView, type ProgressView } from './live-view.js';
+
+export interface FollowRequest {
+  readonly name: string;
+  readonly operation: string;
+  /** Milliseconds since the epoch; tasks that ended earlier are not shown. */
+  readonly since: number;
+  /** Show progress on terminals only, and erase it at the end. */
+  readonly fleeting?: boolean;
+  /** Called with each status. */
+  readonly onStatus?: (status: ClusterStatus) => void;
+}
+
+const silent: ProgressView = { show: () => undefined, warn: () => undefined, end: async () => undefined };
+
+/**
+ * Waits for an operation's end and shows its progress. Ctrl-C ends the waiting, not the work.
+ * @throws CliError Interrupted; HeddleError NoWorker or NoServer after minutes of silence.
+ */
+export async function followOperation(session: Session, request: FollowRequest): Promise<WaitResult> {
+  const { name, operation } = request;
+  const view = openView(session, request);
+  // Both share one line; an outage comes first.
+  let [outage, trouble]: (string | undefined)[] = [];
+  const warnOfOutage = (text?: string): void => {
+    outage = text;
+    view.warn(outage ?? trouble);
+  };
+  const over = new AbortController();
+  if (view !== silent)
+    void followTroubles({
+      signal: over.signal,
+      look: () => lookAtServer(session.temporal, name),
+      more: `heddle status ${name}`,
+      onChange: (text) => {
+        trouble = text;
+        view.warn(outage ?? trouble);
+      },
+    });
+  try {
+    return await untilInterrupted(
+      (signal) =>
+        session.client.waitFor(name, operation, {
+          signal,
+          onStatus: (status) => {
+            const found = findOperation(status, operation);
+            if (found !== undefined) view.show(status, found);
+            warnOfOutage();
+            request.onStatus?.(status);
+          },
+          onSilence: (error) =>
+            warnOfOutage(
+              error.code === 'NoServer'
+                ? 'The server does not answer; looking again.'
+                : 'No worker answers; the work goes on when one is back.',
+            ),
+        }),
+      `operation ${operation} of ${name}`,
+      `heddle status ${name} --watch`,
+    );
+  } finally {
+    over.abort();
+    await view.end();
+  }
+}
+
+function openView(
+  { output, temporal }: Session,
+  { name, operation, since, fleeting = false }: FollowRequest,
+): ProgressView {
+  if (output.json) return silent;
+  if (output.live) return openLiveView(output, process.stdout, { fleeting });
+  if (fleeting) return openNotes(output);
+  return openLineView(output, { temporal, cluster: name, operation, since });
+}
+
+/** Shows warnings alone, on standard error. */
+function openNotes(output: Output): ProgressView {
+  let last: string | undefined;
+  return {
+    ...silent,
+    warn: (text) => {
+      if (text !== undefined && text !== last) output.note(cleanLine(text));
+      last = text;
+    },
+  };
+}

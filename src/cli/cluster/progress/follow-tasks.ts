@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from '@temporalio/client';
+import { clusterWorkflowId } from '../../../model/names.js';
+import { anySignal } from '../../../model/signals.js';
+import { workflowsOf } from '../task/history-events.js';
+import { createTaskReader, type TaskRun } from '../task/task-events.js';
+
+export interface FollowOptions {
+  /** Tasks of this operation alone. */
+  readonly operation: string;
+  /** Leaves out what ended before this moment (milliseconds since the epoch). */
+  readonly since: number;
+  readonly signal: AbortSignal;
+  readonly onEnd: (run: TaskRun) => Promise<void>;
+}
+
+/** A group of nodes that comes while one looks is found within so many ms. */
+const lookMs = 2_000;
+
+/**
+ * Tells of each task that ends, as the histories of the cluster and of its groups grow: nothing is missed,
+ * however short it was, and no worker is needed. Ends with the signal, or with the cluster.
+ */
+export async function followTasks(temporal: Client, cluster: string, options: FollowOptions): Promise<void> {
+  const ended = new AbortController();
+  const signal = anySignal([options.signal, ended.signal]);
+  const followed = new Set<string>();
+  const follow = (workflowId: string): Promise<void> => {
+    followed.add(workflowId);
+    return followWorkflow(temporal, workflowId, { ...options, signal });
+  };
+  const all = follow(clusterWorkflowId(cluster)).finally(() => ended.abort());
+  // Its failure is told at the end.
+  all.catch(() => undefined);
+  const groups: Promise<void>[] = [];
+  while (!signal.aborted) {
+    const ids = await workflowsOf(temporal, cluster).catch(() => []);
+    // A group that ended has nothing more to tell.
+    for (const id of ids.filter((known) => !followed.has(known)))
+      groups.push(follow(id).catch(() => undefined));
+    await sleep(lookMs, undefined, { signal }).catch(() => undefined);
+  }
+  await Promise.all([all, ...groups]);
+}
+
+async function followWorkflow(
+  temporal: Client,
+  workflowId: string,
+  { operation, since, signal, onEnd }: FollowOptions,
+): Promise<void> {
+  const {
+    connection,
+    workflowService,
+    options: { namespace },
+  } = temporal;
+  let runId: string | undefined = '';
+  while (runId !== undefined) {
+    const reader = createTaskReader();
+    const execution: { workflowId: string; runId: string } = { workflowId, runId };
+    let token: Uint8Array | undefined;
+    runId = undefined;
+    do {
+      const request = { namespace, execution, waitNewEvent: true, nextPageToken: token };
+      const page = await withAbort(signal, (once) =>
+        connection.withAbortSignal(once, () => workflowService.getWorkflowExecutionHistory(request)),
+      );
+      for (const event of page.history?.events ?? []) {
+        const run = reader.read(event);
+        if (run?.end !== undefined && run.operation === operation && run.end.at >= since) await onEnd(run);
+        runId = event.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId ?? runId;
+      }
+      token = page.nextPageToken.length === 0 ? undefined : page.nextPageToken;
+    } while (token !== undefined);
+  }
+}
+
+/**
+ * A signal for one call: the connection leaves its listener on the signal it is given, and calls are many.
+ */
+async function withAbort<Result>(
+  signal: AbortSignal,
+  make: (once: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  signal.throwIfAborted();
+  const once = new AbortController();
+  const abort = (): void => once.abort(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await make(once.signal);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}

@@ -1,0 +1,36 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ServerView } from '../../system/server-view.js';
+import { findTroubles } from '../../system/troubles.js';
+
+/** Between two looks, in ms: what fails once is tried again sooner. */
+const lookMs = 10_000;
+
+export interface FollowTroublesOptions {
+  readonly signal: AbortSignal;
+  readonly look: () => Promise<ServerView>;
+  /** The command that shows all of them. */
+  readonly more: string;
+  readonly onChange: (text: string | undefined) => void;
+}
+
+/**
+ * Tells what keeps workflows from going on, and undefined when nothing does any more. No worker is asked.
+ * Ends with the signal.
+ */
+export async function followTroubles({ signal, look, more, onChange }: FollowTroublesOptions): Promise<void> {
+  let told: string | undefined;
+  for (;;) {
+    await sleep(lookMs, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return;
+    const server = await look().catch(() => undefined);
+    // Of a server that does not answer the wait itself tells.
+    if (server === undefined) continue;
+    const [first, ...others] = findTroubles(server, Date.now());
+    const text =
+      first === undefined
+        ? undefined
+        : `stuck: ${first.gist.split('\n')[0]}${others.length === 0 ? '' : ` (and ${others.length} more: ${more})`}`;
+    if (text !== told) onChange(text);
+    told = text;
+  }
+}

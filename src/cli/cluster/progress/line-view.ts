@@ -1,0 +1,87 @@
+import type { Client } from '@temporalio/client';
+import type { Operation } from '../../../model/cluster/operation.js';
+import type { ClusterStatus } from '../../../model/cluster/view.js';
+import type { Output } from '../../output.js';
+import { formatAge, formatClock, formatDuration } from '../../time-text.js';
+import { describeDoing } from '../node-text.js';
+import { decodeFailure } from '../task/decode-history.js';
+import type { TaskRun } from '../task/task-events.js';
+import { followTasks } from './follow-tasks.js';
+import type { ProgressView } from './live-view.js';
+
+/** After so long without a line, one says that the work goes on. */
+const quietMs = 30_000;
+
+export interface LineViewOptions {
+  readonly temporal: Client;
+  readonly cluster: string;
+  readonly operation: string;
+  /** Milliseconds since the epoch; what ended earlier is not told. */
+  readonly since: number;
+}
+
+/** Progress where there is no terminal: a line for each task that ends. */
+export function openLineView(
+  output: Output,
+  { temporal, cluster, operation, since }: LineViewOptions,
+): ProgressView {
+  const stop = new AbortController();
+  let spokeAt = Date.now();
+  let warned: string | undefined;
+  const say = (at: number, text: string): void => {
+    spokeAt = Date.now();
+    output.line(`${formatClock(new Date(at))} ${text}`);
+  };
+  const told = followTasks(temporal, cluster, {
+    operation,
+    since,
+    signal: stop.signal,
+    onEnd: async (run) => say(run.end?.at ?? Date.now(), await describeEnd(temporal, run)),
+    // Lines are a view: whoever waits hears of a silent server from the wait itself.
+  }).catch(() => undefined);
+  return {
+    show(status, shown) {
+      if (Date.now() - spokeAt > quietMs) say(Date.now(), describeQuiet(status, shown));
+    },
+    warn(text) {
+      if (text !== undefined && text !== warned) say(Date.now(), text);
+      warned = text;
+    },
+    async end() {
+      // The last lines may still be on their way.
+      setTimeout(() => stop.abort(), 300).unref();
+      await told;
+    },
+  };
+}
+
+async function describeEnd(
+  temporal: Client,
+  { nodeId, action, service, scheduledAt, end }: TaskRun,
+): Promise<string> {
+  if (end === undefined) return '';
+  const task = `${nodeId} ${action}${service === undefined ? '' : ` ${service}`}`;
+  const took = formatDuration(end.at - scheduledAt);
+  if (end.state === 'done') return `${task} done ${took}`;
+  if (!end.failure) return `${task} ${end.state} after ${took}`;
+  const message = await decodeFailure(temporal, end.failure).then(
+    (failure) => failure.message,
+    () => 'its message cannot be decrypted',
+  );
+  return `${task} ${end.state} after ${took}: ${message.split('\n')[0] ?? ''}`;
+}
+
+function describeQuiet(status: ClusterStatus, { tasks, paused, state }: Operation): string {
+  if (state === 'queued')
+    return `waits for operation ${status.operation?.id ?? ''} (${status.operation?.what ?? 'another one'}) to end`;
+  if (paused !== undefined)
+    return `paused by ${paused.by} for ${formatAge(paused.at, Date.now())}, ${tasks.done} of ${tasks.total} tasks done; heddle resume ${status.name}`;
+  const busy = status.nodes
+    .filter((node) => node.current !== undefined)
+    .map(
+      (node) =>
+        `${node.nodeId} ${describeDoing(node)} for ${formatAge(node.current?.since ?? '', Date.now())}`,
+    );
+  const more = busy.length > 3 ? `, and ${busy.length - 3} more nodes` : '';
+  return `${tasks.done} of ${tasks.total} tasks done; ${busy.slice(0, 3).join(', ')}${more}`;
+}

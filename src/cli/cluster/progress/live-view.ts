@@ -1,0 +1,78 @@
+import type { Operation } from '../../../model/cluster/operation.js';
+import type { ClusterStatus } from '../../../model/cluster/view.js';
+import { cleanLine } from '../../clean-text.js';
+import type { Output } from '../../output.js';
+import { cutTo } from '../../table.js';
+import { renderProgress, type ViewLine } from './progress-view.js';
+
+/** Shows an operation while it is under way. */
+export interface ProgressView {
+  show(status: ClusterStatus, operation: Operation): void;
+  /**
+   * Something is silent, or keeps the work from going on: the last state stays, with this line. Undefined
+   * when all is well again.
+   */
+  warn(text: string | undefined): void;
+  /** Leaves the last state on the screen, or nothing where it is fleeting, and gives the terminal back. */
+  end(): Promise<void>;
+}
+
+const frameMs = 100;
+const hideCursor = '\u001b[?25l';
+const showCursor = '\u001b[?25h';
+
+/** Draws over its own last lines, at most ten times a second; the clock in it runs on between looks. */
+export function openLiveView(
+  output: Output,
+  stream: NodeJS.WriteStream,
+  { fleeting }: { readonly fleeting: boolean },
+): ProgressView {
+  let shown: { readonly status: ClusterStatus; readonly operation: Operation } | undefined;
+  let warning: string | undefined;
+  let height = 0;
+  let lastFrame = '';
+  const draw = (): void => {
+    if (shown === undefined) return;
+    const size = { columns: stream.columns, rows: stream.rows - (warning === undefined ? 0 : 1) };
+    const lines: readonly ViewLine[] = [
+      ...renderProgress(shown.status, shown.operation, size, Date.now()),
+      ...(warning === undefined
+        ? []
+        : [{ text: cutTo(cleanLine(warning), size.columns - 1), style: 'red' as const }]),
+    ];
+    const frame = lines
+      .map(({ text, style }) => `\u001b[2K${style === undefined ? text : output.style(style, text)}\n`)
+      .join('');
+    if (frame === lastFrame) return;
+    lastFrame = frame;
+    // One write, so that no half-drawn frame is ever seen.
+    stream.write(`${hideCursor}${height > 0 ? `\u001b[${height}A\r` : ''}${frame}\u001b[0J`);
+    height = lines.length;
+  };
+  // After a change of size nobody knows where the old lines are: begin below them.
+  const forget = (): void => {
+    height = 0;
+    lastFrame = '';
+  };
+  const giveBack = (): void => void stream.write(showCursor);
+  const timer = setInterval(draw, frameMs);
+  stream.on('resize', forget);
+  process.once('exit', giveBack);
+  return {
+    show(status, operation) {
+      shown = { status, operation };
+    },
+    warn(text) {
+      warning = text;
+    },
+    async end() {
+      clearInterval(timer);
+      stream.off('resize', forget);
+      process.off('exit', giveBack);
+      warning = undefined;
+      if (!fleeting) draw();
+      else if (height > 0) stream.write(`\u001b[${height}A\r\u001b[0J`);
+      giveBack();
+    },
+  };
+}

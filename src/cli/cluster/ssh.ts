@@ -1,0 +1,105 @@
+import { HeddleError } from '../../client/errors.js';
+import { isJsonObject } from '../../model/json.js';
+import { resolveSecrets } from '../../secrets/reference.js';
+import { connect } from '../../ssh/connect.js';
+import { type InteractiveSession, openShell } from '../../ssh/interactive.js';
+import type { SshTarget } from '../../ssh/target.js';
+import type { ServerOptions } from '../configuration.js';
+import { CliError } from '../errors.js';
+import { requireWorker, withSession } from '../session.js';
+import { describeCluster } from './describe-cluster.js';
+import { authOf, readTarget, resolveLogin } from './login.js';
+
+/**
+ * Logs in to a node, or runs one command there; the host key must be the one that CONFIRM pinned. Gives the
+ * command's exit code.
+ */
+export async function ssh(
+  name: string,
+  node: string,
+  command: readonly string[],
+  options: ServerOptions,
+): Promise<number> {
+  const target = await withSession(options, async (session) => {
+    const { client, config } = session;
+    await describeCluster(session, name);
+    await requireWorker(session);
+    const payload = await client.payload(name, node).catch((cause: unknown) => {
+      if (!(cause instanceof HeddleError) || cause.code !== 'NotFound') throw cause;
+      throw new CliError('NotFound', cause.message, { next: `heddle nodes ${name}`, cause });
+    });
+    const { nodes } = await client.status(name);
+    const account = nodes.find(({ nodeId }) => nodeId === node)?.provider ?? '';
+    const auth = await resolveLogin(config, { node, account, auth: authOf(payload) });
+    const jump = config.providers[account]?.jump;
+    const { value: way = null } =
+      jump === undefined
+        ? {}
+        : await resolveSecrets(
+            jump,
+            { environment: config.environment },
+            { writtenBy: 'administrator', place: `jump host on the way to ${node}` },
+          );
+    return readTarget(node, { payload, auth, ...(isJsonObject(way) ? { jump: way } : {}) });
+  });
+  return runOn(target, node, command);
+}
+
+async function runOn(target: SshTarget, node: string, command: readonly string[]): Promise<number> {
+  const { stdin, stdout } = process;
+  const connection = await connect(target);
+  try {
+    // As ssh does: a command gets no terminal, so that its output can go through a pipe unchanged.
+    const pty = command.length === 0 && stdin.isTTY && stdout.isTTY;
+    const session = await openShell(
+      connection,
+      wordsOf(command),
+      pty ? { pty, columns: stdout.columns, rows: stdout.rows } : {},
+    );
+    const code = await join(session, pty);
+    if (code === undefined)
+      throw new CliError(
+        'Failed',
+        `the session on ${node} was cut, or ended by a signal; how its command ended is not known`,
+      );
+    return code;
+  } finally {
+    connection.close();
+    await connection.closed;
+  }
+}
+
+/**
+ * One word with blanks is a line for the node's shell, as with ssh; several words are a program and its
+ * arguments.
+ */
+function wordsOf(command: readonly string[]): readonly string[] | undefined {
+  const [line = ''] = command;
+  if (command.length === 0) return undefined;
+  return command.length === 1 && /\s/.test(line) ? ['sh', '-c', line] : command;
+}
+
+/** Joins our standard streams with the node's until the session ends. */
+async function join(session: InteractiveSession, pty: boolean): Promise<number | undefined> {
+  const { stdin, stdout, stderr } = process;
+  const resize = (): void => session.resize(stdout.columns, stdout.rows);
+  if (pty) {
+    stdin.setRawMode(true);
+    stdout.on('resize', resize);
+  }
+  stdin.pipe(session.stdin);
+  session.stdout.pipe(stdout, { end: false });
+  session.stderr.pipe(stderr, { end: false });
+  // Our end of a broken pipe is the node's too.
+  session.stdin.on('error', () => undefined);
+  try {
+    return await session.exit;
+  } finally {
+    stdin.unpipe(session.stdin);
+    stdin.pause();
+    if (pty) {
+      stdin.setRawMode(false);
+      stdout.off('resize', resize);
+    }
+  }
+}

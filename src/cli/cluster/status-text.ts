@@ -1,0 +1,114 @@
+import type { Operation } from '../../model/cluster/operation.js';
+import type { ClusterStatus, NodeStatus } from '../../model/cluster/view.js';
+import { cleanLine, cleanText } from '../clean-text.js';
+import type { Output } from '../output.js';
+import type { Trouble } from '../system/troubles.js';
+import { formatAge, formatDuration, formatMoment } from '../time-text.js';
+import { printFailures } from './failure-text.js';
+import { printHistory } from './history-text.js';
+import { type NextStep, nextSteps } from './next-steps.js';
+import { describeDoing, describeSince, driftLines, healthLines, withHealth } from './node-text.js';
+
+const shownHistory = 3;
+
+/** A cluster for people: phase, operation, nodes, what failed or is stuck, and what to type next. */
+export function printStatus(
+  output: Output,
+  status: ClusterStatus,
+  troubles: readonly Trouble[],
+  now: number,
+): void {
+  const { name, uid, phase, operation, lent, queued, history, stopped } = status;
+  output.raw(`cluster ${output.style('bold', cleanLine(name))}: ${phase}`);
+  output.line(`uid ${uid}`);
+  if (operation !== undefined) output.lines(describeOperation(operation, now));
+  for (const waiting of queued) output.lines(describeOperation(waiting, now));
+  if (lent !== undefined)
+    output.line(
+      `node ${lent.nodeId} is lent to ${lent.to} since ${formatMoment(lent.since)}; nothing but delete begins meanwhile`,
+    );
+  if (operation === undefined && queued.length === 0) output.line('at rest');
+  if (stopped.length > 0)
+    output.line(`stopped by a user: ${stopped.join(', ')}; heddle start ${name} ${stopped.join(' ')}`);
+  output.line();
+  printNodes(output, status.nodes, now);
+  if (history.length > 0) {
+    output.line();
+    output.line(`last operations${history.length > shownHistory ? ` (all: heddle history ${name})` : ''}`);
+    printHistory(output, history.slice(0, shownHistory), now);
+  }
+  printFailures(output, status, now);
+  printTroubles(output, troubles);
+  printNext(output, [...troubles.flatMap(({ next }) => next ?? []), ...nextSteps(status)]);
+}
+
+export function printNodes(output: Output, nodes: readonly NodeStatus[], now: number): void {
+  if (nodes.length === 0) {
+    output.line('no nodes');
+    return;
+  }
+  const rows = nodes.map((node) => [
+    node.nodeId,
+    node.state,
+    describeDoing(node),
+    describeSince(node, now),
+    node.ipaddress ?? '-',
+    node.services.map((service) => withHealth(service, node.health?.[service])).join(','),
+  ]);
+  output.table(['NODE', 'STATE', 'DOING', 'SINCE', 'ADDRESS', 'SERVICES'], rows, {
+    styleOf: (row) => (nodes[row]?.state === 'failed' ? 'red' : undefined),
+  });
+  for (const line of healthLines(nodes, now)) output.line(line, 'red');
+  for (const line of driftLines(nodes)) output.line(line, 'yellow');
+}
+
+export function printTroubles(output: Output, troubles: readonly Trouble[]): void {
+  if (troubles.length === 0) return;
+  output.line();
+  for (const { text } of troubles) {
+    const [first = '', ...rest] = cleanText(text).trimEnd().split('\n');
+    output.line(`stuck: ${first}`, 'red');
+    for (const line of rest) output.raw(`  ${line}`);
+  }
+}
+
+/** `next:` is the most likely, `or:` what else there is; each command once. */
+export function printNext(output: Output, steps: readonly NextStep[]): void {
+  const unique = steps.filter(
+    ({ command }, index) => steps.findIndex((other) => other.command === command) === index,
+  );
+  if (unique.length === 0) return;
+  const width = Math.max(...unique.map(({ command }) => command.length));
+  output.line();
+  unique.forEach(({ command, why }, index) =>
+    output.line(`${index === 0 ? 'next:' : 'or:  '} ${command.padEnd(width)}  ${why}`),
+  );
+}
+
+export function describeOperation(operation: Operation, now: number): string {
+  const { id, what, by, requestedAt, reason, abandoned = [], unchanged } = operation;
+  const head = `operation ${id}: ${what} by ${by}, ${stateOf(operation, now)}${unchanged === true ? ', nothing had to change' : ''}${countsOf(operation)}`;
+  const asked = operation.state === 'queued' ? `, asked for ${formatAge(requestedAt, now)} ago` : '';
+  const why = reason === undefined ? [] : [reason.split('\n')[0] ?? ''];
+  return [
+    cleanLine(`${head}${asked}`),
+    ...[...why, ...abandoned.map((machine) => `given up undeleted: ${machine}`)].map(
+      (line) => `  ${cleanLine(line)}`,
+    ),
+  ].join('\n');
+}
+
+function stateOf({ state, startedAt, requestedAt, endedAt, paused }: Operation, now: number): string {
+  const began = startedAt ?? requestedAt;
+  if (endedAt !== undefined)
+    return `${state} ${formatMoment(endedAt)} after ${formatDuration(Date.parse(endedAt) - Date.parse(began))}`;
+  if (paused !== undefined)
+    return `paused by ${paused.by} ${formatAge(paused.at, now)} ago (${formatMoment(paused.at)})`;
+  if (state === 'queued') return 'waits for its turn';
+  return `${state}, began ${formatMoment(began)} (${formatAge(began, now)} ago)`;
+}
+
+function countsOf({ tasks: { total, done, failed } }: Operation): string {
+  if (total === 0) return '';
+  return `, ${done} of ${total} tasks done${failed > 0 ? `, ${failed} failed` : ''}`;
+}

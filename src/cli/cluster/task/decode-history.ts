@@ -1,0 +1,60 @@
+import type { Client } from '@temporalio/client';
+import { ApplicationFailure, type Payload } from '@temporalio/common';
+import type { temporal } from '@temporalio/proto';
+import { isEnvelope } from '../../../model/messages/envelope.js';
+
+type Failure = temporal.api.failure.v1.IFailure;
+
+/** The first value of a list of payloads in a history, decrypted; for a message its first argument. */
+export async function decodeFirst(
+  client: Client,
+  payloads: temporal.api.common.v1.IPayloads | null | undefined,
+): Promise<unknown> {
+  const [first] = payloads?.payloads ?? [];
+  if (first === undefined) return undefined;
+  const { payloadConverter } = client.options.loadedDataConverter;
+  const value = payloadConverter.fromPayload<unknown>(await decodePayload(client, first));
+  return isEnvelope(value) ? value.args[0] : value;
+}
+
+/** What a failure in a history says; the cause counts where there is one, as for a timeout. */
+export interface HistoryFailure {
+  readonly message: string;
+  readonly type?: string;
+  /** The first detail of an application failure. */
+  readonly details?: unknown;
+}
+
+export async function decodeFailure(client: Client, failure: Failure): Promise<HistoryFailure> {
+  const { failureConverter, payloadConverter } = client.options.loadedDataConverter;
+  const error = failureConverter.failureToError(await decrypt(client, failure), payloadConverter);
+  if (!(error instanceof ApplicationFailure)) return { message: error.message };
+  const [details] = error.details ?? [];
+  return { message: error.message, ...(error.type ? { type: error.type } : {}), details };
+}
+
+/** A failure with its payloads decrypted, causes included. */
+async function decrypt(client: Client, failure: Failure): Promise<Failure> {
+  const { encodedAttributes, applicationFailureInfo: application, cause } = failure;
+  const details = application?.details?.payloads;
+  return {
+    ...failure,
+    ...(encodedAttributes ? { encodedAttributes: await decodePayload(client, encodedAttributes) } : {}),
+    ...(details
+      ? {
+          applicationFailureInfo: {
+            ...application,
+            details: { payloads: await Promise.all(details.map((one) => decodePayload(client, one))) },
+          },
+        }
+      : {}),
+    ...(cause ? { cause: await decrypt(client, cause) } : {}),
+  };
+}
+
+async function decodePayload(client: Client, payload: Payload): Promise<Payload> {
+  let payloads = [payload];
+  for (const codec of client.options.loadedDataConverter.payloadCodecs.toReversed())
+    payloads = await codec.decode(payloads);
+  return payloads[0] ?? payload;
+}

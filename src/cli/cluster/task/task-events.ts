@@ -1,0 +1,109 @@
+import type { temporal } from '@temporalio/proto';
+
+type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
+type Payloads = temporal.api.common.v1.IPayloads;
+type Failure = temporal.api.failure.v1.IFailure;
+
+/** One scheduling of one task, as a workflow's history tells of it. */
+export interface TaskRun {
+  readonly taskId: string;
+  readonly action: string;
+  readonly nodeId: string;
+  readonly incarnation: number;
+  readonly service?: string;
+  readonly operation: string;
+  /** Milliseconds since the epoch, as are all times here. */
+  readonly scheduledAt: number;
+  readonly taskQueue: string;
+  readonly input: Payloads | null | undefined;
+  /** Known once the last attempt was written to history, which happens at its end. */
+  readonly attempt?: number;
+  readonly worker?: string;
+  readonly end?: TaskEnd;
+}
+
+export interface TaskEnd {
+  readonly state: 'done' | 'failed' | 'timed out' | 'cancelled';
+  readonly at: number;
+  readonly result?: Payloads | null | undefined;
+  readonly failure?: Failure | null | undefined;
+}
+
+export interface TaskReader {
+  /** Takes the next event; gives the task that it scheduled, started or ended. */
+  read(event: HistoryEvent): TaskRun | undefined;
+}
+
+/** Puts the events of one workflow run together to tasks. */
+export function createTaskReader(): TaskReader {
+  const runs = new Map<string, TaskRun>();
+  const change = (scheduled: unknown, changes: Partial<TaskRun>): TaskRun | undefined => {
+    const key = String(scheduled);
+    const run = runs.get(key);
+    if (run === undefined) return undefined;
+    const changed = { ...run, ...changes };
+    runs.set(key, changed);
+    return changed;
+  };
+  return {
+    read(event) {
+      const at = timeOf(event);
+      const scheduled = event.activityTaskScheduledEventAttributes;
+      if (scheduled) {
+        const run = openRun(scheduled, at);
+        if (run !== undefined) runs.set(String(event.eventId), run);
+        return run;
+      }
+      const started = event.activityTaskStartedEventAttributes;
+      if (started)
+        return change(started.scheduledEventId, {
+          attempt: started.attempt ?? 1,
+          worker: started.identity || undefined,
+        });
+      const done = event.activityTaskCompletedEventAttributes;
+      if (done) return change(done.scheduledEventId, { end: { state: 'done', at, result: done.result } });
+      const failed = event.activityTaskFailedEventAttributes;
+      if (failed)
+        return change(failed.scheduledEventId, { end: { state: 'failed', at, failure: failed.failure } });
+      const late = event.activityTaskTimedOutEventAttributes;
+      if (late)
+        return change(late.scheduledEventId, { end: { state: 'timed out', at, failure: late.failure } });
+      const cancelled = event.activityTaskCanceledEventAttributes;
+      return cancelled ? change(cancelled.scheduledEventId, { end: { state: 'cancelled', at } }) : undefined;
+    },
+  };
+}
+
+const taskIdPattern =
+  /^.+\/(?<nodeId>[^/#]+)#(?<incarnation>\d+)\/(?<service>[^/]+)\/(?<action>[A-Z_]+)\/(?<operation>[^/]+)$/;
+
+/** What a task's id says; undefined for activities that are no tasks, such as PLAN. */
+export function readTaskId(
+  id: string,
+): Pick<TaskRun, 'nodeId' | 'incarnation' | 'service' | 'action' | 'operation'> | undefined {
+  const parts = taskIdPattern.exec(id)?.groups;
+  if (parts === undefined) return undefined;
+  const { nodeId = '', incarnation, service = '-', action = '', operation = '' } = parts;
+  return {
+    action,
+    nodeId,
+    incarnation: Number(incarnation),
+    operation,
+    service: service === '-' ? undefined : service,
+  };
+}
+
+function openRun(
+  scheduled: NonNullable<HistoryEvent['activityTaskScheduledEventAttributes']>,
+  at: number,
+): TaskRun | undefined {
+  const { activityId, taskQueue, input } = scheduled;
+  const task = readTaskId(activityId ?? '');
+  if (!activityId || task === undefined) return undefined;
+  return { ...task, taskId: activityId, scheduledAt: at, taskQueue: taskQueue?.name ?? '', input };
+}
+
+/** Milliseconds since the epoch. */
+export function timeOf({ eventTime }: HistoryEvent): number {
+  return Number(String(eventTime?.seconds ?? 0)) * 1_000 + Math.floor((eventTime?.nanos ?? 0) / 1e6);
+}

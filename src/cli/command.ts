@@ -1,0 +1,182 @@
+import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
+import { parseDuration } from '../schema/duration.js';
+
+/** Carries out a command with its arguments and options; returns the exit code. */
+export type Handler = (...wordsAndOptions: never[]) => Promise<number>;
+
+/** A command as `heddle --help` shows it. Its handler is loaded when it runs, so that help starts quickly. */
+export interface CommandDefinition {
+  /** Begins a group of commands in the help. */
+  readonly heading?: string;
+  /** `load <name>`. */
+  readonly usage: string;
+  readonly alias?: string;
+  readonly about: string;
+  /** Continues `about` in the command's own help. */
+  readonly more?: string;
+  /** Replaces `about` in the command's own help. */
+  readonly description?: string;
+  readonly arguments?: readonly Argument[];
+  readonly options?: readonly Option[];
+  /** Which of the common options it takes; `server` by default. */
+  readonly needs?: 'server' | 'configuration' | 'nothing';
+  readonly load?: () => Promise<Handler>;
+  readonly commands?: readonly CommandDefinition[];
+}
+
+/** Declares a command by its usage, such as `load <name>`, and what it is about. */
+export function command(
+  usage: string,
+  about: string,
+  definition: Omit<CommandDefinition, 'usage' | 'about'>,
+): CommandDefinition {
+  return { usage, about, ...definition };
+}
+
+/** Runs a handler, which returns the exit code. */
+export type Run = (handler: () => Promise<number>) => Promise<void>;
+
+export function addCommand(parent: Command, definition: CommandDefinition, run: Run): void {
+  const { heading, usage, alias, about, more = '', description = `${about}${more}`, load } = definition;
+  if (heading !== undefined) parent.commandsGroup(heading);
+  const added = parent.command(usage).summary(about).description(description);
+  if (alias !== undefined) added.alias(alias);
+  for (const argument of definition.arguments ?? []) added.addArgument(argument);
+  for (const one of definition.options ?? []) added.addOption(one);
+  if (load !== undefined) {
+    const { needs = 'server' } = definition;
+    if (needs !== 'nothing') added.optionsGroup('Common options:');
+    for (const one of commonOptions[needs]) added.addOption(one);
+    added.action((...words: unknown[]) =>
+      run(async () => (await load())(...(words.slice(0, -1) as never[]))),
+    );
+  }
+  // Otherwise a command with options of its own takes those of its subcommands.
+  if (load !== undefined && definition.commands !== undefined) added.enablePositionalOptions();
+  for (const inner of definition.commands ?? []) addCommand(added, inner, run);
+}
+
+export function option<Value>(
+  flags: string,
+  description: string,
+  { parse, fallback }: { readonly parse?: Parser<Value>; readonly fallback?: unknown } = {},
+): Option {
+  const made = new Option(flags, description);
+  if (parse !== undefined) made.argParser(parse);
+  return fallback === undefined ? made : made.default(fallback);
+}
+
+/** An option that takes one of several values. */
+export function choice(
+  flags: string,
+  description: string,
+  choices: readonly string[],
+  fallback?: string,
+): Option {
+  return option(flags, description, { fallback }).choices(choices);
+}
+
+export function argument<Value>(name: string, description: string, parse: Parser<Value>): Argument {
+  return new Argument(name, description).argParser(parse);
+}
+
+/** Parses a value of an option, given also the value before when the option is repeated. */
+export type Parser<Value> = (text: string, before: Value) => Value;
+
+/** A parser that refuses what `read` gives undefined for. */
+export function parser<Value>(wanted: string, read: (text: string) => Value | undefined): Parser<Value> {
+  return (text) => {
+    const value = read(text);
+    if (value === undefined) throw new InvalidArgumentError(wanted);
+    return value;
+  };
+}
+
+/** A parser of whole numbers in these bounds. */
+export function wholeNumber(
+  wanted: string,
+  from: number,
+  to: number = Number.MAX_SAFE_INTEGER,
+): Parser<number> {
+  return parser(wanted, (text) => {
+    const value = Number(text);
+    return /^(0|[1-9]\d*)$/.test(text) && value >= from && value <= to ? value : undefined;
+  });
+}
+
+/** A parser of durations to ms. */
+export function durationMs(wanted: string): Parser<number> {
+  return parser(wanted, parseDuration);
+}
+
+/** The parts of a text with commas, without blanks; undefined for none. */
+export function splitList(text: string): readonly string[] | undefined {
+  const parts = text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+  return parts.length === 0 ? undefined : parts;
+}
+
+export const yesOption = option('-y, --yes', 'do not ask back');
+
+/** Waiting is the default; --wait exists to be written out. */
+export const waitOptions: readonly Option[] = [
+  new Option('--wait', 'wait until it is done, and show progress').default(true, 'it does'),
+  option('--no-wait', 'return as soon as the request is accepted'),
+];
+
+export const planOption = option('--plan', 'only show what would be done; nothing is changed');
+
+/** Options of every operation of a cluster, beside its own. */
+export const operationOptions: readonly Option[] = [
+  planOption,
+  option(
+    '--queue',
+    'let the operations before it end first, instead of being refused while the cluster is busy',
+  ),
+  ...waitOptions,
+];
+
+export const rollingOption = option(
+  '--rolling <n>',
+  'at most so many nodes of a service at a time (default: all together)',
+  { parse: wholeNumber('It is a whole number from 1 on.', 1) },
+);
+
+/** May be repeated. */
+export const nodesOption = option<readonly string[] | undefined>(
+  '--nodes <nodes>',
+  'these nodes only: app-1,app-2',
+  {
+    parse: (text, before) => {
+      const names = splitList(text);
+      if (names === undefined) throw new InvalidArgumentError('It names nodes, with commas between them.');
+      return [...new Set([...(before ?? []), ...names])];
+    },
+  },
+);
+
+const jsonOption = option('--json', 'write JSON for programs');
+
+const configurationOptions = [
+  jsonOption,
+  option(
+    '--config <file>',
+    "heddle.yaml to use (default: HEDDLE_CONFIG, ./heddle.yaml, the user's configuration folder)",
+  ),
+];
+
+const commonOptions: Readonly<Record<'server' | 'configuration' | 'nothing', readonly Option[]>> = {
+  nothing: [],
+  configuration: configurationOptions,
+  server: [
+    ...configurationOptions,
+    option(
+      '--address <host:port>',
+      'Temporal server (default: TEMPORAL_ADDRESS, temporal.toml, a running heddle dev)',
+    ),
+    option('--namespace <name>', 'Temporal namespace'),
+    option('--profile <name>', 'profile of temporal.toml'),
+  ],
+};

@@ -1,0 +1,68 @@
+import type { Build } from '../../model/image/build.js';
+import type { ServerOptions } from '../configuration.js';
+import type { Output } from '../output.js';
+import { formatAge, formatDuration } from '../time-text.js';
+import { noteSilent, verb } from '../verb.js';
+
+export const list = verb(({ client }, _options: ServerOptions) => client.images.list(), {
+  table: {
+    head: ['IMAGE', 'OFFERED', 'AGE', 'BUILDS', 'DOING'],
+    rows: ({ images }) =>
+      images.map(({ name, newest, builds, doing, paused }) => {
+        const endedAt = builds.find(({ number }) => number === newest)?.endedAt;
+        return [
+          name,
+          newest === undefined ? '-' : `${name}@${newest}`,
+          endedAt === undefined ? '-' : formatAge(endedAt, Date.now()),
+          String(builds.length),
+          `${doing}${paused === undefined ? '' : ' (paused)'}`,
+        ];
+      }),
+    empty: 'no images\nnext: heddle image apply FILE',
+  },
+  print: (output, { silent }) => noteSilent(output, 'image', silent),
+});
+
+export const show = verb(({ client }, name: string, _options: ServerOptions) => client.images.show(name), {
+  document: (image) => ({ image }),
+  print: (output, image) => {
+    const { name, source = 'not said yet', keep = '?', rebuildAgeMs, builds, paused, request, doing } = image;
+    output.line(`image ${name}: ${doing}`);
+    const again = rebuildAgeMs === undefined ? '' : `, built again after ${formatDuration(rebuildAgeMs)}`;
+    output.line(`  ${source}; keeps ${keep}${again}`);
+    if (paused !== undefined) output.line(`  paused by ${paused.by}: ${paused.why}`);
+    if (request !== undefined) {
+      const { by, failed, notBefore } = request;
+      const fails = failed === 0 ? '' : `, failed ${failed} ${failed === 1 ? 'time' : 'times'}`;
+      const next = notBefore === undefined ? '' : `, next at ${new Date(notBefore).toISOString()}`;
+      output.line(`  asked for by ${by}${fails}${next}`);
+    }
+    if (image.pools !== undefined) output.line(`  pools make nodes from it: ${image.pools.join(', ')}`);
+    for (const machine of image.machines) output.line(`  machine ${machine}`);
+    for (const build of builds) printBuild(output, build);
+  },
+});
+
+function printBuild(output: Output, build: Build): void {
+  const { number, state, step, why, startedAt, endedAt, sizeMb, provenance } = build;
+  const size = sizeMb === undefined ? '' : `, ${sizeMb} MB`;
+  const took =
+    endedAt === undefined ? '' : `, took ${formatDuration(Date.parse(endedAt) - Date.parse(startedAt))}`;
+  const at = step === undefined ? '' : ` (${step})`;
+  output.line();
+  output.line(`build ${number}: ${state}${at}${size}, begun ${formatAge(startedAt, Date.now())} ago${took}`);
+  if (why !== undefined) output.line(`  ${why}`);
+  const { source, recipe, by, builder, validated } = provenance;
+  const where = builder === undefined ? '' : `, on ${builder}`;
+  const booted = validated === undefined ? '' : ', booted';
+  output.line(`  from ${source}, recipe ${recipe || '?'}, by ${by}${where}${booted}`);
+  for (const upload of build.uploads) {
+    const image = upload.image === undefined ? '' : `, ${upload.image}`;
+    output.line(
+      `  ${upload.provider}: ${upload.state}${image}${upload.why === undefined ? '' : `: ${upload.why}`}`,
+    );
+  }
+  for (const { path, sha256, bytes } of build.files)
+    output.line(`  ${path}, ${bytes} bytes, SHA-256 ${sha256}`);
+  for (const note of build.notes) output.line(`  ${note}`);
+}

@@ -1,0 +1,37 @@
+import { Argument } from 'commander';
+import { choice, option, command, type CommandDefinition } from '../command.js';
+
+export const pluginCommands: CommandDefinition = command('plugins', 'the plugins that a worker has', {
+  alias: 'plugin',
+  more: ' with this configuration',
+  needs: 'configuration',
+  load: async () => (await import('./list.js')).list,
+  commands: [
+    command('show <name>', 'a plugin, and the fields that people fill in', {
+      options: [option('--schema', 'JSON Schema of its fields')],
+      needs: 'configuration',
+      load: async () => (await import('./list.js')).show,
+    }),
+    command(
+      'run <name> <task>',
+      'carry out one task of a file by a plugin, and print its result; - reads standard input',
+      { needs: 'configuration', load: async () => (await import('./run.js')).runTask },
+    ),
+    command('new', 'begin a plugin in this folder, with a test that passes', {
+      arguments: [
+        new Argument('<type>', 'what it is').choices(['provider', 'automator']),
+        new Argument('<name>', 'what clusters call it'),
+      ],
+      options: [
+        choice(
+          '--language <language>',
+          'what it is written in: python for providers, shell for automators',
+          ['typescript', 'python', 'shell'],
+          'typescript',
+        ),
+      ],
+      needs: 'configuration',
+      load: async () => (await import('./new.js')).create,
+    }),
+  ],
+});

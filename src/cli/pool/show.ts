@@ -1,0 +1,70 @@
+import { listPools } from '../../client/list.js';
+import { PoolClient } from '../../client/pool/pool-client.js';
+import { amountsText } from '../../model/pool/amounts.js';
+import type { ServerOptions } from '../configuration.js';
+import { requireWorker, withSession } from '../session.js';
+import { exitCodes } from '../errors.js';
+import { createOutput } from '../output.js';
+import { formatAge } from '../time-text.js';
+import { verb } from '../verb.js';
+import { poolVerb } from './pool-verb.js';
+import { withoutSecrets } from './request-text.js';
+
+/** The pools in the server's index; no worker is needed. */
+export const list = verb(async ({ temporal }, _options: ServerOptions) => listPools(temporal), {
+  document: (pools) => ({ pools }),
+  table: {
+    head: ['POOL', 'AGE'],
+    rows: (pools) => pools.map(({ name, createdAt }) => [name, formatAge(createdAt, Date.now())]),
+    empty: 'no pools\nnext: heddle pool apply FILE',
+  },
+});
+
+export const labels = poolVerb((pool, _session, _options: ServerOptions) => pool.view(), {
+  print: (output, view) => {
+    output.table(
+      ['LABEL', 'READY', 'KEPT', 'BUILDING', 'IN USE', 'OTHER', 'WAITING', 'SERVED BY'],
+      Object.entries(view.labels).map(([label, { nodes: counts, minReady, waiting, servedBy }]) => {
+        const { ready = 0, building = 0, 'in-use': inUse = 0, ...others } = counts;
+        const other = Object.values(others).reduce((sum, count) => sum + count, 0);
+        const served = servedBy.map(({ providerPool, provider, image }) => {
+          const version = image === undefined ? '' : `, ${image.version ?? image.lacks ?? image.name}`;
+          return `${providerPool} (${provider}${version})`;
+        });
+        return [label, ready, minReady, building, inUse, other, waiting, served.join(', ')].map(String);
+      }),
+    );
+    output.line();
+    output.table(
+      ['PROVIDER POOL', 'PROVIDER', 'PRIORITY', 'USED', 'LIMITS', 'QUOTA', 'PAUSED'],
+      Object.entries(view.providerPools).map(([key, { provider, priority, used, limits, quota, paused }]) => [
+        key,
+        provider,
+        String(priority),
+        amountsText(used) || '-',
+        amountsText(limits) || 'none',
+        quota === undefined ? '-' : amountsText(quota) || '-',
+        paused ?? '-',
+      ]),
+    );
+    for (const [tenant, { used, limits }] of Object.entries(view.tenants))
+      output.line(`tenant ${tenant}: ${amountsText(used) || 'nothing'} of ${amountsText(limits)}`);
+  },
+});
+
+/** The complete state of every pool, or of one, as JSON; without secrets. */
+export async function dump(name: string | undefined, options: ServerOptions): Promise<number> {
+  return withSession(options, async (session) => {
+    await requireWorker(session);
+    const { temporal } = session;
+    const names = name === undefined ? (await listPools(temporal)).map((pool) => pool.name) : [name];
+    const pools: object[] = [];
+    for (const each of names) {
+      const pool = new PoolClient(temporal, each);
+      const requests = (await pool.requests()).map(withoutSecrets);
+      pools.push({ ...(await pool.view()), spec: await pool.spec(), nodes: await pool.nodes(), requests });
+    }
+    createOutput({ json: true }).document({ pools });
+    return exitCodes.ok;
+  });
+}

@@ -1,0 +1,131 @@
+import { deleteLeaks, type LeaksView, readLeaks, sweepNow } from '../../client/leaks.js';
+import { standingOfLeak } from '../../model/sweep/sweep-text.js';
+import type { SweepReport } from '../../model/sweep/sweep.js';
+import { cleanLine } from '../clean-text.js';
+import { printNext } from '../cluster/status-text.js';
+import type { ServerOptions } from '../configuration.js';
+import { confirm } from '../confirm.js';
+import { exitCodes } from '../errors.js';
+import { createOutput, type Output } from '../output.js';
+import { requireWorker, type Session, withSession } from '../session.js';
+import { formatAge, formatDuration, formatMoment } from '../time-text.js';
+
+export interface LeaksOptions extends ServerOptions {
+  /** Look now, rather than show what the last pass saw. */
+  readonly look?: boolean;
+  /** Ids of machines. */
+  readonly delete?: readonly string[];
+  readonly yes?: boolean;
+}
+
+/** Machines of this installation that no cluster has. */
+export async function leaks(options: LeaksOptions): Promise<number> {
+  const output = createOutput(options);
+  return withSession(options, async (session) => {
+    if (options.delete !== undefined) return deleteNamed(session, output, options.delete, options);
+    if (options.look === true) {
+      await requireWorker(session);
+      await sweepNow(session.temporal);
+    }
+    const view = await readLeaks(session.temporal);
+    output.document(view);
+    printView(output, view, Date.now());
+    return exitCodes.ok;
+  });
+}
+
+async function deleteNamed(
+  session: Session,
+  output: Output,
+  ids: readonly string[],
+  { yes = false, json = false }: LeaksOptions,
+): Promise<number> {
+  const { temporal } = session;
+  await requireWorker(session);
+  const { report } = await readLeaks(temporal);
+  const named = (report?.leaks ?? []).filter(({ providerid }) => ids.includes(providerid));
+  await confirm(
+    `Delete ${named.length === 0 ? ids.join(', ') : named.map(({ account, providerid, key }) => `${providerid} of ${account} (${key})`).join(', ')}?`,
+    { yes, json },
+  );
+  const done = await deleteLeaks(temporal, ids);
+  const gone = done.deleted.filter(({ failed }) => failed === undefined).map(({ providerid }) => providerid);
+  const left = ids.filter((id) => !gone.includes(id));
+  for (const id of gone) output.line(`deleted ${id}`);
+  for (const id of left) output.line(`not deleted: ${id}, ${whyLeft(done, id)}`, 'red');
+  output.document({
+    deleted: gone,
+    left: left.map((id) => ({ providerid: id, why: whyLeft(done, id) })),
+    report: done,
+  });
+  // What is shown from now on is as it is now.
+  await sweepNow(temporal);
+  return left.length > 0 ? exitCodes.failed : exitCodes.ok;
+}
+
+function whyLeft({ deleted, leaks: still, accounts, refused }: SweepReport, id: string): string {
+  const failed = deleted.find(({ providerid }) => providerid === id)?.failed;
+  if (failed !== undefined) return failed;
+  const leak = still.find(({ providerid }) => providerid === id);
+  if (leak?.kind === 'duplicate')
+    return 'for its node has another machine of the same key: delete it at the provider';
+  if (leak?.kind === 'unreadable') return 'for its key cannot be read: delete it at the provider';
+  if (refused.length > 0) return `for not all could be read: ${refused.join('; ')}`;
+  return leak === undefined
+    ? `for it is there no more, or a cluster has it (${accounts.map(({ name }) => name).join(', ')} were looked at)`
+    : 'for its cluster did not give it free';
+}
+
+function printView(output: Output, { report, schedule }: LeaksView, now: number): void {
+  const { policy, everyMs, paused, next, running } = schedule;
+  if (report === undefined)
+    output.line(`the sweep has not looked yet${running ? '; it is looking now' : ''}`);
+  else printReport(output, report, now);
+  const when =
+    paused === undefined
+      ? `every ${formatDuration(everyMs)}${next === undefined ? '' : `, next at ${formatMoment(next)}`}`
+      : `paused: ${cleanLine(paused)}`;
+  output.line();
+  output.line(`looks ${when}`);
+  output.line(
+    policy.delete
+      ? `deletes what was seen for ${formatDuration(policy.minimumAgeMs)}, at most ${policy.cap} at a time`
+      : 'deletes nothing by itself (dry run); `sweep: {delete: true}` in heddle.yaml switches it on',
+  );
+  const named = report?.leaks.find(
+    ({ kind }) => kind === 'orphan' || kind === 'lost' || kind === 'abandoned' || kind === 'captured',
+  );
+  printNext(output, [
+    ...(named === undefined
+      ? []
+      : [{ command: `heddle leaks --delete ${cleanLine(named.providerid)}`, why: 'delete this one now' }]),
+    { command: 'heddle leaks --look', why: 'look anew' },
+  ]);
+}
+
+function printReport(output: Output, report: SweepReport, now: number): void {
+  const { at, leaks: found, accounts, refused, deleted } = report;
+  const machines = accounts.reduce((sum, account) => sum + account.machines, 0);
+  const more = accounts.reduce((sum, account) => sum + account.leaks, 0) - found.length;
+  output.line(
+    `${found.length === 0 ? 'no machine' : found.length === 1 ? '1 machine' : `${found.length} machines`} of ${machines} without a cluster, as of ${formatMoment(at)} (${formatAge(at, now)} ago)`,
+  );
+  for (const why of refused) output.line(`refused to delete: ${why}`, 'red');
+  for (const { name, unable } of accounts)
+    if (unable !== undefined) output.line(`not watched: ${name}, for ${unable}`);
+  for (const { account, providerid, key, failed } of deleted)
+    if (failed === undefined) output.line(`deleted: ${providerid} of ${account} (${key})`);
+  if (found.length === 0) return;
+  const rows = found.map((leak) => [
+    `${leak.what === 'image' ? 'image ' : ''}${leak.providerid}`,
+    leak.account,
+    leak.cluster ?? '-',
+    leak.key,
+    leak.kind,
+    formatAge(leak.firstSeen, now),
+    standingOfLeak(leak, report),
+  ]);
+  output.line();
+  output.table(['MACHINE', 'PROVIDER', 'CLUSTER', 'KEY', 'WHY', 'SEEN FOR', 'WHAT NOW'], rows);
+  if (more > 0) output.line(`and ${more} more`);
+}

@@ -1,0 +1,166 @@
+import type { Client } from '@temporalio/client';
+import type { temporal } from '@temporalio/proto';
+import { call } from '../../client/call.js';
+import { coreQueue } from '../../model/names.js';
+import { decodeFailure, type HistoryFailure } from '../cluster/task/decode-history.js';
+import { pendingStates } from '../cluster/task/find-task.js';
+import { workflowsOf } from '../cluster/task/history-events.js';
+import { readTaskId } from '../cluster/task/task-events.js';
+import { timeText } from '../time-text.js';
+import { lookAtQueue, type QueueView } from './pollers.js';
+
+type PendingActivity = temporal.api.workflow.v1.IPendingActivityInfo;
+
+/** What the server alone knows of what a cluster, or a machine, is at; no worker is asked. */
+export interface ServerView {
+  readonly workflows: readonly WorkflowView[];
+  readonly activities: readonly ActivityView[];
+  /** The core queue, and those that activities wait on. */
+  readonly queues: readonly QueueView[];
+}
+
+export interface WorkflowView {
+  readonly id: string;
+  readonly runId: string;
+  readonly events: number;
+  /** Present while workers fail at carrying the workflow on, or nobody takes it up. */
+  readonly task?: { readonly attempt: number; readonly since: string; readonly failure?: string };
+}
+
+export interface ActivityView {
+  readonly id: string;
+  /** `INSTALL app on app-1`, `PLAN`. */
+  readonly title: string;
+  readonly nodeId?: string;
+  readonly state: (typeof pendingStates)[number];
+  readonly attempt: number;
+  /** RFC 3339. */
+  readonly since: string;
+  readonly queue?: string;
+  readonly worker?: string;
+  /** Why the attempt before failed. */
+  readonly failure?: { readonly kind: string; readonly message: string };
+}
+
+/** A first attempt may take a moment to be taken up. */
+const patienceMs = 3_000;
+
+/** @throws HeddleError NotFound, NoServer. */
+export async function lookAtServer(client: Client, cluster: string): Promise<ServerView> {
+  return lookAtWorkflows(
+    client,
+    await call(client, `workflows of ${cluster}`, () => workflowsOf(client, cluster)),
+    `cluster ${cluster}`,
+  );
+}
+
+/** The same of any workflows; `subject` is what people call them. @throws HeddleError NotFound, NoServer. */
+export async function lookAtWorkflows(
+  client: Client,
+  ids: readonly string[],
+  subject: string,
+): Promise<ServerView> {
+  const found = await Promise.all(ids.map((id) => call(client, subject, () => lookAtWorkflow(client, id))));
+  const activities = found.flatMap((one) => one.activities);
+  const names = new Set([coreQueue, ...activities.flatMap(({ queue }) => queue ?? [])]);
+  const { namespace } = client.options;
+  const queues = await Promise.all(
+    [...names].map((queue) => call(client, `queue ${queue}`, () => lookAtQueue(client, namespace, queue))),
+  );
+  return { workflows: found.map(({ workflow }) => workflow), activities, queues };
+}
+
+async function lookAtWorkflow(
+  client: Client,
+  id: string,
+): Promise<{ readonly workflow: WorkflowView; readonly activities: readonly ActivityView[] }> {
+  // Not by the SDK's own call, which wants to decrypt all of it.
+  const {
+    pendingActivities,
+    pendingWorkflowTask,
+    workflowExecutionInfo: info,
+  } = await client.workflowService.describeWorkflowExecution({
+    namespace: client.options.namespace,
+    execution: { workflowId: id },
+  });
+  const attempt = pendingWorkflowTask?.attempt ?? 1;
+  const since = timeText(pendingWorkflowTask?.originalScheduledTime ?? pendingWorkflowTask?.scheduledTime);
+  const stuck = pendingWorkflowTask && (attempt > 1 || Date.now() - Date.parse(since) > patienceMs);
+  const failure = attempt > 1 ? await lastTaskFailure(client, id) : undefined;
+  return {
+    workflow: {
+      id,
+      runId: info?.execution?.runId ?? '',
+      events: Number(String(info?.historyLength ?? 0)),
+      task: stuck ? { attempt, since, failure } : undefined,
+    },
+    activities: await Promise.all(
+      (pendingActivities ?? []).map((activity) => describeActivity(client, activity)),
+    ),
+  };
+}
+
+/** Only the first failure of a workflow task in a row is written; it stands at the end of the history. */
+async function lastTaskFailure(client: Client, workflowId: string): Promise<string | undefined> {
+  const { namespace } = client.options;
+  const { history } = await client.workflowService.getWorkflowExecutionHistoryReverse({
+    namespace,
+    execution: { workflowId },
+    maximumPageSize: 10,
+  });
+  for (const { workflowTaskFailedEventAttributes: failed } of history?.events ?? []) {
+    if (failed?.failure) return (await readFailure(client, failed.failure)).message;
+  }
+  return undefined;
+}
+
+async function describeActivity(client: Client, activity: PendingActivity): Promise<ActivityView> {
+  const { activityId, activityType, attempt, lastFailure, lastWorkerIdentity, activityOptions } = activity;
+  const task = readTaskId(activityId ?? '');
+  const failure = lastFailure ? await readFailure(client, lastFailure) : undefined;
+  const queue = activityOptions?.taskQueue?.name;
+  return {
+    id: activityId ?? '',
+    title:
+      task === undefined
+        ? (activityType?.name ?? 'activity')
+        : `${task.action} ${task.service === undefined ? '' : `${task.service} on `}${task.nodeId}`,
+    nodeId: task?.nodeId,
+    state: pendingStates[activity.state ?? 0] ?? 'waits for a worker',
+    attempt: attempt ?? 1,
+    since: sinceOf(activity),
+    queue: queue || undefined,
+    worker: lastWorkerIdentity || undefined,
+    failure:
+      failure === undefined ? undefined : { kind: failure.type ?? 'unknown', message: failure.message },
+  };
+}
+
+/**
+ * Before a later attempt the server says when that begins; since when all of it lasts follows from when all
+ * of it has to end.
+ */
+function sinceOf({
+  attempt,
+  scheduledTime,
+  expirationTime,
+  lastStartedTime,
+  activityOptions,
+}: PendingActivity): string {
+  const limit = activityOptions?.scheduleToCloseTimeout;
+  const [end, limitMs] = [
+    expirationTime ? Date.parse(timeText(expirationTime)) : 0,
+    limit ? Number(String(limit.seconds ?? 0)) * 1_000 : 0,
+  ];
+  if ((attempt ?? 1) > 1 && end > 0 && limitMs > 0) return new Date(end - limitMs).toISOString();
+  return timeText((attempt ?? 1) > 1 ? (lastStartedTime ?? scheduledTime) : scheduledTime);
+}
+
+async function readFailure(
+  client: Client,
+  failure: temporal.api.failure.v1.IFailure,
+): Promise<HistoryFailure> {
+  return decodeFailure(client, failure).catch((error: unknown): HistoryFailure => ({
+    message: `its message cannot be decrypted here: ${error instanceof Error ? error.message : String(error)}`,
+  }));
+}

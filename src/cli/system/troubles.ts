@@ -1,0 +1,108 @@
+import { coreQueue, siteOf } from '../../model/names.js';
+import type { NextStep } from '../cluster/next-steps.js';
+import { formatAge } from '../time-text.js';
+import type { QueueView } from './pollers.js';
+import type { ActivityView, ServerView, WorkflowView } from './server-view.js';
+
+/** Something that keeps a cluster, or a machine, from going on, as the server sees it. */
+export interface Trouble {
+  readonly text: string;
+  /** The same without what changes from look to look. */
+  readonly gist: string;
+  readonly next?: NextStep;
+}
+
+const worker: NextStep = { command: 'heddle worker', why: 'run a worker for it' };
+const keys: NextStep = {
+  command: 'heddle keys import FILE',
+  why: 'where the worker runs, then start the worker again',
+};
+/** Attempts at looking whether a machine is there that nobody need hear of. */
+const quietLooks = 20;
+
+/** What is stuck, the cause before what it causes. */
+export function findTroubles({ workflows, activities, queues }: ServerView, now: number): readonly Trouble[] {
+  return [
+    ...queues.filter(({ workers }) => workers === 0).map((queue) => unattended(queue, activities, now)),
+    ...workflows.flatMap((workflow) => stuckWorkflow(workflow, now)),
+    ...triedAgain(activities, now),
+  ];
+}
+
+function unattended({ queue, last }: QueueView, activities: readonly ActivityView[], now: number): Trouble {
+  const waiting = activities.filter(
+    (activity) => activity.queue === queue && activity.state === 'waits for a worker',
+  );
+  const [first, ...others] = waiting;
+  const who =
+    first === undefined
+      ? ''
+      : `; ${first.title}${others.length === 0 ? ' waits' : ` and ${others.length} more wait`} for it for ${formatAge(first.since, now)}`;
+  const ago =
+    last === undefined ? '' : ` any more (${last.worker} asked last, ${formatAge(last.at, now)} ago)`;
+  const what =
+    queue === coreQueue ? 'no worker carries it on' : `no worker of site ${siteOf(queue)} takes its tasks`;
+  return {
+    text: `queue ${queue}: nobody asks for work${ago}, so ${what}${who}`,
+    gist: `queue ${queue}: nobody asks for work, so ${what}`,
+    next: worker,
+  };
+}
+
+function stuckWorkflow({ id, task }: WorkflowView, now: number): readonly Trouble[] {
+  if (task?.failure === undefined) return [];
+  const { attempt, since, failure } = task;
+  return [
+    {
+      text: `${id} cannot be carried on: workers failed at it ${attempt - 1} ${attempt === 2 ? 'time' : 'times'} in a row, for ${formatAge(since, now)}: ${failure}`,
+      gist: `${id} cannot be carried on: ${failure}`,
+      next: remedyFor(failure),
+    },
+  ];
+}
+
+/** Tasks that failed and are tried again; the same on several nodes is told once. */
+function triedAgain(activities: readonly ActivityView[], now: number): readonly Trouble[] {
+  const groups = new Map<string, ActivityView[]>();
+  for (const activity of activities) {
+    const { failure, attempt, nodeId = '', title } = activity;
+    if (failure === undefined || attempt < 2 || (failure.kind === 'NotReady' && attempt < quietLooks))
+      continue;
+    const key = [title, failure.kind, failure.message].map((text) => text.replaceAll(nodeId, '')).join('\n');
+    groups.set(key, [...(groups.get(key) ?? []), activity]);
+  }
+  return [...groups.values()].flatMap(([first, ...others]): readonly Trouble[] => {
+    if (first?.failure === undefined) return [];
+    const {
+      title,
+      attempt,
+      since,
+      failure: { kind, message },
+    } = first;
+    const also = others.length === 0 ? '' : ` (and the same on ${others.length} more)`;
+    const next = isKeyMissing(message) ? { next: keys } : {};
+    // Most messages begin with it themselves.
+    const why = message.startsWith(`${title}: `) ? message.slice(title.length + 2) : message;
+    return [
+      {
+        text: `${title} is tried again, attempt ${attempt} after ${formatAge(since, now)}${also}: ${why} (${kind})`,
+        gist: `${title} is tried again${also}: ${why}`,
+        ...next,
+      },
+    ];
+  });
+}
+
+function remedyFor(failure: string): NextStep {
+  if (isKeyMissing(failure)) return keys;
+  if (failure.includes('TMPRL1100'))
+    return {
+      command: 'heddle worker',
+      why: 'of the version that carried it before: this one does other things in another order',
+    };
+  return { command: 'heddle doctor', why: 'check workers, keys and configuration' };
+}
+
+function isKeyMissing(message: string): boolean {
+  return /encrypt|decrypt/i.test(message) && /\bkeys?\b/i.test(message);
+}

@@ -1,0 +1,166 @@
+import { hostname, userInfo } from 'node:os';
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  WithStartWorkflowOperation,
+  type Client,
+  type QueryDefinition,
+  type UpdateDefinition,
+  type Workflow,
+  type WorkflowHandle,
+} from '@temporalio/client';
+import { coreQueue } from '../model/names.js';
+import { call } from './call.js';
+import { HeddleError } from './errors.js';
+import { listRunning } from './list.js';
+
+export interface WaitUntilOptions<View> {
+  /** Between queries, in ms; 400 by default. */
+  readonly everyMs?: number;
+  readonly signal?: AbortSignal;
+  /** Called with each view. */
+  readonly onView?: (view: View) => void;
+  /** Called when a query fails in a way that may pass: no server, or no worker. */
+  readonly onSilence?: (error: HeddleError) => void;
+  /** Longest outage of server and workers that is waited out, in ms; 5 minutes by default. */
+  readonly patienceMs?: number;
+}
+
+/** What identifies the workflow of an entity, and the words of its error messages. */
+export interface EntityKind {
+  /** `image`. */
+  readonly noun: string;
+  readonly workflowType: string;
+  readonly workflowId: (name: string) => string;
+  /** The command that lists them. */
+  readonly listCommand: string;
+}
+
+export interface StartRequest {
+  readonly workflowTaskTimeout?: number;
+  readonly staticSummary: string;
+  readonly staticDetails?: string;
+  readonly args: readonly unknown[];
+}
+
+/** What the clients of all resources share: one long-lived workflow per entity, reached by its name. */
+export abstract class EntityClient {
+  readonly temporal: Client;
+  /** The requester that operations record. */
+  protected readonly by: string;
+  readonly #kind: EntityKind;
+
+  constructor(temporal: Client, kind: EntityKind, by = `${userInfo().username}@${hostname()}`) {
+    this.temporal = temporal;
+    this.by = by;
+    this.#kind = kind;
+  }
+
+  /** @throws HeddleError Refused when the workflow rejects the update, NotFound when it does not run. */
+  protected update<Reply, Args extends unknown[]>(
+    what: string,
+    name: string,
+    definition: UpdateDefinition<Reply, Args>,
+    ...args: Args
+  ): Promise<Reply> {
+    const update = definition as unknown as UpdateDefinition<Reply, [unknown]>;
+    return this.send(what, name, (handle) =>
+      handle.executeUpdate(update, { args: args as unknown as [unknown] }),
+    );
+  }
+
+  /** Sends an update to the entity's workflow and starts it first unless it runs. */
+  protected updateWithStart<Reply, Request>(
+    what: string,
+    name: string,
+    definition: UpdateDefinition<Reply, [Request]>,
+    request: Request,
+    { args, ...start }: StartRequest,
+    waitMs?: number,
+  ): Promise<Reply> {
+    const { workflowType, workflowId } = this.#kind;
+    // An operation object is for one call.
+    const startWorkflowOperation = new WithStartWorkflowOperation<Workflow>(workflowType, {
+      ...start,
+      workflowId: workflowId(name),
+      taskQueue: coreQueue,
+      args: [...args],
+      workflowIdConflictPolicy: 'USE_EXISTING',
+    });
+    const make = (): Promise<Reply> =>
+      this.temporal.workflow.executeUpdateWithStart(definition, { args: [request], startWorkflowOperation });
+    return call(this.temporal, what, make, waitMs);
+  }
+
+  protected query<Reply, Args extends unknown[]>(
+    what: string,
+    name: string,
+    definition: QueryDefinition<Reply, Args>,
+    ...args: Args
+  ): Promise<Reply> {
+    return this.send(what, name, (handle) => handle.query(definition, ...args));
+  }
+
+  protected async send<Reply>(
+    what: string,
+    name: string,
+    make: (handle: WorkflowHandle) => Promise<Reply>,
+  ): Promise<Reply> {
+    try {
+      return await call(this.temporal, `${what} ${name}`.trimEnd(), () => make(this.handle(name)));
+    } catch (error) {
+      throw error instanceof HeddleError && error.code === 'NotFound' ? this.notFound(name, error) : error;
+    }
+  }
+
+  /** The error for an entity whose workflow does not run. */
+  protected notFound(name: string, cause?: HeddleError): HeddleError {
+    const { noun, listCommand } = this.#kind;
+    const message = `there is no ${noun} ${name}; '${listCommand}' shows those there are`;
+    return new HeddleError('NotFound', message, { cause, next: listCommand });
+  }
+
+  protected handle(name: string): WorkflowHandle {
+    return this.temporal.workflow.getHandle(this.#kind.workflowId(name));
+  }
+
+  /** Views of all entities that run; those that do not answer are named in `silent`. */
+  protected async views<View extends object>(
+    show: (name: string) => Promise<View>,
+  ): Promise<{ readonly views: readonly View[]; readonly silent: readonly string[] }> {
+    const { noun, workflowType } = this.#kind;
+    const running = await call(this.temporal, `list ${noun}s`, () =>
+      listRunning(this.temporal, workflowType),
+    );
+    const seen = await Promise.all(running.map(({ name }) => show(name).catch(() => name)));
+    return {
+      views: seen.filter((one) => typeof one !== 'string'),
+      silent: seen.filter((one) => typeof one === 'string'),
+    };
+  }
+}
+
+/** Queries until `resultOf` gives a result; waits out restarts of workers and server. */
+export async function waitUntil<View, Result>(
+  query: () => Promise<View>,
+  resultOf: (view: View) => Result | undefined,
+  { everyMs = 400, signal, onView, onSilence, patienceMs = 5 * 60_000 }: WaitUntilOptions<View> = {},
+): Promise<Result> {
+  for (let answeredAt = Date.now(); ; await pause(everyMs, undefined, { signal })) {
+    let view: View;
+    try {
+      view = await query();
+    } catch (error) {
+      if (!isOutage(error) || Date.now() - answeredAt > patienceMs) throw error;
+      onSilence?.(error);
+      continue;
+    }
+    answeredAt = Date.now();
+    onView?.(view);
+    const result = resultOf(view);
+    if (result !== undefined) return result;
+  }
+}
+
+function isOutage(error: unknown): error is HeddleError {
+  return error instanceof HeddleError && (error.code === 'NoWorker' || error.code === 'NoServer');
+}

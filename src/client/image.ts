@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import type { Client } from '@temporalio/client';
+import type { Build } from '../model/image/build.js';
+import type { BuildReply, ConfigureImageReply } from '../model/image/messages.js';
+import type { ImageSpec } from '../model/image/spec.js';
+import type { ImageView } from '../model/image/view.js';
+import { imageWorkflowId, imageWorkflowType } from '../model/names.js';
+import type { ImageInput } from '../workflows/image/workflow.js';
+import {
+  buildImageUpdate,
+  cancelBuildUpdate,
+  configureImageUpdate,
+  deleteImageUpdate,
+  imageQuery,
+  pauseImageUpdate,
+  resumeImageUpdate,
+  rollbackImageUpdate,
+} from '../workflows/image/messages.js';
+import type { ResourceClient } from './artifact/artifact-client.js';
+import { EntityClient, waitUntil, type WaitUntilOptions } from './entity-client.js';
+import { HeddleError } from './errors.js';
+
+/** Images, and how they are built. */
+export class ImageClient extends EntityClient {
+  readonly #resources: ResourceClient;
+
+  constructor(temporal: Client, by: string, resources: ResourceClient) {
+    const listCommand = 'heddle image list';
+    super(
+      temporal,
+      { noun: 'image', workflowType: imageWorkflowType, workflowId: imageWorkflowId, listCommand },
+      by,
+    );
+    this.#resources = resources;
+  }
+
+  /**
+   * Configures an image and creates it if necessary. Names of resources in its recipe are bound to their present
+   * versions, so that later builds use the same.
+   * @throws HeddleError Refused with what is wrong.
+   */
+  async apply(written: ImageSpec): Promise<ConfigureImageReply> {
+    const { source, name } = written;
+    const spec: ImageSpec =
+      source.kind === 'command'
+        ? written
+        : { ...written, source: { ...source, cluster: await this.#resources.pin(source.cluster) } };
+    const input: ImageInput = { uid: randomUUID() };
+    const request = { spec, by: this.by };
+    const start = { args: [input], staticSummary: `image ${name}` };
+    return this.updateWithStart(`apply image ${name}`, name, configureImageUpdate, request, start);
+  }
+
+  /** Requests a build; the request is kept until a build succeeds. */
+  build(name: string): Promise<BuildReply> {
+    return this.update('build', name, buildImageUpdate, { by: this.by });
+  }
+
+  /** Ends the running build and drops the request for it. */
+  cancel(name: string): Promise<BuildReply> {
+    return this.update('cancel', name, cancelBuildUpdate, { by: this.by });
+  }
+
+  /** Deletes the newest build, so that the previous one is offered, and pauses. Returns the deleted number. */
+  rollBack(name: string): Promise<BuildReply> {
+    return this.update('rollback', name, rollbackImageUpdate, { by: this.by });
+  }
+
+  async pause(name: string): Promise<void> {
+    await this.update('pause', name, pauseImageUpdate, { by: this.by });
+  }
+
+  async resume(name: string): Promise<void> {
+    await this.update('resume', name, resumeImageUpdate, { by: this.by });
+  }
+
+  /** Deletes one build, or the image with all of them; `gone` waits for the end of an image. */
+  async delete(name: string, build?: number): Promise<void> {
+    await this.update('delete', name, deleteImageUpdate, { by: this.by, build });
+  }
+
+  async gone(name: string): Promise<void> {
+    await this.handle(name).result();
+  }
+
+  show(name: string): Promise<ImageView> {
+    return this.query('show', name, imageQuery);
+  }
+
+  /** All images; those whose workflow does not answer are named in `silent`. */
+  async list(): Promise<{ readonly images: readonly ImageView[]; readonly silent: readonly string[] }> {
+    const { views, silent } = await this.views((name) => this.show(name));
+    return { images: views, silent };
+  }
+
+  /**
+   * Waits until a build of this number, or a later one, is ready; a failed build is followed by another.
+   * @throws HeddleError Failed when no build is requested any more.
+   */
+  waitForBuild(name: string, number: number, options?: WaitUntilOptions<ImageView>): Promise<Build> {
+    return waitUntil(
+      () => this.show(name),
+      ({ builds, request }) => {
+        const ready = builds.find((build) => build.number >= number && build.state === 'ready');
+        if (ready !== undefined || request !== undefined || builds.some(({ state }) => state === 'building'))
+          return ready;
+        const why = builds.find((build) => build.number >= number)?.why;
+        throw new HeddleError(
+          'Failed',
+          `image ${name} is not being built any more${why === undefined ? '' : `: ${why}`}`,
+        );
+      },
+      options,
+    );
+  }
+}

@@ -1,0 +1,195 @@
+import { randomUUID } from 'node:crypto';
+import { WorkflowExecutionAlreadyStartedError, type Client, type WorkflowHandle } from '@temporalio/client';
+import { describeNode, type NodeRef } from '../model/image/spec.js';
+import type { JsonObject } from '../model/json.js';
+import type { MachineAccess } from '../model/machine/access.js';
+import type { MachineIntent, MachineOperation, MachineView, Registration } from '../model/machine/state.js';
+import {
+  isMachineName,
+  isNodeIntent,
+  nodeIntents,
+  nodeName,
+  parseNodeName,
+  type NodeMachineInput,
+} from '../model/machine/node-machine.js';
+import { faultOf } from '../model/machine/request.js';
+import {
+  coreQueue,
+  machineWorkflowId,
+  machineWorkflowType,
+  nodeMachineWorkflowType,
+  nodeOperationId,
+} from '../model/names.js';
+import type { MachineInput } from '../workflows/machine/workflow.js';
+import {
+  accessQuery,
+  cancelMachineUpdate,
+  machineQuery,
+  operateMachineUpdate,
+  type MachineReply,
+} from '../workflows/machine/messages.js';
+import { payloadQuery } from '../workflows/cluster/messages.js';
+import { call } from './call.js';
+import { EntityClient, waitUntil, type WaitUntilOptions } from './entity-client.js';
+import { HeddleError } from './errors.js';
+
+/** The operations of a registered machine. */
+export type MachineRequestIntent = Exclude<MachineIntent, { readonly kind: 'register' }>;
+
+/** Standalone machines, and the machines of cluster and pool nodes. */
+export class MachineClient extends EntityClient {
+  constructor(temporal: Client, by: string) {
+    const listCommand = 'heddle machine list';
+    super(
+      temporal,
+      { noun: 'machine', workflowType: machineWorkflowType, workflowId: machineWorkflowId, listCommand },
+      by,
+    );
+  }
+
+  /**
+   * Registers a machine; returns as soon as the request is accepted, as operation 1.
+   * @throws HeddleError Refused when the name is taken.
+   */
+  async add(name: string, registration: Registration): Promise<MachineReply> {
+    if (!isMachineName(name))
+      throw new HeddleError(
+        'Invalid',
+        `"${name}" is no name of a machine: lower-case letters, digits and hyphens, at most 50`,
+      );
+    const input: MachineInput = { registration, uid: randomUUID(), by: this.by };
+    await this.#start(`add machine ${name}`, machineWorkflowType, name, input, {
+      summary: `machine ${name}`,
+      taken: `there is a machine ${name} already; 'heddle machine show ${name}' shows it`,
+    });
+    return { operation: '1' };
+  }
+
+  /**
+   * Starts an operation on a machine, or on the machine of a node: `web/app-1` of a cluster, `pool/ci/small-1` of
+   * a pool.
+   * @throws HeddleError Refused when the machine is busy, or its state does not allow the operation.
+   */
+  async operate(name: string, intent: MachineRequestIntent): Promise<MachineReply> {
+    const fault = faultOf(intent);
+    if (fault !== undefined) throw new HeddleError('Invalid', `${intent.kind} ${name}: ${fault}`);
+    const node = parseNodeName(name);
+    if (node !== undefined) return this.#operateNode(node, intent);
+    return this.update(intent.kind, name, operateMachineUpdate, { intent, by: this.by });
+  }
+
+  async #operateNode(node: NodeRef, intent: MachineRequestIntent): Promise<MachineReply> {
+    const name = nodeName(node);
+    if (!isNodeIntent(intent))
+      throw new HeddleError(
+        'Invalid',
+        `${describeNode(node)} is ${node.of === 'cluster' ? "the cluster's" : "the pool's"}: of its machine one can ask ${nodeIntents.join(', ')}`,
+      );
+    const input: NodeMachineInput = { node, intent, by: this.by };
+    const runId = await this.#start(`${intent.kind} ${name}`, nodeMachineWorkflowType, name, input, {
+      summary: `machine of ${describeNode(node)}`,
+      taken: `the machine of ${describeNode(node)} is busy; one operation at a time, 'heddle machine show ${name}' shows it, 'heddle machine cancel ${name}' ends it`,
+    });
+    return { operation: nodeOperationId(runId) };
+  }
+
+  /** Starts a machine's workflow; returns its run id. */
+  #start(
+    what: string,
+    workflowType: string,
+    name: string,
+    input: MachineInput | NodeMachineInput,
+    { summary, taken }: { readonly summary: string; readonly taken: string },
+  ): Promise<string> {
+    return call(this.temporal, what, async () => {
+      try {
+        const { firstExecutionRunId } = await this.temporal.workflow.start(workflowType, {
+          workflowId: machineWorkflowId(name),
+          taskQueue: coreQueue,
+          args: [input],
+          workflowIdConflictPolicy: 'FAIL',
+          workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+          staticSummary: summary,
+        });
+        return firstExecutionRunId;
+      } catch (cause) {
+        if (!(cause instanceof WorkflowExecutionAlreadyStartedError)) throw cause;
+        throw new HeddleError('Refused', taken, { cause });
+      }
+    });
+  }
+
+  /** Ends the running operation. A load that has begun to write leaves the machine failed. */
+  cancel(name: string): Promise<MachineReply> {
+    return this.update('cancel', name, cancelMachineUpdate, { by: this.by });
+  }
+
+  show(name: string): Promise<MachineView> {
+    return this.query('show', name, machineQuery);
+  }
+
+  /**
+   * The login of the user whom `reservation`, or an administrator, gave access; null when the machine is closed,
+   * or open to the user of another reservation.
+   */
+  access(name: string, reservation?: string): Promise<MachineAccess | null> {
+    return this.query('log-in', name, accessQuery, { reservation });
+  }
+
+  /** Everything known about a machine, its own credentials included: for administrators. */
+  async payload(name: string): Promise<JsonObject> {
+    return (await this.query('payload', name, payloadQuery, name)) ?? {};
+  }
+
+  /** The registered machines; those whose workflow does not answer are named in `silent`. */
+  async list(): Promise<{ readonly machines: readonly MachineView[]; readonly silent: readonly string[] }> {
+    const { views, silent } = await this.views((name) => this.show(name));
+    return { machines: views, silent };
+  }
+
+  /**
+   * Waits until an operation has ended.
+   * @throws HeddleError NotFound when the machine has no record of the operation.
+   */
+  waitFor(
+    name: string,
+    id: string,
+    options?: WaitUntilOptions<MachineView>,
+  ): Promise<{ readonly operation: MachineOperation; readonly machine: MachineView }> {
+    return waitUntil(
+      () => this.show(name),
+      (machine) => {
+        const operation = machine.history.find((ended) => ended.id === id);
+        if (operation !== undefined) return { operation, machine };
+        if (machine.operation?.id === id) return undefined;
+        throw new HeddleError('NotFound', `machine ${name} remembers no operation ${id}`, {
+          next: `heddle machine show ${name}`,
+        });
+      },
+      options,
+    );
+  }
+
+  protected override async send<Reply>(
+    what: string,
+    name: string,
+    make: (handle: WorkflowHandle) => Promise<Reply>,
+  ): Promise<Reply> {
+    if (parseNodeName(name) === undefined && !isMachineName(name))
+      throw new HeddleError(
+        'Invalid',
+        `"${name}" is no name of a machine, nor of a node: NAME, CLUSTER/NODE or pool/POOL/NODE, in lower-case letters, digits and hyphens`,
+        { next: 'heddle machine list' },
+      );
+    return super.send(what, name, make);
+  }
+
+  protected override notFound(name: string, cause?: HeddleError): HeddleError {
+    const node = parseNodeName(name);
+    if (node === undefined) return super.notFound(name, cause);
+    return new HeddleError('NotFound', `nothing was done on the machine of ${describeNode(node)} lately`, {
+      cause,
+      next: `heddle machine status ${name}`,
+    });
+  }
+}

@@ -1,0 +1,191 @@
+import { randomUUID } from 'node:crypto';
+import type { Client, UpdateDefinition } from '@temporalio/client';
+import { readPublicKey, type MachineAccess } from '../model/machine/access.js';
+import { machineWorkflowId, reservationsWorkflowId, reservationsWorkflowType } from '../model/names.js';
+import type { ReserveReply } from '../model/reservation/messages.js';
+import type { ReservationView } from '../model/reservation/view.js';
+import { formatProblem } from '../schema/problem.js';
+import { parseMoment } from '../schema/reservation/moment.js';
+import { readReservation, type WrittenReservation } from '../schema/reservation/request.js';
+import { accessQuery } from '../workflows/machine/messages.js';
+import {
+  cancelReservationUpdate,
+  enterUpdate,
+  extendUpdate,
+  reservationQuery,
+  reservationsQuery,
+  reserveUpdate,
+  returnUpdate,
+  type ReservationsRequest,
+} from '../workflows/reservation/messages.js';
+import type { ReservationsInput } from '../workflows/reservation/workflow.js';
+import { call } from './call.js';
+import { EntityClient, waitUntil, type WaitUntilOptions } from './entity-client.js';
+import { HeddleError } from './errors.js';
+
+export interface LogInOptions extends WaitUntilOptions<ReservationView> {
+  /** The user's public key, as in a .pub file, in place of a password. */
+  readonly publicKey?: string;
+}
+
+/** A machine that its user may log in to. */
+export interface OpenedMachine {
+  readonly machine: string;
+  readonly access: MachineAccess;
+}
+
+/** A reservation queries every machine. */
+const reserveMs = 60_000;
+
+/** Reservations of machines; one workflow holds all of them. */
+export class ReservationClient extends EntityClient {
+  constructor(temporal: Client, by: string) {
+    super(
+      temporal,
+      {
+        noun: 'reservation',
+        workflowType: reservationsWorkflowType,
+        workflowId: () => reservationsWorkflowId,
+        listCommand: 'heddle reservation list --all',
+      },
+      by,
+    );
+  }
+
+  /**
+   * Reserves machines: all that are wanted, or none.
+   * @throws HeddleError Invalid, or Refused with what is in the way.
+   */
+  async create(written: WrittenReservation): Promise<ReservationView> {
+    const reading = readReservation(written, Date.now());
+    if (!reading.ok)
+      throw new HeddleError(
+        'Invalid',
+        `this is no reservation: ${reading.problems.map(formatProblem).join('; ')}`,
+      );
+    const input: ReservationsInput = { uid: randomUUID() };
+    const request = { ...reading.request, by: this.by };
+    const start = { args: [input], staticSummary: 'reservations of machines' };
+    const reply = await this.updateWithStart('reserve', '', reserveUpdate, request, start, reserveMs);
+    return reply.reservation;
+  }
+
+  /** @throws HeddleError Refused when it would overlap the next one, with the latest possible end. */
+  async extend(id: string, to: string | number): Promise<ReservationView> {
+    const at = typeof to === 'number' ? to : parseMoment(to);
+    if (at === undefined)
+      throw new HeddleError('Invalid', `"${to}" is no moment such as 2026-07-01T09:00:00Z`);
+    return this.#change('extend', extendUpdate, { id, to: at, by: this.by });
+  }
+
+  /** Ends a reservation that has not begun. */
+  cancel(id: string): Promise<ReservationView> {
+    return this.#change('cancel', cancelReservationUpdate, { id, by: this.by });
+  }
+
+  /** Ends a reservation early. */
+  return(id: string): Promise<ReservationView> {
+    return this.#change('return', returnUpdate, { id, by: this.by });
+  }
+
+  /**
+   * Opens the machines of a ready reservation to its user and returns how to log in; from then on they count as
+   * used. Each machine has an account for the user, with a password or `publicKey`. Idempotent.
+   * @throws HeddleError Refused before the reservation is ready, Failed when a machine cannot be opened.
+   */
+  async logIn(
+    id: string,
+    { publicKey: line, ...options }: LogInOptions = {},
+  ): Promise<readonly OpenedMachine[]> {
+    const publicKey = line === undefined ? undefined : readPublicKey(line);
+    if (line !== undefined && publicKey === undefined)
+      throw new HeddleError(
+        'Invalid',
+        'this is no public key of OpenSSH: one line with type and key, as in a .pub file',
+      );
+    await this.#change('log-in', enterUpdate, { id, by: this.by, publicKey });
+    const { machines } = await this.waitUntil(id, (view) => isOpen(view), options);
+    return Promise.all(
+      machines.map(async ({ name }) => ({ machine: name, access: await this.#access(id, name) })),
+    );
+  }
+
+  async #access(id: string, machine: string): Promise<MachineAccess> {
+    const handle = this.temporal.workflow.getHandle(machineWorkflowId(machine));
+    const access = await call(this.temporal, `log-in ${machine}`, () =>
+      handle.query(accessQuery, { reservation: id }),
+    );
+    if (access !== null) return access;
+    throw new HeddleError('Refused', `machine ${machine} is not open to the user of ${id} any more`);
+  }
+
+  async show(id: string): Promise<ReservationView> {
+    const view = await this.query('show', 'reservation', reservationQuery, id).catch(noneYet);
+    if (view !== undefined && view !== null) return view;
+    const list = 'heddle reservation list --all';
+    throw new HeddleError(
+      'NotFound',
+      `there is no reservation ${id}; '${list}' shows those that are remembered`,
+      { next: list },
+    );
+  }
+
+  /** Oldest first; open ones unless `all`. */
+  async list(request: Omit<ReservationsRequest, 'after'> = {}): Promise<readonly ReservationView[]> {
+    const found: ReservationView[] = [];
+    for (let after: string | undefined; ;) {
+      const page = await this.query('list', 'reservation', reservationsQuery, { ...request, after }).catch(
+        noneYet,
+      );
+      found.push(...(page?.reservations ?? []));
+      if (page?.next === undefined) return found;
+      after = page.next;
+    }
+  }
+
+  /** Waits until a reservation satisfies a condition, through restarts of workers and server. */
+  waitUntil(
+    id: string,
+    condition: (view: ReservationView) => boolean,
+    options?: WaitUntilOptions<ReservationView>,
+  ): Promise<ReservationView> {
+    return waitUntil(
+      () => this.show(id),
+      (view) => (condition(view) ? view : undefined),
+      options,
+    );
+  }
+
+  async #change<Request>(
+    what: string,
+    definition: UpdateDefinition<ReserveReply, [Request]>,
+    request: Request,
+  ): Promise<ReservationView> {
+    return (await this.update(what, 'reservation', definition, request)).reservation;
+  }
+
+  /** The workflow starts with the first reservation. */
+  protected override notFound(_name: string, cause?: HeddleError): HeddleError {
+    return new HeddleError('NotFound', "there are no reservations; 'heddle reservation create' makes one", {
+      cause,
+      next: 'heddle reservation create --help',
+    });
+  }
+}
+
+function noneYet(error: unknown): undefined {
+  if (error instanceof HeddleError && error.code === 'NotFound') return undefined;
+  throw error;
+}
+
+/** Whether all machines are open to the user. @throws HeddleError when they will not be. */
+function isOpen({ id, state, why, machines }: ReservationView): boolean {
+  if (state !== 'ready' && state !== 'in use')
+    throw new HeddleError('Refused', `reservation ${id} is ${state}${why === undefined ? '' : `: ${why}`}`);
+  const stuck = machines.find(
+    (machine) => machine.stage !== 'in use' && machine.doing === undefined && machine.why !== undefined,
+  );
+  if (stuck !== undefined)
+    throw new HeddleError('Failed', `machine ${stuck.name} could not be opened: ${stuck.why}`);
+  return machines.length > 0 && machines.every(({ stage }) => stage === 'in use');
+}
