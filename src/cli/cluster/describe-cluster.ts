@@ -7,7 +7,7 @@ import { clusterWorkflowId, searchAttributes } from '../../model/names.js';
 import { cleanLine } from '../clean-text.js';
 import { CliError } from '../errors.js';
 import type { Session } from '../session.js';
-import { formatMoment, timeText } from '../time-text.js';
+import { formatMoment, timeText } from '../format.js';
 import { decodeFirst } from './task/decode-history.js';
 
 type ExecutionInfo = proto.api.workflow.v1.IWorkflowExecutionInfo | null | undefined;

@@ -26,7 +26,10 @@ export function nextSteps(status: ClusterStatus): readonly NextStep[] {
 
 /** Steps for each kind of drift. */
 function afterDrift({ name, nodes }: ClusterStatus): readonly NextStep[] {
-  const steps = (kinds: readonly Drift[], stepsOf: (node: string) => readonly NextStep[]): readonly NextStep[] => {
+  const steps = (
+    kinds: readonly Drift[],
+    stepsOf: (node: string) => readonly NextStep[],
+  ): readonly NextStep[] => {
     const found = nodes.find(({ drift }) => drift !== undefined && kinds.includes(drift.seen));
     return found === undefined ? [] : stepsOf(found.nodeId);
   };
@@ -59,7 +62,10 @@ function afterHold({ name, nodes }: ClusterStatus, { kind }: Operation): readonl
     [kind === 'apply', `heddle rollback ${name}`, 'back to the spec before'],
     ...undeletable
       .slice(0, 3)
-      .map(({ nodeId }) => [true, `heddle abandon ${name} ${nodeId}`, 'forget its machine, which stays'] as const),
+      .map(
+        ({ nodeId }) =>
+          [true, `heddle abandon ${name} ${nodeId}`, 'forget its machine, which stays'] as const,
+      ),
     [kind !== 'delete', cancel(name).command, cancel(name).why],
     [kind === 'apply', `heddle delete ${name}`, 'take all of it down'],
   ];

@@ -1,6 +1,6 @@
 import type { ServiceHealth } from '../../model/health.js';
 import type { NodeStatus } from '../../model/status.js';
-import { formatAge } from '../time-text.js';
+import { formatAge } from '../format.js';
 
 /** What a node is at, in a few words: `INSTALL app`, `START app waits for START of db`. */
 export function describeDoing(node: NodeStatus): string {

@@ -8,7 +8,7 @@ import { describeError, exitCodeOf } from '../report-error.js';
 import { requireWorker, type Session, withSession } from '../session.js';
 import { lookAtServer } from '../system/server-view.js';
 import { findTroubles } from '../system/troubles.js';
-import { formatAge, formatMoment } from '../time-text.js';
+import { formatAge, formatMoment } from '../format.js';
 import { type ClusterDescription, describeCluster } from './describe-cluster.js';
 import { nextSteps } from './next-steps.js';
 import { followOperation } from './progress/follow-operation.js';

@@ -9,7 +9,7 @@ import { devRecordFile, findDev, readDevRecord, removeDevRecord, writeDevRecord 
 import { startParts, type DevOptions, type DevParts } from './dev-parts.js';
 import { createOutput, type Output } from '../output.js';
 import { catchInterrupt } from '../interrupt.js';
-import { formatClock } from '../time-text.js';
+import { formatClock } from '../format.js';
 
 /**
  * Starts everything on this machine and keeps it up until Ctrl-C. Clusters live in the data folder: started

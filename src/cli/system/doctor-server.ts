@@ -7,7 +7,7 @@ import { openKeys } from '../configuration.js';
 import { fail, ok, warn, type Finding } from './doctor-local.js';
 import { lookAtQueue } from './pollers.js';
 import { messageOf } from '../report-error.js';
-import { formatAge } from '../time-text.js';
+import { formatAge, formatCount } from '../format.js';
 
 const askMs = 5_000;
 
@@ -46,7 +46,10 @@ export function checkEncryption(connection: Connection, namespace: string, confi
       connection.workflowService.listWorkflowExecutions({ namespace, query, pageSize: 20 }),
     );
     const memos = (executions ?? []).flatMap(({ execution, memo }) =>
-      Object.values(memo?.fields ?? {}).map((payload) => ({ workflow: execution?.workflowId ?? '', payload })),
+      Object.values(memo?.fields ?? {}).map((payload) => ({
+        workflow: execution?.workflowId ?? '',
+        payload,
+      })),
     );
     if (memos.length === 0) return ok(check, `${config.encryption}; no cluster has left anything to look at`);
     const plain = memos.find(({ payload }) => textOf(payload, 'encoding') !== 'binary/encrypted');
@@ -55,11 +58,16 @@ export function checkEncryption(connection: Connection, namespace: string, confi
       const isRequired = config.encryption === 'required';
       return isRequired ? fail(check, `${text}, though encryption is required`) : warn(check, text);
     }
-    const known = openKeys(config).list().map(({ id }) => id);
+    const known = openKeys(config)
+      .list()
+      .map(({ id }) => id);
     const used = new Set(memos.map(({ payload }) => textOf(payload, 'encryption-key-id')));
     const unknown = [...used].filter((id) => !known.includes(id));
     if (unknown.length === 0)
-      return ok(check, `${config.encryption}; what the last clusters wrote is encrypted with keys that are here`);
+      return ok(
+        check,
+        `${config.encryption}; what the last clusters wrote is encrypted with keys that are here`,
+      );
     const text = `clusters on the server are encrypted with keys that are not here: ${unknown.join(', ')}`;
     return fail(check, text, 'heddle keys import FILE');
   };
@@ -83,7 +91,7 @@ async function checkQueue(connection: Connection, namespace: string, queue: stri
   if (last === undefined) return fail(check, `nobody asks for work on queue ${queue}`, 'heddle worker');
   const asked = `${last.worker} last asked ${formatAge(last.at, Date.now())} ago`;
   if (workers === 0) return fail(check, `queue ${queue}: ${asked}; it seems to be gone`, 'heddle worker');
-  return ok(check, `queue ${queue}: ${workers} ${workers === 1 ? 'worker' : 'workers'}, ${asked}`);
+  return ok(check, `queue ${queue}: ${formatCount(workers, 'worker')}, ${asked}`);
 }
 
 function ask<Result>(connection: Connection, make: () => Promise<Result>): Promise<Result> {

@@ -6,7 +6,7 @@ import { decodeFailure, type HistoryFailure } from '../cluster/task/decode-histo
 import { pendingStates } from '../cluster/task/find-task.js';
 import { workflowsOf } from '../cluster/task/history-events.js';
 import { readTaskId } from '../cluster/task/task-events.js';
-import { timeText } from '../time-text.js';
+import { timeText } from '../format.js';
 import { lookAtQueue, type QueueView } from './pollers.js';
 
 type PendingActivity = temporal.api.workflow.v1.IPendingActivityInfo;

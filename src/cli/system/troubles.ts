@@ -1,6 +1,6 @@
 import { coreQueue, siteOf } from '../../model/names.js';
 import type { NextStep } from '../cluster/next-steps.js';
-import { formatAge } from '../time-text.js';
+import { formatAge } from '../format.js';
 import type { QueueView } from './pollers.js';
 import type { ActivityView, ServerView, WorkflowView } from './server-view.js';
 

@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { Operation } from '../../../model/operation.js';
 import type { ClusterStatus } from '../../../model/status.js';
 import type { Output } from '../../output.js';
-import { formatAge, formatClock, formatDuration } from '../../time-text.js';
+import { formatAge, formatClock, formatDuration, optional } from '../../format.js';
 import { describeDoing } from '../node-text.js';
 import { decodeFailure } from '../task/decode-history.js';
 import type { TaskRun } from '../task/task-events.js';
@@ -60,7 +60,7 @@ async function describeEnd(
   { nodeId, action, service, scheduledAt, end }: TaskRun,
 ): Promise<string> {
   if (end === undefined) return '';
-  const task = `${nodeId} ${action}${service === undefined ? '' : ` ${service}`}`;
+  const task = `${nodeId} ${action}${optional(' ', service)}`;
   const took = formatDuration(end.at - scheduledAt);
   if (end.state === 'done') return `${task} done ${took}`;
   if (!end.failure) return `${task} ${end.state} after ${took}`;

@@ -27,6 +27,16 @@ export function formatMoment(at: string): string {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${formatClock(date)}`;
 }
 
+/** `1 node`, `2 nodes`. */
+export function formatCount(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** The value after `before`, or nothing for undefined. */
+export function optional(before: string, value: string | number | undefined): string {
+  return value === undefined ? '' : `${before}${value}`;
+}
+
 /** A moment of the server's, as RFC 3339. */
 export function timeText(time: google.protobuf.ITimestamp | null | undefined): string {
   return new Date(
