@@ -83,10 +83,12 @@ class SilenceError extends Error {
 
 async function explain(temporal: Client, what: string, cause: unknown): Promise<HeddleError> {
   if (cause instanceof HeddleError) return cause;
-  const failure = (code: HeddleErrorCode, message: string): HeddleError => new HeddleError(code, message, { cause });
+  const failure = (code: HeddleErrorCode, message: string): HeddleError =>
+    new HeddleError(code, message, { cause });
   if (cause instanceof WorkflowNotFoundError)
     return failure('NotFound', `${what}: there is no such cluster; 'heddle list' shows those there are`);
-  if (cause instanceof WorkflowUpdateFailedError) return failure('Refused', cause.cause?.message ?? cause.message);
+  if (cause instanceof WorkflowUpdateFailedError)
+    return failure('Refused', cause.cause?.message ?? cause.message);
   const refused = findRefused(cause);
   if (refused !== undefined) return failure('Encryption', `${what}: ${refused}`);
   if (cause instanceof QueryNotRegisteredError)
@@ -112,7 +114,9 @@ async function explain(temporal: Client, what: string, cause: unknown): Promise<
     /no poller|Workflow Task in failed state/.test(
       messageOf(cause instanceof ServiceError ? cause.cause : cause),
     );
-  return silent || unattended ? explainSilence(temporal, what, cause) : failure('Failed', `${what}: ${message}`);
+  return silent || unattended
+    ? explainSilence(temporal, what, cause)
+    : failure('Failed', `${what}: ${message}`);
 }
 
 /** Finds out whether the server or the workers do not answer. */

@@ -140,7 +140,11 @@ async function lastReport(
   temporal: Client,
   described: ScheduleDescription,
 ): Promise<SweepReport | undefined> {
-  for (const workflowId of new Set(passesOf(described).map((pass) => pass.workflowId).toReversed())) {
+  for (const workflowId of new Set(
+    passesOf(described)
+      .map((pass) => pass.workflowId)
+      .toReversed(),
+  )) {
     const handle = temporal.workflow.getHandle(workflowId);
     const read = async (): Promise<SweepReport | undefined> =>
       (await handle.describe()).status.name === 'COMPLETED' ? handle.result() : undefined;

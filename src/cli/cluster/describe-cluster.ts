@@ -59,7 +59,7 @@ export async function describeLatest({ temporal }: Session, name: string): Promi
   return { name, createdAt: timeText(info?.startTime), uid, phase, ended };
 }
 
-/** Without the key that it was encrypted with, everything else can be told all the same. */
+/** Undefined without the key: everything else can be shown all the same. */
 async function readUid(temporal: Client, memo: Payload | null | undefined): Promise<string | undefined> {
   if (!memo) return undefined;
   const uid = await decodeFirst(temporal, { payloads: [memo] }).catch(() => undefined);

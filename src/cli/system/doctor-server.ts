@@ -74,7 +74,7 @@ export function checkEncryption(connection: Connection, namespace: string, confi
   return make().catch((error: unknown) => warn(check, `could not be looked at: ${messageOf(error)}`));
 }
 
-/** Who asks for work: for workflows, for the site's nodes, for each provider account. */
+/** Checks the workers of the core queue, of the site, and of each provider account. */
 export async function checkPollers(
   connection: Connection,
   namespace: string,

@@ -23,7 +23,7 @@ export interface WorkflowView {
   readonly id: string;
   readonly runId: string;
   readonly events: number;
-  /** Present while workers fail at carrying the workflow on, or nobody takes it up. */
+  /** Present while the workflow task fails, or no worker takes it. */
   readonly task?: { readonly attempt: number; readonly since: string; readonly failure?: string };
 }
 

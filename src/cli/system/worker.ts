@@ -49,7 +49,7 @@ export function worker(options: ServerOptions): Promise<number> {
 /** Runs a worker with more arguments; returns its exit code. */
 export async function runWorker(options: ServerOptions, words: readonly string[]): Promise<number> {
   const { args, env } = await prepareWorker(options, words);
-  // A session of its own: Ctrl-C reaches it once, from us.
+  // In its own session it gets Ctrl-C once, from this process.
   const child = spawn(process.execPath, args, {
     stdio: ['ignore', 'inherit', 'inherit'],
     env,

@@ -16,7 +16,7 @@ export interface LineViewOptions {
   readonly temporal: Client;
   readonly cluster: string;
   readonly operation: string;
-  /** Milliseconds since the epoch; what ended earlier is not told. */
+  /** Milliseconds since the epoch; tasks that ended earlier are not shown. */
   readonly since: number;
 }
 
@@ -37,7 +37,7 @@ export function openLineView(
     since,
     signal: stop.signal,
     onEnd: async (run) => say(run.end?.at ?? Date.now(), await describeEnd(temporal, run)),
-    // Lines are a view: whoever waits hears of a silent server from the wait itself.
+    // The wait itself reports a server that does not answer.
   }).catch(() => undefined);
   return {
     show(status, shown) {

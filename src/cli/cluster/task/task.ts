@@ -145,7 +145,6 @@ function printBlock(output: Output, title: string, lines: readonly string[]): vo
   for (const line of lines) output.raw(`    ${cleanText(line).replaceAll('\n', ' ')}`);
 }
 
-/** What was decoded from a history is JSON. */
 function asObject(value: unknown): JsonObject {
   return isJsonObject(value) ? value : {};
 }
