@@ -48,7 +48,7 @@ export function readConfiguration(options: ServerOptions): Config {
 
 /**
  * A flag goes over Temporal's own configuration, that over a `heddle dev` that runs on the same data folder.
- * Where they name that one's server, whoever works there has what its worker has.
+ * When they name the server of that `heddle dev`, its worker's configuration applies.
  */
 export async function chooseServer(config: Config, options: ServerOptions): Promise<ServerChoice> {
   const { temporal } = config;

@@ -3,7 +3,7 @@ import { cleanLine } from './clean-text.js';
 import { CliError } from './errors.js';
 
 /**
- * Asks back on a terminal; elsewhere nobody can answer.
+ * Asks for confirmation on a terminal.
  * @throws CliError Usage without a terminal and without --yes, Refused for any other answer than yes.
  */
 export async function confirm(

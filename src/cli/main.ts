@@ -6,7 +6,7 @@ import { reportError } from './report-error.js';
 await main(process.argv.slice(2));
 
 async function main(words: readonly string[]): Promise<void> {
-  // Whoever reads our output may stop reading: `heddle list | head -1`.
+  // The reader of standard output may stop reading: `heddle list | head -1`.
   process.stdout.on('error', (error) => {
     if ('code' in error && error.code === 'EPIPE') process.exit(exitCodes.ok);
     throw error;
@@ -38,7 +38,7 @@ function reportUsage(program: Command, error: CommanderError, words: readonly st
   );
 }
 
-/** `heddle pool hold`: as much of what was typed as there is. */
+/** `heddle pool hold`: the words that were typed, as far as they are commands. */
 function commandOf(command: Command, [word, ...words]: readonly string[]): readonly string[] {
   const known = command.commands.find((inner) => inner.name() === word);
   return known === undefined ? [command.name()] : [command.name(), ...commandOf(known, words)];

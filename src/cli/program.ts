@@ -27,7 +27,7 @@ export function createProgram(run: Run): Command {
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print help of a command')
     .showSuggestionAfterError()
-    // So that a command with options of its own leaves those behind its subcommands to them.
+    // A command with options leaves the options after its subcommands to those.
     .enablePositionalOptions()
     // Before the verbs are added, which take these over: errors are written in one place.
     .exitOverride()

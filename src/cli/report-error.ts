@@ -32,7 +32,7 @@ const nextCommands: Readonly<Partial<Record<HeddleErrorCode, string>>> = {
   Encryption: 'heddle doctor',
 };
 
-/** Writes an error for whoever asked, and gives the code to exit with. */
+/** Writes an error for people or as JSON; returns the exit code. */
 export function reportError(error: unknown, options: { readonly json: boolean }): number {
   const report = describeError(error);
   const output = createOutput(options);

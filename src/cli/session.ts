@@ -42,8 +42,7 @@ export async function withSession<Result>(
 const beginMs = 3_000;
 
 /**
- * Says that nobody works here, where that is known for sure; a worker that is only just gone shows by its
- * silence.
+ * Fails when no worker polls. A worker that ended a moment ago is noticed later, when it does not answer.
  * @throws HeddleError NoWorker
  */
 export async function requireWorker({ temporal, address }: Session): Promise<void> {

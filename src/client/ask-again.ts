@@ -45,8 +45,7 @@ async function again<Answer>(
       return await ask();
     } catch (error) {
       if (!isPassing(error)) throw error;
-      // No longer by the name that the SDK gives it: who hears of a query that is not registered takes that
-      // for an answer.
+      // As another error: callers take QueryNotRegisteredError for an answer.
       if (time === mostTimes) throw new ServiceError('nobody could answer yet', { cause: error });
       await pause(againMs);
     }

@@ -3,7 +3,7 @@ import type { ClusterStatus, GroupStatus, NodeStatus } from '../model/cluster/vi
 import { nodesQuery } from '../workflows/cluster/messages.js';
 import { call } from './call.js';
 
-/** Groups that are asked at once: each answers from its own workflow. */
+/** Concurrent queries; each group answers from its own workflow. */
 const atOnce = 5;
 
 /** The nodes that the groups of a large cluster carry. */

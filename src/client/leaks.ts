@@ -13,25 +13,24 @@ import type { SweepInput, SweepPolicy, SweepReport } from '../model/sweep/sweep.
 import { call } from './call.js';
 import { HeddleError } from './errors.js';
 
-/** Machines that no cluster has, as the sweep saw them last. */
+/** Orphaned machines, as of the last sweep. */
 export interface LeaksView {
-  /** Of the last pass that came to an end; absent before the first. */
+  /** Of the last completed pass; absent before the first. */
   readonly report?: SweepReport;
   readonly schedule: {
     readonly everyMs: number;
     readonly policy: SweepPolicy;
-    /** Why it stands still; absent while it goes on. */
+    /** Why the schedule is paused. */
     readonly paused?: string;
     /** RFC 3339. */
     readonly next?: string;
-    /** A pass is under way. */
     readonly running: boolean;
   };
 }
 
 /**
- * What the last pass saw; no worker is needed.
- * @throws HeddleError NotFound where no worker has made the schedule.
+ * The report of the last pass; no worker is needed.
+ * @throws HeddleError NotFound before the first worker creates the schedule.
  */
 export async function readLeaks(temporal: Client): Promise<LeaksView> {
   const described = await describeSchedule(temporal);
@@ -43,13 +42,13 @@ export async function readLeaks(temporal: Client): Promise<LeaksView> {
       everyMs: spec.intervals?.[0]?.every ?? 0,
       policy: inputOf(described).policy,
       running: info.runningActions.length > 0,
-      ...(state.paused ? { paused: state.note ?? 'paused' } : {}),
+      paused: state.paused ? (state.note ?? 'paused') : undefined,
       next: info.nextActionTimes[0]?.toISOString(),
     },
   };
 }
 
-/** Has a pass made now, after one that may be under way, and waits for its end. */
+/** Runs a pass now, after the one that may be running, and waits for its end. */
 export async function sweepNow(temporal: Client, patienceMs = 15 * 60_000): Promise<SweepReport> {
   const known = new Set(passesOf(await describeSchedule(temporal)).map(({ runId }) => runId));
   await call(temporal, 'sweep', () =>
@@ -66,8 +65,8 @@ export async function sweepNow(temporal: Client, patienceMs = 15 * 60_000): Prom
 }
 
 /**
- * Deletes machines that the last pass showed, and that still nobody has, whatever the policy says.
- * @throws HeddleError Invalid for ids that the last pass did not show.
+ * Deletes orphaned machines of the last report after checking them again, whatever the policy says.
+ * @throws HeddleError Invalid for ids that are not in the last report.
  */
 export async function deleteLeaks(
   temporal: Client,
@@ -125,19 +124,15 @@ function inputOf({ action }: ScheduleDescription): SweepInput {
 }
 
 interface Pass {
-  /** Ends with the second in which it was asked for: two passes may share it. */
+  /** Ends with the second of its start: two passes may share it. */
   readonly workflowId: string;
   readonly runId: string;
 }
 
-/** The passes that the server remembers, oldest first. */
+/** The passes in the schedule's record, oldest first. */
 function passesOf({ info }: ScheduleDescription): readonly Pass[] {
   return [...info.recentActions, ...info.runningActions.map((action) => ({ action }))].map(
-    ({
-      action: {
-        workflow: { workflowId, firstExecutionRunId },
-      },
-    }) => ({ workflowId, runId: firstExecutionRunId }),
+    ({ action: { workflow } }) => ({ workflowId: workflow.workflowId, runId: workflow.firstExecutionRunId }),
   );
 }
 
@@ -145,25 +140,25 @@ async function lastReport(
   temporal: Client,
   described: ScheduleDescription,
 ): Promise<SweepReport | undefined> {
-  for (const workflowId of [...new Set(passesOf(described).map((pass) => pass.workflowId))].toReversed()) {
+  for (const workflowId of new Set(
+    passesOf(described)
+      .map((pass) => pass.workflowId)
+      .toReversed(),
+  )) {
     const handle = temporal.workflow.getHandle(workflowId);
-    try {
-      const { status } = await call(temporal, 'leaks', () => handle.describe());
-      if (status.name === 'COMPLETED')
-        return await call(temporal, 'leaks', async () => handle.result() as Promise<SweepReport>);
-    } catch (error) {
-      // Its record is gone: the namespace keeps it only so long.
-      if (!(error instanceof HeddleError) || error.code !== 'NotFound') throw error;
-    }
+    const read = async (): Promise<SweepReport | undefined> =>
+      (await handle.describe()).status.name === 'COMPLETED' ? handle.result() : undefined;
+    const report = await call(temporal, 'leaks', read).catch((error: unknown) => {
+      // The namespace's retention has deleted the run.
+      if (error instanceof HeddleError && error.code === 'NotFound') return undefined;
+      throw error;
+    });
+    if (report !== undefined) return report;
   }
   return undefined;
 }
 
-async function resultOf(temporal: Client, workflowId: string, patienceMs: number): Promise<SweepReport> {
-  return call(
-    temporal,
-    'sweep',
-    async () => temporal.workflow.getHandle(workflowId).result() as Promise<SweepReport>,
-    patienceMs,
-  );
+function resultOf(temporal: Client, workflowId: string, patienceMs: number): Promise<SweepReport> {
+  const result = (): Promise<SweepReport> => temporal.workflow.getHandle(workflowId).result();
+  return call(temporal, 'sweep', result, patienceMs);
 }

@@ -48,7 +48,7 @@ beforeAll(async () => {
     descriptor: { idempotency: 'none', callDeadlineMs: 3_000 },
     changes: { runs: readWorkflowRuns(client) },
   });
-  const workflowsPath = fileURLToPath(new URL('support/fixture-workflows.ts', import.meta.url));
+  const workflowsPath = fileURLToPath(new URL('../harness/activities/fixture-workflows.ts', import.meta.url));
   workflowBundle = await bundleWorkflowCode({
     workflowsPath,
     plugins: [plugin],

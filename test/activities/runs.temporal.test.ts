@@ -43,7 +43,7 @@ beforeAll(async () => {
     descriptor: { idempotency: 'tag', callDeadlineMs, consistencyWindowMs },
     changes: { runs: readWorkflowRuns(client) },
   });
-  const workflowsPath = fileURLToPath(new URL('support/fixture-workflows.ts', import.meta.url));
+  const workflowsPath = fileURLToPath(new URL('../harness/activities/fixture-workflows.ts', import.meta.url));
   const workflowBundle = await bundleWorkflowCode({
     workflowsPath,
     plugins: [plugin],

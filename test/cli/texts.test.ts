@@ -5,7 +5,7 @@ import { drawPlan } from '../../src/cli/cluster/plan/graph.js';
 import { describeCounts } from '../../src/cli/cluster/plan/plan-text.js';
 import { renderProgress } from '../../src/cli/cluster/progress/progress-view.js';
 import { cutTo, formatTable } from '../../src/cli/table.js';
-import { formatDuration } from '../../src/cli/time-text.js';
+import { formatDuration } from '../../src/cli/format.js';
 import type { NodeStatus } from '../../src/model/cluster/view.js';
 import type { Plan } from '../../src/model/plan/plan.js';
 

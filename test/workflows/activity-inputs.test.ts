@@ -64,7 +64,7 @@ beforeAll(async () => {
   );
   recorded = create?.activityTaskScheduledEventAttributes?.input?.payloads?.[0] ?? {};
   expect(recorded.data).toBeDefined();
-  const workflowsPath = fileURLToPath(new URL('support/attacker-workflows.ts', import.meta.url));
+  const workflowsPath = fileURLToPath(new URL('../harness/workflows/attacker-workflows.ts', import.meta.url));
   native = await NativeConnection.connect({ address: inject('temporalAddress') });
   worker = await Worker.create({
     connection: native,

@@ -46,7 +46,7 @@ export async function add(name: string, options: AddOptions): Promise<number> {
   return exitCodes.ok;
 }
 
-/** Nobody is asked for fields of an account that cannot be. */
+/** Checks everything but the fields, before these are asked for. */
 function prepare(
   workspace: Workspace,
   name: string,

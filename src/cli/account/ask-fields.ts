@@ -66,7 +66,7 @@ async function askField(
   }
 }
 
-/** A key that is pasted has lines up to its own last one. */
+/** Reads a pasted key up to its END line. */
 async function readValue(terminal: Terminal, key: string, field: FieldDeclaration): Promise<string> {
   const ask = (prompt: string): Promise<string> =>
     field.secret === true ? terminal.askMasked(prompt) : terminal.ask(prompt);

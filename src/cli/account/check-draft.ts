@@ -7,7 +7,7 @@ import { suggest } from '../../schema/suggest.js';
 import { isPlainSecret } from './field-text.js';
 import type { Workspace } from './workspace.js';
 
-/** An account that somebody wants, before it is checked. Plain secrets are in it. */
+/** An account before it is checked; holds plain secrets. */
 export interface AccountDraft {
   readonly name: string;
   readonly type: string;
@@ -94,7 +94,7 @@ function noType(type: string, descriptors: readonly Descriptor[]): Problem {
   );
 }
 
-/** A secret is kept in a file of its own, from which it comes back as a text. */
+/** A secret is stored in a file, so it must be a text. */
 function checkSecrets(descriptor: Pick<Descriptor, 'fields'>, fields: JsonObject): readonly Problem[] {
   return declaredFields(descriptor).flatMap(([key, field]) => {
     const value = fields[key];

@@ -2,12 +2,12 @@ import type { Json, JsonObject } from '../../model/json.js';
 import type { FieldDeclaration } from '../../schema/descriptor.js';
 import { readYaml } from '../../schema/yaml-source.js';
 
-/** What people are told where they type a value that may be a reference. */
+/** The forms of references, for people. */
 export const referenceForms = 'env:NAME, file:PATH, exec:COMMAND or vault:PATH#FIELD';
 
 /**
- * The value of a text that somebody typed for a field. What is not of the field's type stays a text, so that
- * the check of fields says what is wrong with it. Undefined where nothing was typed.
+ * The value of a text that was typed for a field; undefined for a blank text. A text that is not of the field's type
+ * stays a text, so that the check of fields reports it.
  * @param field absent where the plugin declares no fields.
  */
 export function parseFieldText(field: FieldDeclaration | undefined, typed: string): Json | undefined {

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../model/json.js';
 import { stripSecrets } from '../../model/node/strip-secrets.js';
 import type { Descriptor, FieldDeclaration } from '../../schema/descriptor.js';
 
-/** Of a plugin in the seed's form: nobody can tell what to ask for. */
+/** For plugins that do not declare their fields. */
 export const noFieldsDeclared =
   'This plugin does not declare its fields: write those that it needs under fields in heddle.yaml, or give them by --field key=value.';
 

@@ -23,7 +23,7 @@ export function fieldsOfArguments(descriptor: Descriptor, given: GivenTexts): Js
   return fields;
 }
 
-/** Of --secrets-from: lines key=value. Messages tell the line, and hold no value. */
+/** Reads the lines `key=value` of --secrets-from. Messages name the line and hold no value. */
 export function fieldsOfLines(descriptor: Descriptor, text: string): JsonObject {
   const pairs = text.split(/\r?\n/).flatMap((line, index): GivenTexts => {
     if (line.trim() === '') return [];

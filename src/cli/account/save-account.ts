@@ -122,7 +122,7 @@ export function refuseTaken({ file, providers }: Accounts, name: string, replace
   );
 }
 
-/** Read at the last moment: while somebody was asked, another may have written. */
+/** The accounts in the file now: another process may have changed it during the questions. */
 function accountsIn(text: string, file: string): Accounts['providers'] {
   const reading = readConfigFile(text, file);
   if (!reading.ok) throw new ProblemsError('The configuration cannot be used:', reading.problems);
@@ -136,7 +136,7 @@ function readFile(file: string): string {
   throw new CliError('Refused', `cannot read ${file}: ${reading.wrong}`);
 }
 
-/** Somebody else may have changed it meanwhile, also another form or another of these commands. */
+/** Refuses when another process has changed the file since it was read. */
 function refuseChanged(file: string, before: string): void {
   if (readFile(file) !== before)
     throw new CliError('Refused', `${file} was changed meanwhile, and is left as it is now. Try again.`);

@@ -31,13 +31,13 @@ export function secretReference(place: SecretFolder, key: string): { readonly se
   return { secret: `file:${join(folderOf(place), key)}` };
 }
 
-/** Whoever reads the file takes one newline from its end, so that one is added. */
+/** Readers of the file remove one newline from its end, so one is added. */
 export function stageSecret(place: SecretFolder, key: string, value: string): StagedFile {
   for (const folder of [place.dataFolder, dirname(folderOf(place)), folderOf(place)]) prepareFolder(folder);
   return stageFile(join(folderOf(place), key), `${value}\n`);
 }
 
-/** The files of ours that an account's fields refer to. */
+/** The files in the secrets folder that an account's fields refer to. */
 export function storedFiles(place: SecretFolder, fields: JsonObject): readonly string[] {
   const inside = `file:${folderOf(place)}${sep}`;
   return Object.values(fields).flatMap((value) =>

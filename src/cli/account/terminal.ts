@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { CliError } from '../errors.js';
 
-/** Somebody at a terminal who can be asked. */
+/** A terminal for questions. */
 export interface Terminal {
   /** For people; nothing of it goes to standard output. */
   say(text: string): void;
@@ -13,7 +13,7 @@ export interface Terminal {
   close(): void;
 }
 
-/** Undefined where nobody can be asked. */
+/** Undefined without a terminal. */
 export function openTerminal(): Terminal | undefined {
   const { stdin, stderr } = process;
   if (!stdin.isTTY || !stderr.isTTY) return undefined;
@@ -24,7 +24,7 @@ export function openTerminal(): Terminal | undefined {
       done();
     },
   });
-  // Without a history: else the arrow keys would bring back what was typed unseen.
+  // With a history, the arrow keys would show secrets that were typed before.
   const lines = createInterface({ input: stdin, output: echo, terminal: true, historySize: 0 });
   const closed = new AbortController();
   lines.once('SIGINT', () => lines.close()).once('close', () => closed.abort());

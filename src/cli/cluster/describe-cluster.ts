@@ -7,7 +7,7 @@ import { clusterWorkflowId, searchAttributes } from '../../model/names.js';
 import { cleanLine } from '../clean-text.js';
 import { CliError } from '../errors.js';
 import type { Session } from '../session.js';
-import { formatMoment, timeText } from '../time-text.js';
+import { formatMoment, timeText } from '../format.js';
 import { decodeFirst } from './task/decode-history.js';
 
 type ExecutionInfo = proto.api.workflow.v1.IWorkflowExecutionInfo | null | undefined;
@@ -59,7 +59,7 @@ export async function describeLatest({ temporal }: Session, name: string): Promi
   return { name, createdAt: timeText(info?.startTime), uid, phase, ended };
 }
 
-/** Without the key that it was encrypted with, everything else can be told all the same. */
+/** Undefined without the key: everything else can be shown all the same. */
 async function readUid(temporal: Client, memo: Payload | null | undefined): Promise<string | undefined> {
   if (!memo) return undefined;
   const uid = await decodeFirst(temporal, { payloads: [memo] }).catch(() => undefined);

@@ -24,7 +24,7 @@ export interface ExecResult {
 
 /** Histories can be long. */
 const readMs = 20_000;
-/** Longest end of the output that a task tells, in characters. */
+/** Longest end of the output in a task's result, in characters. */
 const tailLength = 2_048;
 
 /**

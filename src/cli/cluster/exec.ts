@@ -13,6 +13,7 @@ import { checkFirst, requireCluster, scopeOf } from './operate.js';
 import { previewOperation, showPreview } from './plan/preview.js';
 import { followOperation } from './progress/follow-operation.js';
 import { reportEnd } from './report-operation.js';
+import { formatCount } from '../format.js';
 
 export type ExecOptions = OperationOptions & { readonly sudo?: true; readonly timeout?: string };
 
@@ -107,7 +108,7 @@ export function describeResults(results: readonly ExecResult[]): string {
     .slice(0, 5)
     .map((result) => `${result.node} (${describeResult(result)})`)
     .join(', ');
-  return `${failed.length} of ${results.length} ${results.length === 1 ? 'node' : 'nodes'} failed: ${named}${failed.length > 5 ? ` and ${failed.length - 5} more` : ''}`;
+  return `${failed.length} of ${formatCount(results.length, 'node')} failed: ${named}${failed.length > 5 ? ` and ${failed.length - 5} more` : ''}`;
 }
 
 function describeResult({ exitCode, problem }: ExecResult): string {

@@ -3,7 +3,7 @@ import type { Operation } from '../../model/cluster/operation.js';
 import type { ClusterStatus, NodeStatus } from '../../model/cluster/view.js';
 import { cleanLine, cleanText } from '../clean-text.js';
 import type { Output } from '../output.js';
-import { formatAge } from '../time-text.js';
+import { formatAge, optional } from '../format.js';
 import { taskWords } from './node-text.js';
 
 const shownFailures = 5;
@@ -72,7 +72,7 @@ function printFailure(
   others: readonly NodeFailure[],
   now: number,
 ): void {
-  const exit = failure.exitCode === undefined ? '' : `, exit code ${failure.exitCode}`;
+  const exit = optional(', exit code ', failure.exitCode);
   output.line();
   output.line(
     `${node}: ${taskWords(failure)} failed ${formatAge(failure.at, now)} ago (${failure.kind}${exit})`,
@@ -85,7 +85,7 @@ function printFailure(
     output.line(`  last of its ${stream}:`);
     for (const line of text.split('\n').slice(-shownOutputLines)) output.raw(`    ${line}`);
   }
-  const service = failure.service === undefined ? '' : ` --service ${failure.service}`;
+  const service = optional(' --service ', failure.service);
   output.line(`  all of it: ${`heddle logs ${cluster} ${node}${service} --action ${failure.action}`}`);
   if (others.length === 0) return;
   const named = others

@@ -11,7 +11,7 @@ export interface FinishOptions {
   readonly since: number;
 }
 
-/** Waits for an accepted operation and says how it ended, or says how to wait. */
+/** Waits for an accepted operation and reports its end, or reports how to wait; returns the exit code. */
 export async function finish(
   session: Session,
   name: string,
@@ -29,7 +29,7 @@ export async function finish(
   });
 }
 
-/** The operation is accepted, and nobody waits for it. */
+/** Reports an accepted operation without waiting for its end. */
 export function leaveIt(
   output: Output,
   name: string,

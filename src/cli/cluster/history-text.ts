@@ -2,7 +2,7 @@ import type { Operation } from '../../model/cluster/operation.js';
 import { cleanLine } from '../clean-text.js';
 import type { Output, Style } from '../output.js';
 import { formatTable } from '../table.js';
-import { formatDuration, formatMoment } from '../time-text.js';
+import { formatDuration, formatMoment } from '../format.js';
 
 const styles: Readonly<Partial<Record<Operation['state'], Style>>> = {
   held: 'red',

@@ -1,5 +1,5 @@
 import type { ServerOptions } from '../configuration.js';
-import { formatAge } from '../time-text.js';
+import { formatAge } from '../format.js';
 import { verb } from '../verb.js';
 import { printHistory } from './history-text.js';
 import { requireCluster } from './operate.js';

@@ -1,6 +1,6 @@
 import type { ServiceHealth } from '../../model/node/health.js';
 import type { NodeStatus } from '../../model/cluster/view.js';
-import { formatAge } from '../time-text.js';
+import { formatAge } from '../format.js';
 
 /** What a node is at, in a few words: `INSTALL app`, `START app waits for START of db`. */
 export function describeDoing(node: NodeStatus): string {

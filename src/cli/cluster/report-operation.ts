@@ -3,7 +3,7 @@ import type { Operation } from '../../model/cluster/operation.js';
 import { cleanLine, cleanText } from '../clean-text.js';
 import { CliError, exitCodes } from '../errors.js';
 import type { Output } from '../output.js';
-import { formatDuration } from '../time-text.js';
+import { formatDuration } from '../format.js';
 import { failuresOf, printFailures, printRecorded } from './failure-text.js';
 import { nextCommand } from './next-steps.js';
 import { driftLines } from './node-text.js';

@@ -79,7 +79,7 @@ function wordsOf(command: readonly string[]): readonly string[] | undefined {
   return command.length === 1 && /\s/.test(line) ? ['sh', '-c', line] : command;
 }
 
-/** Joins our standard streams with the node's until the session ends. */
+/** Connects the standard streams with the node's until the session ends; returns the exit code. */
 async function join(session: InteractiveSession, pty: boolean): Promise<number | undefined> {
   const { stdin, stdout, stderr } = process;
   const resize = (): void => session.resize(stdout.columns, stdout.rows);

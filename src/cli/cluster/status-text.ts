@@ -3,7 +3,7 @@ import type { ClusterStatus, NodeStatus } from '../../model/cluster/view.js';
 import { cleanLine, cleanText } from '../clean-text.js';
 import type { Output } from '../output.js';
 import type { Trouble } from '../system/troubles.js';
-import { formatAge, formatDuration, formatMoment } from '../time-text.js';
+import { formatAge, formatDuration, formatMoment } from '../format.js';
 import { printFailures } from './failure-text.js';
 import { printHistory } from './history-text.js';
 import { type NextStep, nextSteps } from './next-steps.js';

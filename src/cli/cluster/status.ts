@@ -8,7 +8,7 @@ import { describeError, exitCodeOf } from '../report-error.js';
 import { requireWorker, type Session, withSession } from '../session.js';
 import { lookAtServer } from '../system/server-view.js';
 import { findTroubles } from '../system/troubles.js';
-import { formatAge, formatMoment } from '../time-text.js';
+import { formatAge, formatMoment } from '../format.js';
 import { type ClusterDescription, describeCluster } from './describe-cluster.js';
 import { nextSteps } from './next-steps.js';
 import { followOperation } from './progress/follow-operation.js';
@@ -45,7 +45,7 @@ export async function status(
   });
 }
 
-/** The error stands for an answer that nobody gave, or that could not be read. */
+/** The status, or the error when no worker answers or the answer cannot be read. */
 async function askWorkers(session: Session, name: string): Promise<ClusterStatus | HeddleError> {
   try {
     await requireWorker(session);
@@ -80,7 +80,7 @@ async function watch(session: Session, found: ClusterStatus): Promise<number> {
   return end.operation.state === 'done' ? exitCodes.ok : exitCodes.failed;
 }
 
-/** Nobody can be asked for nodes; the server's own record still tells something. */
+/** Shows what the server knows when no worker answers. */
 async function reportWhatIsKnown(
   { temporal, output }: Session,
   described: ClusterDescription,

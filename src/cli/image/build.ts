@@ -3,7 +3,7 @@ import type { ImageView } from '../../model/image/view.js';
 import type { ServerOptions } from '../configuration.js';
 import { untilInterrupted } from '../interrupt.js';
 import type { Output } from '../output.js';
-import { formatDuration } from '../time-text.js';
+import { formatDuration } from '../format.js';
 import { verb } from '../verb.js';
 
 /** Requests a build, waits for it and shows its steps. */

@@ -1,3 +1,4 @@
+import { workerEnvironment } from '../../config/child-environment.js';
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
@@ -21,7 +22,8 @@ const stopPatienceMs = 60_000;
 /** Starts the builder of this data folder; returns when it polls for work. */
 export async function start(options: ServerOptions & { readonly foreground?: boolean }): Promise<number> {
   if (options.foreground === true) return runWorker(options, ['--builder']);
-  const { config, location, namespace, args, env } = await prepareWorker(options, ['--builder']);
+  const launch = await prepareWorker(options, ['--builder']);
+  const { config, location, namespace, args, variables } = launch;
   prepareFolder(config.dataFolder);
   const known = await readRecord(config);
   if (known !== undefined && (await isRunning(known)))
@@ -32,7 +34,11 @@ export async function start(options: ServerOptions & { readonly foreground?: boo
     );
   const logFile = join(config.dataFolder, 'builder.log');
   const log = openSync(logFile, 'a', 0o600);
-  const child = spawn(process.execPath, args, { stdio: ['ignore', log, log], detached: true, env });
+  const child = spawn(process.execPath, args, {
+    stdio: ['ignore', log, log],
+    detached: true,
+    env: workerEnvironment(config.environment, variables),
+  });
   closeSync(log);
   child.on('error', () => undefined).unref();
   const failure = async (what: string, next?: string): Promise<CliError> => {

@@ -1,7 +1,7 @@
 import type { Build } from '../../model/image/build.js';
 import type { ServerOptions } from '../configuration.js';
 import type { Output } from '../output.js';
-import { formatAge, formatDuration } from '../time-text.js';
+import { formatAge, formatCount, formatDuration, optional } from '../format.js';
 import { noteSilent, verb } from '../verb.js';
 
 export const list = verb(({ client }, _options: ServerOptions) => client.images.list(), {
@@ -33,7 +33,7 @@ export const show = verb(({ client }, name: string, _options: ServerOptions) => 
     if (paused !== undefined) output.line(`  paused by ${paused.by}: ${paused.why}`);
     if (request !== undefined) {
       const { by, failed, notBefore } = request;
-      const fails = failed === 0 ? '' : `, failed ${failed} ${failed === 1 ? 'time' : 'times'}`;
+      const fails = failed === 0 ? '' : `, failed ${formatCount(failed, 'time')}`;
       const next = notBefore === undefined ? '' : `, next at ${new Date(notBefore).toISOString()}`;
       output.line(`  asked for by ${by}${fails}${next}`);
     }
@@ -53,14 +53,12 @@ function printBuild(output: Output, build: Build): void {
   output.line(`build ${number}: ${state}${at}${size}, begun ${formatAge(startedAt, Date.now())} ago${took}`);
   if (why !== undefined) output.line(`  ${why}`);
   const { source, recipe, by, builder, validated } = provenance;
-  const where = builder === undefined ? '' : `, on ${builder}`;
+  const where = optional(', on ', builder);
   const booted = validated === undefined ? '' : ', booted';
   output.line(`  from ${source}, recipe ${recipe || '?'}, by ${by}${where}${booted}`);
   for (const upload of build.uploads) {
-    const image = upload.image === undefined ? '' : `, ${upload.image}`;
-    output.line(
-      `  ${upload.provider}: ${upload.state}${image}${upload.why === undefined ? '' : `: ${upload.why}`}`,
-    );
+    const image = optional(', ', upload.image);
+    output.line(`  ${upload.provider}: ${upload.state}${image}${optional(': ', upload.why)}`);
   }
   for (const { path, sha256, bytes } of build.files)
     output.line(`  ${path}, ${bytes} bytes, SHA-256 ${sha256}`);

@@ -1,5 +1,5 @@
 import type { ServerOptions } from '../configuration.js';
-import { formatMoment } from '../time-text.js';
+import { formatMoment } from '../format.js';
 import { noteSilent, verb } from '../verb.js';
 import { noMachines } from './show.js';
 

@@ -6,7 +6,7 @@ import { lookAtWorkflows } from '../system/server-view.js';
 import { followTroubles } from '../cluster/progress/follow-troubles.js';
 import type { Output } from '../output.js';
 import type { Session } from '../session.js';
-import { formatDuration } from '../time-text.js';
+import { formatDuration } from '../format.js';
 import { printEnd } from './machine-text.js';
 
 export interface FinishOptions {

@@ -6,39 +6,25 @@ import type { MachineOperation, MachineView } from '../../model/machine/state.js
 import type { NodeStatusReport } from '../../model/machine/node-status.js';
 import { cleanLine } from '../clean-text.js';
 import type { Output } from '../output.js';
-import { formatAge, formatDuration, formatMoment } from '../time-text.js';
+import { formatAge, formatCount, formatDuration, formatMoment, optional } from '../format.js';
 
-/** How an operation ended, what it found, and what to type next. */
+/** How an operation ended, its result, and the next command. */
 export function printEnd(output: Output, machine: MachineView, operation: MachineOperation): void {
-  const { intent, state, result, failure, notes, startedAt, endedAt = startedAt } = operation;
+  const { intent, state, result, failure, notes, answer, startedAt, endedAt = startedAt } = operation;
   const took = formatDuration(Date.parse(endedAt) - Date.parse(startedAt));
-  const words = cleanLine(`${machine.name}: ${wordsOf(intent)}`);
+  const words = `${machine.name}: ${wordsOf(intent)}`;
+  const failed = answer === 'unknown' ? 'ended, and nobody can tell how' : 'failed';
   if (state === 'done') output.line(`${words} done in ${took}${didWords(operation)}`);
-  else
-    output.line(
-      `${words} ${state === 'cancelled' ? 'cancelled' : operation.answer === 'unknown' ? 'ended, and nobody can tell how' : 'failed'} after ${took}`,
-      'red',
-    );
+  else output.line(`${words} ${state === 'cancelled' ? 'cancelled' : failed} after ${took}`, 'red');
   if (failure !== undefined) output.line(`  ${failure.message}`);
   for (const note of notes) output.line(`  ${note}`);
-  if (result?.power !== undefined)
-    output.line(
-      `power: ${result.power.power}${result.power.why === undefined ? '' : `, ${result.power.why}`}`,
-    );
-  if (result?.status !== undefined && (intent.kind === 'status' || state !== 'done'))
-    printStatus(output, result.status);
-  if (result?.sizeMb !== undefined && result.image !== undefined)
-    output.line(`image ${formatImageRef(result.image)}: ${result.sizeMb} MB`);
-  const node = parseNodeName(machine.name);
-  if (node !== undefined) {
-    // How it stands with a node, its cluster or pool says.
-    if (state !== 'done')
-      output.line(
-        `next: ${node.of === 'cluster' ? `heddle status ${node.name}` : `heddle pool nodes ${node.name}`}`,
-      );
-    return;
-  }
-  output.line(`machine ${machine.name} is ${standingWords(machine)}`);
+  const { power, status, sizeMb, image } = result ?? {};
+  if (power !== undefined) output.line(`power: ${power.power}${optional(', ', power.why)}`);
+  if (status !== undefined && (intent.kind === 'status' || state !== 'done')) printStatus(output, status);
+  if (sizeMb !== undefined && image !== undefined)
+    output.line(`image ${formatImageRef(image)}: ${sizeMb} MB`);
+  const isNode = parseNodeName(machine.name) !== undefined;
+  if (!isNode) output.line(`machine ${machine.name} is ${describeState(machine)}`);
   if (state !== 'done') output.line(`next: ${nextStep(machine, operation)}`);
 }
 
@@ -64,66 +50,62 @@ export function printMachine(output: Output, machine: MachineView, now: number):
     provider,
     type = '?',
     site = '?',
-    system,
     image,
     half,
     user,
     holder,
     address = '-',
     operation,
-    history,
-    drift,
   } = machine;
-  output.line(`machine ${name}: ${standingWords(machine)}`);
+  const system = machine.system ?? 'none';
+  output.line(`machine ${name}: ${describeState(machine)}`);
   output.line(
-    `  ${type} (provider ${provider}), site ${site}, system ${system ?? 'none'}, address ${address}${user === undefined ? '' : `, user ${user}`}`,
+    `  ${type} (provider ${provider}), site ${site}, system ${system}, address ${address}${optional(', user ', user)}`,
   );
+  const loaded =
+    image === undefined ? 'not known' : `${formatImageRef(image)} since ${formatMoment(image.since)}`;
   output.line(
-    `  image ${image === undefined ? 'not known' : `${formatImageRef(image)} since ${formatMoment(image.since)}`}${half === undefined ? '' : `; half of ${formatImageRef(half)} on its disk`}`,
+    `  image ${loaded}${half === undefined ? '' : `; half of ${formatImageRef(half)} on its disk`}`,
   );
-  if (holder !== undefined)
-    output.line(
-      `  reserved for ${holder.user} until ${formatMoment(holder.until)}, reservation ${holder.reservation}`,
-    );
+  if (holder !== undefined) {
+    const until = formatMoment(holder.until);
+    output.line(`  reserved for ${holder.user} until ${until}, reservation ${holder.reservation}`);
+  }
   if (operation !== undefined) {
-    const step =
-      operation.step === undefined
-        ? ''
-        : `, ${operation.step.number}/${operation.step.of} ${operation.step.step}, about ${formatDuration(operation.step.leftMs)} left`;
-    output.line(`  now: ${wordsOf(operation.intent)} by ${operation.by}${step}`);
+    const { intent, by, step } = operation;
+    const at = step && `${step.number}/${step.of} ${step.step}, about ${formatDuration(step.leftMs)} left`;
+    output.line(`  now: ${wordsOf(intent)} by ${by}${optional(', ', at)}`);
   }
-  for (const { kind, expected, found, since, seen, tries } of drift) {
+  for (const { kind, expected, found, since, seen, tries } of machine.drift) {
     const said = seen < readingsThatCount ? 'seen once' : `since ${formatMoment(since)}`;
-    const what =
-      kind === 'gone'
-        ? 'it is gone, its provider has no such machine'
-        : `${kind} is ${found}, not ${expected}`;
-    output.line(
-      `  ${`drift: ${what}, ${said}${tries === 0 ? '' : `, corrected ${tries} ${tries === 1 ? 'time' : 'times'}`}`}`,
-    );
+    const isGone = kind === 'gone';
+    const what = isGone
+      ? 'it is gone, its provider has no such machine'
+      : `${kind} is ${found}, not ${expected}`;
+    output.line(`  drift: ${what}, ${said}${tries === 0 ? '' : `, corrected ${formatCount(tries, 'time')}`}`);
   }
-  for (const done of history.slice(0, 5)) {
-    const ended = done.endedAt === undefined ? '' : ` ${formatAge(done.endedAt, now)} ago`;
-    output.line(
-      `  ${done.id}: ${wordsOf(done.intent)} by ${done.by}, ${done.state}${ended}${done.failure === undefined ? '' : `: ${done.failure.message}`}`,
-    );
+  for (const { id, intent, by, state, endedAt, failure } of machine.history.slice(0, 5)) {
+    const ended = endedAt === undefined ? '' : ` ${formatAge(endedAt, now)} ago`;
+    output.line(`  ${id}: ${wordsOf(intent)} by ${by}, ${state}${ended}${optional(': ', failure?.message)}`);
   }
 }
 
+/** The command that shows or repairs the state after a failure. */
 function nextStep(machine: MachineView, { intent }: MachineOperation): string {
-  if (isNoMachine(machine)) return 'heddle provider list';
-  return cleanLine(`heddle machine ${intent.kind === 'register' ? 'remove' : 'status'} ${machine.name}`);
+  const node = parseNodeName(machine.name);
+  if (node !== undefined) return `heddle ${node.of === 'cluster' ? 'status' : 'pool nodes'} ${node.name}`;
+  if (isUnregistered(machine)) return 'heddle provider list';
+  return `heddle machine ${intent.kind === 'register' ? 'remove' : 'status'} ${machine.name}`;
 }
 
-/** Of one that is gone, or never was, its state says nothing. */
-function standingWords(machine: MachineView): string {
+function describeState(machine: MachineView): string {
   if (machine.removed === true) return 'no longer registered';
-  if (isNoMachine(machine)) return 'not registered';
-  return `${machine.state === 'maintenance' ? 'in maintenance' : machine.state}${machine.why === undefined ? '' : `: ${machine.why}`}`;
+  if (isUnregistered(machine)) return 'not registered';
+  return `${machine.state === 'maintenance' ? 'in maintenance' : machine.state}${optional(': ', machine.why)}`;
 }
 
-/** Its registration ended before it was known what it is. */
-function isNoMachine({ name, type, operation }: MachineView): boolean {
+/** Whether its registration failed before its type was known. */
+function isUnregistered({ name, type, operation }: MachineView): boolean {
   return type === undefined && operation === undefined && parseNodeName(name) === undefined;
 }
 

@@ -6,7 +6,7 @@ import type { ServerOptions } from '../configuration.js';
 import { lookAtWorkflows } from '../system/server-view.js';
 import { printTroubles } from '../cluster/status-text.js';
 import { findTroubles } from '../system/troubles.js';
-import { formatMoment } from '../time-text.js';
+import { formatMoment } from '../format.js';
 import { noteSilent, verb } from '../verb.js';
 import { printMachine } from './machine-text.js';
 

@@ -91,8 +91,8 @@ export async function runTask(name: string, file: string, options: CommonOptions
 }
 
 /**
- * With its secrets, which stand in the fields and in ssh-auth; the rest of the payload is data, as for the
- * engine. What the plugin is to pass on stays a reference.
+ * Resolves the secrets in the fields and in ssh-auth; the rest of the payload is data. References that the plugin
+ * passes on stay references.
  */
 async function resolveTask(
   task: Task,
@@ -101,64 +101,57 @@ async function resolveTask(
   file: string,
 ): Promise<{ readonly task: Task; readonly secrets: readonly string[] }> {
   const found: string[] = [];
-  const resolve = async (written: JsonObject, place: string): Promise<JsonObject> => {
-    const { value, secrets } = await resolveSecrets(
-      written,
-      { environment },
-      { writtenBy: 'administrator', place: `${file}: ${place}` },
-    );
+  const resolve = async (written: JsonObject, where: string): Promise<JsonObject> => {
+    const { value, secrets } = await resolveOwn(environment, written, `${file}: ${where}`);
     found.push(...secrets);
-    return isJsonObject(value) ? value : {};
+    return value;
   };
   const { config, provider, service } = task;
   const passed = passedReferences(descriptor);
   const split = (kept: boolean): JsonObject =>
     Object.fromEntries(Object.entries(provider.fields).filter(([key]) => passed.includes(key) === kept));
   const fields = { ...(await resolve(split(false), 'provider.fields')), ...split(true) };
-  const login: JsonObject = isJsonObject(config['ssh-auth'])
-    ? { 'ssh-auth': await resolve(config['ssh-auth'], 'config.ssh-auth') }
-    : {};
-  const action =
-    service === undefined
-      ? {}
-      : {
-          service: {
-            ...service,
-            action: {
-              ...service.action,
-              fields: await resolve(service.action.fields, 'service.action.fields'),
-            },
-          },
-        };
-  return {
-    task: { ...task, config: { ...config, ...login }, provider: { ...provider, fields }, ...action },
-    secrets: found,
-  };
+  const auth = config['ssh-auth'];
+  const login: JsonObject = isJsonObject(auth) ? { 'ssh-auth': await resolve(auth, 'config.ssh-auth') } : {};
+  const resolved: Task = { ...task, config: { ...config, ...login }, provider: { ...provider, fields } };
+  if (service === undefined) return { task: resolved, secrets: found };
+  const action = { ...service.action, fields: await resolve(service.action.fields, 'service.action.fields') };
+  return { task: { ...resolved, service: { ...service, action } }, secrets: found };
 }
 
-/** What the administrator gave for the automator, with defaults. */
+/** The administrator's settings of the automator, with defaults. */
 async function settingsOf(
   { automators, environment }: Config,
   registry: Registry,
   name: string,
 ): Promise<Pick<PluginContext, 'fields'>> {
   const { [name]: settings } = checkAutomators(registry, { [name]: automators[name] ?? { fields: {} } });
-  const { value } = await resolveSecrets(
-    settings?.fields ?? {},
+  const { value } = await resolveOwn(environment, settings?.fields ?? {}, `automators.${name}`);
+  return { fields: value };
+}
+
+/** Resolves references that the administrator wrote. */
+async function resolveOwn(
+  environment: Config['environment'],
+  written: JsonObject,
+  place: string,
+): Promise<{ readonly value: JsonObject; readonly secrets: readonly string[] }> {
+  const { value, secrets } = await resolveSecrets(
+    written,
     { environment },
-    { writtenBy: 'administrator', place: `automators.${name}` },
+    { writtenBy: 'administrator', place },
   );
-  return { fields: isJsonObject(value) ? value : {} };
+  return { value: isJsonObject(value) ? value : {}, secrets };
 }
 
 /** For automators that log in by themselves. */
 function addressOf({ nodeId, config }: Task): NodeAddress {
   const {
-    privateKey,
+    privateKey: key,
     jump: _jump,
     ...target
   } = readTarget(nodeId, { payload: config, auth: authOf(config) });
-  return { ...target, ...(privateKey === undefined ? {} : { key: privateKey }) };
+  return { ...target, key };
 }
 
 function print(answer: object, redact: (text: string) => string): void {
@@ -201,7 +194,7 @@ async function callProvider(provider: ProviderWithAbilities, task: Task): Promis
     [tagNames.node]: nodeId,
   };
   const { providerid } = config;
-  const machine = { key, tags, fields, ...(typeof providerid === 'string' ? { providerid } : {}) };
+  const machine = { key, tags, fields, providerid: typeof providerid === 'string' ? providerid : undefined };
   if (task.taskName === 'CONFIRM') return provider.confirm(machine);
   if (task.taskName === 'DELETE') return provider.delete(machine);
   const [flavor, image, hostname] = ['flavor', 'image', 'hostname'].map((name) => textOf(config[name]));

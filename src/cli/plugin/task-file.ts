@@ -63,7 +63,7 @@ export function toTask(written: JsonObject, plugin: string): Task {
         incarnation,
         action: taskName,
         operation: randomUUID(),
-        ...(isProvider ? {} : { service: service.name }),
+        service: isProvider ? undefined : service.name,
       }),
     ),
     taskName,
@@ -81,10 +81,10 @@ export function toTask(written: JsonObject, plugin: string): Task {
     nodes: part('nodes') as unknown as Task['nodes'],
     cluster: part('cluster'),
     provider: { name: 'try', type: isProvider ? plugin : 'none', fields: part('fields', part('provider')) },
-    ...(isProvider || taskName === 'BOOTSTRAP' ? {} : { service }),
-    ...(isJsonObject(written['resources'])
-      ? { resources: part('resources') as unknown as NonNullable<Task['resources']> }
-      : {}),
+    service: isProvider || taskName === 'BOOTSTRAP' ? undefined : service,
+    resources: isJsonObject(written['resources'])
+      ? (part('resources') as unknown as NonNullable<Task['resources']>)
+      : undefined,
   };
 }
 

@@ -20,7 +20,7 @@ export interface ImportOptions {
 /** Room for a label and a number in hostnames. */
 const poolName = /^[a-z0-9]([a-z0-9-]{0,22}[a-z0-9])?$/;
 
-/** Makes files of ours of a nodepool.yaml; asks no server. */
+/** Converts a nodepool.yaml to Heddle's files; needs no server. */
 export async function importFile(
   file: string,
   { name, account, out, ...options }: ImportOptions,
@@ -59,7 +59,7 @@ function toYaml(value: JsonObject): string {
   return stringify(value, { aliasDuplicateObjects: false, lineWidth: 0 });
 }
 
-/** All of them or none: a file that is there is somebody's. */
+/** Writes all files or none; existing files are never overwritten. */
 function writeNew(folder: string, files: Readonly<Record<string, string>>): readonly string[] {
   const there = Object.keys(files)
     .map((path) => join(folder, path))

@@ -3,7 +3,7 @@ import type { PoolNodeView } from '../../model/pool/view.js';
 import { CliError } from '../errors.js';
 import type { ServerOptions } from '../configuration.js';
 import { confirm } from '../confirm.js';
-import { formatDuration } from '../time-text.js';
+import { formatDuration } from '../format.js';
 import { poolVerb } from './pool-verb.js';
 
 const columns = [

@@ -1,7 +1,7 @@
 import type { GrantedNode, RequestView } from '../../model/pool/view.js';
 import { stripSecrets } from '../../model/node/strip-secrets.js';
 import type { Output } from '../output.js';
-import { formatDuration } from '../time-text.js';
+import { formatDuration } from '../format.js';
 
 export function printRequest(output: Output, request: RequestView, pool: string): void {
   output.line(

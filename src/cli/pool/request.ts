@@ -2,7 +2,7 @@ import { HeddleError } from '../../client/errors.js';
 import type { PoolClient } from '../../client/pool/pool-client.js';
 import { CliError } from '../errors.js';
 import type { ServerOptions } from '../configuration.js';
-import { formatDuration } from '../time-text.js';
+import { formatDuration } from '../format.js';
 import { poolVerb } from './pool-verb.js';
 import { nodeName, printRequest, whyOf, withoutSecrets } from './request-text.js';
 

@@ -5,7 +5,7 @@ import type { ServerOptions } from '../configuration.js';
 import { requireWorker, withSession } from '../session.js';
 import { exitCodes } from '../errors.js';
 import { createOutput } from '../output.js';
-import { formatAge } from '../time-text.js';
+import { formatAge } from '../format.js';
 import { verb } from '../verb.js';
 import { poolVerb } from './pool-verb.js';
 import { withoutSecrets } from './request-text.js';

@@ -3,7 +3,7 @@ import type { ServerOptions } from '../configuration.js';
 import { exitCodes } from '../errors.js';
 import { untilInterrupted } from '../interrupt.js';
 import type { Output } from '../output.js';
-import { formatDuration, formatMoment } from '../time-text.js';
+import { formatDuration, formatMoment, optional } from '../format.js';
 import { verb } from '../verb.js';
 
 interface ListOptions extends ServerOptions {
@@ -67,7 +67,7 @@ export const ready = verb(
 
 export function printReservation(output: Output, reservation: ReservationView): void {
   const { id, state, why, user, image, from, to, machines } = reservation;
-  const because = why === undefined ? '' : `, ${why}`;
+  const because = optional(', ', why);
   output.line(`reservation ${id}: ${why?.startsWith(state) === true ? why : `${state}${because}`}`);
   output.line(`  ${image} for ${user}, ${formatMoment(from)} to ${formatMoment(to)}${leftOf(reservation)}`);
   for (const { name, stage, doing, why: reason } of machines)

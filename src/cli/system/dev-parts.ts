@@ -40,7 +40,7 @@ export interface DevParts {
   readonly stop: () => Promise<void>;
 }
 
-/** @throws Error that says which part did not start and why; what was started is stopped. */
+/** @throws Error that names the part that did not start, after stopping the others. */
 export async function startParts(config: Config, binary: string, options: DevOptions): Promise<DevParts> {
   const running: (() => Promise<void>)[] = [];
   const stop = async (): Promise<void> => {
@@ -120,8 +120,8 @@ async function seeProcess(pid: number): Promise<ProcessRecord> {
 }
 
 /**
- * The server is told where the codec is, and the codec which page may ask it; the codec starts first, and
- * learns the page after.
+ * The server needs the address of the codec server, and that one the origin of the Web UI: the codec server starts
+ * first, and gets the origin afterwards.
  */
 async function startServerAndCodec(
   config: Config,
@@ -129,7 +129,7 @@ async function startServerAndCodec(
   { port, uiPort, say }: DevOptions,
   running: (() => Promise<void>)[],
 ): Promise<{ readonly server: RunningServer; readonly codec: CodecServer }> {
-  // A key may be invented here: the server is ours, and new with it.
+  // The server is new and belongs to this data folder, so a key may be created.
   const keyRing =
     config.keys === undefined ? openKeyRing({ folder: config.keyFolder, create: true }) : openKeys(config);
   const origins: string[] = [];

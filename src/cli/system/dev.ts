@@ -9,7 +9,7 @@ import { devRecordFile, findDev, readDevRecord, removeDevRecord, writeDevRecord 
 import { startParts, type DevOptions, type DevParts } from './dev-parts.js';
 import { createOutput, type Output } from '../output.js';
 import { catchInterrupt } from '../interrupt.js';
-import { formatClock } from '../time-text.js';
+import { formatClock } from '../format.js';
 
 /**
  * Starts everything on this machine and keeps it up until Ctrl-C. Clusters live in the data folder: started
@@ -55,7 +55,7 @@ export async function dev(
     );
   } finally {
     interrupt.release();
-    // What was started is asked to end when this process exits, but not when a signal kills it.
+    // The processes are stopped when this process exits, but not when a signal kills it.
     process.on('SIGINT', () => process.exit(exitCodes.interrupted));
     say('stopping; press Ctrl-C again to end at once');
     await removeDevRecord(config.dataFolder);
@@ -64,7 +64,7 @@ export async function dev(
   }
 }
 
-/** What a killed `heddle dev` left running would be in our way. The server's own claim sees to the server. */
+/** Ends the processes that a killed `heddle dev` left; the start of the server handles the server. */
 async function endStrays({ dataFolder }: Config, say: (line: string) => void): Promise<void> {
   const left = await readDevRecord(dataFolder);
   for (const name of ['worker', 'machines'] as const) {

@@ -15,7 +15,7 @@ export function checkNode(): Finding {
   return fail('Node', `${process.versions.node} is too old; 20.19 or newer is needed (https://nodejs.org)`);
 }
 
-/** A folder of ours is ours alone. One that is not there yet is made at first use. */
+/** Checks that only its owner can read the folder. It is created at first use. */
 export function checkFolder(check: string, folder: string): Finding {
   const stat = statSync(folder, { throwIfNoEntry: false });
   if (stat === undefined) return ok(check, `${folder} is made at first use`);

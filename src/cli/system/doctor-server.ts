@@ -7,7 +7,7 @@ import { openKeys } from '../configuration.js';
 import { fail, ok, warn, type Finding } from './doctor-local.js';
 import { lookAtQueue } from './pollers.js';
 import { messageOf } from '../report-error.js';
-import { formatAge } from '../time-text.js';
+import { formatAge, formatCount } from '../format.js';
 
 const askMs = 5_000;
 
@@ -74,7 +74,7 @@ export function checkEncryption(connection: Connection, namespace: string, confi
   return make().catch((error: unknown) => warn(check, `could not be looked at: ${messageOf(error)}`));
 }
 
-/** Who asks for work: for workflows, for the site's nodes, for each provider account. */
+/** Checks the workers of the core queue, of the site, and of each provider account. */
 export async function checkPollers(
   connection: Connection,
   namespace: string,
@@ -91,7 +91,7 @@ async function checkQueue(connection: Connection, namespace: string, queue: stri
   if (last === undefined) return fail(check, `nobody asks for work on queue ${queue}`, 'heddle worker');
   const asked = `${last.worker} last asked ${formatAge(last.at, Date.now())} ago`;
   if (workers === 0) return fail(check, `queue ${queue}: ${asked}; it seems to be gone`, 'heddle worker');
-  return ok(check, `queue ${queue}: ${workers} ${workers === 1 ? 'worker' : 'workers'}, ${asked}`);
+  return ok(check, `queue ${queue}: ${formatCount(workers, 'worker')}, ${asked}`);
 }
 
 function ask<Result>(connection: Connection, make: () => Promise<Result>): Promise<Result> {

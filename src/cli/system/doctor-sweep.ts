@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { readLeaks, type LeaksView } from '../../client/leaks.js';
 import { cleanLine } from '../clean-text.js';
 import { messageOf } from '../report-error.js';
-import { formatAge } from '../time-text.js';
+import { formatAge } from '../format.js';
 import { ok, warn, type Finding } from './doctor-local.js';
 
 const check = 'sweep';

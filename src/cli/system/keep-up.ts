@@ -14,13 +14,13 @@ export interface KeepUpOptions {
 
 export interface KeptUp {
   readonly pid: () => number;
-  /** Stops it for good. */
+  /** Stops it, and the restarting. */
   readonly stop: () => Promise<void>;
 }
 
 const firstPauseMs = 1_000;
 const longestPauseMs = 30_000;
-/** Who lived so long did not die of its start. */
+/** A process that ran this long, in ms, is restarted without a longer pause. */
 const healthyMs = 60_000;
 
 /** Starts a process again whenever it dies, with longer pauses when it keeps dying. */

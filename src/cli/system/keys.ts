@@ -14,7 +14,7 @@ import {
 import { CliError, exitCodes } from '../errors.js';
 import { openKeys, readConfiguration, type CommonOptions } from '../configuration.js';
 import { createOutput, type Output } from '../output.js';
-import { formatMoment } from '../time-text.js';
+import { formatMoment } from '../format.js';
 
 export async function create(options: CommonOptions): Promise<number> {
   const { keyFolder } = readConfiguration(options);

@@ -8,7 +8,7 @@ import { confirm } from '../confirm.js';
 import { exitCodes } from '../errors.js';
 import { createOutput, type Output } from '../output.js';
 import { requireWorker, type Session, withSession } from '../session.js';
-import { formatAge, formatDuration, formatMoment } from '../time-text.js';
+import { formatAge, formatDuration, formatMoment } from '../format.js';
 
 export interface LeaksOptions extends ServerOptions {
   /** Look now, rather than show what the last pass saw. */

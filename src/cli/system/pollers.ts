@@ -3,7 +3,7 @@ import { Connection, type Client } from '@temporalio/client';
 import { coreQueue } from '../../model/names.js';
 import type { ServerLocation } from '../../server/check.js';
 
-/** Who asks for work on a queue. */
+/** The workers that poll a queue. */
 export interface QueueView {
   readonly queue: string;
   /** Workers that asked lately. */

@@ -6,7 +6,7 @@ import { decodeFailure, type HistoryFailure } from '../cluster/task/decode-histo
 import { pendingStates } from '../cluster/task/find-task.js';
 import { workflowsOf } from '../cluster/task/history-events.js';
 import { readTaskId } from '../cluster/task/task-events.js';
-import { timeText } from '../time-text.js';
+import { timeText } from '../format.js';
 import { lookAtQueue, type QueueView } from './pollers.js';
 
 type PendingActivity = temporal.api.workflow.v1.IPendingActivityInfo;
@@ -23,7 +23,7 @@ export interface WorkflowView {
   readonly id: string;
   readonly runId: string;
   readonly events: number;
-  /** Present while workers fail at carrying the workflow on, or nobody takes it up. */
+  /** Present while the workflow task fails, or no worker takes it. */
   readonly task?: { readonly attempt: number; readonly since: string; readonly failure?: string };
 }
 

@@ -1,6 +1,6 @@
 import { coreQueue, siteOf } from '../../model/names.js';
 import type { NextStep } from '../cluster/next-steps.js';
-import { formatAge } from '../time-text.js';
+import { formatAge } from '../format.js';
 import type { QueueView } from './pollers.js';
 import type { ActivityView, ServerView, WorkflowView } from './server-view.js';
 
@@ -17,7 +17,7 @@ const keys: NextStep = {
   command: 'heddle keys import FILE',
   why: 'where the worker runs, then start the worker again',
 };
-/** Attempts at looking whether a machine is there that nobody need hear of. */
+/** Attempts to reach a new machine that are not reported. */
 const quietLooks = 20;
 
 /** What is stuck, the cause before what it causes. */
@@ -61,7 +61,7 @@ function stuckWorkflow({ id, task }: WorkflowView, now: number): readonly Troubl
   ];
 }
 
-/** Tasks that failed and are tried again; the same on several nodes is told once. */
+/** Tasks that failed and are retried; the same failure on several nodes is reported once. */
 function triedAgain(activities: readonly ActivityView[], now: number): readonly Trouble[] {
   const groups = new Map<string, ActivityView[]>();
   for (const activity of activities) {

@@ -34,7 +34,7 @@ export function contentOf({ format, bytes }: Pick<Sending, 'format' | 'bytes'>):
 
 /**
  * Sends a content to the server, part by part; parts that are there already are left as they are. Until the
- * catalogue has the content its parts are nobody's, and go by themselves after an hour.
+ * catalogue has the content, its parts expire after an hour.
  */
 export async function sendContent(
   temporal: Client,
@@ -60,7 +60,7 @@ export async function sendContent(
 }
 
 /**
- * Reads a content by its digest; its parts are told by the first of them.
+ * Reads a content by its digest; the first part holds the number of parts.
  * @throws ContentError when it is not there as a whole, or is not what its digest says. Whatever else goes
  * wrong with the server is thrown as it is.
  */

@@ -1,4 +1,4 @@
-/** Collects what is asked while an earlier question is under way, and asks it all at once after that. */
+/** Collects items while a message is under way, and sends them in the next one. */
 export class Batch<Item, Answer> {
   readonly #send: (items: readonly Item[]) => Promise<readonly Answer[]>;
   readonly #most: number;
@@ -18,7 +18,7 @@ export class Batch<Item, Answer> {
   add(item: Item): Promise<Answer> {
     return new Promise<Answer>((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject });
-      // Whatever is asked in the same turn of the event loop goes along.
+      // Items of the same turn of the event loop are sent together.
       queueMicrotask(() => void this.#flush());
     });
   }
@@ -37,7 +37,7 @@ export class Batch<Item, Answer> {
         }
       } catch (error) {
         if (batch.length === 1) batch[0]?.reject(error);
-        // One of them is wrong: each is asked by itself, so that only that one is refused.
+        // One item is wrong: each is sent alone, so that only that one is refused.
         else
           await Promise.all(
             batch.map(async ({ item, resolve, reject }) =>

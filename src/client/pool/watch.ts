@@ -20,7 +20,7 @@ interface Waiting {
 export class Watch {
   readonly #look: Look;
   readonly #waiting = new Map<string, Waiting[]>();
-  /** Not looked at yet; all others are told of by what changed. */
+  /** Requests that were not queried yet; the others are queried by what changed. */
   readonly #fresh = new Set<string>();
   #version: number | undefined;
   #looking = false;
@@ -40,7 +40,7 @@ export class Watch {
     });
   }
 
-  /** Nobody waits for it any more. */
+  /** Rejects the waits for a request. */
   forget(id: string, why: Error): void {
     for (const { reject } of this.#waiting.get(id) ?? []) reject(why);
     this.#waiting.delete(id);

@@ -11,7 +11,7 @@ export function accountList(
   base: string,
 ): Markup {
   const accounts = Object.entries(config.providers);
-  // Whoever makes the address up can name an account, but none that is not there.
+  // The name comes from the address, which anyone can make up.
   const done =
     added !== undefined && Object.hasOwn(config.providers, added)
       ? html`<p class="done" role="status">${added} is in ${file}. ${whenItCounts}</p>`

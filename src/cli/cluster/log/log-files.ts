@@ -7,7 +7,7 @@ import { parseLogName } from '../../../store/store.js';
 export interface LogEntry {
   /** RFC 3339. */
   readonly t: string;
-  /** `debug`, `info`, `warn` or `error`; absent for what was printed. */
+  /** `debug`, `info`, `warn` or `error`; absent for output of scripts. */
   readonly level?: string;
   readonly message?: string;
   readonly attributes?: object;

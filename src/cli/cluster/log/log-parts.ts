@@ -63,7 +63,7 @@ export async function readPrinted(
   let printed = { stdout: '', stderr: '' };
   for (let entry = await reader.peek(); entry !== undefined; entry = await reader.peek()) {
     reader.take();
-    // A later attempt tells from the start what the run printed.
+    // A later attempt repeats the output of the run from the start.
     if (isAttempt(entry)) printed = { stdout: '', stderr: '' };
     else if (entry.stream !== undefined) printed[entry.stream] += entry.text ?? '';
   }

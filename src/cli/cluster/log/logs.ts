@@ -5,7 +5,7 @@ import { CliError, exitCodes } from '../../errors.js';
 import { catchInterrupt } from '../../interrupt.js';
 import { createOutput, type Output } from '../../output.js';
 import { type Session, withSession } from '../../session.js';
-import { formatClock } from '../../time-text.js';
+import { formatClock } from '../../format.js';
 import { describeLatest } from '../describe-cluster.js';
 import { printFailures } from '../failure-text.js';
 import {

@@ -27,7 +27,7 @@ async function show(file: string, options: PlanOptions): Promise<number> {
   if (options.graph !== undefined && options.json === true)
     throw new CliError('Usage', '--graph and --json cannot both be written to standard output');
   const spec = readSpec(file);
-  // A faulty file is told at once: what talks to a server is loaded after that.
+  // A wrong file is reported before the modules for the server are loaded.
   const [{ requireWorker, withSession }, { previewApply, showPreview }] = await Promise.all([
     import('../../session.js'),
     import('./preview.js'),

@@ -6,6 +6,7 @@ import { wrapTo } from '../../table.js';
 import { describeGate } from '../node-text.js';
 import { describeDrift, driftOf } from './drift.js';
 import { describeCounts, describeNodes, describeStep, signs } from './plan-text.js';
+import { optional } from '../../format.js';
 
 export interface ShownPlan {
   /** Of the cluster. */
@@ -47,7 +48,7 @@ function printKind(output: Output, plan: Plan, kind: Kind): void {
   const why = wholeReason(kind);
   output.line();
   const head = cleanLine(
-    `${sign} ${verb} ${describeNodes(kind)}${count > 1 ? ` (${count} nodes)` : ''}${from}${why === undefined ? '' : `: ${why}`}`,
+    `${sign} ${verb} ${describeNodes(kind)}${count > 1 ? ` (${count} nodes)` : ''}${from}${optional(': ', why)}`,
   );
   output.line(head, style);
   const width = Math.max(...kind.chain.map((step) => describeStep(step).length));

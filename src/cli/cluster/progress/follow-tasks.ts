@@ -30,12 +30,12 @@ export async function followTasks(temporal: Client, cluster: string, options: Fo
     return followWorkflow(temporal, workflowId, { ...options, signal });
   };
   const all = follow(clusterWorkflowId(cluster)).finally(() => ended.abort());
-  // Its failure is told at the end.
+  // Its failure is thrown at the end.
   all.catch(() => undefined);
   const groups: Promise<void>[] = [];
   while (!signal.aborted) {
     const ids = await workflowsOf(temporal, cluster).catch(() => []);
-    // A group that ended has nothing more to tell.
+    // Failures of groups that have ended do not matter.
     for (const id of ids.filter((known) => !followed.has(known)))
       groups.push(follow(id).catch(() => undefined));
     await sleep(lookMs, undefined, { signal }).catch(() => undefined);

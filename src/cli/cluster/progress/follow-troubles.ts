@@ -14,8 +14,8 @@ export interface FollowTroublesOptions {
 }
 
 /**
- * Tells what keeps workflows from going on, and undefined when nothing does any more. No worker is asked.
- * Ends with the signal.
+ * Reports what keeps workflows from continuing, and undefined when nothing does any more; needs no worker. Ends with
+ * the signal.
  */
 export async function followTroubles({ signal, look, more, onChange }: FollowTroublesOptions): Promise<void> {
   let told: string | undefined;
@@ -23,7 +23,7 @@ export async function followTroubles({ signal, look, more, onChange }: FollowTro
     await sleep(lookMs, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return;
     const server = await look().catch(() => undefined);
-    // Of a server that does not answer the wait itself tells.
+    // The wait itself reports a server that does not answer.
     if (server === undefined) continue;
     const [first, ...others] = findTroubles(server, Date.now());
     const text =

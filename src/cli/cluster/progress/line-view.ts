@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { Operation } from '../../../model/cluster/operation.js';
 import type { ClusterStatus } from '../../../model/cluster/view.js';
 import type { Output } from '../../output.js';
-import { formatAge, formatClock, formatDuration } from '../../time-text.js';
+import { formatAge, formatClock, formatDuration, optional } from '../../format.js';
 import { describeDoing } from '../node-text.js';
 import { decodeFailure } from '../task/decode-history.js';
 import type { TaskRun } from '../task/task-events.js';
@@ -16,7 +16,7 @@ export interface LineViewOptions {
   readonly temporal: Client;
   readonly cluster: string;
   readonly operation: string;
-  /** Milliseconds since the epoch; what ended earlier is not told. */
+  /** Milliseconds since the epoch; tasks that ended earlier are not shown. */
   readonly since: number;
 }
 
@@ -37,7 +37,7 @@ export function openLineView(
     since,
     signal: stop.signal,
     onEnd: async (run) => say(run.end?.at ?? Date.now(), await describeEnd(temporal, run)),
-    // Lines are a view: whoever waits hears of a silent server from the wait itself.
+    // The wait itself reports a server that does not answer.
   }).catch(() => undefined);
   return {
     show(status, shown) {
@@ -60,7 +60,7 @@ async function describeEnd(
   { nodeId, action, service, scheduledAt, end }: TaskRun,
 ): Promise<string> {
   if (end === undefined) return '';
-  const task = `${nodeId} ${action}${service === undefined ? '' : ` ${service}`}`;
+  const task = `${nodeId} ${action}${optional(' ', service)}`;
   const took = formatDuration(end.at - scheduledAt);
   if (end.state === 'done') return `${task} done ${took}`;
   if (!end.failure) return `${task} ${end.state} after ${took}`;

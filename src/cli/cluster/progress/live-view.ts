@@ -21,7 +21,7 @@ const frameMs = 100;
 const hideCursor = '\u001b[?25l';
 const showCursor = '\u001b[?25h';
 
-/** Draws over its own last lines, at most ten times a second; the clock in it runs on between looks. */
+/** Redraws its lines at most ten times a second; the elapsed time advances also between updates. */
 export function openLiveView(
   output: Output,
   stream: NodeJS.WriteStream,
@@ -49,7 +49,7 @@ export function openLiveView(
     stream.write(`${hideCursor}${height > 0 ? `\u001b[${height}A\r` : ''}${frame}\u001b[0J`);
     height = lines.length;
   };
-  // After a change of size nobody knows where the old lines are: begin below them.
+  // After a change of size the place of the old lines is unknown: begin below them.
   const forget = (): void => {
     height = 0;
     lastFrame = '';

@@ -3,7 +3,7 @@ import type { ClusterStatus, NodeStatus } from '../../../model/cluster/view.js';
 import { cleanLine } from '../../clean-text.js';
 import type { Style } from '../../output.js';
 import { cutTo, formatTable } from '../../table.js';
-import { formatAge } from '../../time-text.js';
+import { formatAge } from '../../format.js';
 import { describeDoing, describeSince } from '../node-text.js';
 
 export interface ViewSize {

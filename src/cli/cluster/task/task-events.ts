@@ -4,7 +4,7 @@ type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 type Payloads = temporal.api.common.v1.IPayloads;
 type Failure = temporal.api.failure.v1.IFailure;
 
-/** One scheduling of one task, as a workflow's history tells of it. */
+/** One scheduling of one task, from a workflow's history. */
 export interface TaskRun {
   readonly taskId: string;
   readonly action: string;

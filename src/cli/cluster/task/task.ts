@@ -8,7 +8,7 @@ import type { ServerOptions } from '../../configuration.js';
 import { CliError, exitCodes } from '../../errors.js';
 import { createOutput, type Output } from '../../output.js';
 import { type Session, withSession } from '../../session.js';
-import { formatDuration, formatMoment } from '../../time-text.js';
+import { formatDuration, formatMoment } from '../../format.js';
 import { readLogEnd } from '../log/log-parts.js';
 import { decodeFailure, decodeFirst } from './decode-history.js';
 import { findTask, type FoundTask, type TaskSearch } from './find-task.js';
@@ -145,7 +145,6 @@ function printBlock(output: Output, title: string, lines: readonly string[]): vo
   for (const line of lines) output.raw(`    ${cleanText(line).replaceAll('\n', ' ')}`);
 }
 
-/** What was decoded from a history is JSON. */
 function asObject(value: unknown): JsonObject {
   return isJsonObject(value) ? value : {};
 }

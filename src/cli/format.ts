@@ -16,15 +16,25 @@ export function formatAge(since: string, now: number): string {
   return formatDuration(now - Date.parse(since));
 }
 
-/** `12:03:04`, in the zone of whoever looks. */
+/** `12:03:04`, in the local time zone. */
 export function formatClock(at: Date): string {
   return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
 }
 
-/** `2026-07-01 12:03:04`, in the zone of whoever looks. */
+/** `2026-07-01 12:03:04`, in the local time zone. */
 export function formatMoment(at: string): string {
   const date = new Date(at);
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${formatClock(date)}`;
+}
+
+/** `1 node`, `2 nodes`. */
+export function formatCount(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** The value after `before`, or nothing for undefined. */
+export function optional(before: string, value: string | number | undefined): string {
+  return value === undefined ? '' : `${before}${value}`;
 }
 
 /** A moment of the server's, as RFC 3339. */
