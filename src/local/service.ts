@@ -75,7 +75,7 @@ async function startLocked(
   undo.push(() => addresses.close());
   const library = new Library(dataFolder);
   const { chosen, working, sshServer } = await chooseKind(
-    { wanted: options.kind, sshd: options.sshd, dataFolder, markerStart, library },
+    { requested: options.kind, sshd: options.sshd, dataFolder, markerStart, library },
     addresses,
     log,
   );

@@ -93,11 +93,8 @@ export async function startWorker({
     log.warn(playbooksReadSecrets);
   const { connection: connectionOptions, namespace } = config.temporal;
   const connection = await NativeConnection.connect(connectionOptions);
-  const plugin = heddle({
-    keys: keyRing,
-    namespace,
-    ...(config.encryption === 'optional' ? { onPlaintext: 'pass' } : {}),
-  });
+  const onPlaintext = config.encryption === 'optional' ? 'pass' : undefined;
+  const plugin = heddle({ keys: keyRing, namespace, onPlaintext });
   const temporal = new Client({ connection, namespace, plugins: [plugin] });
   const { missing, problem } = await registerSearchAttributes(connection, namespace);
   if (problem !== undefined) log.warn(problem);
@@ -147,9 +144,10 @@ export async function startWorker({
     absences: createAbsences(),
     runs: readWorkflowRuns(temporal),
     clusters: readClusterRecords(temporal),
-    ...(role === 'builder'
-      ? { builder: { ...config.builder, name: hostname(), processes: { record: recordProcess, isRunning } } }
-      : {}),
+    builder:
+      role === 'builder'
+        ? { ...config.builder, name: hostname(), processes: { record: recordProcess, isRunning } }
+        : undefined,
   };
   const base = {
     connection,
@@ -261,9 +259,5 @@ function accessNodes(pool: ConnectionPool): NodeAccess {
 }
 
 function targetOf({ key, jump, ...address }: NodeAddress): SshTarget {
-  return {
-    ...address,
-    ...(key === undefined ? {} : { privateKey: key }),
-    ...(jump === undefined ? {} : { jump: { ...targetOf(jump), hostKey: jump.hostKey } }),
-  };
+  return { ...address, privateKey: key, jump: jump && { ...targetOf(jump), hostKey: jump.hostKey } };
 }

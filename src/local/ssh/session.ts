@@ -11,21 +11,7 @@ const sftpServers = [
   '/usr/libexec/sftp-server',
   '/usr/lib/ssh/sftp-server',
 ];
-const signalNames = new Set<string>([
-  'ABRT',
-  'ALRM',
-  'FPE',
-  'HUP',
-  'ILL',
-  'INT',
-  'KILL',
-  'PIPE',
-  'QUIT',
-  'SEGV',
-  'TERM',
-  'USR1',
-  'USR2',
-]);
+const signalNames = new Set('ABRT ALRM FPE HUP ILL INT KILL PIPE QUIT SEGV TERM USR1 USR2'.split(' '));
 
 /** Serves one session channel: a command, a shell, or sftp where the system has a program for it. */
 export function serveSession(
