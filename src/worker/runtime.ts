@@ -21,7 +21,7 @@ function optionsOf(log: Logger, metricsAddress: string | undefined): RuntimeOpti
       log[level]({ ...meta }, message);
   return {
     logger: {
-      // The SDK's own debugging tells of every workflow task: too much to be read.
+      // The SDK's debug level logs every workflow task.
       trace: () => undefined,
       debug: () => undefined,
       info: write('info'),

@@ -67,7 +67,7 @@ export interface HeddleWorkerOptions {
 export interface HeddleWorker {
   /** Resolves when all its parts have shut down; rejects when one of them failed. */
   readonly done: Promise<void>;
-  /** Stops taking tasks, lets go of what goes on at nodes, and ends. */
+  /** Stops polling, detaches from running scripts, and ends. */
   shutdown(): void;
   dumpStacks(): Promise<void>;
 }

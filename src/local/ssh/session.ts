@@ -121,7 +121,7 @@ class RunningCommand {
       stdin?.destroy();
       stdout?.destroy();
       stderr?.destroy();
-      // The end of a terminal hangs up what runs on it; without one a command goes on, as under sshd.
+      // Closing a terminal ends its commands; without a terminal a command continues, as under sshd.
       if (hasTerminal) this.#child.kill('SIGKILL');
     });
   }
