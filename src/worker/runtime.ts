@@ -28,8 +28,8 @@ function optionsOf(log: Logger, metricsAddress: string | undefined): RuntimeOpti
       warn: write('warn'),
       error: write('error'),
       log: (level, message, meta) => {
-        if (level !== 'TRACE' && level !== 'DEBUG')
-          write(level === 'INFO' ? 'info' : level === 'WARN' ? 'warn' : 'error')(message, meta);
+        const levels = { INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;
+        if (level !== 'TRACE' && level !== 'DEBUG') write(levels[level])(message, meta);
       },
     },
     telemetryOptions: {
