@@ -54,7 +54,7 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   },
   { files: /^schema\//, may: /^(model|schema)\/|^plugins\/errors\.js$|^node:|^(zod|yaml)$/ },
   { files: /^ssh\//, may: /^(model|ssh)\/|^plugins\/(contract|errors)\.js$|^node:|^ssh2$/ },
-  { files: /^store\//, may: /^(model|store|schema)\/|^node:|^tar$/ },
+  { files: /^store\//, may: /^(model|store|schema)\/|^node:|^(tar|write-file-atomic)$/ },
   {
     files: /^client\//,
     may: /^(model|schema|client)\/|^workflows\/([a-z-]+\/)?messages\.js$|^@temporalio\/(client|common)$|^node:/,

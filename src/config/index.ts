@@ -111,42 +111,24 @@ export function loadConfig({
   const written = found?.config ?? configSchema.parse({});
   const origins: Record<string, string> = {};
 
-  const choose = (
-    key: string,
-    path: Path,
-    variable: string | undefined,
-    fromFile: string | undefined,
-    byDefault: string,
-  ): string => {
-    const fromEnvironment = variable === undefined ? undefined : nonEmpty(env[variable]);
-    origins[key] =
-      fromEnvironment !== undefined && variable !== undefined
-        ? variable
-        : found !== undefined && fromFile !== undefined
-          ? placeText(found.locate(path))
-          : 'default';
-    return fromEnvironment ?? fromFile ?? byDefault;
+  const choose = ({ key, path = [key], variable = '', written: fromFile, fallback }: Setting): string => {
+    const fromEnvironment = nonEmpty(env[variable]);
+    const place = found === undefined || fromFile === undefined ? 'default' : placeText(found.locate(path));
+    origins[key] = fromEnvironment === undefined ? place : variable;
+    return fromEnvironment ?? fromFile ?? fallback;
   };
-  const chooseFolder = (
-    key: string,
-    path: Path,
-    variable: string | undefined,
-    fromFile: string | undefined,
-    byDefault: string,
-  ): string => {
-    const chosen = choose(key, path, variable, fromFile, byDefault);
-    return toAbsolute(chosen, origins[key] === variable ? cwd : base, home);
+  const chooseFolder = (setting: Setting): string => {
+    const chosen = choose(setting);
+    return toAbsolute(chosen, origins[setting.key] === setting.variable ? cwd : base, home);
   };
 
-  const dataFolder = chooseFolder(
-    'dataFolder',
-    ['dataFolder'],
-    'HEDDLE_DATA_FOLDER',
-    written.dataFolder,
-    join(xdg(env, 'XDG_DATA_HOME', home, '.local/share'), 'heddle'),
-  );
-  const site = choose('site', ['site'], 'HEDDLE_SITE', written.site, 'default');
-  const keys = nonEmpty(env['HEDDLE_KEYS']);
+  const dataFolder = chooseFolder({
+    key: 'dataFolder',
+    variable: 'HEDDLE_DATA_FOLDER',
+    written: written.dataFolder,
+    fallback: join(xdg(env, 'XDG_DATA_HOME', home, '.local/share'), 'heddle'),
+  });
+  const site = choose({ key: 'site', variable: 'HEDDLE_SITE', written: written.site, fallback: 'default' });
   const metricsAddress = nonEmpty(env['HEDDLE_METRICS']) ?? written.metrics?.address;
   if (metricsAddress !== undefined && !metricsAddressSchema.safeParse(metricsAddress).success)
     throw configError([
@@ -163,15 +145,15 @@ export function loadConfig({
     }),
   );
   return {
-    ...(found === undefined ? {} : { file: found.file, locate: found.locate }),
+    file: found?.file,
+    locate: found?.locate,
     dataFolder,
-    cacheFolder: chooseFolder(
-      'cacheFolder',
-      ['cacheFolder'],
-      'HEDDLE_CACHE_FOLDER',
-      written.cacheFolder,
-      join(xdg(env, 'XDG_CACHE_HOME', home, '.cache'), 'heddle'),
-    ),
+    cacheFolder: chooseFolder({
+      key: 'cacheFolder',
+      variable: 'HEDDLE_CACHE_FOLDER',
+      written: written.cacheFolder,
+      fallback: join(xdg(env, 'XDG_CACHE_HOME', home, '.cache'), 'heddle'),
+    }),
     site,
     providers,
     automators: written.automators,
@@ -184,41 +166,38 @@ export function loadConfig({
         Object.entries(written.pluginLimits).map(([name, limits]) => [name, toLimits(limits)]),
       ),
     },
-    keyFolder: chooseFolder(
-      'keyFolder',
-      ['keys', 'folder'],
-      undefined,
-      written.keys.folder,
-      join(dataFolder, 'keys'),
-    ),
-    ...(keys === undefined ? {} : { keys }),
-    storeFolder: chooseFolder(
-      'storeFolder',
-      ['store', 'folder'],
-      undefined,
-      written.store.folder,
-      join(dataFolder, 'store'),
-    ),
+    keyFolder: chooseFolder({
+      key: 'keyFolder',
+      path: ['keys', 'folder'],
+      written: written.keys.folder,
+      fallback: join(dataFolder, 'keys'),
+    }),
+    keys: nonEmpty(env['HEDDLE_KEYS']),
+    storeFolder: chooseFolder({
+      key: 'storeFolder',
+      path: ['store', 'folder'],
+      written: written.store.folder,
+      fallback: join(dataFolder, 'store'),
+    }),
     logDays: written.store.logDays,
     encryption: written.encryption,
-    ...(written.secrets?.allow === undefined ? {} : { allowedReferences: written.secrets.allow }),
+    allowedReferences: written.secrets?.allow,
     limits: { ...defaultLimits, ...written.scale },
     reservations: toReservations(written.reservations),
     sweep: toSweep(written.sweep),
     roundsEveryMs: parseDuration(written.rounds?.every ?? '5m') ?? 300_000,
     loadsAtOnce: written.loadsAtOnce,
-    ...(metricsAddress === undefined ? {} : { metricsAddress }),
+    metricsAddress,
     builder: {
       builds: written.builder?.builds ?? 1,
       uploads: written.builder?.uploads ?? 4,
       commands: written.builder?.commands ?? {},
-      folder: chooseFolder(
-        'builder.folder',
-        ['builder', 'folder'],
-        undefined,
-        written.builder?.folder,
-        join(dataFolder, 'images'),
-      ),
+      folder: chooseFolder({
+        key: 'builder.folder',
+        path: ['builder', 'folder'],
+        written: written.builder?.folder,
+        fallback: join(dataFolder, 'images'),
+      }),
     },
     temporal: loadTemporal(env),
     environment: env,
@@ -235,6 +214,15 @@ export function ownPaths({
   builder,
 }: Pick<Config, 'file' | 'dataFolder' | 'keyFolder' | 'storeFolder' | 'builder'>): readonly string[] {
   return [dataFolder, keyFolder, storeFolder, builder.folder, ...(file === undefined ? [] : [file])];
+}
+
+/** A setting with its sources, in the order of precedence. */
+interface Setting {
+  readonly key: string;
+  readonly path?: Path;
+  readonly variable?: string;
+  readonly written: string | undefined;
+  readonly fallback: string;
 }
 
 interface FoundConfig {
@@ -313,7 +301,7 @@ function findPluginFolder(entry: string, base: string, home: string, place: Plac
     `there is no package ${entry} from ${base} upwards`,
     'Install it, or begin a path with ./ or /.',
   );
-  throw configError([{ ...problem, ...(place === undefined ? {} : { place }) }]);
+  throw configError([{ ...problem, place }]);
 }
 
 /** Folders of the XDG base directory specification; relative values are to be ignored, it says. */

@@ -6,7 +6,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Temporal's own settings: temporal.toml and TEMPORAL_* variables. */
 export interface TemporalConfig {
-  /** Whether anybody named an address; where nobody did, a server of our own may be started. */
+  /** Whether an address is configured; otherwise Heddle may start its own server. */
   readonly configured: boolean;
   readonly address: string;
   readonly namespace: string;

@@ -23,9 +23,9 @@ const example = join(root, 'examples', 'web.yaml');
  * is right.
  */
 export async function main(): Promise<number> {
-  tell('Heddle: a cluster that is made durably');
+  tell('Heddle: a durably provisioned cluster');
   const interrupted = new AbortController();
-  // Heard from the first moment on, and again while it stops: what was started is always ended.
+  // Handled from the start, and also while stopping, so that everything started is ended.
   const interrupt = (): void => interrupted.abort();
   process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
   let dev: DevProcess | undefined;
@@ -111,7 +111,7 @@ async function scaleThroughCrash(story: Story): Promise<boolean> {
     { ...spec, groups: { ...spec.groups, app: { ...app, count: 4 } } },
     async () => {
       const { killed, started } = await story.dev.killWorker();
-      say(`worker ${killed} was killed; worker ${started} goes on where it stood`);
+      say(`worker ${killed} was killed; worker ${started} continues its work`);
     },
   );
   return expectAnswers(status, ['app-1', 'app-2', 'app-3', 'app-4']);

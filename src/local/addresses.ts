@@ -35,7 +35,7 @@ export class Addresses {
     this.#guard = guard;
   }
 
-  /** All machines at one address, told apart by their ports. */
+  /** All machines at one address, with different ports. */
   static at(address: string): Addresses {
     return new Addresses(undefined, undefined, address);
   }

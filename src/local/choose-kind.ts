@@ -21,72 +21,48 @@ export interface KindChoice {
   readonly sshServer: string;
 }
 
-export interface KindQuestion {
-  readonly wanted: KindName | 'auto';
-  /** A path, `none`, or undefined: look for it. */
+export interface KindOptions {
+  readonly requested: KindName | 'auto';
+  /** A path, `none`, or undefined: search the usual places. */
   readonly sshd: string | undefined;
   readonly dataFolder: string;
   readonly markerStart: string;
   readonly library: Library;
 }
 
-/**
- * Boots a sandbox to see whether that works here. @throws Error if sandboxes are required and do not work.
- */
+/** Boots a sandbox to see whether that works here. @throws Error if sandboxes are required and do not work. */
 export async function chooseKind(
-  question: KindQuestion,
+  { requested, sshd: givenSshd, ...options }: KindOptions,
   addresses: Addresses,
   log: Logger,
 ): Promise<KindChoice> {
-  const directory = directoryKind(question.markerStart, question.library);
-  const onlyDirectories = {
-    chosen: directory,
-    working: new Map([['directory', directory]] as const),
-    sshServer: 'ssh2',
-  };
-  if (question.wanted === 'directory') return onlyDirectories;
-  let reason = plainObstacle();
-  for (const sshd of reason === undefined ? sshdsToTry(question.sshd) : []) {
-    const kind = sandboxKind({
-      markerStart: question.markerStart,
-      dataFolder: question.dataFolder,
-      library: question.library,
-      sshd,
-    });
-    reason = await tryKind(kind, question.dataFolder, addresses);
+  const directory = directoryKind(options.markerStart, options.library);
+  const working = new Map<KindName, Kind>([['directory', directory]]);
+  if (requested === 'directory') return { chosen: directory, working, sshServer: 'ssh2' };
+  let reason = process.platform === 'linux' ? undefined : 'this is not Linux';
+  if (process.getuid?.() !== 0) reason ??= 'the service does not run as root';
+  for (const sshd of reason === undefined ? sshdsToTry(givenSshd) : []) {
+    const chosen = sandboxKind({ ...options, sshd });
+    reason = await tryKind(chosen, options.dataFolder, addresses);
     if (reason === undefined)
-      return {
-        chosen: kind,
-        working: new Map([
-          ['directory', directory],
-          ['sandbox', kind],
-        ]),
-        sshServer: sshd ?? 'ssh2',
-      };
+      return { chosen, working: working.set('sandbox', chosen), sshServer: sshd ?? 'ssh2' };
     if (sshd !== undefined) log.warn(`sandboxes with ${sshd} do not work here: ${reason}`);
   }
-  if (question.wanted === 'sandbox') {
+  if (requested === 'sandbox')
     throw new Error(
       `Sandboxes need Linux, root, and the right to mount, and do not work here: ${reason}. Use --kind directory.`,
     );
-  }
-  log.info(`machines are directories, for sandboxes do not work here: ${reason}`);
-  return onlyDirectories;
+  log.info(`machines are directories, because sandboxes do not work here: ${reason}`);
+  return { chosen: directory, working, sshServer: 'ssh2' };
 }
 
-function plainObstacle(): string | undefined {
-  if (process.platform !== 'linux') return 'this is not Linux';
-  return process.getuid?.() === 0 ? undefined : 'the service does not run as root';
-}
-
-/** OpenSSH first, where there is one; then our own server. */
+/** OpenSSH first, if installed; then our own server. */
 function sshdsToTry(given: string | undefined): readonly (string | undefined)[] {
-  if (given === 'none') return [undefined];
-  const path = given ?? findSshd();
+  const path = given === 'none' ? undefined : (given ?? findSshd());
   return path === undefined ? [undefined] : [path, undefined];
 }
 
-/** Undefined when it works, else why it does not. */
+/** @returns why the kind does not work; undefined if it does. */
 async function tryKind(kind: Kind, dataFolder: string, addresses: Addresses): Promise<string | undefined> {
   const folder = join(dataFolder, 'trial');
   await rm(folder, { recursive: true, force: true });

@@ -28,7 +28,7 @@ export interface JournalEntry {
   readonly token?: string;
   readonly flavor?: string;
   readonly tags?: Readonly<Record<string, string>>;
-  /** A CREATE whose token was known, or a DELETE of what was being deleted: nothing changed. */
+  /** A repeated CREATE or DELETE, which changed nothing. */
   readonly repeated?: true;
 }
 

@@ -6,7 +6,7 @@ import { startService } from './service.js';
 
 await main(process.argv.slice(2));
 
-/** Runs until SIGTERM or SIGINT. One line on stdout tells, as JSON, where the API is once it answers. */
+/** Runs until SIGTERM or SIGINT. Once the API answers, prints its address as one line of JSON. */
 async function main(args: readonly string[]): Promise<void> {
   const options = readOptions(args);
   if (options === undefined) return;

@@ -39,7 +39,7 @@ export class Power {
     this.#log = log;
   }
 
-  /** After a power cut: what was on comes up again, what was being deleted is deleted. */
+  /** After a power cut: boots machines that were on, and finishes deletions. */
   restore(): void {
     for (const machine of this.#inventory.all()) {
       if (machine.state === 'deleting') this.destroy(machine.id);

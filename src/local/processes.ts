@@ -88,7 +88,7 @@ export function signalQuietly(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // Gone already, which is what was wanted.
+    // The process has ended already.
   }
 }
 

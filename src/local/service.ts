@@ -30,7 +30,7 @@ export interface Service {
     readonly sshServer: string;
     readonly addresses: string;
   };
-  /** Logs what is going on; the service goes on working. */
+  /** Logs the current state; the service continues. */
   dump(): void;
   /** A power cut: all machines end, and what they are made of stays for the next start. */
   stop(): Promise<void>;
@@ -75,7 +75,7 @@ async function startLocked(
   undo.push(() => addresses.close());
   const library = new Library(dataFolder);
   const { chosen, working, sshServer } = await chooseKind(
-    { wanted: options.kind, sshd: options.sshd, dataFolder, markerStart, library },
+    { requested: options.kind, sshd: options.sshd, dataFolder, markerStart, library },
     addresses,
     log,
   );

@@ -1,7 +1,7 @@
 import type { EventView } from './find-event.js';
 import type { ReplayFailure } from './replayer.js';
 
-/** Says in words how history and build differ, or what the build's code threw. */
+/** Describes how history and build differ, or the error of the build's code. */
 export function explain({ kind, message }: ReplayFailure, event: EventView | undefined): string {
   if (kind === 'failure')
     return `this build's workflow fails${event === undefined ? '' : ` at event ${event.id}`}: ${message}`;

@@ -77,7 +77,7 @@ async function firstTaskThatFails(
   };
 }
 
-/** What a workflow asked for; all else the server tells it. */
+/** Events that a workflow's commands cause; the server adds the others. */
 function isCommand(event: HistoryEvent): boolean {
   return /^(ActivityTask(Scheduled|CancelRequested)|Timer(Started|Canceled)|MarkerRecorded|StartChild\w+Initiated|\w*ExternalWorkflow\w+Initiated|Upsert\w+|WorkflowProperties\w+|WorkflowExecution(Completed|Failed|ContinuedAsNew|UpdateAccepted))$/.test(
     typeOf(event),

@@ -5,7 +5,7 @@ import { expandPayloads } from './expand-payloads.js';
 export type History = temporal.api.history.v1.IHistory;
 export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 
-/** What was given is no history that can be replayed; the message says what it is and what to do. */
+/** The input is not a replayable history; the message says why and what to do. */
 export class HistoryError extends Error {
   override readonly name = 'HistoryError';
 }
@@ -15,7 +15,7 @@ export class HistoryError extends Error {
  * or one that a client fetched. @throws HistoryError
  */
 export function readHistory(given: unknown): History {
-  // Whoever brings the histories could not read this one; the others are replayed all the same.
+  // The source of the histories failed to read this one; the others are replayed.
   if (given instanceof HistoryError) throw given;
   const parsed = typeof given === 'string' ? parse(given) : given;
   const events = eventsOf(parsed);
@@ -45,7 +45,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // The parser's own words may quote what stands there.
+    // The parser's message may quote the text.
     const place = /at position (\d+)/.exec(error instanceof Error ? error.message : '')?.[1];
     const where = place === undefined ? '' : `, from character ${place} on`;
     throw new HistoryError(`is not JSON${where}. ${exportRemedy}`, { cause: error });

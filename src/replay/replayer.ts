@@ -76,7 +76,7 @@ function kindOf({ name }: Error, message: string): ReplayFailure['kind'] {
   return message.includes('This history is invalid') ? 'invalid' : 'failure';
 }
 
-/** The words of the SDK's core stand in the middle of a dump. */
+/** The message of the SDK's core is embedded in a dump. */
 function messageOf(text: string, witnessed: string | undefined): string {
   const quoted = /Failure \{ message: "((?:[^"\\]|\\.)*)"/.exec(text)?.[1];
   const message = quoted?.replaceAll(/\\(.)/g, (_all, escaped: string) => (escaped === 'n' ? '\n' : escaped));

@@ -5,7 +5,7 @@ export interface ReplayReport {
   readonly workflowId: string;
   readonly runId: string;
   readonly workflowType?: string;
-  /** Where it came from, in the words of who gave it. */
+  /** The caller's name for its origin. */
   readonly source?: string;
   readonly events: number;
   readonly ok: boolean;
@@ -29,10 +29,10 @@ export type ReplayFaultKind = (typeof replayFaultKinds)[number];
 
 export interface ReplayFault {
   readonly kind: ReplayFaultKind;
-  /** In words: what differs, or what is wrong and what to do. */
+  /** What differs, or what is wrong and what to do. */
   readonly message: string;
   /** Where history and build part, or where the unreadable payload stands. */
   readonly event?: EventView;
-  /** The SDK's own words. */
+  /** The SDK's message. */
   readonly detail?: string;
 }

@@ -13,7 +13,7 @@ export interface RunningOptions {
   readonly ahead?: number;
   /** How many workflows are listed with one call. */
   readonly pageSize?: number;
-  /** Makes one call; for deadlines, and for errors in one's own words. */
+  /** Makes one call, with the caller's deadlines and error messages. */
   readonly call?: <Result>(what: string, make: () => Promise<Result>) => Promise<Result>;
 }
 

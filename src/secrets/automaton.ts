@@ -9,7 +9,7 @@ export class Automaton {
   readonly #firstChild: Int32Array;
   readonly #nextSibling: Int32Array;
   readonly #byte: Uint8Array;
-  /** The state for the longest proper suffix of what was read that begins a pattern. */
+  /** The state of the longest proper suffix that begins a pattern. */
   readonly #fallback: Int32Array;
   readonly #depth: Int32Array;
   readonly #longest: Int32Array;

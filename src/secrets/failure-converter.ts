@@ -11,7 +11,7 @@ class EncodingFailureConverter extends DefaultFailureConverter {
   override errorToFailure(
     ...[error, ...rest]: Parameters<DefaultFailureConverter['errorToFailure']>
   ): ReturnType<DefaultFailureConverter['errorToFailure']> {
-    // It tells nothing of anybody, and a client reads nothing of a query's failure but what is in the clear.
+    // This message holds no secret, and clients read only plaintext of a failed query.
     // Between threads an error loses its class.
     return error instanceof Error && error.message === unreadHistory.message
       ? this.#readable.errorToFailure(error, ...rest)

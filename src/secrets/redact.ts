@@ -13,7 +13,7 @@ export interface Redactor {
 /** Emits what can no longer be part of a secret, and holds back the rest. Binary data passes unchanged. */
 interface RedactingStream {
   push(chunk: Uint8Array): Buffer;
-  /** What was held back; to be called after the last chunk. */
+  /** Returns the bytes held back; called after the last chunk. */
   end(): Buffer;
   /** Search steps and copied bytes so far; linear in the input for all secrets and chunk sizes. */
   readonly steps: number;
@@ -91,7 +91,7 @@ class HeldStream implements RedactingStream {
     this.#searchSteps += steps;
     const settled = this.#read - this.#automaton.depthOf(state);
     const last = this.#runs.at(-1);
-    // What a secret covers already is hidden, however the open occurrences go on: it need not wait for them.
+    // Covered bytes are hidden however open occurrences continue, so they need not wait.
     const isCovered = last !== undefined && last.to === this.#read && last.from <= settled;
     const limit = isCovered ? this.#read : Math.max(settled, this.#shown);
     const isUnchanged = this.#held.length === 0 && this.#runs.length === 0 && limit === this.#read;

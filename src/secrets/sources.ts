@@ -30,7 +30,7 @@ export const schemes = ['env', 'file', 'exec', 'vault'] as const;
 const sizeLimit = 64 * 1024;
 const defaultTimeoutMs = 10_000;
 
-/** Reads one secret. Messages of its errors hold names and paths, never what was read. */
+/** Reads one secret. Error messages hold names and paths, never the value. */
 export function readSecret(
   scheme: (typeof schemes)[number],
   rest: string,

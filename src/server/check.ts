@@ -14,7 +14,7 @@ export interface ServerAnswer {
 export class ServerUnreachableError extends Error {
   override readonly name = 'ServerUnreachableError';
   readonly address: string;
-  /** What happened, in a few words. */
+  /** A short cause. */
   readonly reason: string;
   /** A server is there, but it does not accept our credentials. */
   readonly refused: boolean;
@@ -70,7 +70,7 @@ function unreachable(address: string, cause: unknown, limitMs: number): ServerUn
   return new ServerUnreachableError(address, reason, { refused, cause });
 }
 
-/** The transport wraps what happened in words about itself. */
+/** Extracts the cause from the transport's message. */
 function firstLine(cause: unknown): string {
   const text = (cause instanceof Error ? cause.message : String(cause)).split('\n')[0] ?? '';
   return text.replace(/^.*Last error: (?:Error: )?/, '').replace(/\.? Resolution note:.*$/, '');

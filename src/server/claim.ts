@@ -38,7 +38,7 @@ export async function claimDataFolder(dataFolder: string, say: (line: string) =>
   return {
     recordServer: async (pid, address) => {
       const server = await recordProcess(pid);
-      // It is gone already: whoever waits for it will see.
+      // A server that has ended already needs no record.
       if (server !== undefined) await replace(file, { owner, server, address });
     },
     release: () => rm(file, { force: true }),

@@ -23,7 +23,7 @@ export function floorProblem(serverVersion: string): string | undefined {
   return `Temporal server ${serverVersion} is older than ${serverFloor} and open to CVE-2026-5724; upgrade it`;
 }
 
-/** Asks a Temporal CLI for its versions. Throws with words when it does not run or is something else. */
+/** Asks a Temporal CLI for its versions. @throws Error if it does not run or is another program. */
 export async function readBinaryVersion(
   binary: string,
 ): Promise<{ readonly cli: string; readonly server: string }> {

@@ -8,7 +8,7 @@ export interface Appending {
   readonly chunk: Uint8Array;
   /** Largest size of the file, in bytes. */
   readonly limit: number;
-  /** Follows what was cut. */
+  /** Written where the log is cut. */
   readonly notice: string;
 }
 

@@ -1,7 +1,8 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { constants, statSync } from 'node:fs';
-import { mkdir, open, rename, rm, stat, writeFile, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, stat, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import writeFileAtomic from 'write-file-atomic';
 import { whyNotPrivate } from '../schema/trusted-path.js';
 import { appendLimited } from './append-limited.js';
 import { isDigest, parseLogName, StoreError, type ByteRange, type Digest, type Store } from './store.js';
@@ -40,14 +41,7 @@ class FolderStore implements Store {
     const file = this.#fileOf(digest);
     if ((await sizeOf(file)) === content.length) return digest;
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-    const aside = join(dirname(file), `.${randomUUID()}`);
-    try {
-      await writeFile(aside, content, { mode: 0o600, flag: 'wx' });
-      await rename(aside, file);
-    } catch (error) {
-      await rm(aside, { force: true });
-      throw error;
-    }
+    await writeFileAtomic(file, Buffer.from(content), { mode: 0o600, fsync: false });
     return digest;
   }
 

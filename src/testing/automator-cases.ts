@@ -23,18 +23,17 @@ export type AutomatorCaseId =
   | 'drain'
   | 'tried';
 
-/** What would break if anybody put it into shell text or JSON by hand. */
+/** Text that breaks unquoted shell text or JSON. */
 const oddText = 'a \'b\' "c" $HOME `id` \\ \\n %s ü € {"d": [1]}\n  second line\t!';
 
 /** A secret that nothing else looks like. */
 const secret = 'suite-secret-7f3a9c2e5b';
 
-/** What every automator does on a node, and when things go wrong there. */
+/** What every automator does on a node, also when something fails there. */
 export const automatorCases: readonly Case<AutomatorCaseId, AutomatorBench>[] = [
   {
     id: 'bootstrap',
-    title:
-      'prepares a node any number of times, before and after another automator, and tells the same each time',
+    title: 'prepares a node repeatedly, before and after another automator, with the same result',
     run: async (bench) => {
       const first = await bench.bootstrap();
       await bench.bootstrap(bench.neighbour);
@@ -54,7 +53,7 @@ export const automatorCases: readonly Case<AutomatorCaseId, AutomatorBench>[] = 
   },
   {
     id: 'data',
-    title: 'hands script and data on byte for byte, whatever stands in them',
+    title: 'passes script and data on byte for byte',
     run: (bench) =>
       prepared(bench, async (file) => {
         const script = `cat > ${file}\n: ${quote(oddText)}\nprintf %s ${quote(oddText)} >> ${file}`;
@@ -80,8 +79,7 @@ export const automatorCases: readonly Case<AutomatorCaseId, AutomatorBench>[] = 
   },
   {
     id: 'once',
-    title:
-      'runs a script once for a task: a second attempt starts nothing, and gives the outcome of the first',
+    title: 'runs a script once for a task: a second attempt starts nothing and returns the first outcome',
     run: (bench) =>
       prepared(bench, async (file) => {
         const task = { operation: bench.next() };
@@ -96,8 +94,7 @@ export const automatorCases: readonly Case<AutomatorCaseId, AutomatorBench>[] = 
   },
   {
     id: 'failing',
-    title:
-      'says ScriptFailed of a script that fails, with its exit code, and still does at the second attempt',
+    title: 'fails with ScriptFailed and the exit code of a failing script, also at the second attempt',
     run: (bench) =>
       prepared(bench, async (file) => {
         const task = { operation: bench.next() };
@@ -106,7 +103,7 @@ export const automatorCases: readonly Case<AutomatorCaseId, AutomatorBench>[] = 
           const failure = await failureOf(bench.act('START', fields, { ...task, attempt }), ['ScriptFailed']);
           ok(
             /\b3\b/.test(failure.message) || (isPluginError(failure) && failure.exitCode === 3),
-            `the exit code is not told: ${failure.message}`,
+            `the exit code is missing: ${failure.message}`,
           );
         }
         deepStrictEqual(await lines(bench, file), ['ran']);
@@ -131,7 +128,7 @@ export const automatorCases: readonly Case<AutomatorCaseId, AutomatorBench>[] = 
         await bench.node.look(`touch ${file}.go`);
         const lost = await first;
         if (lost !== undefined && !(isPluginError(lost) && lost.kind === 'Retryable'))
-          throw new Error('a lost connection fails the task for good', { cause: lost });
+          throw new Error('a lost connection fails the task permanently', { cause: lost });
         await bench.act('INSTALL', fields, { ...task, attempt: 2 });
         deepStrictEqual(await lines(bench, file), ['begins', 'ends']);
       }),
@@ -157,9 +154,9 @@ export const automatorCases: readonly Case<AutomatorCaseId, AutomatorBench>[] = 
   },
   {
     id: 'unreachable',
-    title: 'says Retryable of a node that does not answer',
+    title: 'fails with Retryable for a node that does not answer',
     run: async (bench) => {
-      // Nobody listens on port 1 of loopback.
+      // Nothing listens on port 1 of loopback.
       const target = { ...bench.node.target, port: 1 };
       await failureOf(bench.bootstrap(bench.plugin, { target }), ['Retryable']);
       await failureOf(
@@ -170,7 +167,7 @@ export const automatorCases: readonly Case<AutomatorCaseId, AutomatorBench>[] = 
   },
   {
     id: 'garbage',
-    title: 'takes whatever a script prints: bytes that are no text, a lot of them, and no end of line',
+    title: 'accepts any output of a script: binary data, large amounts, no line breaks',
     run: (bench) =>
       prepared(bench, async (file) => {
         await bench.act(
@@ -185,7 +182,7 @@ export const automatorCases: readonly Case<AutomatorCaseId, AutomatorBench>[] = 
   },
   {
     id: 'redaction',
-    title: 'lets no secret of its fields reach people: in words only as the engine can take it out',
+    title: 'puts secrets of its fields into output only in forms that can be redacted',
     run: (bench) =>
       prepared(bench, async () => {
         bench.transcript.hide([secret]);
@@ -198,7 +195,7 @@ export const automatorCases: readonly Case<AutomatorCaseId, AutomatorBench>[] = 
           strictEqual(
             said.includes(part),
             false,
-            'its words hold a secret in a form that nobody can take out',
+            'the output holds a secret in a form that cannot be redacted',
           );
       }),
   },
@@ -212,7 +209,7 @@ export const automatorCases: readonly Case<AutomatorCaseId, AutomatorBench>[] = 
   },
   {
     id: 'tried',
-    title: 'has everything that it can do tried by this suite',
+    title: 'has all its methods tested by this suite',
     run: async ({ plugin: { abilities }, options: { accounts = false } }) => {
       const missing = ['grantAccess', 'revokeAccess'].filter(
         (method) => abilities.includes(method) !== accounts,

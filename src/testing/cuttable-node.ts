@@ -10,7 +10,7 @@ import { startMachineService } from './machine-service.js';
 export interface CuttableNode {
   /** As the automator reaches it. */
   readonly target: SshTarget;
-  /** Cuts all connections; what runs on the node goes on. */
+  /** Cuts all connections; commands on the node continue. */
   cut(): void;
   /** Runs shell text on the node for the suite itself, past the cuts; gives its output. */
   look(text: string): Promise<string>;

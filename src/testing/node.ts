@@ -15,14 +15,15 @@ export async function readTarget(config: JsonObject): Promise<SshTarget> {
   const { user, password, key, agent } = auth;
   if (typeof host !== 'string' || typeof user !== 'string' || typeof port !== 'number')
     throw new PluginError('Invalid', 'ipaddress or ssh-auth.user is missing');
+  const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
   const keys = [hostKey].flat().filter((one): one is string => typeof one === 'string');
   return {
     host,
     port,
     user,
-    ...(keys.length === 0 ? {} : { hostKey: keys }),
-    ...(typeof password === 'string' ? { password } : {}),
-    ...(typeof key === 'string' ? { privateKey: key } : {}),
-    ...(typeof agent === 'string' ? { agent } : {}),
+    hostKey: keys.length === 0 ? undefined : keys,
+    password: text(password),
+    privateKey: text(key),
+    agent: text(agent),
   };
 }

@@ -146,7 +146,7 @@ export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
           strictEqual(
             found.address,
             subject.config['ipaddress'],
-            'find and CONFIRM tell different addresses',
+            'find and CONFIRM return different addresses',
           );
         deepStrictEqual(await bench.find(bench.subject().key), []);
         await bench.remove(subject);

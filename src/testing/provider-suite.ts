@@ -15,7 +15,7 @@ export interface SuiteAccount {
   readonly admin: JsonObject;
   /** The user's fields, as a cluster file has them. */
   readonly user?: JsonObject;
-  /** In the provider's own words. */
+  /** As the provider names them. */
   readonly flavor: string;
   readonly image: string;
   /** For a provider that takes images as files: a small one, and its format. */

@@ -5,11 +5,11 @@ import type { AddressInfo } from 'node:net';
 
 /** What happens to a call on its way; undefined lets it pass. */
 type CallFault =
-  /** The API does it, and the connection is cut instead of an answer. */
+  /** The API gets the call; the connection is cut instead of a response. */
   | { readonly kind: 'lose' }
-  /** The API does it, and nobody answers until the proxy is closed. */
+  /** The API gets the call; no response comes until the proxy closes. */
   | { readonly kind: 'hold' }
-  /** The API never hears of it. */
+  /** The API does not get the call. */
   | {
       readonly kind: 'answer';
       readonly status: number;

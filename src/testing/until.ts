@@ -4,7 +4,7 @@ import { isPluginError } from '../plugins/errors.js';
 /** Longest pause between two calls in ms, whatever the plugin asks for. */
 const longestPauseMs = 500;
 
-/** Looks until the check gives something. @throws Error with the words for what never came. */
+/** Polls until the check returns something. @throws Error that says what it waited for. */
 export async function until<Value>(
   what: string,
   check: () => Promise<Value | undefined | false>,
@@ -19,7 +19,7 @@ export async function until<Value>(
   }
 }
 
-/** Calls again while the plugin says NotReady, as the engine does. */
+/** Repeats a call that fails with NotReady, as the engine does. */
 export async function untilReady<Value>(
   what: string,
   call: () => Promise<Value>,

@@ -44,7 +44,7 @@ const ownerTypes: readonly string[] = [
 ];
 const isOwner = `WorkflowType IN (${ownerTypes.map((type) => `'${type}'`).join(', ')})`;
 
-/** Closed for good; a workflow that is none of these goes on, or is continued by another run. */
+/** Final states; any other workflow is running, or continued by another run. */
 const closed: Readonly<Record<string, Standing>> = {
   COMPLETED: 'ended',
   CANCELLED: 'ended',

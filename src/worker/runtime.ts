@@ -21,15 +21,15 @@ function optionsOf(log: Logger, metricsAddress: string | undefined): RuntimeOpti
       log[level]({ ...meta }, message);
   return {
     logger: {
-      // The SDK's own debugging tells of every workflow task: too much to be read.
+      // The SDK's debug level logs every workflow task.
       trace: () => undefined,
       debug: () => undefined,
       info: write('info'),
       warn: write('warn'),
       error: write('error'),
       log: (level, message, meta) => {
-        if (level !== 'TRACE' && level !== 'DEBUG')
-          write(level === 'INFO' ? 'info' : level === 'WARN' ? 'warn' : 'error')(message, meta);
+        const levels = { INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;
+        if (level !== 'TRACE' && level !== 'DEBUG') write(levels[level])(message, meta);
       },
     },
     telemetryOptions: {

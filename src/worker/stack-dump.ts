@@ -44,7 +44,7 @@ async function dumpWorkflow(log: WorkerLog, temporal: Client, workflowId: string
   } catch (error) {
     log.debug(
       { bucket, workflow: workflowId, error: String(error) },
-      `workflow ${workflowId} did not tell its stack`,
+      `workflow ${workflowId} did not return its stack`,
     );
   }
 }

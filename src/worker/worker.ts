@@ -56,7 +56,7 @@ export interface HeddleWorkerOptions {
 export interface HeddleWorker {
   /** Resolves when all its parts have shut down; rejects when one of them failed. */
   readonly done: Promise<void>;
-  /** Stops taking tasks, lets go of what goes on at nodes, and ends. */
+  /** Stops polling, detaches from running scripts, and ends. */
   shutdown(): void;
   dumpStacks(): Promise<void>;
 }
@@ -82,11 +82,8 @@ export async function startWorker({
     log.warn(playbooksReadSecrets);
   const { connection: connectionOptions, namespace } = config.temporal;
   const connection = await NativeConnection.connect(connectionOptions);
-  const plugin = heddle({
-    keys: keyRing,
-    namespace,
-    ...(config.encryption === 'optional' ? { onPlaintext: 'pass' } : {}),
-  });
+  const onPlaintext = config.encryption === 'optional' ? 'pass' : undefined;
+  const plugin = heddle({ keys: keyRing, namespace, onPlaintext });
   const temporal = new Client({ connection, namespace, plugins: [plugin] });
   const { missing, problem } = await registerSearchAttributes(connection, namespace);
   if (problem !== undefined) log.warn(problem);
@@ -144,9 +141,10 @@ export async function startWorker({
     absences: createAbsences(),
     runs: readWorkflowRuns(temporal),
     clusters: readClusterRecords(temporal),
-    ...(role === 'builder'
-      ? { builder: { ...config.builder, name: hostname(), processes: { record: recordProcess, isRunning } } }
-      : {}),
+    builder:
+      role === 'builder'
+        ? { ...config.builder, name: hostname(), processes: { record: recordProcess, isRunning } }
+        : undefined,
   };
   const base = {
     connection,
@@ -217,9 +215,5 @@ function accessNodes(pool: ConnectionPool): NodeAccess {
 }
 
 function targetOf({ key, jump, ...address }: NodeAddress): SshTarget {
-  return {
-    ...address,
-    ...(key === undefined ? {} : { privateKey: key }),
-    ...(jump === undefined ? {} : { jump: { ...targetOf(jump), hostKey: jump.hostKey } }),
-  };
+  return { ...address, privateKey: key, jump: jump && { ...targetOf(jump), hostKey: jump.hostKey } };
 }

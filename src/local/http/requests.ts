@@ -102,7 +102,7 @@ function check<Schema extends z.ZodType>(schema: Schema, input: unknown): z.infe
   throw new ApiError('BadRequest', `The request is wrong: ${texts.join('; ')}.`);
 }
 
-/** Digest of what was asked for, without the token. */
+/** Digest of a request without its token. */
 export function digestOf(request: CreateRequest): string {
   const { token: _, tags, ...rest } = request;
   return createHash('sha256')

@@ -26,7 +26,7 @@ interface Account {
   readonly journal: Journal;
   readonly faults: Faults;
   readonly library: Library;
-  /** What health tells about the service. */
+  /** The response of /v1/health. */
   readonly about: object;
 }
 

@@ -143,7 +143,7 @@ export class Imaging {
       id: name,
       hostname: name,
       key: token,
-      ...(received === undefined ? { repeated: true } : {}),
+      repeated: received === undefined ? true : undefined,
     });
     return this.show(name);
   }

@@ -24,7 +24,7 @@ const imageSchema = z.object({
   /** Of the capture that made it. */
   token: z.string(),
   sizeBytes: z.number(),
-  /** As whoever sent it, or had it captured, has them. */
+  /** Given at the upload or capture. */
   tags: z.record(z.string(), z.string()).default({}),
   createdAt: z.string(),
 });
@@ -50,7 +50,7 @@ export class Library {
   constructor(dataFolder: string) {
     this.folder = join(dataFolder, 'images');
     makePrivateFolder(this.folder);
-    // What was under way when the service was killed is nobody's.
+    // Leftovers of a service that was killed.
     for (const left of readdirSync(this.folder).filter((name) => /^\.(?:new|old)-/.test(name)))
       rmSync(join(this.folder, left), { recursive: true, force: true });
   }

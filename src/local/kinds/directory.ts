@@ -5,8 +5,7 @@ import type { Library } from '../image/library.js';
 import type { MachineRecord } from '../machine.js';
 import { killMarked, markerVariable } from '../processes.js';
 import type { Launcher } from '../ssh/launch.js';
-import { SshServer } from '../ssh/server.js';
-import { authorizedKeysFile, makeDisk, writeAuthorizedKeys, type Booted, type Kind } from './kind.js';
+import { listenForSsh, makeDisk, writeAuthorizedKeys, type Booted, type Kind } from './kind.js';
 
 export const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const shells = ['/bin/bash', '/bin/sh'] as const;
@@ -31,13 +30,7 @@ export function directoryKind(markerStart: string, library: Library): Kind {
 
 async function boot(machine: MachineRecord, home: string, markerStart: string): Promise<Booted> {
   const marker = `${markerStart}/${machine.id}`;
-  const server = await SshServer.listen({
-    address: machine.address,
-    port: machine.port,
-    hostKey: machine.hostKey.private,
-    login: { user: machine.user, password: machine.password, authorizedKeysFile: authorizedKeysFile(home) },
-    launcher: launcherOf(machine, home, marker),
-  });
+  const server = await listenForSsh(machine, home, launcherOf(machine, home, marker));
   return {
     port: server.port,
     died: new Promise(() => undefined),

@@ -1,6 +1,8 @@
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KindName, MachineRecord } from '../machine.js';
+import type { Launcher } from '../ssh/launch.js';
+import { SshServer } from '../ssh/server.js';
 
 /** A machine that runs. */
 export interface Booted {
@@ -36,8 +38,19 @@ export async function makeDisk(folder: string, build: (disk: string) => Promise<
   return disk;
 }
 
-/** Path of the authorized_keys file below a home folder. */
-export function authorizedKeysFile(home: string): string {
+/** Serves SSH on the machine's address, with its password and the authorized_keys file of a home folder. */
+export function listenForSsh(machine: MachineRecord, home: string, launcher: Launcher): Promise<SshServer> {
+  const { address, port, user, password, hostKey } = machine;
+  return SshServer.listen({
+    address,
+    port,
+    hostKey: hostKey.private,
+    login: { user, password, authorizedKeysFile: authorizedKeysFile(home) },
+    launcher,
+  });
+}
+
+function authorizedKeysFile(home: string): string {
   return join(home, '.ssh', 'authorized_keys');
 }
 

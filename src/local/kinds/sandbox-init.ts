@@ -1,9 +1,9 @@
 /**
  * First process of a sandbox, run by /bin/sh in namespaces of its own: builds the root file system, moves
- * into it, tells "ready <pid>" and stays as the parent of all. Everything inside dies with it. Its input
+ * into it, prints "ready <pid>" and stays as the parent of all. Everything inside dies with it. Its input
  * gives the password.
  *
- * Words: 1 disk, 2 host name, 3 data folder, 4 Node, 5 lower layers, 6 address, 7 port, 8 sshd or nothing.
+ * Arguments: 1 disk, 2 host name, 3 data folder, 4 Node, 5 lower layers, 6 address, 7 port, 8 sshd or nothing.
  * Paths are used relative to the disk, for the options of a mount cannot carry blanks or commas.
  */
 export const sandboxInit = `

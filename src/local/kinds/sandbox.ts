@@ -8,22 +8,12 @@ import { childEnvironment } from '../../config/child-environment.js';
 import type { Library } from '../image/library.js';
 import type { MachineRecord } from '../machine.js';
 import { markerVariable, startTimeOf } from '../processes.js';
-import { SshServer } from '../ssh/server.js';
 import { loginShell, systemPath } from './directory.js';
-import { authorizedKeysFile, makeDisk, writeAuthorizedKeys, type Booted, type Kind } from './kind.js';
+import { listenForSsh, makeDisk, writeAuthorizedKeys, type Booted, type Kind } from './kind.js';
 import { sandboxInit } from './sandbox-init.js';
 
 const bootLimitMs = 20_000;
-const namespaces = [
-  '--mount',
-  '--uts',
-  '--ipc',
-  '--pid',
-  '--fork',
-  '--kill-child',
-  '--propagation',
-  'private',
-];
+const namespaces = '--mount --uts --ipc --pid --fork --kill-child --propagation private'.split(' ');
 const sshdPaths = ['/usr/sbin/sshd', '/usr/local/sbin/sshd', '/usr/bin/sshd', '/sbin/sshd'];
 
 export interface SandboxOptions {
@@ -161,31 +151,11 @@ async function serveFromOutside(
   exited: Promise<string>,
   options: SandboxOptions,
 ): Promise<Booted> {
-  const server = await SshServer.listen({
-    address: machine.address,
-    port: machine.port,
-    hostKey: machine.hostKey.private,
-    login: {
-      user: machine.user,
-      password: machine.password,
-      authorizedKeysFile: authorizedKeysFile(join(disk, 'root')),
-    },
-    launcher: {
-      prefix: [
-        'nsenter',
-        '--target',
-        String(initPid),
-        '--mount',
-        '--uts',
-        '--ipc',
-        '--pid',
-        '--root',
-        '--wd',
-        '--',
-      ],
-      cwd: '/',
-      environment: environmentOf(machine, options),
-    },
+  const namespaceOptions = ['--mount', '--uts', '--ipc', '--pid', '--root', '--wd'];
+  const server = await listenForSsh(machine, join(disk, 'root'), {
+    prefix: ['nsenter', '--target', String(initPid), ...namespaceOptions, '--'],
+    cwd: '/',
+    environment: environmentOf(machine, options),
   });
   void exited.then(() => server.close());
   const stop = async (): Promise<void> => {

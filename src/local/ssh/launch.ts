@@ -26,7 +26,7 @@ export interface Launch {
 const loginShell = 'exec "$SHELL" -l';
 const script = '/usr/bin/script';
 
-// Tells on descriptor 3 which terminal it got, so that the window's size can be set later. `script` turns the
+// Reports its terminal on descriptor 3, so that the window's size can be set later. `script` turns the
 // echo off where its own input is no terminal; that is undone.
 const inTerminal = `tty >&3; exec 3>&-; stty rows "$HEDDLE_ROWS" cols "$HEDDLE_COLUMNS" echo
 text=$HEDDLE_COMMAND; unset HEDDLE_ROWS HEDDLE_COLUMNS HEDDLE_COMMAND; cd; eval "$text"`;

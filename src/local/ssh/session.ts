@@ -11,21 +11,7 @@ const sftpServers = [
   '/usr/libexec/sftp-server',
   '/usr/lib/ssh/sftp-server',
 ];
-const signalNames = new Set<string>([
-  'ABRT',
-  'ALRM',
-  'FPE',
-  'HUP',
-  'ILL',
-  'INT',
-  'KILL',
-  'PIPE',
-  'QUIT',
-  'SEGV',
-  'TERM',
-  'USR1',
-  'USR2',
-]);
+const signalNames = new Set('ABRT ALRM FPE HUP ILL INT KILL PIPE QUIT SEGV TERM USR1 USR2'.split(' '));
 
 /** Serves one session channel: a command, a shell, or sftp where the system has a program for it. */
 export function serveSession(
@@ -135,7 +121,7 @@ class RunningCommand {
       stdin?.destroy();
       stdout?.destroy();
       stderr?.destroy();
-      // The end of a terminal hangs up what runs on it; without one a command goes on, as under sshd.
+      // Closing a terminal ends its commands; without a terminal a command continues, as under sshd.
       if (hasTerminal) this.#child.kill('SIGKILL');
     });
   }

@@ -4,7 +4,7 @@ import type { ArchiveEntry } from './entry.js';
 
 const block = 512;
 
-/** A tar archive of entries. The same entries give the same bytes, whoever packs them, when and where. */
+/** Writes a reproducible tar archive: the same entries give the same bytes. */
 export function writeArchive(entries: readonly ArchiveEntry[]): Uint8Array {
   const parts = checkEntries(entries).flatMap((entry) => {
     const bytes = Buffer.from(entry.bytes ?? []);
