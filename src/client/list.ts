@@ -98,8 +98,8 @@ export async function listRunning(
   return [...found.values()].toSorted((one, other) => one.name.localeCompare(other.name));
 }
 
-/** Search attributes are never encrypted: the server reads them. */
-function readKeyword(data: Uint8Array | null | undefined): string | undefined {
+/** The text of a search attribute; the server reads these, so they are never encrypted. */
+export function readKeyword(data: Uint8Array | null | undefined): string | undefined {
   if (data === null || data === undefined) return undefined;
   const value: unknown = JSON.parse(Buffer.from(data).toString('utf8'));
   return typeof value === 'string' ? value : undefined;

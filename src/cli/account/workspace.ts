@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { loadConfig, type Config } from '../../config/index.js';
-import { loadRegistry } from '../../plugins/registry.js';
+import { inspectPlugins } from '../plugin/inspect.js';
 import type { Descriptor } from '../../schema/descriptor.js';
 import type { CommonOptions } from '../configuration.js';
 
@@ -23,9 +23,7 @@ export interface Workspace {
 export async function openWorkspace(options: AccountOptions): Promise<Workspace> {
   const named = options.file ?? options.config;
   const config = loadConfig({ configFlag: named, mayBeMissing: true });
-  const { pluginFolders: folders, programs } = config;
-  const registry = await loadRegistry({ folders, programs, log: { info: () => undefined } });
-  await registry.close();
+  const registry = await inspectPlugins(config);
   const file = config.file ?? resolve(named ?? (config.environment['HEDDLE_CONFIG'] || 'heddle.yaml'));
   return {
     config,

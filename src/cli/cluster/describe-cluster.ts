@@ -3,6 +3,7 @@ import type { Payload } from '@temporalio/common';
 import type { temporal as proto } from '@temporalio/proto';
 import { call } from '../../client/call.js';
 import { HeddleError } from '../../client/errors.js';
+import { readKeyword } from '../../client/list.js';
 import { clusterWorkflowId, searchAttributes } from '../../model/names.js';
 import { cleanLine } from '../clean-text.js';
 import { CliError } from '../errors.js';
@@ -54,7 +55,7 @@ export async function describeLatest({ temporal }: Session, name: string): Promi
     );
   });
   const uid = await readUid(temporal, info?.memo?.fields?.['heddleUid']);
-  const phase = phaseOf(info);
+  const phase = readKeyword(info?.searchAttributes?.indexedFields?.[searchAttributes.phase]?.data);
   const ended = endOf(info);
   return { name, createdAt: timeText(info?.startTime), uid, phase, ended };
 }
@@ -81,12 +82,4 @@ function endOf(info: ExecutionInfo): string | undefined {
   if (status === running) return undefined;
   const how = endings[status] ?? 'ended';
   return info?.closeTime ? `${how} at ${formatMoment(timeText(info.closeTime))}` : how;
-}
-
-/** Search attributes are never encrypted: the server reads them. */
-function phaseOf(info: ExecutionInfo): string | undefined {
-  const { data } = info?.searchAttributes?.indexedFields?.[searchAttributes.phase] ?? {};
-  if (!data) return undefined;
-  const phase: unknown = JSON.parse(Buffer.from(data).toString('utf8'));
-  return typeof phase === 'string' ? phase : undefined;
 }

@@ -1,9 +1,9 @@
 import { call } from '../../client/call.js';
-import { isJsonObject, type JsonObject } from '../../model/json.js';
+import type { JsonObject } from '../../model/json.js';
 import type { Operation } from '../../model/cluster/operation.js';
 import type { Session } from '../session.js';
 import { readPrinted } from './log/log-parts.js';
-import { decodeFailure, decodeFirst } from './task/decode-history.js';
+import { asObject, decodeFailure, decodeFirst, textOf } from './task/decode-history.js';
 import { readTasks } from './task/history-events.js';
 import type { TaskRun } from './task/task-events.js';
 
@@ -56,9 +56,9 @@ export async function readResults(
 
   async function resultOf(run: TaskRun): Promise<ExecResult> {
     const { exitCode, problem, report } = await readOutcome(run);
-    const log = textOf(report, 'log');
+    const log = textOf(report['log']);
     const printed = log === undefined ? undefined : await readPrinted(config.storeFolder, log);
-    const [stdout, stderr] = [textOf(report, 'stdout') ?? '', textOf(report, 'stderr') ?? ''];
+    const [stdout, stderr] = [textOf(report['stdout']) ?? '', textOf(report['stderr']) ?? ''];
     const cut = printed === undefined && Math.max(stdout.length, stderr.length) >= tailLength;
     return { node: run.nodeId, exitCode, stdout, stderr, ...printed, cut: cut || undefined, log, problem };
   }
@@ -85,13 +85,4 @@ export async function readResults(
       ? { exitCode: code, report }
       : { exitCode: null, problem: failure.message, report };
   }
-}
-
-function asObject(value: unknown): JsonObject {
-  return isJsonObject(value) ? value : {};
-}
-
-function textOf(report: JsonObject, key: string): string | undefined {
-  const value = report[key];
-  return typeof value === 'string' ? value : undefined;
 }

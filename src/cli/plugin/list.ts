@@ -1,7 +1,8 @@
 import type { Descriptor, FieldDeclaration, FieldScope } from '../../schema/descriptor.js';
 import { fieldsJsonSchema } from '../../schema/fields.js';
 import { suggest } from '../../schema/suggest.js';
-import { loadRegistry, type RegisteredAutomator, type RegisteredProvider } from '../../plugins/registry.js';
+import type { RegisteredAutomator, RegisteredProvider } from '../../plugins/registry.js';
+import { inspectPlugins } from './inspect.js';
 import { CliError, exitCodes } from '../errors.js';
 import { readConfiguration, type CommonOptions } from '../configuration.js';
 import { createOutput, type Output } from '../output.js';
@@ -57,9 +58,7 @@ export async function show(
 }
 
 async function loadPlugins(options: CommonOptions): Promise<readonly Plugin[]> {
-  const { pluginFolders: folders, programs } = readConfiguration(options);
-  const registry = await loadRegistry({ folders, programs, log: { info: () => undefined } });
-  await registry.close();
+  const registry = await inspectPlugins(readConfiguration(options));
   return [...registry.providers(), ...registry.automators()];
 }
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../model/json.js';
 import type { Config } from '../../config/index.js';
-import { loadRegistry } from '../../plugins/registry.js';
+import { inspectPlugins } from '../plugin/inspect.js';
 import { describeFields, hideSecrets } from '../account/field-words.js';
 import { chooseServer, readConfiguration, type ServerOptions } from '../configuration.js';
 import { exitCodes } from '../errors.js';
@@ -67,11 +67,8 @@ export async function show(options: ServerOptions): Promise<number> {
 type Hide = (type: string, fields: JsonObject) => JsonObject;
 
 /** The plugin says which fields are secret; where it cannot be asked, any may be. */
-async function secretHider({ pluginFolders: folders, programs }: Config): Promise<Hide> {
-  const registry = await loadRegistry({ folders, programs, log: { info: () => undefined } }).catch(
-    () => undefined,
-  );
-  await registry?.close();
+async function secretHider(config: Config): Promise<Hide> {
+  const registry = await inspectPlugins(config).catch(() => undefined);
   return (type, fields) =>
     hideSecrets(registry?.providers().find(({ descriptor }) => descriptor.name === type)?.descriptor, fields);
 }

@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Config, loadConfig } from '../../config/index.js';
-import { loadRegistry } from '../../plugins/registry.js';
+import { inspectPlugins } from '../plugin/inspect.js';
 import { openKeys } from '../configuration.js';
 import { messageOf } from '../report-error.js';
 import type { DevRecord } from './dev-record.js';
@@ -52,10 +52,9 @@ export function checkKeys(config: Config): Finding {
   }
 }
 
-export async function checkPlugins({ pluginFolders: folders, programs }: Config): Promise<Finding> {
+export async function checkPlugins(config: Config): Promise<Finding> {
   try {
-    const registry = await loadRegistry({ folders, programs, log: { info: () => undefined } });
-    await registry.close();
+    const registry = await inspectPlugins(config);
     const names = (plugins: readonly { readonly descriptor: { readonly name: string } }[]): string =>
       plugins.map(({ descriptor }) => descriptor.name).join(', ');
     return ok(

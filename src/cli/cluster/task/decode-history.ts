@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import { ApplicationFailure, type Payload } from '@temporalio/common';
 import type { temporal } from '@temporalio/proto';
 import { isEnvelope } from '../../../model/messages/envelope.js';
+import { isJsonObject, type Json, type JsonObject } from '../../../model/json.js';
 
 type Failure = temporal.api.failure.v1.IFailure;
 
@@ -57,4 +58,13 @@ async function decodePayload(client: Client, payload: Payload): Promise<Payload>
   for (const codec of client.options.loadedDataConverter.payloadCodecs.toReversed())
     payloads = await codec.decode(payloads);
   return payloads[0] ?? payload;
+}
+
+/** A decoded value as an object; empty for anything else. */
+export function asObject(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+export function textOf(value: Json | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }

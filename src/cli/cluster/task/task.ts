@@ -1,6 +1,6 @@
 import { call } from '../../../client/call.js';
 import type { Action } from '../../../model/action.js';
-import { isJsonObject, type Json, type JsonObject } from '../../../model/json.js';
+import type { Json, JsonObject } from '../../../model/json.js';
 import { taskTitle } from '../../../model/names.js';
 import { stripSecrets } from '../../../model/node/strip-secrets.js';
 import { cleanLine, cleanText } from '../../clean-text.js';
@@ -10,7 +10,7 @@ import { createOutput, type Output } from '../../output.js';
 import { type Session, withSession } from '../../session.js';
 import { formatDuration, formatMoment } from '../../format.js';
 import { readLogEnd } from '../log/log-parts.js';
-import { decodeFailure, decodeFirst } from './decode-history.js';
+import { asObject, decodeFailure, decodeFirst, textOf } from './decode-history.js';
 import { findTask, type FoundTask, type TaskSearch } from './find-task.js';
 import { workflowsOf } from './history-events.js';
 
@@ -143,12 +143,4 @@ function printTask(output: Output, view: TaskView): void {
 function printBlock(output: Output, title: string, lines: readonly string[]): void {
   output.line(`  ${title}:`);
   for (const line of lines) output.raw(`    ${cleanText(line).replaceAll('\n', ' ')}`);
-}
-
-function asObject(value: unknown): JsonObject {
-  return isJsonObject(value) ? value : {};
-}
-
-function textOf(value: Json | undefined): string | undefined {
-  return typeof value === 'string' ? value : undefined;
 }
