@@ -2,11 +2,16 @@ import { endedStates, type Operation } from '../model/cluster/operation.js';
 import type { ClusterStatus } from '../model/cluster/view.js';
 import { waitUntil, type WaitUntilOptions } from './entity-client.js';
 import { HeddleError } from './errors.js';
-import type { HeddleClient } from './heddle-client.js';
 
 export interface WaitOptions extends Omit<WaitUntilOptions<ClusterStatus>, 'onView'> {
   /** Called with each status. */
   readonly onStatus?: (status: ClusterStatus) => void;
+}
+
+interface StatusSource {
+  /** The status without nodes. */
+  summary(name: string): Promise<ClusterStatus>;
+  status(name: string): Promise<ClusterStatus>;
 }
 
 export interface WaitResult {
@@ -19,7 +24,7 @@ export interface WaitResult {
  * @throws HeddleError NotFound when the cluster has no record of the operation.
  */
 export async function waitForOperation(
-  client: HeddleClient,
+  client: StatusSource,
   name: string,
   id: string,
   { onStatus, ...options }: WaitOptions,

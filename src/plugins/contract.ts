@@ -1,3 +1,4 @@
+import type { MachineInput } from './machine-input.js';
 import type { Json, JsonObject } from '../model/json.js';
 import type { Task, TaskResult } from '../model/node/task.js';
 import type { Calls, Claims } from './account-services.js';
@@ -123,16 +124,6 @@ export interface CreateInput {
   readonly token: string;
   /** To be put on the machine in the creating call itself; `list` and `find` look for them. */
   readonly tags: Readonly<Record<string, string>>;
-}
-
-export interface MachineInput {
-  /**
-   * As CREATE returned it. Absent only for DELETE of a machine whose id was never learnt: find it by its key.
-   */
-  readonly providerid?: string;
-  readonly key: string;
-  readonly tags: Readonly<Record<string, string>>;
-  readonly fields: JsonObject;
 }
 
 /** A machine as its provider shows it. */
@@ -301,3 +292,5 @@ export abstract class Automator {
   abstract stop(sshAuth: SshAuth, script: string, data: string): Promise<TaskResult | void>;
   abstract remove(sshAuth: SshAuth, script: string, data: string): Promise<TaskResult | void>;
 }
+
+export type { MachineInput } from './machine-input.js';

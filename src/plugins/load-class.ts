@@ -3,7 +3,7 @@ import { clientFault } from './clients.js';
 import type { PluginContext } from './contract.js';
 import type { FoundPlugin } from './find-plugins.js';
 import { exportOf } from './program/exports.js';
-import type { AutomatorContext, AutomatorWithAbilities, ProviderWithAbilities } from './registry.js';
+import type { AutomatorContext, AutomatorWithAbilities, ProviderWithAbilities } from './registered.js';
 
 export type ClassReading<Context, Instance> =
   | {

@@ -9,7 +9,7 @@ import type {
   UploadedImage,
 } from '../model/machine/answer.js';
 import type { ImageRef } from '../model/machine/image.js';
-import type { MachineInput } from './contract.js';
+import type { MachineInput } from './machine-input.js';
 
 export type {
   AccountsOutcome,

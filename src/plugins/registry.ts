@@ -1,63 +1,25 @@
+import { RegisteredPlugin, Loaded, RegisteredProvider, RegisteredAutomator } from './registered.js';
 import { fileURLToPath } from 'node:url';
 import type { Descriptor } from '../schema/descriptor.js';
 import { errorAt, ProblemsError, type Problem } from '../schema/problem.js';
 import { suggest } from '../schema/suggest.js';
 import { clientPlan, Clients } from './clients.js';
-import type {
-  Automator,
-  AutomatorParts,
-  CanFind,
-  CanGrantAccess,
-  CanHear,
-  CanList,
-  CanQuota,
-  MachineAbilities,
-  PluginContext,
-  PluginLog,
-  Provider,
-  SystemPart,
-} from './contract.js';
+import type { PluginContext, PluginLog } from './contract.js';
 import { PluginError } from './errors.js';
 import { findPlugins, type FoundPlugin } from './find-plugins.js';
 import { loadAutomatorClass, loadProviderClass, type ClassReading } from './load-class.js';
-import type { AttemptContext } from './program/invoke.js';
 import type { ProgramOptions } from './program/load-program.js';
 import { loadAutomatorProgram, loadProviderProgram } from './program/register-program.js';
-import type { Reservation } from './program/runner.js';
 import { Workshop } from './program/workshop.js';
 
-export type ProviderContext = PluginContext & AttemptContext;
-export type AutomatorContext = PluginContext & AttemptContext & AutomatorParts;
-export type ProviderWithAbilities = Provider &
-  Partial<CanList & CanFind & CanHear & CanQuota & MachineAbilities>;
-export type AutomatorWithAbilities = Automator & Partial<SystemPart & CanGrantAccess>;
-
-export interface RegisteredPlugin<Context, Instance> {
-  readonly descriptor: Descriptor;
-  /** SHA-256 of the plugin's folder: another digest is another plugin, whatever its version says. */
-  readonly digest: string;
-  readonly folder: string;
-  /** The optional methods that it has, such as list and find. */
-  readonly abilities: readonly string[];
-  /** Makes the object for one attempt of one task. */
-  readonly create: (context: Context) => Instance;
-  /**
-   * Of a plugin that runs as a program: waits until a call can begin at once. What it gives goes into the
-   * context, so that waiting takes nothing of the call's time, and is released at the end.
-   */
-  readonly reserve?: (signal: AbortSignal) => Promise<Reservation>;
-}
-
-/** What loading a plugin gives. */
-export type Loaded<Context, Instance> =
-  | (Pick<RegisteredPlugin<Context, Instance>, 'abilities' | 'create' | 'reserve'> & {
-      readonly ok: true;
-      readonly close?: () => Promise<void>;
-    })
-  | { readonly ok: false; readonly wrong: string };
-
-export type RegisteredProvider = RegisteredPlugin<ProviderContext, ProviderWithAbilities>;
-export type RegisteredAutomator = RegisteredPlugin<AutomatorContext, AutomatorWithAbilities>;
+export type {
+  AutomatorContext,
+  AutomatorWithAbilities,
+  ProviderContext,
+  ProviderWithAbilities,
+  RegisteredAutomator,
+  RegisteredProvider,
+} from './registered.js';
 
 export interface Registry {
   /** @throws PluginError Invalid naming the types that are known. */

@@ -1,7 +1,7 @@
 import { activityTable } from '../../model/activities.js';
 import { machineActions } from '../../model/machine/actions.js';
 import type { AccountReply, AccountRequest } from '../../model/machine/messages.js';
-import type { RegisteredPlugin, Registry } from '../../plugins/registry.js';
+import type { Registry, RegisteredPlugin } from '../../plugins/registry.js';
 import { isReachedByPlugin } from '../provider/reached-by-plugin.js';
 import { PluginError } from '../../plugins/errors.js';
 import { checkFields } from '../../schema/fields.js';

@@ -9,9 +9,9 @@ import type { Automator, NodeAddress, PluginContext, Task, TaskResult } from '..
 import { isPluginError, PluginError } from '../../plugins/errors.js';
 import {
   loadRegistry,
+  type Registry,
   type ProviderWithAbilities,
   type RegisteredProvider,
-  type Registry,
 } from '../../plugins/registry.js';
 import type { Descriptor } from '../../schema/descriptor.js';
 import { passedReferences } from '../../schema/fields.js';

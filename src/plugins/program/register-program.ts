@@ -1,6 +1,6 @@
 import type { FoundPlugin } from '../find-plugins.js';
 import { knownAbilities, requiredMethods, wordsForMissing } from '../load-class.js';
-import type { AutomatorContext, Loaded, ProviderContext, ProviderWithAbilities } from '../registry.js';
+import type { AutomatorContext, Loaded, ProviderContext, ProviderWithAbilities } from '../registered.js';
 import type { Automator } from '../contract.js';
 import type { Invocation } from './invoke.js';
 import { loadProgram, type ProgramOptions } from './load-program.js';
