@@ -1,4 +1,4 @@
-import { RegisteredPlugin, Loaded, RegisteredProvider, RegisteredAutomator } from './registered.js';
+import type { RegisteredPlugin, Loaded, RegisteredProvider, RegisteredAutomator } from './registered.js';
 import { fileURLToPath } from 'node:url';
 import type { Descriptor } from '../schema/descriptor.js';
 import { errorAt, ProblemsError, type Problem } from '../schema/problem.js';
@@ -18,6 +18,7 @@ export type {
   ProviderContext,
   ProviderWithAbilities,
   RegisteredAutomator,
+  RegisteredPlugin,
   RegisteredProvider,
 } from './registered.js';
 
