@@ -123,31 +123,20 @@ export class Faults {
     call: CallSubject,
   ): (Armed & { readonly fault: FaultOf<Name> }) | undefined {
     for (const armed of this.#armed.values()) {
-      if (!isOf(armed, name) || isUsedUp(armed) || !meets(armed.fault, call)) continue;
+      const { fault, met } = armed;
+      const isUsedUp = fault.count > 0 && met >= fault.count;
+      if (fault.fault !== name || isUsedUp || !meets(fault, call)) continue;
       armed.met += 1;
-      return armed;
+      return armed as Armed & { readonly fault: FaultOf<Name> };
     }
     return undefined;
   }
 }
 
-function isOf<Name extends FaultName>(
-  armed: Armed,
-  name: Name,
-): armed is Armed & { readonly fault: FaultOf<Name> } {
-  return armed.fault.fault === name;
-}
-
-function isUsedUp(armed: Armed): boolean {
-  return armed.fault.count > 0 && armed.met >= armed.fault.count;
-}
-
 function meets(fault: Fault, call: CallSubject): boolean {
   if (fault.operation !== 'any' && fault.operation !== call.operation) return false;
-  if (
-    fault.hostname !== undefined &&
-    (call.hostname === undefined || !matchesGlob(fault.hostname, call.hostname))
-  )
+  const { hostname } = call;
+  if (fault.hostname !== undefined && (hostname === undefined || !matchesGlob(fault.hostname, hostname)))
     return false;
   return Object.entries(fault.tags ?? {}).every(([name, value]) => call.tags?.[name] === value);
 }

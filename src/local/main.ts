@@ -13,7 +13,7 @@ async function main(args: readonly string[]): Promise<void> {
   // stdout is kept for the line with the address.
   const log = pino(
     {
-      name: 'heddle.local',
+      base: { name: 'heddle.local' },
       level: options.logLevel,
       messageKey: 'message',
       timestamp: pino.stdTimeFunctions.isoTime,

@@ -77,7 +77,18 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
       if (problem === undefined) {
         if (wanted !== 0 && ports.port !== wanted)
           options.say(`port ${wanted} is in use: Temporal listens at ${address}`);
-        return describeServer(server, { address, ports, namespace, logFile, release: () => claim.release() });
+        return {
+          address,
+          uiAddress: ports.uiPort === undefined ? undefined : `http://127.0.0.1:${ports.uiPort}`,
+          namespace,
+          pid: server.pid,
+          logFile,
+          ended: server.ended,
+          stop: async () => {
+            await server.end();
+            await claim.release();
+          },
+        };
       }
       await server.end();
       const tail = await readLogTail(logFile);
@@ -90,33 +101,6 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     await claim.release();
     throw cause;
   }
-}
-
-function describeServer(
-  server: Launched,
-  {
-    address,
-    ports,
-    namespace,
-    logFile,
-    release,
-  }: Pick<RunningServer, 'address' | 'namespace' | 'logFile'> & {
-    ports: Ports;
-    release: () => Promise<void>;
-  },
-): RunningServer {
-  return {
-    address,
-    uiAddress: ports.uiPort === undefined ? undefined : `http://127.0.0.1:${ports.uiPort}`,
-    namespace,
-    pid: server.pid,
-    logFile,
-    ended: server.ended,
-    stop: async () => {
-      await server.end();
-      await release();
-    },
-  };
 }
 
 async function choosePorts({ port = defaultPort, uiPort, ui = true }: StartOptions): Promise<Ports> {
