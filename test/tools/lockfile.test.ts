@@ -7,6 +7,7 @@ interface LockedPackage {
   readonly integrity?: string;
   readonly resolved?: string;
   readonly link?: boolean;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
 type Lockfile = Readonly<Record<string, LockedPackage>>;
@@ -27,11 +28,27 @@ function unverified(packages: Lockfile): readonly string[] {
     .map(([path]) => path);
 }
 
+/** Optional packages, which are mostly those of other platforms, that the lockfile leaves out: `npm ci` refuses it. */
+function unlockedOptionals(packages: Lockfile): readonly string[] {
+  return Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
+    Object.keys(optionalDependencies).filter(
+      (name) =>
+        packages[`node_modules/${name}`] === undefined &&
+        packages[`${path}/node_modules/${name}`] === undefined,
+    ),
+  );
+}
+
 describe('the lockfile', () => {
   // Promise: lockfile
   it('holds an integrity hash for every package, those of other platforms included', () => {
     expect(Object.keys(locked).length).toBeGreaterThan(250);
     expect(unverified(locked)).toEqual([]);
+  });
+
+  it('holds the packages of every platform', () => {
+    expect(unlockedOptionals(locked)).toEqual([]);
+    expect(unlockedOptionals({ 'node_modules/a': { optionalDependencies: { b: '1' } } })).toEqual(['b']);
   });
 
   it('names no registry host', () => {
