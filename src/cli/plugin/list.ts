@@ -1,7 +1,7 @@
 import type { Descriptor, FieldDeclaration, FieldScope } from '../../schema/descriptor.js';
 import { fieldsJsonSchema } from '../../schema/fields.js';
 import { suggest } from '../../schema/suggest.js';
-import type {  RegisteredAutomator, RegisteredProvider } from '../../plugins/registry.js';
+import type { RegisteredAutomator, RegisteredProvider } from '../../plugins/registry.js';
 import { inspectPlugins } from './inspect.js';
 import { CliError, exitCodes } from '../errors.js';
 import { readConfiguration, type CommonOptions } from '../configuration.js';
