@@ -4,6 +4,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import writeFileAtomic from 'write-file-atomic';
 import type { Config } from '../../config.js';
+import { workerEnvironment } from '../../config/child-environment.js';
 import { prepareFolder } from '../../config/prepare-folder.js';
 import { buildQueue } from '../../model/names.js';
 import { readLogTail } from '../../server/launch.js';
@@ -21,7 +22,7 @@ const stopPatienceMs = 60_000;
 /** Starts the builder of this data folder; returns when it polls for work. */
 export async function start(options: ServerOptions & { readonly foreground?: boolean }): Promise<number> {
   if (options.foreground === true) return runWorker(options, ['--builder']);
-  const { config, location, namespace, args, env } = await prepareWorker(options, ['--builder']);
+  const { config, location, namespace, args, variables } = await prepareWorker(options, ['--builder']);
   prepareFolder(config.dataFolder);
   const known = await readRecord(config);
   if (known !== undefined && (await isRunning(known)))
@@ -32,7 +33,11 @@ export async function start(options: ServerOptions & { readonly foreground?: boo
     );
   const logFile = join(config.dataFolder, 'builder.log');
   const log = openSync(logFile, 'a', 0o600);
-  const child = spawn(process.execPath, args, { stdio: ['ignore', log, log], detached: true, env });
+  const child = spawn(process.execPath, args, {
+    stdio: ['ignore', log, log],
+    detached: true,
+    env: workerEnvironment(config.environment, variables),
+  });
   closeSync(log);
   child.on('error', () => undefined).unref();
   const failure = async (what: string, next?: string): Promise<CliError> => {

@@ -16,7 +16,8 @@ export interface WorkerLaunch {
   readonly namespace: string;
   /** The arguments of node. */
   readonly args: readonly string[];
-  readonly env: NodeJS.ProcessEnv;
+  /** Variables beside the configured environment. */
+  readonly variables: Readonly<Record<string, string>>;
 }
 
 /** @throws ServerUnreachableError, KeyError */
@@ -33,11 +34,11 @@ export async function prepareWorker(options: ServerOptions, words: readonly stri
     location,
     namespace,
     args: [workerProgram, ...words, ...(file === undefined ? [] : ['--config', file])],
-    env: workerEnvironment(config.environment, {
+    variables: {
       TEMPORAL_ADDRESS: address,
       TEMPORAL_NAMESPACE: namespace,
       ...(options.profile === undefined ? {} : { TEMPORAL_PROFILE: options.profile }),
-    }),
+    },
   };
 }
 
@@ -48,11 +49,11 @@ export function worker(options: ServerOptions): Promise<number> {
 
 /** Runs a worker with more arguments; returns its exit code. */
 export async function runWorker(options: ServerOptions, words: readonly string[]): Promise<number> {
-  const { args, env } = await prepareWorker(options, words);
+  const { config, args, variables } = await prepareWorker(options, words);
   // In its own session it gets Ctrl-C once, from this process.
   const child = spawn(process.execPath, args, {
     stdio: ['ignore', 'inherit', 'inherit'],
-    env,
+    env: workerEnvironment(config.environment, variables),
     detached: true,
   });
   const pass = (signal: NodeJS.Signals): boolean => child.kill(signal);
