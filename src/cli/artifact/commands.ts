@@ -35,10 +35,10 @@ export const artifactCommands: CommandDefinition = command(
             text === 'none' ? null : parseNumber(text, 0),
           ),
         ],
-        load: async () => (await import('./set.js')).set,
+        load: async () => (await import('./change.js')).set,
       }),
       command('rollback <name>', 'let a name mean what it meant before', {
-        load: async () => (await import('./set.js')).rollback,
+        load: async () => (await import('./change.js')).rollback,
       }),
       command('list [name]', 'the resources, or the versions of one', {
         load: async () => (await import('./list.js')).list,
@@ -47,7 +47,7 @@ export const artifactCommands: CommandDefinition = command(
         options: [
           option('--version <number>', 'the version (default: the one that is set)', { parse: parseNumber }),
         ],
-        load: async () => (await import('./get.js')).get,
+        load: async () => (await import('./list.js')).get,
       }),
       command(
         'prune',
@@ -62,7 +62,7 @@ export const artifactCommands: CommandDefinition = command(
             option('--dry-run', 'only show what would be removed'),
             yesOption,
           ],
-          load: async () => (await import('./prune.js')).prune,
+          load: async () => (await import('./change.js')).prune,
         },
       ),
     ],

@@ -1,6 +1,13 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import type { ResourceFormat } from '../../model/artifact/reference.js';
+import { ArchiveError, archiveLimits } from '../../store/archive/entry.js';
+import { readArchive } from '../../store/archive/read-archive.js';
+import { readFolder } from '../../store/archive/read-folder.js';
+import { writeArchive } from '../../store/archive/write-archive.js';
 import type { ServerOptions } from '../configuration.js';
+import { CliError } from '../errors.js';
 import { verb } from '../verb.js';
-import { readContent, type PackedContent } from './read-content.js';
 
 interface PutOptions extends ServerOptions {
   readonly set?: boolean;
@@ -30,3 +37,55 @@ const putContent = verb(
     },
   },
 );
+
+export interface PackedContent {
+  readonly format: ResourceFormat;
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * A folder or a tar archive as an archive, any other file as it is; - reads a file from standard input. An
+ * archive is packed anew, so that the same files give the same content.
+ * @throws CliError Invalid, naming what cannot be taken.
+ */
+export async function readContent(path: string): Promise<PackedContent> {
+  try {
+    if (path === '-') return { format: 'file', bytes: await readAll(process.stdin, 'standard input') };
+    const found = await stat(path);
+    if (found.isDirectory())
+      return { format: 'archive', bytes: fitting(writeArchive(await readFolder(path))) };
+    if (!found.isFile()) throw new CliError('Invalid', `${path} is neither a file nor a folder`);
+    const bytes = await readAll(createReadStream(path), path);
+    if (!/\.(tar|tgz|tar\.gz)$/i.test(path)) return { format: 'file', bytes };
+    return { format: 'archive', bytes: fitting(writeArchive(await readArchive(bytes))) };
+  } catch (error) {
+    if (error instanceof ArchiveError)
+      throw new CliError('Invalid', `${path} ${error.message}`, { cause: error });
+    if (error instanceof Error && 'code' in error)
+      throw new CliError('Invalid', `${path} cannot be read: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+async function readAll(stream: AsyncIterable<unknown>, name: string): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of stream) {
+    const piece = Buffer.from(chunk as Buffer);
+    bytes += piece.length;
+    if (bytes > archiveLimits.bytes)
+      throw new CliError(
+        'Invalid',
+        `${name} is larger than ${archiveLimits.bytes} bytes, the most that a resource can have; keep it where nodes can download it`,
+      );
+    chunks.push(piece);
+  }
+  return Buffer.concat(chunks);
+}
+
+function fitting(archive: Uint8Array): Uint8Array {
+  if (archive.length <= archiveLimits.bytes) return archive;
+  throw new ArchiveError(
+    `has ${archive.length} bytes as an archive; ${archiveLimits.bytes} is the most that a resource can have; keep it where nodes can download it`,
+  );
+}

@@ -22,8 +22,7 @@ const stopPatienceMs = 60_000;
 /** Starts the builder of this data folder; returns when it polls for work. */
 export async function start(options: ServerOptions & { readonly foreground?: boolean }): Promise<number> {
   if (options.foreground === true) return runWorker(options, ['--builder']);
-  const launch = await prepareWorker(options, ['--builder']);
-  const { config, location, namespace, args, variables } = launch;
+  const { config, location, namespace, args, variables } = await prepareWorker(options, ['--builder']);
   prepareFolder(config.dataFolder);
   const known = await readRecord(config);
   if (known !== undefined && (await isRunning(known)))

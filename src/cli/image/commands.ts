@@ -5,7 +5,7 @@ export const imageCommands: readonly CommandDefinition[] = [
     commands: [
       command('apply <file>', 'bring an image to its file', {
         more: '; makes the image when there is none',
-        load: async () => (await import('./apply.js')).apply,
+        load: async () => (await import('./change.js')).apply,
       }),
       command('build <name>', 'build it', {
         more: '; the request stays until a build has succeeded',

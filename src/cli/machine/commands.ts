@@ -122,7 +122,7 @@ export const machineCommands: readonly CommandDefinition[] = [
           ),
           ...waitOptions,
         ],
-        load: async () => (await import('./log-in.js')).logIn,
+        load: async () => (await import('./operate.js')).logIn,
       }),
       command('release <name>', 'nobody came: it is free again', {
         options: waitOptions,

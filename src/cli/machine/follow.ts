@@ -3,7 +3,7 @@ import { machineWorkflowId } from '../../model/names.js';
 import { exitCodes } from '../errors.js';
 import { untilInterrupted } from '../interrupt.js';
 import { lookAtWorkflows } from '../system/server-view.js';
-import { followTroubles } from '../cluster/progress/follow-troubles.js';
+import { followTroubles } from '../cluster/progress/follow-operation.js';
 import type { Output } from '../output.js';
 import type { Session } from '../session.js';
 import { formatDuration } from '../format.js';

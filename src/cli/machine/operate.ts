@@ -2,8 +2,9 @@ import type { MachineRequestIntent } from '../../client/machine.js';
 import type { DriftKind, MachineIntent } from '../../model/machine/state.js';
 import type { ImageRef } from '../../model/machine/image.js';
 import { parseDuration } from '../../schema/duration.js';
-import { CliError } from '../errors.js';
+import { printAccess, readPublicKeyFile } from '../access-text.js';
 import type { ServerOptions } from '../configuration.js';
+import { CliError, exitCodes } from '../errors.js';
 import { withSession } from '../session.js';
 import { finishOperation } from './follow.js';
 
@@ -84,4 +85,23 @@ function withinMs({ within }: LimitOptions): number | undefined {
   if (within !== undefined && (ms === undefined || ms < 1_000))
     throw new CliError('Usage', `--within ${within} is no duration of 1 s to 30 days, such as 45m`);
   return ms;
+}
+
+interface LogInOptions extends MachineOptions {
+  readonly user: string;
+  /** File of a public key. */
+  readonly key?: string;
+}
+
+/** Creates an account for a user, and shows how to log in. */
+export async function logIn(name: string, { user, key, wait, ...options }: LogInOptions): Promise<number> {
+  const publicKey = key === undefined ? undefined : readPublicKeyFile(key);
+  return withSession(options, async (session) => {
+    const { machines } = session.client;
+    const { operation } = await machines.operate(name, { kind: 'log in', user, publicKey });
+    const code = await finishOperation(session, name, operation, { wait });
+    const access = wait && code === exitCodes.ok ? await machines.access(name) : null;
+    if (access !== null) printAccess(session.output, name, access);
+    return code;
+  });
 }

@@ -53,7 +53,7 @@ export const reservationCommands: CommandDefinition = command(
             "the user's public key, such as ~/.ssh/id_ed25519.pub (default: a password)",
           ),
         ],
-        load: async () => (await import('./log-in.js')).logIn,
+        load: async () => (await import('./create.js')).logIn,
       }),
       command('extend <id>', 'let it last longer', {
         more: '; refused where it would overlap the next one',

@@ -13,8 +13,8 @@ import { CliError } from '../../errors.js';
 import { checkDraft } from '../check-draft.js';
 import { addAccount } from '../save-account.js';
 import type { Workspace } from '../workspace.js';
-import { accountForm, draftOf, type Markup, type Typed } from './account-form.js';
-import { accountList } from './account-list.js';
+import { accountForm, draftOf, type Markup, type Typed } from './pages.js';
+import { accountList } from './pages.js';
 import { assets } from './assets.js';
 
 export interface AccountsPage {

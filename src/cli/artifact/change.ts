@@ -1,4 +1,5 @@
-import type { PrunedVersion } from '../../model/artifact/state.js';
+import type { PrunedVersion, ResourceRecord } from '../../model/artifact/state.js';
+import type { ResourceClient } from '../../client/artifact/artifact-client.js';
 import type { ServerOptions } from '../configuration.js';
 import { confirm } from '../confirm.js';
 import { verb } from '../verb.js';
@@ -37,4 +38,28 @@ export const prune = verb(
 
 function describe({ name, version }: PrunedVersion): string {
   return `version ${version} of ${name}`;
+}
+
+export const set = setVerb((resources, name, version: number | null, _options: ServerOptions) =>
+  resources.set(name, version),
+);
+
+export const rollback = setVerb((resources, name, _options: ServerOptions) => resources.rollBack(name));
+
+function setVerb<Args extends unknown[]>(
+  change: (resources: ResourceClient, name: string, ...args: Args) => Promise<ResourceRecord>,
+): (name: string, ...args: Args) => Promise<number> {
+  return verb<[name: string, ...Args], ResourceRecord>(
+    ({ client }, name, ...args) => change(client.resources, name, ...args),
+    {
+      worker: true,
+      document: (record, ...[name]) => ({ name, set: record.set ?? null, before: record.before }),
+      print: (output, record, ...[name]) =>
+        output.line(
+          record.set === undefined
+            ? `resource ${name}: no version is set; clusters that use one keep it, and none can begin to`
+            : `resource ${name}: version ${record.set} is set; clusters take it with their next apply`,
+        ),
+    },
+  );
 }
