@@ -35,8 +35,8 @@ export class ImageClient extends EntityClient {
   }
 
   /**
-   * Configures an image and creates it if necessary. Names of resources in its recipe are bound to their present
-   * versions, so that later builds use the same.
+   * Configures an image and creates it if necessary. Names of resources in its recipe are bound to their
+   * present versions, so that later builds use the same.
    * @throws HeddleError Refused with what is wrong.
    */
   async apply(written: ImageSpec): Promise<ConfigureImageReply> {
@@ -61,7 +61,9 @@ export class ImageClient extends EntityClient {
     return this.update('cancel', name, cancelBuildUpdate, { by: this.by });
   }
 
-  /** Deletes the newest build, so that the previous one is offered, and pauses. Returns the deleted number. */
+  /**
+   * Deletes the newest build, so that the previous one is offered, and pauses. Returns the deleted number.
+   */
   rollBack(name: string): Promise<BuildReply> {
     return this.update('rollback', name, rollbackImageUpdate, { by: this.by });
   }

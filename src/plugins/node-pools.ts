@@ -1,4 +1,4 @@
-import type { DrawnNode } from '../model/pool/allocated.js';
+import type { AllocatedNode } from '../model/pool/allocated.js';
 import type { NodeDemand } from '../model/pool/request.js';
 import type { RequestView } from '../model/pool/view.js';
 
@@ -16,7 +16,7 @@ export interface NodePools {
   /** Gives the node back, or withdraws the request; nothing where there is none. */
   end(pool: string, id: string): Promise<void>;
   /** All nodes that clusters drew from the pool, or wait for. */
-  drawn(pool: string): Promise<readonly DrawnNode[]>;
+  allocated(pool: string): Promise<readonly AllocatedNode[]>;
   /** Pools that are there, as the server's index has them: one that was made a moment ago may be missing. */
   names(): Promise<readonly string[]>;
 }

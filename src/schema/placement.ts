@@ -20,7 +20,7 @@ export const placementKeys = {
     .meta({
       title: 'Pool',
       description:
-        'Name of a pool that the nodes are drawn from; with label, in place of provider, hardware and image.',
+        'Name of a pool that the nodes are allocated from; with label, in place of provider, hardware and image.',
     }),
   label: simpleNameSchema.optional().meta({ title: 'Label', description: 'Which nodes of the pool.' }),
   hardware: foreignNameSchema

@@ -8,7 +8,10 @@ import type { SuiteAccount } from './provider-suite.js';
 
 const file = '"${HOME:?}/heddle-suite-mark"';
 
-/** Puts a mark on a machine's disk that only another disk lacks. Leaves the machine off, where it can be switched. */
+/**
+ * Puts a mark on a machine's disk that only another disk lacks. Leaves the machine off, where it can be
+ * switched.
+ */
 export async function mark(bench: ProviderBench, subject: Subject): Promise<void> {
   if (bench.has('reach')) return marksOf(bench).put(idOf(subject));
   await onMachine(bench, subject, `: >${file} && sync`);

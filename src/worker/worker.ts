@@ -39,7 +39,7 @@ import { builderWorkers, coreOptions, taskWorkers } from './queues.js';
 import { openResourceCache, resourcesOf } from './resources.js';
 import { installRuntime } from './runtime.js';
 import { dumpStacks } from './stack-dump.js';
-import { loansOf } from './loans.js';
+import { leasesOf } from './leases.js';
 import { openInputs } from './open-inputs.js';
 import { readWorkflowRuns } from './workflow-runs.js';
 import { peersQuery } from '../workflows/cluster/messages.js';
@@ -89,7 +89,7 @@ export async function startWorker({
   if (problem !== undefined) log.warn(problem);
   const unswept = await keepSweepSchedule(temporal, config.sweep);
   if (unswept !== undefined) log.warn(unswept);
-  const unseen = await keepPeriodicChecksSchedule(temporal, config.roundsEveryMs);
+  const unseen = await keepPeriodicChecksSchedule(temporal, config.checksEveryMs);
   if (unseen !== undefined) log.warn(unseen);
   const installation = await readInstallation(temporal, namespace);
   const inFlight = createInFlight();
@@ -111,7 +111,7 @@ export async function startWorker({
     limits: config.limits,
     loadsAtOnce: config.loadsAtOnce,
     commands: Object.keys(config.builder.commands),
-    loans: loansOf(temporal),
+    leases: leasesOf(temporal),
     computers: computersOf(temporal),
     settings: config.reservations.settings,
     notify: config.reservations.notify,
@@ -130,7 +130,7 @@ export async function startWorker({
     forbiddenReferences,
     redact: createRedactor,
     turns: (provider) => locksOf(temporal, provider),
-    paces: createRateLimiters(temporal, config.providers),
+    rateLimiters: createRateLimiters(temporal, config.providers),
     resources: resourcesOf(resources),
     askPeers: (workflowId, request) =>
       temporal.withDeadline(Date.now() + 20_000, () =>

@@ -14,7 +14,7 @@ import { readTaskFailure } from './task-failure.js';
 /** What a workflow of several nodes adds to the chain of one. */
 export interface NodeHooks {
   /** Resolves when the step's gates are open and its batch slot is free; to false if the operation stops. */
-  enter(step: Step): Promise<boolean>;
+  beginStep(step: Step): Promise<boolean>;
   /** Frees a batch slot. */
   leave(slot: string): void;
   /** Resolves to the release of a permit for one task in flight; to undefined if the operation stops. */
@@ -32,7 +32,7 @@ export interface NodeHooks {
 
 const nothing = (): void => undefined;
 const defaultHooks: NodeHooks = {
-  enter: () => Promise.resolve(true),
+  beginStep: () => Promise.resolve(true),
   leave: nothing,
   acquire: () => Promise.resolve(nothing),
   passed: nothing,
@@ -70,13 +70,14 @@ async function runSteps(owner: Owner, chain: readonly Step[]): Promise<ChainEnd>
   for (let index = owner.position ?? 0; index < chain.length;) {
     const step = chain[index];
     if (step === undefined) break;
-    if (!(await owner.enter(step))) return stopped(owner);
+    if (!(await owner.beginStep(step))) return stopped(owner);
     const end = await carryOut(owner, chain, step);
     if (end !== 'done') return end;
     // CREATE includes the CONFIRM after it.
     index += step.action === 'CREATE' && chain[index + 1]?.action === 'CONFIRM' ? 2 : 1;
     owner.passed(index);
-    if (step.turn !== undefined && chain[index]?.turn !== step.turn) owner.leave(step.turn);
+    if (step.batchSlot !== undefined && chain[index]?.batchSlot !== step.batchSlot)
+      owner.leave(step.batchSlot);
   }
   owner.change(({ current: _current, ...node }) => node);
   return 'done';

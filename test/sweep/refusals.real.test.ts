@@ -5,7 +5,7 @@ import type { SweepReport } from '../../src/client/index.js';
 import { claimsWorkflowId, claimsWorkflowType, coreQueue } from '../../src/model/names.js';
 import type { SweepSettings } from '../../src/model/sweep/sweep.js';
 import { keepSweepSchedule } from '../../src/server/schedules.js';
-import { heldClaimsQuery, takeClaimUpdate } from '../../src/workflows/cluster/messages.js';
+import { heldClaimsQuery, acquireClaimUpdate } from '../../src/workflows/cluster/messages.js';
 import { runHeddle, type Ended } from '../harness/cli/run-heddle.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
@@ -129,7 +129,7 @@ describe('the sweep', () => {
       args: [{}],
     });
     const claims = temporal.workflow.getHandle(claimsWorkflowId('rack'));
-    await claims.executeUpdate(takeClaimUpdate, { args: ['gone/app-1/1', ['r1']] });
+    await claims.executeUpdate(acquireClaimUpdate, { args: ['gone/app-1/1', ['r1']] });
     // One that is shown late, as late as it pleases.
     const late = await plant('u3/app-1/1', 'late', { fault: 'list-lag', ms: 2_000 });
     await policy(wet);

@@ -8,7 +8,7 @@ import { PoolClient } from '../../src/client/pool/pool-client.js';
 import { unreadHistory } from '../../src/model/unread-history.js';
 import { replayHistories } from '../../src/replay/index.js';
 import { openKeyRing } from '../../src/secrets/keys.js';
-import { imageNewsSignal } from '../../src/workflows/image/messages.js';
+import { imageUpdateSignal } from '../../src/workflows/image/messages.js';
 import { poolQuery } from '../../src/workflows/pool/messages.js';
 import { startStack, type Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
@@ -54,7 +54,7 @@ describe('a query that waits for a worker while things happen', () => {
         .catch((error: unknown) => refused.push(String(error)));
       const patient = pool.view();
       await pause(200);
-      await handle.signal(imageNewsSignal, { image: 'debian', uid: 'u', version: round, offers: {} });
+      await handle.signal(imageUpdateSignal, { image: 'debian', uid: 'u', version: round, offers: {} });
       await until('the signal stands in the history', async () => (await countEvents()) > before);
       worker = await stack.startWorker(`worker-${round}`);
       // Several that wait at once may outlive the task that they were asked before; then nobody answers.

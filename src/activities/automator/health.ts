@@ -33,7 +33,7 @@ export async function awaitHealth(
   let said = '';
   for (let looks = 1; ; looks += 1) {
     attempt.at(`waits for the ${what}`);
-    const found = await lookOnce(parts, check, checked, stop);
+    const found = await probeOnce(parts, check, checked, stop);
     if (found.well) return attempt.log.info(`${what}: passed`, { looks });
     if (found.why !== said) attempt.log.info(`${what}: not yet, ${found.why}`);
     said = found.why;
@@ -48,7 +48,7 @@ export async function awaitHealth(
 }
 
 /** One look. It throws only when the attempt is over: whatever else goes wrong is what was found. */
-export async function lookOnce(
+export async function probeOnce(
   parts: Pick<ActivityParts, 'nodes'>,
   { probe, timeoutMs }: HealthCheck,
   checked: Checked,

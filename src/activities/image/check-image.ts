@@ -11,7 +11,7 @@ import { parseImage } from '../../schema/image/closed.js';
 import { errorAt, formatProblem, hasErrors, type Path, type Problem } from '../../schema/problem.js';
 import { suggest } from '../../schema/suggest.js';
 import type { ProviderAccount } from '../../model/provider-account.js';
-import { findNode, type NodeLoans } from './lease-node.js';
+import { findNode, type NodeLeases } from './lease-node.js';
 
 export interface CheckParts {
   readonly registry: Registry;
@@ -19,7 +19,7 @@ export interface CheckParts {
   /** Names of the commands of builders. */
   readonly commands: readonly string[];
   /** Asks for nodes that images are made of. */
-  readonly loans: NodeLoans;
+  readonly leases: NodeLeases;
 }
 
 /**
@@ -33,7 +33,7 @@ export async function checkImage(
   const reading = parseImage(written);
   if (!reading.ok) throw invalid(reading.problems);
   const { spec: asWritten } = reading;
-  const placement = made === true ? undefined : await placementOfNode(parts.loans, asWritten);
+  const placement = made === true ? undefined : await placementOfNode(parts.leases, asWritten);
   const spec = withAccountOf(asWritten, placement);
   const problems = [
     ...(spec.name === name
@@ -66,10 +66,13 @@ export async function checkImage(
   };
 }
 
-async function placementOfNode(loans: NodeLoans, { source }: ImageSpec): Promise<CheckedImage['placement']> {
+async function placementOfNode(
+  leases: NodeLeases,
+  { source }: ImageSpec,
+): Promise<CheckedImage['placement']> {
   return source.kind === 'command' || source.from === undefined
     ? undefined
-    : (await findNode(loans, source.from)).placement;
+    : (await findNode(leases, source.from)).placement;
 }
 
 interface Use {

@@ -31,17 +31,17 @@ export async function planPool(
     checkProviderPool(parts, provider, ['providerPools', name]),
   );
   if (hasErrors(problems)) throw invalid(problems);
-  const hearing = Object.entries(spec.providerPools)
+  const notifiedOfReuse = Object.entries(spec.providerPools)
     .filter(([, { provider }]) => hears(parts, provider))
     .map(([name]) => name);
-  const together = [...new Set(Object.values(spec.providerPools).map(({ provider }) => provider))].filter(
-    (name) => bearsTogether(parts, name),
-  );
+  const batchedAccounts = [
+    ...new Set(Object.values(spec.providerPools).map(({ provider }) => provider)),
+  ].filter((name) => bearsTogether(parts, name));
   return {
     spec,
     placements: placementsOf(parts.providers, spec),
-    ...(hearing.length === 0 ? {} : { hearing }),
-    ...(together.length === 0 ? {} : { together }),
+    ...(notifiedOfReuse.length === 0 ? {} : { notifiedOfReuse }),
+    ...(batchedAccounts.length === 0 ? {} : { batchedAccounts }),
   };
 }
 

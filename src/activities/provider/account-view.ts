@@ -67,7 +67,7 @@ export async function viewAccount(
       signal,
       fields,
       claims,
-      calls: callsOf(parts.paces(ref.name), signal),
+      calls: callsOf(parts.rateLimiters(ref.name), signal),
       pools: parts.pools,
       task: {
         // CONFIRM is the action that only looks.

@@ -28,12 +28,12 @@ export async function deleteMachine(call: ProviderCall): Promise<JsonObject> {
     );
   }
   absences.forget(machine.key);
-  await tellDeleted(call);
+  await notifyDeleted(call);
   return result;
 }
 
 /** The machine is gone already, so a failure is only logged. */
-async function tellDeleted({ plugin, provider, machine, attempt }: ProviderCall): Promise<void> {
+async function notifyDeleted({ plugin, provider, machine, attempt }: ProviderCall): Promise<void> {
   if (!plugin.abilities.includes('nodeDeleted')) return;
   try {
     await provider.nodeDeleted?.(machine);

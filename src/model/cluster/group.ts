@@ -23,7 +23,7 @@ export interface NodeGroup {
   /** Number of the last instructions sent, and of the last that the group is known to have taken. */
   readonly sent: number;
   readonly seen: number;
-  /** As of `seen`: every node that has not ended waits for a gate or a turn; all have ended. */
+  /** As of `seen`: every node that has not ended waits for a gate or a batch slot; all have ended. */
   readonly quiet: boolean;
   readonly over: boolean;
   /** Version of the group's own list of peers. */
@@ -36,7 +36,7 @@ export interface NodeGroup {
   readonly rows: readonly NodeRow[];
   /** Nodes that failed and hold the operation. */
   readonly failed: number;
-  readonly aside: number;
+  readonly excluded: number;
 }
 
 export type Members = Readonly<Record<string, readonly Range[]>>;
@@ -52,7 +52,7 @@ export const newGroup: NodeGroup = {
   waits: [],
   rows: [],
   failed: 0,
-  aside: 0,
+  excluded: 0,
 };
 
 /** Input of a group's workflow. */
@@ -78,15 +78,15 @@ export interface GroupState extends NodesState, GroupStart {
   readonly services: Readonly<Record<string, ServiceSpec>>;
   readonly config: JsonObject;
   readonly command?: TaskRequest['command'];
-  /** Gates known to be open, and the turns that its nodes hold. */
+  /** Gates known to be open, and the batch slots that its nodes hold. */
   readonly opened: readonly string[];
-  readonly turns: readonly TurnOf[];
+  readonly batchSlots: readonly BatchSlotRef[];
   readonly paused: boolean;
   readonly report: Pending;
 }
 
-export interface TurnOf {
-  readonly turn: string;
+export interface BatchSlotRef {
+  readonly batchSlot: string;
   readonly nodeId: string;
 }
 
@@ -97,7 +97,7 @@ export type Instruction =
       readonly operation: string;
       readonly fresh: boolean;
       readonly toReplace: readonly string[];
-      readonly survey: boolean;
+      readonly probe: boolean;
     }
   | {
       readonly do: 'work';
@@ -111,9 +111,9 @@ export type Instruction =
       readonly command?: TaskRequest['command'];
       readonly limits: Limits;
     }
-  | { readonly do: 'survey' }
-  | { readonly do: 'open'; readonly gates: readonly string[]; readonly turns: readonly TurnOf[] }
-  | { readonly do: 'aside' | 'abandon'; readonly nodeId: string }
+  | { readonly do: 'probe' }
+  | { readonly do: 'open'; readonly gates: readonly string[]; readonly batchSlots: readonly BatchSlotRef[] }
+  | { readonly do: 'exclude' | 'abandon'; readonly nodeId: string }
   | { readonly do: 'pause'; readonly paused: boolean }
   | { readonly do: 'halt'; readonly how: 'stop' | 'cancel' | 'discard' }
   | { readonly do: 'end' };
@@ -130,8 +130,8 @@ export interface Pending {
   /** Services of nodes that joined, left or changed their address. */
   readonly announced: readonly string[];
   readonly tasks: { readonly total: number; readonly done: number; readonly failed: number };
-  readonly asks: readonly TurnOf[];
-  readonly leaves: readonly TurnOf[];
+  readonly asks: readonly BatchSlotRef[];
+  readonly leaves: readonly BatchSlotRef[];
   readonly failures: readonly GroupFailure[];
 }
 
@@ -148,7 +148,7 @@ export interface GroupFailure {
   readonly failure: OperationFailure;
   /** Group of the spec. */
   readonly group: string;
-  readonly remaining: readonly Pick<Step, 'counts' | 'turn'>[];
+  readonly remaining: readonly Pick<Step, 'counts' | 'batchSlot'>[];
 }
 
 export interface GroupReport extends Pending {
@@ -163,7 +163,7 @@ export interface GroupReport extends Pending {
     readonly rows: readonly NodeRow[];
     readonly members: Members;
     readonly failed: number;
-    readonly aside: number;
+    readonly excluded: number;
   };
 }
 

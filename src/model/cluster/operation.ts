@@ -80,7 +80,7 @@ export const endedStates: readonly OperationState[] = [
 export const rememberedOperations = 20;
 export const rememberedFailures = 5;
 
-/** How many operations may wait for their turn. */
+/** How many operations may be queued. */
 export const queuedOperations = 20;
 
 /** An intent in words: "restart web on app-1, app-2, 1 at a time". */

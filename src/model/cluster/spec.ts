@@ -43,7 +43,7 @@ export const defaultRepair: RepairSpec = {
 
 /**
  * What happens when a task has failed for good: `hold` keeps all and waits for a person, `continue` leaves
- * the failed node aside, `rollback` goes back to the spec that was applied before.
+ * without the failed node, `rollback` goes back to the spec that was applied before.
  */
 export const failurePolicies = ['hold', 'continue', 'rollback'] as const;
 export type FailurePolicy = (typeof failurePolicies)[number];

@@ -18,20 +18,20 @@ export interface FoundNode {
 }
 
 /** A node that a build works on, until it is given back. */
-export interface Loan {
+export interface LeasedNode {
   readonly id: string;
   readonly of: NodeRef;
   readonly build: number;
-  /** Absent while it is not known whether it was lent. */
+  /** Absent until the lease is known to be granted. */
   readonly machine?: MachineState;
   /** It may have been switched off. */
   readonly disturbed?: true;
 }
 
-/** Input of BORROW_NODE. */
-export interface BorrowNodeRequest {
+/** Input of LEASE_NODE. */
+export interface LeaseNodeRequest {
   readonly node: NodeRef;
-  readonly loan: string;
+  readonly leaseId: string;
   /** The workflow that is to work on it. */
   readonly to: string;
   /** What is on its disk will be another thing. */

@@ -48,7 +48,7 @@ export interface MachineState {
   /** What the looks of the rounds found that is not as it should be. */
   readonly drift?: readonly Drift[];
   /** When the last of these looks was, RFC 3339. */
-  readonly lookedAt?: string;
+  readonly checkedAt?: string;
   /** The drift that is corrected automatically. */
   readonly correct?: readonly DriftKind[];
   readonly operation?: MachineOperation;
@@ -169,7 +169,7 @@ export interface MachineView {
   readonly user?: string;
   readonly holder?: Holder;
   readonly drift: readonly Drift[];
-  readonly lookedAt?: string;
+  readonly checkedAt?: string;
   readonly correct: readonly DriftKind[];
   readonly operation?: MachineOperation;
   readonly history: readonly MachineOperation[];
@@ -192,7 +192,7 @@ export function viewOfMachine(state: MachineState): MachineView {
     operation,
     history,
     drift = [],
-    lookedAt,
+    checkedAt,
     correct = [],
   } = state;
   const { ipaddress, providerid } = payload;
@@ -207,7 +207,7 @@ export function viewOfMachine(state: MachineState): MachineView {
     drift,
     correct,
     defaultImage: defaultImageOf(registration),
-    lookedAt,
+    checkedAt,
     type: account?.type,
     site: account?.site,
     ...(typeof ipaddress === 'string' ? { address: ipaddress } : {}),

@@ -40,7 +40,7 @@ export interface Look {
   readonly why?: string;
 }
 
-export function lookAgain(input: PlanningInput, facts: PlannedFacts): Look {
+export function probeAgain(input: PlanningInput, facts: PlannedFacts): Look {
   const { seen, CONFIRM: _confirmed, ...unconfirmed } = facts;
   if (seen === 'moved' && repairOf(input).moved === 'confirm')
     return { facts: unconfirmed, why: 'its machine has another address' };

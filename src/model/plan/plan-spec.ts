@@ -3,7 +3,7 @@ import { buildUp, peersChange, removeServices, serviceSteps, tearDown } from './
 import type { NodeSummary, PlanningInput } from './current.js';
 import type { Desired } from './desired.js';
 import { because, draft, type DraftKind, type DraftStep } from './draft.js';
-import { lookAgain, missingNodes, replacementOf, splitByCount, type Replacement } from './machines.js';
+import { probeAgain, missingNodes, replacementOf, splitByCount, type Replacement } from './machines.js';
 import { nodeId } from '../names.js';
 import { indexesOf } from './plan.js';
 import { PlanError } from './plan-error.js';
@@ -84,7 +84,7 @@ function draftExisting(input: PlanningInput, desired: Desired, summary: NodeSumm
   if (replacement !== undefined)
     return [...left, ...draftReplacement(input, desired, summary, staying, replacement)];
   const services = input.spec?.groups[group]?.services ?? [];
-  const look = lookAgain(input, facts);
+  const look = probeAgain(input, facts);
   const up = buildUp(input, desired, look.facts, services);
   const chain = [...explained(up, facts, look.why), ...removeServices(desired, facts, services)];
   return [

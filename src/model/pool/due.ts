@@ -1,7 +1,7 @@
-import { isOutdated, openBook } from './capacity-ledger.js';
-import { deleteNode, giveBack, setNodeState } from './allocate.js';
+import { isOutdated, openLedger } from './capacity-ledger.js';
+import { deleteNode, returnNodes, setNodeState } from './allocate.js';
 import { countSpare } from './keep-ready.js';
-import { standingOf } from './library.js';
+import { versionStatusOf } from './library.js';
 import { isSpare, type PoolNode } from './node.js';
 import { labelsWithOld } from './replace-old.js';
 import type { PoolState } from './state.js';
@@ -18,9 +18,9 @@ export const quotaAgeMs = 5 * 60_000;
 export function carryOutDue(pool: PoolState, now: number): void {
   for (const request of Object.values(pool.requests)) {
     if (request.state === 'fulfilled' && (request.expiresAt ?? Infinity) <= now)
-      giveBack(pool, request.id, 'expired', now);
+      returnNodes(pool, request.id, 'expired', now);
     if (request.state === 'failed' && request.since + failedShownMs <= now)
-      giveBack(pool, request.id, 'cancelled', now);
+      returnNodes(pool, request.id, 'cancelled', now);
   }
   for (const [account, { until }] of Object.entries(pool.paused))
     if (until <= now) delete pool.paused[account];
@@ -68,7 +68,7 @@ function endOfBacking(pool: PoolState, node: PoolNode): End | undefined {
 }
 
 function whyOutdated(pool: PoolState, node: PoolNode): string {
-  return standingOf(pool, node) === 'withdrawn'
+  return versionStatusOf(pool, node) === 'withdrawn'
     ? 'its image was taken back'
     : 'its label is configured otherwise now';
 }
@@ -87,10 +87,10 @@ function surplus(pool: PoolState, now: number): readonly PoolNode[] {
     .filter((node) => isSpare(node) && !replacing.has(node.label))
     .toSorted((one, other) => one.since - other.since);
   if (spare.length === 0) return spare;
-  const book = openBook(pool, now);
+  const ledger = openLedger(pool, now);
   const left: Record<string, number> = {};
   return spare.filter(({ label, slots = 1 }) => {
-    const count = (left[label] ??= countSpare(pool, book, label));
+    const count = (left[label] ??= countSpare(pool, ledger, label));
     const goes = count - slots >= (pool.spec?.labels[label]?.minReady ?? 0);
     if (goes) left[label] = count - slots;
     return goes;

@@ -84,8 +84,8 @@ export interface OfferPlacement extends PlannedPlacement {
 export interface PlannedPool {
   readonly spec: PoolSpec;
   readonly placements: Placements;
-  /** Provider pools whose provider is told when a node is reused. */
-  readonly hearing?: readonly string[];
-  /** Provider accounts whose tasks may go together. */
-  readonly together?: readonly string[];
+  /** Provider pools whose provider is notified when a node is reused. */
+  readonly notifiedOfReuse?: readonly string[];
+  /** Provider accounts whose tasks may be batched. */
+  readonly batchedAccounts?: readonly string[];
 }

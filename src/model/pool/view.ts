@@ -1,11 +1,11 @@
 import type { JsonObject } from '../json.js';
 import { formatImageRef } from '../machine/image.js';
 import { stripSecrets } from '../node/strip-secrets.js';
-import { openBook } from './capacity-ledger.js';
+import { openLedger } from './capacity-ledger.js';
 import type { Amounts } from './amounts.js';
 import { isLost } from './allocated.js';
 import type { PoolNode, PoolNodeState } from './node.js';
-import { lacksImage, placementFor, type VersionStanding, standingOf } from './library.js';
+import { lacksImage, placementFor, type VersionStatus, versionStatusOf } from './library.js';
 import { inOrder, signatureOf } from './order.js';
 import type { EndedRequest, NodeRequest, RequestState } from './request.js';
 import type { PoolState } from './state.js';
@@ -77,7 +77,7 @@ export interface PoolNodeView {
   /** The version of an image of the library that it was made from. */
   readonly image?: string;
   /** There is a newer version, or this one was taken back. */
-  readonly replaced?: Exclude<VersionStanding, 'current'>;
+  readonly replaced?: Exclude<VersionStatus, 'current'>;
 }
 
 export interface PoolNodesPage {
@@ -243,7 +243,7 @@ export function viewNode(pool: PoolState, node: PoolNode): PoolNodeView {
   const { payload, placement } = (backing === undefined ? node : (pool.nodes[backing] ?? node)).machine;
   const { ipaddress, providerid } = stripSecrets(payload);
   const requester = request === undefined ? undefined : pool.requests[request]?.requester;
-  const standing = standingOf(pool, node);
+  const status = versionStatusOf(pool, node);
   return {
     id,
     label,
@@ -259,7 +259,7 @@ export function viewNode(pool: PoolState, node: PoolNode): PoolNodeView {
     ...(typeof ipaddress === 'string' ? { ipaddress } : {}),
     ...(typeof providerid === 'string' ? { providerid } : {}),
     image: placement?.built === undefined ? undefined : formatImageRef(placement.built),
-    ...(standing === 'current' ? {} : { replaced: standing }),
+    ...(status === 'current' ? {} : { replaced: status }),
     hold,
     why,
     backing,
@@ -268,7 +268,7 @@ export function viewNode(pool: PoolState, node: PoolNode): PoolNodeView {
 }
 
 export function viewPool(pool: PoolState, now: number): PoolView {
-  const book = openBook(pool, now);
+  const ledger = openLedger(pool, now);
   const { name, uid, spec, leaving } = pool;
   const requests: Record<RequestState, number> = { requested: 0, pending: 0, fulfilled: 0, failed: 0 };
   for (const { state } of Object.values(pool.requests)) requests[state] += 1;
@@ -284,13 +284,13 @@ export function viewPool(pool: PoolState, now: number): PoolView {
       Object.entries(spec?.providerPools ?? {}).map(([key, { provider, priority, limits }]) => {
         const paused = pool.paused[provider]?.why;
         const quota = pool.quotas[provider]?.limits;
-        return [key, { provider, priority, limits, used: book.used[key] ?? {}, quota, paused }];
+        return [key, { provider, priority, limits, used: ledger.used[key] ?? {}, quota, paused }];
       }),
     ),
     tenants: Object.fromEntries(
       Object.entries(spec?.tenants ?? {}).map(([tenant, limits]) => [
         tenant,
-        { limits, used: book.tenants[tenant] ?? {} },
+        { limits, used: ledger.tenants[tenant] ?? {} },
       ]),
     ),
   };

@@ -18,7 +18,7 @@ export function packReservations(state: ReservationsState, limit = mostCarried):
       withReservations(one, (reservation) => ({
         ...reservation,
         notes: [],
-        seats: reservation.seats.filter(({ stage }) => stage !== 'free'),
+        assignments: reservation.assignments.filter(({ stage }) => stage !== 'free'),
       })),
   ];
   let packed = state;

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { stopMs } from '../clients.js';
 import { ProgramFault } from '../errors.js';
 import { converseAgain, type Call, type Finish } from './converse.js';
-import { Places } from './places.js';
+import { Semaphore } from './places.js';
 import { Program, type LaunchOptions } from './program.js';
 import type { LoadAnswer, LoadMessage } from './protocol.js';
 import type { Reservation, Runner } from './runner.js';
@@ -39,7 +39,7 @@ interface Host {
 export class HostPool implements Runner {
   readonly #workshop: Workshop;
   readonly #options: HostOptions;
-  readonly #places: Places;
+  readonly #places: Semaphore;
   readonly #idle: Host[] = [];
   readonly #all = new Set<Host>();
   readonly #retiring = new Set<Promise<unknown>>();
@@ -48,7 +48,7 @@ export class HostPool implements Runner {
   constructor(workshop: Workshop, options: HostOptions) {
     this.#workshop = workshop;
     this.#options = options;
-    this.#places = new Places(options.processes);
+    this.#places = new Semaphore(options.processes);
   }
 
   /** The names of the methods that the class has. @throws Error when it does not load. */
@@ -90,7 +90,7 @@ export class HostPool implements Runner {
     try {
       const finish = await converseAgain(host.program, call);
       host.calls += 1;
-      if (finish.end === undefined) this.#giveBack(host, call);
+      if (finish.end === undefined) this.#release(host, call);
       return finish;
     } finally {
       reservation.release();
@@ -103,7 +103,7 @@ export class HostPool implements Runner {
   }
 
   /** One that was told to stop, has served long, or has grown is replaced. */
-  #giveBack(host: Host, { stop }: Call): void {
+  #release(host: Host, { stop }: Call): void {
     const { calls, memoryBytes } = this.#options;
     if (stop.aborted || host.calls >= calls || host.program.memoryBytes() > memoryBytes / 2)
       void this.#retire(host);

@@ -1,5 +1,5 @@
 /** A number of places, given out in the order in which they were asked for. */
-export class Places {
+export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 

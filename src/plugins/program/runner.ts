@@ -1,5 +1,5 @@
 import { converseOnce, type Call, type Finish } from './converse.js';
-import { Places } from './places.js';
+import { Semaphore } from './places.js';
 import { Program, type LaunchOptions } from './program.js';
 import type { Workshop } from './workshop.js';
 
@@ -27,13 +27,13 @@ export interface Runner {
 export class OneShotRunner implements Runner {
   readonly #workshop: Workshop;
   readonly #options: Omit<LaunchOptions, 'channel'>;
-  readonly #places: Places;
+  readonly #places: Semaphore;
   readonly #running = new Set<Program>();
 
   constructor(workshop: Workshop, options: Omit<LaunchOptions, 'channel'>, processes: number) {
     this.#workshop = workshop;
     this.#options = options;
-    this.#places = new Places(processes);
+    this.#places = new Semaphore(processes);
   }
 
   async reserve(signal: AbortSignal): Promise<Reservation> {

@@ -4,7 +4,7 @@ import { afterFailure, rotate } from '../../model/image/decide.js';
 import type { CheckedImage } from '../../model/image/messages.js';
 import { withAccountOf } from '../../model/image/node.js';
 import { describeSource, type ImageSpec } from '../../model/image/spec.js';
-import { buildPlacesOf } from '../../model/names.js';
+import { buildPermitsOf } from '../../model/names.js';
 import { schedule } from '../schedule.js';
 import { buildByCommand } from './command.js';
 import { whyOf } from './failure.js';
@@ -62,19 +62,19 @@ async function make(memory: ImageMemory, number: number, spec: ImageSpec): Promi
   changeBuild(memory, number, {
     provenance: { ...buildOf(memory, number).provenance, recipe: checked.recipe },
   });
-  const slots = { site: buildPlacesOf(checked.site), places: 1 };
+  const slots = { site: buildPermitsOf(checked.site), places: 1 };
   try {
     await runLibraryTask(memory, number, 'ACQUIRE_BUILD_PERMIT', checked, { slots });
     await (whole.source.kind === 'recipe'
       ? buildByRecipe(memory, number, whole, whole.source, checked)
       : buildByCommand(memory, number, whole, whole.source, checked));
   } finally {
-    await givePlace(memory, number, checked, slots);
+    await releasePermit(memory, number, checked, slots);
   }
 }
 
 /** A place that was not given back is the same image's at its next build. */
-async function givePlace(
+async function releasePermit(
   memory: ImageMemory,
   number: number,
   checked: CheckedImage,
@@ -84,7 +84,7 @@ async function givePlace(
     try {
       await runLibraryTask(memory, number, 'RELEASE_PERMIT', checked, { slots });
     } catch (error) {
-      noteBuild(memory, number, `its place among the builds of the site was not given back: ${whyOf(error)}`);
+      noteBuild(memory, number, `its build permit of the site was not released: ${whyOf(error)}`);
     }
   });
 }

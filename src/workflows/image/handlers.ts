@@ -11,10 +11,10 @@ import { readMachineKey, uploadId } from '../../model/names.js';
 import type { NamedMachine, Ownership } from '../../model/node/ownership.js';
 import { ownershipOf } from '../machine/ownership.js';
 import {
-  borrowedQuery,
+  leasedQuery,
   disownUpdate,
   ownersQuery,
-  roundSignal,
+  checkSignal,
   usedResourcesQuery,
 } from '../cluster/messages.js';
 import { now, noteChange, query, signal, update, type Message } from '../entity.js';
@@ -87,7 +87,7 @@ export function messagesOf(memory: ImageMemory): readonly Message[] {
           ? undefined
           : `image ${memory.state.name} has no build ${build}; 'heddle image show ${memory.state.name}' shows those it has`,
     ),
-    signal(roundSignal, 'Check its age, and retry what failed.', () => recheck(memory)),
+    signal(checkSignal, 'Check its age, and retry what failed.', () => recheck(memory)),
     signal(
       watchImageSignal,
       'Notify a pool of the versions offered, now and after each change.',
@@ -101,9 +101,9 @@ export function messagesOf(memory: ImageMemory): readonly Message[] {
       digestsIn(memory.state.spec ?? {}),
     ),
     query(
-      borrowedQuery,
-      'Whether the image still works on a borrowed node.',
-      (loan) => memory.state.loan?.id === loan,
+      leasedQuery,
+      'Whether the image still works on a leased node.',
+      (lease) => memory.state.lease?.id === lease,
     ),
     query(ownersQuery, 'The owners of machines.', ownerships),
     update(disownUpdate, 'Report the owners of machines.', ownerships),

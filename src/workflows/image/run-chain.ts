@@ -58,7 +58,7 @@ export async function runChain(
     }),
   };
   const end = await runNode(carried, chain, {
-    enter: () => Promise.resolve(memory.cancelled !== true),
+    beginStep: () => Promise.resolve(memory.cancelled !== true),
     stepFailed: (_step, failed) => {
       failure = failed;
     },

@@ -9,7 +9,7 @@ import { refuse, toNotDone } from './failure.js';
 import { now } from '../entity.js';
 import { change, happen, note, type MachineMemory } from './memory.js';
 import { accessOf, can, runAction, runStep, stepsFor } from './run-step.js';
-import { givePlace, placesOf } from './permits.js';
+import { releasePermit, permitsOf } from './permits.js';
 
 export interface LoadOrder {
   readonly image: ImageRef;
@@ -96,7 +96,7 @@ async function write(memory: MachineMemory, order: LoadOrder, end: number): Prom
   try {
     await runSteps(memory, order, steps, end);
   } finally {
-    await givePlace(memory);
+    await releasePermit(memory);
   }
 }
 
@@ -129,7 +129,7 @@ async function runSteps(
         token,
         boot: 'image',
         fresh: true,
-        slots: placesOf(memory),
+        slots: permitsOf(memory),
         ...accessOf(memory, step),
       } as const;
       const outcome = await runStep(memory, steps, step, { leftMs, order: about });

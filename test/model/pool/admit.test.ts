@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { admit } from '../../../src/model/pool/admit.js';
-import { addRequest, giveBack, holdNode } from '../../../src/model/pool/allocate.js';
+import { addRequest, returnNodes, holdNode } from '../../../src/model/pool/allocate.js';
 import { carryOutDue, nextDue } from '../../../src/model/pool/due.js';
 import { launchFailed, nodeBuilt, nodeGone } from '../../../src/model/pool/outcome.js';
 import type { PoolState } from '../../../src/model/pool/state.js';
@@ -23,7 +23,7 @@ function build(pool: PoolState): void {
 }
 
 function giveAll(pool: PoolState, id: string): void {
-  giveBack(pool, id, 'returned', (now += 1));
+  returnNodes(pool, id, 'returned', (now += 1));
   admit(pool, now);
 }
 

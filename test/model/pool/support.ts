@@ -1,7 +1,7 @@
 import type { Amounts } from '../../../src/model/pool/amounts.js';
 import { configurePool } from '../../../src/model/pool/configure.js';
 import type { LabelSpec, OfferSpec, PoolSpec, ProviderPoolSpec } from '../../../src/model/pool/spec.js';
-import { learnNews, placementFor } from '../../../src/model/pool/library.js';
+import { noteImageUpdate, placementFor } from '../../../src/model/pool/library.js';
 import type { Placement } from '../../../src/model/node/placement.js';
 import { newPool, type PoolState } from '../../../src/model/pool/state.js';
 
@@ -84,7 +84,7 @@ export function begin(pool: PoolState, id: string, digest = `${pool.nodes[id]?.l
 /** As the image `web` tells it: by provider account, the build that is offered there. */
 export function tell(pool: PoolState, offers: Readonly<Record<string, number>>, uid = 'web-uid'): void {
   const version = (pool.library?.['web']?.version ?? 0) + 1;
-  learnNews(pool, {
+  noteImageUpdate(pool, {
     image: 'web',
     uid,
     version,

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { Places } from '../../../src/plugins/program/places.js';
+import { Semaphore } from '../../../src/plugins/program/places.js';
 
 const never = new AbortController().signal;
 
 describe('places', () => {
   it('are given out in the order in which they were asked for', async () => {
-    const places = new Places(1);
+    const places = new Semaphore(1);
     const order: number[] = [];
     const enter = async (number: number): Promise<void> => {
       const leave = await places.take(never);
@@ -23,7 +23,7 @@ describe('places', () => {
   });
 
   it('pass over who does not wait any more', async () => {
-    const places = new Places(1);
+    const places = new Semaphore(1);
     const leave = await places.take(never);
     const gone = new AbortController();
     const lost = places.take(gone.signal);

@@ -90,7 +90,7 @@ describe('a pool of nodes of an image that is built', () => {
     await until('two of the first again', () => ready('web@1'));
     await until('the second is gone', async () => !(await ground.has('web@2')));
 
-    await pool.giveBack(early.id);
+    await pool.return(early.id);
     await pool.deletePool();
     await pool.gone();
     await stack.client.images.delete('web');

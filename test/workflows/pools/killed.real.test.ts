@@ -81,7 +81,7 @@ describe('a pool whose workers are killed while many ask', () => {
       while (!isOver) {
         const { id } = await surely(() => pool.obtain(['a']));
         served += 1;
-        await surely(() => pool.giveBack(id));
+        await surely(() => pool.return(id));
       }
     };
     // Somebody is always asking, so that queries wait for the worker that comes.

@@ -81,7 +81,7 @@ describe('pools on real machines', () => {
     await worker.stop();
   });
 
-  it('stays within the quota of the account, which it reads, and serves everybody in turn', async () => {
+  it('stays within the quota of the account, which it reads, and serves everybody in batchSlot', async () => {
     const worker = await stack.startWorker('three');
     await stack.service.call('PUT', '/v1/quota', { machines: 3 });
     const pool = new PoolClient(stack.client.temporal, 'quota', { by: 'test' });
@@ -95,7 +95,7 @@ describe('pools on real machines', () => {
       asked.map(async ({ id }) => {
         const { nodes } = await pool.waitFor(id);
         expect((await machinesOf('quota')).length).toBeLessThanOrEqual(3);
-        await pool.giveBack(id);
+        await pool.return(id);
         return nodes?.length;
       }),
     );

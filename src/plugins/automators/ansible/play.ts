@@ -53,7 +53,7 @@ export async function play({
     }
     const end = await runTool({
       program: settings.program,
-      words: wordsOf(task, settings, fields),
+      words: describeIntentOf(task, settings, fields),
       folder,
       signal,
       onEvent: (line) => reader.read(line),
@@ -73,7 +73,7 @@ export async function play({
 }
 
 /** Nothing secret stands here: the arguments of a process can be read by everybody. */
-function wordsOf(
+function describeIntentOf(
   task: Task,
   settings: AnsibleSettings,
   { played, tags, skipTags }: AnsibleFields,

@@ -1,4 +1,4 @@
-import type { DrawnNode } from '../../../model/pool/allocated.js';
+import type { AllocatedNode } from '../../../model/pool/allocated.js';
 import type { NodeDemand } from '../../../model/pool/request.js';
 import type { RequestView } from '../../../model/pool/view.js';
 import type { TaskResult } from '../../../model/node/task.js';
@@ -90,8 +90,8 @@ export class PoolProvider extends Provider {
   async find(key: string): Promise<readonly Machine[]> {
     const found: Machine[] = [];
     for (const pool of await this.poolNames()) {
-      const drawn = (await this.pools.drawn(pool)).find((node) => node.key === key);
-      if (drawn !== undefined) found.push(machineOf(pool, drawn));
+      const allocated = (await this.pools.allocated(pool)).find((node) => node.key === key);
+      if (allocated !== undefined) found.push(machineOf(pool, allocated));
     }
     return found;
   }
@@ -104,7 +104,7 @@ export class PoolProvider extends Provider {
   private async machinesOf(pools: readonly string[]): Promise<readonly Machine[]> {
     const machines: Machine[] = [];
     for (const pool of pools)
-      machines.push(...(await this.pools.drawn(pool)).map((node) => machineOf(pool, node)));
+      machines.push(...(await this.pools.allocated(pool)).map((node) => machineOf(pool, node)));
     return machines;
   }
 
@@ -131,7 +131,7 @@ export class PoolProvider extends Provider {
   }
 }
 
-function machineOf(pool: string, { key, tags, state, address, createdAt }: DrawnNode): Machine {
+function machineOf(pool: string, { key, tags, state, address, createdAt }: AllocatedNode): Machine {
   const providerid = idOf(pool, key);
   return {
     providerid,

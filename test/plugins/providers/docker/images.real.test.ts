@@ -126,7 +126,7 @@ describe.skipIf(missing !== undefined)(
         ),
       );
       expect(images()).toEqual(['localhost/heddle/base:1']);
-      await pool.giveBack(id);
+      await pool.return(id);
       await until('the image is gone', () => images().length === 0);
       await pool.deletePool();
       await stack.client.images.delete('base');

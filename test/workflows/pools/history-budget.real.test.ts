@@ -63,7 +63,7 @@ async function burst(
   const made = cloud.made(poolWorkflowId(pool.name));
   expect(made).toHaveLength(count);
   expect(new Set(made).size).toBe(count);
-  await Promise.all(got.map(async ({ id }) => pool.giveBack(id)));
+  await Promise.all(got.map(async ({ id }) => pool.return(id)));
   await until('all machines are gone', () => cloud.machines(poolWorkflowId(pool.name)).length === 0);
 }
 
