@@ -236,7 +236,7 @@ describe('what the machines of a reservation are asked', () => {
       readyAt: 1_000,
       assignments: [assignment('a', { stage: 'in use', heldUntil: 2_000 })],
     });
-    expect(play(stateWith(used), 1_500).steps).toEqual(['a prolong']);
+    expect(play(stateWith(used), 1_500).steps).toEqual(['a extend']);
   });
 
   it('one whose time is over before it was ready has failed', () => {
