@@ -20,7 +20,7 @@ const { findBinary } = await load('server/find-binary.js');
 const { heddleSearchAttributes } = await load('server/setup.js');
 const { openKeyRing } = await load('secrets/keys.js');
 const { heddle } = await load('temporal-plugin.js');
-const { PoolClient } = await load('client/pools/pool-client.js');
+const { PoolClient } = await load('client/pool/pool-client.js');
 const { loadConfig } = await load('config/index.js');
 
 const json = process.argv.includes('--json');

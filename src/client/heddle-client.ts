@@ -92,7 +92,7 @@ export class HeddleClient extends EntityClient {
   async apply(spec: ClusterSpec, options: ApplyOptions = {}): Promise<ApplyReply> {
     const { name } = spec;
     const input: ClusterStart = { heddle: { uid: randomUUID() } };
-    const nodes = Object.values(spec.groups).reduce((sum, { count }) => sum + count, 0);
+    const nodes = Object.values(spec.nodes).reduce((sum, { count }) => sum + count, 0);
     const { createOnly, width, queue } = options;
     const request: ApplyRequest = {
       spec: await this.resources.pin(spec),

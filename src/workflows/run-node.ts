@@ -1,3 +1,4 @@
+import { milliseconds } from '../model/milliseconds.js';
 import { type CarriedNode, actionSpec, requestFor } from './task-request.js';
 import { isCancellation, sleep } from '@temporalio/workflow';
 import type { FailureRecord } from '../model/node/failure.js';
@@ -210,8 +211,8 @@ const longestBackOffMs = 10 * 60_000;
 
 /** Doubles from run to run. */
 async function backOff(owner: Owner, step: Step, again: number): Promise<void> {
-  const { backoffMs = 0 } = actionSpec(owner, step) ?? {};
-  if (backoffMs > 0) await sleep(Math.min(backoffMs * 2 ** again, longestBackOffMs));
+  const { backoff = 0 } = actionSpec(owner, step) ?? {};
+  if (backoff > 0) await sleep(Math.min(milliseconds(backoff) * 2 ** again, longestBackOffMs));
 }
 
 function isPermanent(owner: Owner, step: Step, failure: FailureRecord): boolean {

@@ -1,3 +1,4 @@
+import { milliseconds } from '../model/milliseconds.js';
 import { ActivityCancellationType, scheduleActivity, sleep, workflowInfo } from '@temporalio/workflow';
 import type { Action } from '../model/action.js';
 import { activityTable, heartbeatMs, type Activities, type ActivityName } from '../model/activities.js';
@@ -119,7 +120,8 @@ export async function scheduleTask(
     at: placement,
     summary: taskTitle(action, request.nodeId, request.service?.name),
     // The script's own limit ends it on the node; the attempt also connects and fetches the outcome.
-    attemptMs: (scriptMs === undefined ? row.attemptMs : scriptMs + 60_000) + (request.check?.withinMs ?? 0),
+    attemptMs:
+      (scriptMs === undefined ? row.attemptMs : scriptMs + 60_000) + milliseconds(request.check?.within ?? 0),
     budgetMs: budgets[action],
     attempts: mayFail && row.by === 'automator' ? 3 : undefined,
   });

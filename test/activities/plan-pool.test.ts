@@ -22,7 +22,7 @@ it('lets tasks go batchedAccounts where no limit counts activities and a call ma
   const spec = {
     name: 'ci',
     tenants: {},
-    labels: { a: { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete' } },
+    labels: { a: { minReady: 0, spareAge: 600, onReturn: 'delete' } },
     providerPools,
   };
   const plan = await planPool(

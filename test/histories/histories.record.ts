@@ -258,7 +258,7 @@ it('records a pool whose nodes are asked for, kept ready and given back', () =>
     const spec = (minReady: number): PoolSpec => ({
       name: 'ci',
       tenants: {},
-      labels: { small: { minReady, spareAgeMs: 600_000, onReturn: 'delete' } },
+      labels: { small: { minReady, spareAge: 600, onReturn: 'delete' } },
       providerPools: {
         main: {
           provider: 'local',

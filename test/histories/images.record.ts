@@ -17,7 +17,7 @@ it('records an image that is built, kept, rolled back, paused and deleted, and a
     await pool.apply({
       name: 'built',
       tenants: {},
-      labels: { a: { minReady: 1, spareAgeMs: 600_000, onReturn: 'delete' } },
+      labels: { a: { minReady: 1, spareAge: 600, onReturn: 'delete' } },
       providerPools: {
         main: {
           provider: 'local',

@@ -12,7 +12,7 @@ it('records a pool that makes and deletes several nodes with one activity', () =
     await pool.apply({
       name: 'many',
       tenants: {},
-      labels: { small: { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete' } },
+      labels: { small: { minReady: 0, spareAge: 600, onReturn: 'delete' } },
       providerPools: {
         main: {
           provider: 'local',

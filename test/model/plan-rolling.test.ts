@@ -97,7 +97,7 @@ describe('a rolling operation', () => {
     cluster.begin({ kind: 'apply', width: 1 });
     const wanted = {
       ...web,
-      groups: { ...web.groups, app: group(4, 'app') },
+      nodes: { ...web.nodes, app: group(4, 'app') },
       services: { ...web.services, app: service({ ...toRun('db'), actions: changed('start') }) },
     };
     const plan = cluster.plan(wanted);

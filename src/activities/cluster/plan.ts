@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Json } from '../../model/json.js';
+import { milliseconds } from '../../model/milliseconds.js';
 import { stableJson } from '../../model/node/payload.js';
 import type { PlanRequest } from '../../model/cluster/messages.js';
 import { planOperation, PlanError, type PlanningInput } from '../../model/plan/plan-operation.js';
@@ -12,7 +13,7 @@ import { isReachedByPlugin } from '../provider/reached-by-plugin.js';
 import type { Registry } from '../../plugins/registry.js';
 import type { Descriptor } from '../../schema/descriptor.js';
 import { checkFields } from '../../schema/fields.js';
-import { parseSpec } from '../../schema/parse-spec.js';
+import { parseSpec } from '../../schema/cluster/read.js';
 import { errorAt, formatProblem, hasErrors, type Path, type Problem } from '../../schema/problem.js';
 import { checkResources } from '../artifact/check.js';
 import type { ActivityParts } from '../parts.js';
@@ -46,7 +47,7 @@ export async function planCluster(parts: PlanParts, input: PlanRequest): Promise
   const problems = checkAgainstWorker(parts, spec);
   if (hasErrors(problems)) throw invalid(problems);
   const placements = Object.fromEntries(
-    Object.entries(spec.groups).map(([name, group]) => [name, placementsOf(parts, group, digest)]),
+    Object.entries(spec.nodes).map(([name, group]) => [name, placementsOf(parts, group, digest)]),
   );
   return {
     ...served(plan({ intent, spec, current, placements, digest, bootstrapDigest })),
@@ -107,7 +108,7 @@ function invalid(problems: readonly Problem[]): ApplicationFailure {
 }
 
 function checkAgainstWorker(parts: PlanParts, spec: ClusterSpec): readonly Problem[] {
-  const groups = Object.entries(spec.groups).flatMap(([name, group]) => checkGroup(parts, name, group));
+  const groups = Object.entries(spec.nodes).flatMap(([name, group]) => checkGroup(parts, name, group));
   const actions = Object.entries(spec.services).flatMap(([service, { actions: declared }]) =>
     Object.entries(declared).flatMap(([key, action]) => {
       const path: Path = ['services', service, 'actions', key];
@@ -198,7 +199,7 @@ interface Choice {
 function choicesOf(group: GroupSpec): readonly Choice[] {
   const { provider, hardware, image, fields } = group;
   const first: Choice = { provider, hardware, image, fields };
-  return [first, ...(group.alternatives ?? []).map((other) => ({ ...first, ...other }))];
+  return [first, ...(group.alternatives ?? [])];
 }
 
 function placementsOf(
@@ -218,7 +219,7 @@ function placementsOf(
     };
     return {
       ...asked,
-      ...(group.confirmWithinMs === undefined ? {} : { confirmWithinMs: group.confirmWithinMs }),
+      ...(group.confirmWithin === undefined ? {} : { confirmWithinMs: milliseconds(group.confirmWithin) }),
       digest: digest(asked),
     };
   });

@@ -1,13 +1,14 @@
+import { accountOfNode } from '../../model/image/account-of-node.js';
 import { createHash } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
 import type { CheckedImage, CheckImageRequest } from '../../model/image/messages.js';
 import { withAccountOf } from '../../model/image/node.js';
-import { accountOfNode, recipeGroup, type ImageSpec } from '../../model/image/spec.js';
+import { recipeGroup, type ImageSpec, sourceOf } from '../../model/image/spec.js';
 import type { Json } from '../../model/json.js';
 import { stableJson } from '../../model/node/payload.js';
 import type { Registry } from '../../plugins/registry.js';
 import { checkImage as checkImageSpec } from '../../schema/image/check.js';
-import { parseImage } from '../../schema/image/closed.js';
+import { parseImage } from '../../schema/image/read.js';
 import { errorAt, formatProblem, hasErrors, type Path, type Problem } from '../../schema/problem.js';
 import { suggest } from '../../schema/suggest.js';
 import type { ProviderAccount } from '../../model/provider-account.js';
@@ -49,27 +50,25 @@ export async function checkImage(
       { type: parts.providers[provider]?.type ?? '', site: parts.providers[provider]?.site ?? '' },
     ]),
   );
-  const { source } = spec;
+  const source = sourceOf(spec);
   const site =
     source.kind === 'command'
       ? source.site
-      : (accounts[source.cluster.groups[recipeGroup]?.provider ?? '']?.site ?? '');
+      : (accounts[source.cluster.nodes[recipeGroup]?.provider ?? '']?.site ?? '');
   return {
     spec: asWritten,
     placement,
     accounts,
     site,
     recipe: createHash('sha256')
-      .update(stableJson(asWritten.source as unknown as Json))
+      .update(stableJson(sourceOf(asWritten) as unknown as Json))
       .digest('hex')
       .slice(0, 16),
   };
 }
 
-async function placementOfNode(
-  leases: NodeLeases,
-  { source }: ImageSpec,
-): Promise<CheckedImage['placement']> {
+async function placementOfNode(leases: NodeLeases, spec: ImageSpec): Promise<CheckedImage['placement']> {
+  const source = sourceOf(spec);
   return source.kind === 'command' || source.from === undefined
     ? undefined
     : (await findNode(leases, source.from)).placement;
@@ -82,8 +81,10 @@ interface Use {
   readonly needs: readonly string[];
 }
 
-function usesOf({ source, uploads, validate }: ImageSpec): readonly Use[] {
-  const group = source.kind === 'recipe' ? source.cluster.groups[recipeGroup] : undefined;
+function usesOf(spec: ImageSpec): readonly Use[] {
+  const { uploads, validate } = spec;
+  const source = sourceOf(spec);
+  const group = source.kind === 'recipe' ? source.cluster.nodes[recipeGroup] : undefined;
   const away = uploads.length === 0 ? [] : ['downloadImage'];
   const uses: readonly Use[] = [
     ...(group === undefined
@@ -100,7 +101,7 @@ function usesOf({ source, uploads, validate }: ImageSpec): readonly Use[] {
       path: ['uploads', index, 'provider'],
       needs: ['uploadImage', 'deleteImage'],
     })),
-    ...(validate === undefined
+    ...(validate === false
       ? []
       : [{ provider: validate.provider, path: ['validate', 'provider'], needs: [] }]),
   ];
@@ -130,16 +131,16 @@ function checkUses({ registry, providers, commands }: CheckParts, spec: ImageSpe
           ),
         ];
   });
-  const { source } = spec;
+  const source = sourceOf(spec);
   if (source.kind === 'recipe') return [...ofProviders, ...checkSystem(registry, source.system)];
-  return commands.includes(source.command)
+  return commands.includes(source.run)
     ? ofProviders
     : [
         ...ofProviders,
         errorAt(
           ['command', 'run'],
-          `names command "${source.command}", which heddle.yaml does not have under builder.commands`,
-          suggest(source.command, commands) ?? `It has: ${commands.join(', ') || 'none'}.`,
+          `names command "${source.run}", which heddle.yaml does not have under builder.commands`,
+          suggest(source.run, commands) ?? `It has: ${commands.join(', ') || 'none'}.`,
         ),
       ];
 }

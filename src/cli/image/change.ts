@@ -80,8 +80,8 @@ export async function apply(file: string, options: ServerOptions): Promise<numbe
 const applySpec = verb(({ client }, spec: ImageSpec, _options: ServerOptions) => client.images.apply(spec), {
   worker: true,
   document: ({ uid, unchanged }, { name }) => ({ image: { name, uid, unchanged } }),
-  print: (output, { unchanged }, { name, rebuildAgeMs }) => {
+  print: (output, { unchanged }, { name, rebuildAge }) => {
     output.line(`image ${name}: ${unchanged ? 'unchanged' : 'configured'}`);
-    if (!unchanged && rebuildAgeMs === undefined) output.line(`next: heddle image build ${name}`);
+    if (!unchanged && rebuildAge === undefined) output.line(`next: heddle image build ${name}`);
   },
 });

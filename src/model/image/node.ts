@@ -2,7 +2,8 @@ import type { JsonObject } from '../json.js';
 import type { Placement } from '../node/placement.js';
 import { clusterWorkflowId, poolWorkflowId } from '../names.js';
 import type { MachineState } from '../machine/state.js';
-import { accountOfNode, recipeGroup, type ImageSpec, type NodeRef } from './spec.js';
+import { accountOfNode } from './account-of-node.js';
+import type { ImageSpec, NodeRef } from './spec.js';
 
 /** A node that an image is made of, as its owner reports it. */
 export interface FoundNode {
@@ -52,27 +53,19 @@ export function withAccountOf(
   spec: ImageSpec,
   placement: Pick<Placement, 'provider' | 'flavor' | 'image' | 'fields'> | undefined,
 ): ImageSpec {
-  const { source, validate } = spec;
-  if (source.kind !== 'recipe' || source.from === undefined || placement === undefined) return spec;
+  const { recipe, validate } = spec;
+  if (recipe?.from === undefined || placement === undefined) return spec;
   const { provider, flavor, image, fields } = placement;
-  const group = source.cluster.groups[recipeGroup];
-  if (group === undefined) return spec;
-  const cluster = {
-    ...source.cluster,
-    groups: { [recipeGroup]: { ...group, provider, hardware: flavor, image, fields } },
-  };
-  const left = validate?.provider === accountOfNode;
   return {
     ...spec,
-    source: { ...source, cluster },
-    ...(validate === undefined || !left
-      ? {}
-      : {
-          validate: {
+    recipe: { ...recipe, provider, hardware: flavor, image, fields },
+    validate:
+      validate === false || validate.provider !== accountOfNode
+        ? validate
+        : {
             ...validate,
             provider,
             hardware: validate.hardware === accountOfNode ? flavor : validate.hardware,
           },
-        }),
   };
 }

@@ -38,7 +38,7 @@ export function viewOfImage(state: ImageState, now: number): ImageView {
     doing: doingWords(state, now),
     ...(spec === undefined
       ? {}
-      : { source: describeSource(spec.source), keep: spec.keep, rebuildAgeMs: spec.rebuildAgeMs }),
+      : { source: describeSource(spec), keep: spec.keep, rebuildAge: spec.rebuildAge }),
     newest,
     paused,
     request,

@@ -71,7 +71,7 @@ function workingButReplaced(input: PlanningInput): readonly string[] {
     const { group } = summary;
     if (replacementOf(input, summary)?.answers !== true) return [];
     const ids = indexesOf(summary.nodes)
-      .filter((index) => index <= (spec?.groups[group]?.count ?? 0))
+      .filter((index) => index <= (spec?.nodes[group]?.count ?? 0))
       .map((index) => nodeId(group, index));
     return intent.kind === 'replace' ? ids.filter((id) => intent.nodes.includes(id)) : ids;
   });

@@ -1,3 +1,4 @@
+import { milliseconds } from '../milliseconds.js';
 import { isOutdated } from './capacity-ledger.js';
 import { versionStatusOf } from './library.js';
 import { mayBecome, type PoolNode, type PoolNodeState } from './node.js';
@@ -135,8 +136,10 @@ export function holdNode(pool: PoolState, id: string, { by, comment, forMs }: Ho
     (node.state === 'ready' && node.request !== undefined)
   )
     return false;
-  const ownMs = pool.spec?.labels[node.label]?.maxHoldAgeMs;
-  const limits = [forMs, ownMs].filter((limit) => limit !== undefined);
+  const maxHoldAge = pool.spec?.labels[node.label]?.maxHoldAge;
+  const limits = [forMs, maxHoldAge === undefined ? undefined : milliseconds(maxHoldAge)].filter(
+    (limit) => limit !== undefined,
+  );
   const until = limits.length === 0 ? undefined : now + Math.min(...limits);
   setNodeState(pool, id, 'hold', now);
   changePoolNode(pool, id, (before) => ({ ...before, hold: { by, comment, until } }));

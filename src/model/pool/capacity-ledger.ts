@@ -1,3 +1,4 @@
+import { milliseconds } from '../milliseconds.js';
 import { bareRecord } from '../bare-record.js';
 import { addTo, excess, most, plus, type Amounts } from './amounts.js';
 import { versionStatusOf } from './library.js';
@@ -124,8 +125,8 @@ function openRooms(pool: PoolState, ledger: CapacityLedger, now: number): void {
 /** A machine of several nodes takes further ones while it is well, young and as the configuration has it. */
 function isInService(pool: PoolState, node: PoolNode, now: number): boolean {
   if ((node.state !== 'ready' && node.state !== 'building') || isOutdated(pool, node)) return false;
-  const maxAgeMs = pool.spec?.providerPools[node.providerPool]?.labels[node.label]?.maxAgeMs;
-  return maxAgeMs === undefined || now - node.createdAt < maxAgeMs;
+  const maxAge = pool.spec?.providerPools[node.providerPool]?.labels[node.label]?.maxAge;
+  return maxAge === undefined || now - node.createdAt < milliseconds(maxAge);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { milliseconds } from '../milliseconds.js';
 import { isOutdated, openLedger } from './capacity-ledger.js';
 import { deleteNode, returnNodes, setNodeState } from './allocate.js';
 import { countSpare } from './keep-ready.js';
@@ -31,8 +32,8 @@ export function carryOutDue(pool: PoolState, now: number): void {
     if (end !== undefined && end.at <= now) deleteNode(pool, node.id, end.why, now);
   }
   deleteSpare(pool, now);
-  for (const [name, { checkEveryMs }] of Object.entries(pool.spec?.providerPools ?? {})) {
-    if (checkEveryMs !== undefined && hasToCheck(pool, name)) pool.checkedAt[name] ??= now;
+  for (const [name, { checkEvery }] of Object.entries(pool.spec?.providerPools ?? {})) {
+    if (checkEvery !== undefined && hasToCheck(pool, name)) pool.checkedAt[name] ??= now;
     else delete pool.checkedAt[name];
   }
 }
@@ -50,9 +51,9 @@ function endOf(pool: PoolState, node: PoolNode): End | undefined {
   if (node.slots !== undefined) return endOfBacking(pool, node);
   if (node.state !== 'ready' || node.request !== undefined || node.backing !== undefined) return undefined;
   if (isOutdated(pool, node)) return { at: 0, why: whyOutdated(pool, node) };
-  return label?.maxReadyAgeMs === undefined
+  return label?.maxReadyAge === undefined
     ? undefined
-    : { at: node.since + label.maxReadyAgeMs, why: 'was ready for too long' };
+    : { at: node.since + milliseconds(label.maxReadyAge), why: 'was ready for too long' };
 }
 
 /** A machine for several nodes goes when it is empty and nothing speaks for keeping it. */
@@ -63,8 +64,8 @@ function endOfBacking(pool: PoolState, node: PoolNode): End | undefined {
   if (node.state === 'failed')
     return provider?.keepUnwell === true ? undefined : { at: 0, why: node.why ?? 'does not answer' };
   if (isOutdated(pool, node)) return { at: 0, why: whyOutdated(pool, node) };
-  const { maxAgeMs } = provider?.labels[node.label] ?? {};
-  return maxAgeMs === undefined ? undefined : { at: node.createdAt + maxAgeMs, why: 'is too old' };
+  const { maxAge } = provider?.labels[node.label] ?? {};
+  return maxAge === undefined ? undefined : { at: node.createdAt + milliseconds(maxAge), why: 'is too old' };
 }
 
 function whyOutdated(pool: PoolState, node: PoolNode): string {
@@ -99,13 +100,11 @@ function surplus(pool: PoolState, now: number): readonly PoolNode[] {
 
 /** Machines of several nodes that have some are not spare. */
 function goesAt(pool: PoolState, node: PoolNode): number {
-  const spareAgeMs = pool.spec?.labels[node.label]?.spareAgeMs ?? 0;
-  if (node.slots === undefined) return node.since + spareAgeMs;
+  const { spareAge = 0 } = pool.spec?.labels[node.label] ?? {};
+  if (node.slots === undefined) return node.since + milliseconds(spareAge);
   if (Object.values(pool.nodes).some(({ backing }) => backing === node.id)) return Infinity;
-  return (
-    node.since +
-    (pool.spec?.providerPools[node.providerPool]?.labels[node.label]?.minRetentionMs ?? spareAgeMs)
-  );
+  const { minRetention = spareAge } = pool.spec?.providerPools[node.providerPool]?.labels[node.label] ?? {};
+  return node.since + milliseconds(minRetention);
 }
 
 /** When something is due next, in ms since the epoch; undefined: nothing is. */
@@ -123,9 +122,9 @@ export function nextDue(pool: PoolState, now: number): number | undefined {
     if (node.againAt !== undefined) times.push(node.againAt);
   }
   for (const node of surplus(pool, now)) times.push(goesAt(pool, node));
-  for (const [name, { checkEveryMs }] of Object.entries(pool.spec?.providerPools ?? {})) {
-    if (checkEveryMs !== undefined && hasToCheck(pool, name))
-      times.push((pool.checkedAt[name] ?? now) + checkEveryMs);
+  for (const [name, { checkEvery }] of Object.entries(pool.spec?.providerPools ?? {})) {
+    if (checkEvery !== undefined && hasToCheck(pool, name))
+      times.push((pool.checkedAt[name] ?? now) + milliseconds(checkEvery));
   }
   const soonest = times.reduce((least, time) => Math.min(least, time), Infinity);
   return soonest === Infinity ? undefined : Math.max(soonest, now);

@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import type { JsonObject } from '../../model/json.js';
 import { readPoolsFile } from '../pool/read.js';
-import { longestName } from '../pool/written.js';
+import { longestName } from '../pool/spec.js';
 import { errorAt, placeProblems, warningAt, type Path, type Problem } from '../problem.js';
 import { readYaml } from '../yaml-source.js';
 import { problemsFromZod } from '../zod-problems.js';

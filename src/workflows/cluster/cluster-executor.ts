@@ -159,6 +159,6 @@ function mayContinueWithout(memory: Memory, specGroup: string): boolean {
   const { spec, operation } = memory.state;
   if (operation?.kind !== 'apply' && operation?.kind !== 'rollback') return false;
   if (spec?.onFailure === 'continue') return true;
-  const { count: wanted = 0, minimum = wanted } = spec?.groups[specGroup] ?? {};
+  const { count: wanted = 0, minimum = wanted } = spec?.nodes[specGroup] ?? {};
   return (coordinationOf(memory).excluded[specGroup] ?? 0) < wanted - minimum;
 }

@@ -113,7 +113,7 @@ export async function keepSearchAttributes(memory: Memory): Promise<never> {
     const seen = memory.changes;
     const { name, spec, features } = memory.state;
     const phase = phaseOf(memory.state);
-    const names = Object.values(spec?.groups ?? {}).map((group) => group.provider);
+    const names = Object.values(spec?.nodes ?? {}).map((group) => group.provider);
     const providers = [...new Set(names)].toSorted().join(',');
     if (features.searchAttributes && published !== `${phase} ${providers}`) {
       published = `${phase} ${providers}`;

@@ -1,3 +1,4 @@
+import { milliseconds } from '../../model/milliseconds.js';
 import { ApplicationFailure, condition, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { ClusterStart } from '../../model/cluster/messages.js';
 import { clusterWorkflowId } from '../../model/names.js';
@@ -129,9 +130,9 @@ async function act(memory: Memory): Promise<NextStep> {
 
 /** Checks the machines periodically if the spec says so. */
 async function checkMachines(memory: Memory): Promise<NextStep> {
-  const { everyMs } = memory.state.spec?.repair ?? {};
-  if (everyMs === undefined) return {};
-  memory.checkAt ??= Date.now() + everyMs;
+  const { every } = memory.state.spec?.repair ?? {};
+  if (every === undefined) return {};
+  memory.checkAt ??= Date.now() + milliseconds(every);
   if (Date.now() < memory.checkAt) return { wakeAt: memory.checkAt };
   delete memory.checkAt;
   await checkAndRepair(memory);

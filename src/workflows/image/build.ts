@@ -3,7 +3,7 @@ import { waitsForBuilder, type Build } from '../../model/image/build.js';
 import { afterFailure, rotate } from '../../model/image/decide.js';
 import type { CheckedImage } from '../../model/image/messages.js';
 import { withAccountOf } from '../../model/image/node.js';
-import { describeSource, type ImageSpec } from '../../model/image/spec.js';
+import { describeSource, sourceOf, type ImageSpec } from '../../model/image/spec.js';
 import { buildPermitsOf } from '../../model/names.js';
 import { schedule } from '../schedule.js';
 import { buildByCommand } from './command.js';
@@ -25,7 +25,7 @@ export async function build(memory: ImageMemory, spec: ImageSpec): Promise<void>
     uploads: [],
     notes: [],
     step: waitsForBuilder,
-    provenance: { recipe: '', source: describeSource(spec.source), by: request?.by ?? '-' },
+    provenance: { recipe: '', source: describeSource(spec), by: request?.by ?? '-' },
   };
   change(memory, { numbers: number, builds: [begun, ...memory.state.builds] });
   const scope = new CancellationScope({ cancellable: true });
@@ -37,7 +37,7 @@ export async function build(memory: ImageMemory, spec: ImageSpec): Promise<void>
     ended(memory, number, {
       state: 'ready',
       provenance:
-        spec.validate === undefined ? undefined : { ...buildOf(memory, number).provenance, validated: now() },
+        spec.validate === false ? undefined : { ...buildOf(memory, number).provenance, validated: now() },
     });
     const { request: _answered, ...state } = memory.state;
     memory.state = { ...state, builds: rotate(state.builds, spec.keep) };
@@ -62,12 +62,13 @@ async function make(memory: ImageMemory, number: number, spec: ImageSpec): Promi
   changeBuild(memory, number, {
     provenance: { ...buildOf(memory, number).provenance, recipe: checked.recipe },
   });
+  const source = sourceOf(whole);
   const slots = { site: buildPermitsOf(checked.site), places: 1 };
   try {
     await runLibraryTask(memory, number, 'ACQUIRE_BUILD_PERMIT', checked, { slots });
-    await (whole.source.kind === 'recipe'
-      ? buildByRecipe(memory, number, whole, whole.source, checked)
-      : buildByCommand(memory, number, whole, whole.source, checked));
+    await (source.kind === 'recipe'
+      ? buildByRecipe(memory, number, whole, source, checked)
+      : buildByCommand(memory, number, whole, source, checked));
   } finally {
     await releasePermit(memory, number, checked, slots);
   }

@@ -1,3 +1,4 @@
+import { sourceOf } from '../../model/image/spec.js';
 import { ActivityFailure, ApplicationFailure } from '@temporalio/workflow';
 import type { Build } from '../../model/image/build.js';
 import { requestOfAge, newestReady, rollbackRefusal } from '../../model/image/decide.js';
@@ -140,7 +141,8 @@ async function configure(
   try {
     const { spec, placement } = await schedule('CHECK_IMAGE', { name, spec: written });
     const whole = withAccountOf(spec, placement);
-    if (whole.source.kind === 'recipe') await planRecipe(memory, whole.source.cluster);
+    const source = sourceOf(whole);
+    if (source.kind === 'recipe') await planRecipe(memory, source.cluster);
     const unchanged = stableJson((memory.state.spec ?? null) as Json) === stableJson(spec as unknown as Json);
     change(memory, { spec });
     recheck(memory);

@@ -48,7 +48,7 @@ export async function captureNode(
         machine: machineKey(found.uid, found.nodeId, found.incarnation),
       },
     });
-    const services = cluster.groups[recipeGroup]?.services ?? [];
+    const services = cluster.nodes[recipeGroup]?.services ?? [];
     if (services.length > 0) {
       const plan = await planRecipe(memory, cluster);
       const chain = (plan.kinds[0]?.chain ?? []).filter(

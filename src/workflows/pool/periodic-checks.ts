@@ -1,3 +1,4 @@
+import { milliseconds } from '../../model/milliseconds.js';
 import { ActivityFailure, log } from '@temporalio/workflow';
 import { poolWorkflowId } from '../../model/names.js';
 import { isChecked, quotaAgeMs } from '../../model/pool/due.js';
@@ -18,9 +19,10 @@ const nodesPerLook = 25;
  */
 export function beginLooks(memory: PoolMemory, now: number): void {
   const { pool } = memory;
-  for (const [name, { checkEveryMs }] of Object.entries(pool.spec?.providerPools ?? {})) {
+  for (const [name, { checkEvery }] of Object.entries(pool.spec?.providerPools ?? {})) {
     const checkedAt = pool.checkedAt[name];
-    if (checkEveryMs === undefined || checkedAt === undefined || checkedAt + checkEveryMs > now) continue;
+    if (checkEvery === undefined || checkedAt === undefined || checkedAt + milliseconds(checkEvery) > now)
+      continue;
     pool.checkedAt[name] = now;
     look(memory, `check ${name}`, () => check(pool, name));
   }

@@ -1,3 +1,4 @@
+import { milliseconds } from '../../model/milliseconds.js';
 import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
 import { cleanUpFailed, launchFailed, nodeCleaned, nodeGone } from '../../model/pool/outcome.js';
 import { changePoolNode, type PoolState } from '../../model/pool/state.js';
@@ -124,7 +125,8 @@ async function clean(memory: PoolMemory, nodeId: string, isOver: () => boolean):
   const node = pool.nodes[nodeId];
   const cleanUp = pool.spec?.labels[node?.label ?? '']?.cleanUp;
   if (node === undefined || cleanUp === undefined) return;
-  const { script, sudo, timeoutMs } = cleanUp;
+  const { script, sudo, timeout } = cleanUp;
+  const timeoutMs = timeout === undefined ? undefined : milliseconds(timeout);
   const command = { text: script, sudo, timeoutMs };
   changePoolNode(pool, nodeId, (before) => ({ ...before, machine: { ...before.machine, runs: {} } }));
   const end = await runPoolNode(memory, { nodeId, operation: `use-${node.handedOut}`, command, isOver }, [

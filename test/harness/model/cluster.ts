@@ -81,7 +81,7 @@ export class TestCluster {
     const intent = this.state.operation?.intent ?? { kind: 'apply' };
     const wanted = intent.kind === 'delete' ? undefined : spec;
     const placements = Object.fromEntries(
-      Object.entries(wanted?.groups ?? {}).map(([name, group]) => [name, [placementOf(group)]]),
+      Object.entries(wanted?.nodes ?? {}).map(([name, group]) => [name, [placementOf(group)]]),
     );
     return planOperation({
       intent,
@@ -168,7 +168,7 @@ export class TestCluster {
       );
       this.state = { ...this.state, spec, retired };
       for (const node of Object.values(this.state.nodes))
-        this.#join(node.nodeId, spec.groups[node.group]?.services ?? node.services);
+        this.#join(node.nodeId, spec.nodes[node.group]?.services ?? node.services);
     }
     for (const kind of kinds)
       for (const index of indexesOf(kind.nodes)) this.#take(kind, nodeId(kind.group, index));

@@ -257,7 +257,7 @@ describe('the clock of a pool', () => {
   });
 
   it("ends a hold at the earlier of its own end and the label's", () => {
-    const pool = openPool({ ...one, labels: { a: { maxHoldAgeMs: 5_000 }, b: {} } });
+    const pool = openPool({ ...one, labels: { a: { maxHoldAge: 5 }, b: {} } });
     ask(pool, 'r', ['a']);
     build(pool);
     const held = (now += 1);
@@ -270,7 +270,7 @@ describe('the clock of a pool', () => {
   });
 
   it('replaces ready nodes that are too old, and those whose label changed', () => {
-    const wanted: Wanted = { ...one, labels: { a: { minReady: 1, maxReadyAgeMs: 9_000 }, b: {} } };
+    const wanted: Wanted = { ...one, labels: { a: { minReady: 1, maxReadyAge: 9 }, b: {} } };
     const pool = openPool(wanted);
     admit(pool, now);
     build(pool);

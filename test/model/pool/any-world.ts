@@ -36,7 +36,7 @@ export const anyWanted: fc.Arbitrary<Wanted> = fc.record({
           .record({
             minReady: fc.integer({ min: 0, max: 2 }),
             onReturn: fc.constantFrom('delete' as const, 'reuse' as const),
-            spareAgeMs: fc.constantFrom(1_000, 60_000),
+            spareAge: fc.constantFrom(1, 60),
             cleanUp: fc.option(fc.constant({ script: 'rm' }), { nil: undefined }),
           })
           .map(({ cleanUp, ...label }) => ({ ...label, ...(cleanUp === undefined ? {} : { cleanUp }) })),

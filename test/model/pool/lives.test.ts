@@ -28,7 +28,7 @@ const nodeOf = (pool: PoolState, request: string): string => pool.requests[reque
 
 describe('machines that several nodes share', () => {
   it('stay for their minimum retention after the last of their nodes, and serve whoever comes meanwhile', () => {
-    const pool = open({ slots: 2, minRetentionMs: 5 * minute });
+    const pool = open({ slots: 2, minRetention: 5 * 60 });
     ask(pool, 'one', 0);
     built(pool, 'a-1', 10);
     returnNodes(pool, 'one', 'returned', minute);
@@ -45,7 +45,7 @@ describe('machines that several nodes share', () => {
   });
 
   it('get no new nodes from their maximum age on, and go when they are empty', () => {
-    const pool = open({ slots: 2, maxAgeMs: 10 * minute, minRetentionMs: 60 * minute });
+    const pool = open({ slots: 2, maxAge: 10 * 60, minRetention: 60 * 60 });
     ask(pool, 'one', 0);
     built(pool, 'a-1', 10);
     ask(pool, 'two', 11 * minute);
@@ -95,7 +95,7 @@ describe('machines that exist', () => {
     built(pool, 'a-1', 10);
     pool.spec = {
       ...pool.spec,
-      labels: { a: { minReady: 0, spareAgeMs: 1e9, onReturn: 'reuse' } },
+      labels: { a: { minReady: 0, spareAge: 1_000_000, onReturn: 'reuse' } },
     } as NonNullable<PoolState['spec']>;
     returnNodes(pool, 'one', 'returned', 20);
     nodeUnhealthy(pool, 'a-1', 'does not answer', 30);

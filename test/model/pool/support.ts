@@ -5,7 +5,7 @@ import { noteImageUpdate, placementFor } from '../../../src/model/pool/library.j
 import type { Placement } from '../../../src/model/node/placement.js';
 import { newPool, type PoolState } from '../../../src/model/pool/state.js';
 
-export const labelDefaults: LabelSpec = { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete' };
+export const labelDefaults: LabelSpec = { minReady: 0, spareAge: 600, onReturn: 'delete' };
 
 export function offer(more: Partial<OfferSpec> = {}): OfferSpec {
   return { hardware: 'small', image: 'host', fields: {}, uses: { nodes: 1 }, ...more };

@@ -246,7 +246,7 @@ describe.skipIf(noPostgres !== undefined)(
         services: {},
       });
       await expect(stack.client.plan(spec)).rejects.toMatchObject({
-        cause: { cause: { cause: { message: expect.stringContaining('nobody logs in to') } } },
+        cause: { cause: { cause: { message: expect.stringContaining('have no log-in') } } },
       });
     });
   },

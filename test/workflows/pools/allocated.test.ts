@@ -4,7 +4,7 @@ import { PoolClient } from '../../../src/client/pool/pool-client.js';
 import { poolWorkflowId } from '../../../src/model/names.js';
 import type { LabelSpec } from '../../../src/model/pool/spec.js';
 import type { ClusterSpec } from '../../../src/model/cluster/spec.js';
-import { parseSpec } from '../../../src/schema/parse-spec.js';
+import { parseSpec } from '../../../src/schema/cluster/read.js';
 import { formatProblem } from '../../../src/schema/problem.js';
 import { openHarness, type Harness } from '../../harness/faults/harness.js';
 import { until } from '../../harness/until.js';
@@ -27,7 +27,7 @@ async function openPool(name: string, limit: number, label: Partial<LabelSpec> =
   await pool.apply({
     name,
     tenants: {},
-    labels: { a: { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete', ...label } },
+    labels: { a: { minReady: 0, spareAge: 600, onReturn: 'delete', ...label } },
     providerPools: {
       main: {
         provider: 'memory',

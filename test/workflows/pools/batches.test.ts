@@ -22,7 +22,7 @@ async function open(name: string): Promise<PoolClient> {
   await pool.apply({
     name,
     tenants: {},
-    labels: { a: { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete' } },
+    labels: { a: { minReady: 0, spareAge: 600, onReturn: 'delete' } },
     providerPools: {
       main: {
         provider: 'memory',

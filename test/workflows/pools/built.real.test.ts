@@ -28,7 +28,7 @@ describe('a pool of nodes of an image that is built', () => {
     const spec: PoolSpec = {
       name: 'built',
       tenants: {},
-      labels: { a: { minReady: 2, spareAgeMs: 600_000, onReturn: 'delete' } },
+      labels: { a: { minReady: 2, spareAge: 600, onReturn: 'delete' } },
       providerPools: {
         main: {
           provider: 'local',

@@ -28,7 +28,7 @@ async function open({ client }: Harness, name: string): Promise<PoolClient> {
   await pool.apply({
     name,
     tenants: {},
-    labels: { a: { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete' } },
+    labels: { a: { minReady: 0, spareAge: 600, onReturn: 'delete' } },
     providerPools: {
       main: {
         provider: 'memory',

@@ -53,7 +53,7 @@ describe('a pool whose workers are killed while many ask', () => {
     await pool.apply({
       name: 'ci',
       tenants: {},
-      labels: { a: { minReady: 2, spareAgeMs: 600_000, onReturn: 'delete' } },
+      labels: { a: { minReady: 2, spareAge: 600, onReturn: 'delete' } },
       providerPools: {
         main: {
           provider: 'local',

@@ -27,7 +27,7 @@ function specOf(
   return {
     name,
     tenants: {},
-    labels: { a: { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete', ...label } },
+    labels: { a: { minReady: 0, spareAge: 600, onReturn: 'delete', ...label } },
     providerPools: {
       main: {
         provider: 'local',
@@ -109,7 +109,7 @@ describe('pools on real machines', () => {
     const worker = await stack.startWorker('four');
     await stack.service.call('PUT', '/v1/quota', { machines: 100 });
     const pool = new PoolClient(stack.client.temporal, 'checked', { by: 'test' });
-    await pool.apply(specOf('checked', { minReady: 1 }, { checkEveryMs: 1_000 }));
+    await pool.apply(specOf('checked', { minReady: 1 }, { checkEvery: 1 }));
     const first = await until('a ready node', async () =>
       (await pool.nodes()).find(({ state }) => state === 'ready'),
     );
@@ -149,7 +149,7 @@ describe('pools on real machines', () => {
     await pool.apply({
       name: 'rack',
       tenants: {},
-      labels: { a: { minReady: 1, spareAgeMs: 600_000, onReturn: 'delete' } },
+      labels: { a: { minReady: 1, spareAge: 600, onReturn: 'delete' } },
       providerPools: {
         main: {
           provider: 'rack',
@@ -157,7 +157,7 @@ describe('pools on real machines', () => {
           limits: { nodes: 1 },
           attributes: {},
           launchAttempts: 3,
-          checkEveryMs: 1_000,
+          checkEvery: 1,
           keepUnwell: true,
           labels: { a: offer },
         },

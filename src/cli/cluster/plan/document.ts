@@ -38,7 +38,7 @@ function layoutOf({ spec, placements, kinds }: Plan): object {
     return Object.fromEntries(kinds.map(({ group, services }) => [group, { services }]));
   }
   return Object.fromEntries(
-    Object.entries(spec.groups).map(([group, { count, services }]) => {
+    Object.entries(spec.nodes).map(([group, { count, services }]) => {
       const [placement] = placements[group] ?? [];
       const from =
         placement === undefined

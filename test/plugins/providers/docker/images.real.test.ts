@@ -104,7 +104,7 @@ describe.skipIf(missing !== undefined)(
       await pool.apply({
         name: 'boxes',
         tenants: {},
-        labels: { box: { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete' } },
+        labels: { box: { minReady: 0, spareAge: 600, onReturn: 'delete' } },
         providerPools: {
           main: {
             provider: 'here',

@@ -24,7 +24,7 @@ async function applyPool(limit: number): Promise<void> {
     name: 'ci',
     tenants: {},
     labels: {
-      a: { minReady: 0, spareAgeMs: 600_000, onReturn: 'reuse', cleanUp: { script: 'rm -f "$HOME/guest"' } },
+      a: { minReady: 0, spareAge: 600, onReturn: 'reuse', cleanUp: { script: 'rm -f "$HOME/guest"' } },
     },
     providerPools: {
       main: {
