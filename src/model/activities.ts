@@ -35,7 +35,7 @@ import type {
   OperateMachineRequest,
 } from './reservation/messages.js';
 import type { ReservationNotification } from './reservation/state.js';
-import { takeOverAfterMs } from './resumption.js';
+import { retryAfterMs } from './resumption.js';
 import type {
   DisownReply,
   DisownRequest,
@@ -162,7 +162,7 @@ const look: ActivityRow = {
 const core: ActivityRow = {
   queue: 'core',
   attemptMs: minute,
-  retry: { by: 'server', initialMs: takeOverAfterMs, maximumMs: 10 * second },
+  retry: { by: 'server', initialMs: retryAfterMs, maximumMs: 10 * second },
 };
 const attempts = (limit: number): Pick<ActivityRow, 'retry'> => ({
   retry: { ...core.retry, attempts: limit },

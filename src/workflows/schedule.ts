@@ -7,7 +7,7 @@ import type { MachineTaskOutcome, MachineTaskRequest } from '../model/machine/me
 import type { TaskOutcome, TaskRequest } from '../model/node/task-request.js';
 import { buildQueue, coreQueue, providerQueue, siteQueue, taskTitle, uploadQueue } from '../model/names.js';
 import type { Placement } from '../model/node/placement.js';
-import { takeOverAfterMs } from '../model/resumption.js';
+import { retryAfterMs } from '../model/resumption.js';
 
 /** What differs from the activity's row for one call. Durations are in ms. */
 export interface ScheduleOptions {
@@ -50,7 +50,7 @@ export async function schedule<Name extends ActivityName>(
           : ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
       retry: {
         ...(row.retry.by === 'worker'
-          ? { initialInterval: takeOverAfterMs, backoffCoefficient: 1 }
+          ? { initialInterval: retryAfterMs, backoffCoefficient: 1 }
           : { initialInterval: row.retry.initialMs, maximumInterval: row.retry.maximumMs }),
         maximumAttempts: attempts,
       },

@@ -31,12 +31,12 @@ export function viewAllocated(pool: PoolState, after: string): AllocatedPage {
   const page = later.toSorted((one, other) => one.seq - other.seq).slice(0, pageSize);
   const last = page.at(-1);
   return {
-    nodes: page.flatMap((request) => drawnOf(pool, request) ?? []),
+    nodes: page.flatMap((request) => allocatedNodeOf(pool, request) ?? []),
     ...(last === undefined || page.length === later.length ? {} : { next: String(last.seq) }),
   };
 }
 
-function drawnOf(pool: PoolState, request: NodeRequest): AllocatedNode | undefined {
+function allocatedNodeOf(pool: PoolState, request: NodeRequest): AllocatedNode | undefined {
   const {
     id,
     state,

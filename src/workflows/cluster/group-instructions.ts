@@ -52,7 +52,7 @@ async function begin(
   if (fresh) {
     for (const { nodeId, excluded } of Object.values(memory.state.nodes))
       if (excluded === true) showAgain(memory, nodeId);
-    changeNodes(memory, ({ facts: { toReplace: _condemned, ...facts }, ...node }) => ({
+    changeNodes(memory, ({ facts: { toReplace: _toReplace, ...facts }, ...node }) => ({
       ...node,
       facts,
       runs: {},

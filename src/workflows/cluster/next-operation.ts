@@ -72,7 +72,7 @@ function begin(memory: Memory): void {
   // Runs, failures and what is to be replaced belong to an operation.
   for (const { nodeId, excluded } of Object.values(memory.state.nodes))
     if (excluded === true) showNode(memory, nodeId);
-  changeNodes(memory, ({ failure: _failure, facts: { toReplace: _condemned, ...facts }, ...node }) => ({
+  changeNodes(memory, ({ failure: _failure, facts: { toReplace: _toReplace, ...facts }, ...node }) => ({
     ...node,
     runs: {},
     facts: replaced.includes(node.nodeId) ? { ...facts, toReplace: true } : facts,

@@ -44,7 +44,7 @@ export async function operate(memory: Memory): Promise<OperationEnd> {
 /** Looks, plans, and takes the plan over into the state. Gives an end when there is nothing to carry out. */
 async function prepare(memory: Memory): Promise<OperationEnd | undefined> {
   try {
-    await lookAtNodes(memory);
+    await probeAllNodes(memory);
     if (memory.halt !== undefined) return 'halted';
     const plan = await planWhatIsLeft(memory);
     if (memory.halt !== undefined) return 'halted';
@@ -74,7 +74,7 @@ function isFirst({ state }: Memory, plan: ServedPlan): boolean {
 }
 
 /** An apply repairs what it finds, so it looks at all machines first; the groups at theirs. */
-async function lookAtNodes(memory: Memory): Promise<void> {
+async function probeAllNodes(memory: Memory): Promise<void> {
   const { operation, name, uid, fresh = false } = memory.state;
   if (operation === undefined) return;
   const probe = operation.kind === 'apply' || operation.kind === 'rollback';

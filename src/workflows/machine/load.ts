@@ -26,7 +26,7 @@ export interface LoadOrder {
 /**
  * LOAD: brings an image onto the machine. A machine that has the image already is left alone; an unknown
  * state is left alone too, and said so. From the first byte written until the image was proved, the machine
- * is nobody's.
+ * is unusable.
  */
 export async function load(memory: MachineMemory, order: LoadOrder): Promise<OperationResult> {
   const { image } = order;
@@ -53,7 +53,7 @@ export async function load(memory: MachineMemory, order: LoadOrder): Promise<Ope
   }
   const seen = status === undefined ? {} : { status };
   if (plan === 'nothing') {
-    takeOver(memory, image);
+    recordLoaded(memory, image);
     return { ...seen, image, did: plan };
   }
   happen(memory, 'begin load');
@@ -205,11 +205,11 @@ function judgeRecord(memory: MachineMemory, { image }: LoadOrder, { record }: Ma
 
 function done(memory: MachineMemory, result: OperationResult): OperationResult {
   happen(memory, 'load done');
-  if (result.image !== undefined) takeOver(memory, result.image);
+  if (result.image !== undefined) recordLoaded(memory, result.image);
   return result;
 }
 
-function takeOver(memory: MachineMemory, image: ImageRef): void {
+function recordLoaded(memory: MachineMemory, image: ImageRef): void {
   const { half, user, why, keepsOff: _off, ...state } = memory.state;
   const same = half === undefined && state.image !== undefined && isSameImage(image, state.image);
   memory.state = {

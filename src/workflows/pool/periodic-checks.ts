@@ -17,7 +17,7 @@ const nodesPerLook = 25;
  * Begins the looks that are due: at ready nodes, where the configuration says so, and tells of reused ones;
  * and at the quotas of accounts that are asked for machines.
  */
-export function beginLooks(memory: PoolMemory, now: number): void {
+export function beginChecks(memory: PoolMemory, now: number): void {
   const { pool } = memory;
   for (const [name, { checkEvery }] of Object.entries(pool.spec?.providerPools ?? {})) {
     const checkedAt = pool.checkedAt[name];

@@ -10,7 +10,7 @@ import { createSemaphore } from '../permits.js';
 import { detailsOfPool } from './details.js';
 import { newMemory, runEntity, type NextStep } from '../entity.js';
 import { messagesOf } from './handlers.js';
-import { beginLooks } from './periodic-checks.js';
+import { beginChecks } from './periodic-checks.js';
 import type { PoolMemory } from './memory.js';
 import { nothingPublished, publishMetrics } from './metrics.js';
 import { nextWatch, watchImages } from './watch-images.js';
@@ -90,7 +90,7 @@ function carryOut(memory: PoolMemory): NextStep {
   carryOutDue(state, now);
   admit(state, now);
   const isAllBegun = beginWork(memory, now);
-  beginLooks(memory, now);
+  beginChecks(memory, now);
   watchImages(memory, now);
   publishMetrics(memory.published, state, now);
   if (isOver(memory)) return { ended: `pool ${state.name} was deleted` };
