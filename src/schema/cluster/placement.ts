@@ -31,7 +31,7 @@ export const placementKeys = {
   fields: fieldsSchema.optional(),
 };
 
-interface Placement {
+export interface Placement {
   readonly provider?: string;
   readonly pool?: string;
   readonly label?: string;
@@ -97,7 +97,7 @@ export function normaliseGroup<Group extends WrittenGroup>({
   };
 }
 
-interface WrittenGroup extends Placement {
+export interface WrittenGroup extends Placement {
   readonly confirmWithin?: number;
   readonly alternatives?: readonly Placement[];
 }
@@ -116,12 +116,12 @@ function normalisePlacement({
     : { provider: poolAccount, hardware: label, image: defaultName, fields: { ...fields, pool } };
 }
 
-interface NormalGroup extends NormalPlacement {
+export interface NormalGroup extends NormalPlacement {
   readonly confirmWithin?: number;
   readonly alternatives?: readonly NormalPlacement[];
 }
 
-interface NormalPlacement {
+export interface NormalPlacement {
   readonly provider: string;
   readonly hardware: string;
   readonly image: string;

@@ -29,7 +29,7 @@ const uses = names('Uses', 'Services that come first where they are in the clust
 const needsSchema = (title: string, description: string) =>
   z.strictObject({ requires, uses }).prefault({}).meta({ title, description });
 
-interface Needs {
+export interface Needs {
   readonly requires: readonly string[];
   readonly uses: readonly string[];
 }
