@@ -24,7 +24,7 @@ describe('a pool of nodes of an image that is built', () => {
 
   it('has ready nodes of the newest version, replaced without a gap, and goes back when that is taken back', async () => {
     const pool = new PoolClient(stack.client.temporal, 'built', { by: 'test' });
-    const offer = { hardware: 'tiny', image: 'default', libraryImage: 'web', fields: {}, uses: { nodes: 1 } };
+    const offer = { hardware: 'tiny', libraryImage: 'web', fields: {}, uses: { nodes: 1 } };
     const spec: PoolSpec = {
       name: 'built',
       tenants: {},

@@ -96,7 +96,6 @@ describe.skipIf(missing !== undefined)(
       const pool = new PoolClient(stack.client.temporal, 'boxes', { by: 'test' });
       const offer = {
         hardware: 'small',
-        image: 'default',
         libraryImage: 'base',
         fields: {},
         uses: { nodes: 1 },
