@@ -114,7 +114,7 @@ export interface SecretOrigin {
   readonly place: string;
 }
 
-export interface ResolvedSecrets {
+interface ResolvedSecrets {
   readonly value: Json;
   readonly secrets: readonly string[];
 }

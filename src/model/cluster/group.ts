@@ -1,7 +1,6 @@
 import type { FailureRecord } from '../node/failure.js';
 import type { JsonObject } from '../json.js';
 import type { TaskRequest } from '../node/task-request.js';
-import { nodeId } from '../names.js';
 import type { AdoptedMachine } from '../node/state.js';
 import type { OperationFailure } from './operation.js';
 import { countOf, indexesOf, rangesOf, type Kind, type Range, type Step } from '../plan/plan.js';
@@ -189,12 +188,6 @@ export function kindsOf(
     const indexes = indexesOf(kind.nodes).filter((index) => has(kind.group, index));
     return indexes.length === 0 ? [] : [{ ...kind, nodes: rangesOf(indexes) }];
   });
-}
-
-export function memberIds(members: Members): readonly string[] {
-  return Object.entries(members).flatMap(([group, ranges]) =>
-    indexesOf(ranges).map((index) => nodeId(group, index)),
-  );
 }
 
 export function failureOf(

@@ -21,7 +21,7 @@ export type OperationKind = (typeof operationKinds)[number];
  * stays. `superseded`: another operation took its place while it was held, or delete preempted it.
  * `rejected`: it could not be planned; nothing was done.
  */
-export const operationStates = [
+const operationStates = [
   'queued',
   'running',
   'held',

@@ -7,7 +7,4 @@ export type RepairSpec = ClusterSpec['repair'];
 /** Nodes that are alike. */
 export type GroupSpec = ClusterSpec['nodes'][string];
 export type ServiceSpec = ClusterSpec['services'][string];
-export type PeersChange = ServiceSpec['onPeersChange'];
-/** Services by name or by what they provide. */
-export type Needs = ServiceSpec['install'];
 export type ServiceActionSpec = NonNullable<ServiceSpec['actions']['install']>;

@@ -42,7 +42,7 @@ export interface Coordination {
   readonly excluded: Readonly<Record<string, number>>;
 }
 
-export interface BatchSlot {
+interface BatchSlot {
   /** Ids of the nodes that are in it. */
   readonly holders: readonly string[];
   /** A node failed in it: no other node enters. */

@@ -109,7 +109,7 @@ export type MachineIntent =
   | { readonly kind: 'remove'; readonly force?: true };
 
 export const powerVerbs = ['on', 'off', 'reset', 'status'] as const;
-export type PowerVerb = (typeof powerVerbs)[number];
+type PowerVerb = (typeof powerVerbs)[number];
 
 /** Something that was asked of a machine; one at a time. */
 export interface MachineOperation {
@@ -130,7 +130,7 @@ export interface MachineOperation {
   readonly notes: readonly string[];
 }
 
-export interface CurrentStep {
+interface CurrentStep {
   readonly step: string;
   readonly number: number;
   readonly of: number;
@@ -251,7 +251,7 @@ export interface Drift {
 }
 
 /** The reservation that has a machine: changes by others are refused. */
-export interface Holder {
+interface Holder {
   readonly reservation: string;
   readonly user: string;
   /** RFC 3339. */

@@ -13,7 +13,7 @@ type Carrier = NodesState & {
 export const noPeers: PeersState = { version: 0, gone: {}, changedAt: {} };
 
 /** A node as its peers see it. The address is there once the machine was confirmed. */
-export function peerOf(node: NodeState): Peer {
+function peerOf(node: NodeState): Peer {
   const { ipaddress, hostname } = node.payload;
   const known = node.facts.CONFIRM === true && typeof ipaddress === 'string';
   // A provider may know the machine by a name of its own.

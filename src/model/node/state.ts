@@ -29,7 +29,7 @@ export interface NodeFacts {
  * since it was confirmed; `moved`: it has another address; `unreachable`: the provider says that it runs, and
  * SSH does not answer.
  */
-export const drifts = ['gone', 'stopped', 'rebooted', 'moved', 'unreachable'] as const;
+const drifts = ['gone', 'stopped', 'rebooted', 'moved', 'unreachable'] as const;
 export type Drift = (typeof drifts)[number];
 
 export interface ServiceFacts {

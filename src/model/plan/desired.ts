@@ -27,7 +27,7 @@ export interface Desired {
 }
 
 /** Services of nodes that join, leave, move or are replaced in this plan. */
-export interface Membership {
+interface Membership {
   readonly services: ReadonlySet<string>;
   readonly any: boolean;
 }

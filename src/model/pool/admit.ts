@@ -132,7 +132,7 @@ function assign(
 }
 
 /** A node on a machine of its own, or on one that has room, or on a new one with room for more. */
-export function supplyNode(
+function supplyNode(
   pool: PoolState,
   ledger: CapacityLedger,
   making: Parameters<typeof makeNode>[2],

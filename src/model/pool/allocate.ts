@@ -212,7 +212,7 @@ export function dropNode(pool: PoolState, id: string, now: number): void {
   if (backing !== undefined) changePoolNode(pool, backing, (node) => ({ ...node, since: now }));
 }
 
-export function withoutRequest({ request: _request, tenant: _tenant, ...node }: PoolNode): PoolNode {
+function withoutRequest({ request: _request, tenant: _tenant, ...node }: PoolNode): PoolNode {
   return node;
 }
 

@@ -27,7 +27,7 @@ export interface CapacityLedger {
   readonly blocked: Set<string>;
 }
 
-export interface Room {
+interface Room {
   readonly backing: string;
   readonly slots: number;
   free: number;

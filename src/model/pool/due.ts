@@ -131,7 +131,7 @@ export function nextDue(pool: PoolState, now: number): number | undefined {
 }
 
 /** Nodes that are looked at from time to time. */
-export function hasToCheck(pool: PoolState, providerPool: string): boolean {
+function hasToCheck(pool: PoolState, providerPool: string): boolean {
   return Object.values(pool.nodes).some((node) => node.providerPool === providerPool && isChecked(node));
 }
 

@@ -110,7 +110,7 @@ function tenantLimits({ spec }: PoolState, tenant: string | undefined): Amounts 
     : spec.tenants[tenant];
 }
 
-export function tenantCost(provider: ProviderPoolSpec, labels: readonly string[]): Amounts {
+function tenantCost(provider: ProviderPoolSpec, labels: readonly string[]): Amounts {
   return labels.reduce<Amounts>((sum, label) => {
     const { slots, uses = {} } = provider.labels[label] ?? {};
     return plus(sum, tenantUse({ uses, backing: slots === undefined ? undefined : label }));

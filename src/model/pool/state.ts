@@ -40,7 +40,7 @@ export interface PoolState {
   leaving?: { readonly by: string; readonly at: number };
 }
 
-export interface Pause {
+interface Pause {
   readonly since: number;
   readonly until: number;
   readonly why: string;
@@ -48,7 +48,7 @@ export interface Pause {
   readonly times: number;
 }
 
-export interface Quota {
+interface Quota {
   /** What the account allows in all. */
   readonly total: Amounts;
   /** What this pool may have of the account. */

@@ -86,7 +86,7 @@ export interface PoolNodesPage {
   readonly next?: string;
 }
 
-export interface LabelView {
+interface LabelView {
   readonly minReady: number;
   readonly onReturn: string;
   /** Nodes by state. */
@@ -104,13 +104,13 @@ export interface LabelView {
 }
 
 /** Which version of its image nodes are made from there now; absent: why there is none. */
-export interface ServedImage {
+interface ServedImage {
   readonly name: string;
   readonly version?: string;
   readonly lacks?: string;
 }
 
-export interface ProviderPoolView {
+interface ProviderPoolView {
   readonly provider: string;
   readonly priority: number;
   readonly limits: Amounts;
@@ -131,7 +131,7 @@ export interface PoolView {
   readonly leaving?: { readonly by: string; readonly at: number };
 }
 
-export function viewRequest(pool: PoolState, request: NodeRequest): RequestView {
+function viewRequest(pool: PoolState, request: NodeRequest): RequestView {
   const {
     id,
     state,
@@ -171,7 +171,7 @@ export function viewRequest(pool: PoolState, request: NodeRequest): RequestView 
   };
 }
 
-export function viewEnded({ id, how, labels, requester, at, version }: EndedRequest): RequestView {
+function viewEnded({ id, how, labels, requester, at, version }: EndedRequest): RequestView {
   return { id, state: how, labels, requester, since: at, version };
 }
 

@@ -24,7 +24,7 @@ export interface Booking extends Span {
  * All that is promised. One that is over gives its time back at once: that its machines are cleared first is
  * the concern of the next.
  */
-export function bookings(state: ReservationsState): readonly Booking[] {
+function bookings(state: ReservationsState): readonly Booking[] {
   return openReservations(state)
     .flatMap((reservation) =>
       activeAssignments(reservation).map((assignment) => bookingOf(reservation, assignment)),

@@ -15,11 +15,11 @@ import {
 const minute = 60_000;
 const day = 24 * 60 * minute;
 /** Reservations that are open at once: what is carried from run to run has a limit. */
-export const mostOpen = 500;
+const mostOpen = 500;
 /** Machines of one reservation. */
 export const mostMachines = 50;
 /** Machines of all open reservations. */
-export const maxAssignments = 2_000;
+const maxAssignments = 2_000;
 /** How far ahead one may begin. */
 const furthestMs = 366 * day;
 const shortestMs = 1_000;
@@ -112,7 +112,7 @@ export function refuseLogIn(state: ReservationsState, { id, publicKey }: LogInRe
   return isOpen ? `reservation ${id} is open already; a key is taken with the first log-in` : undefined;
 }
 
-export function unknownText(id: string): string {
+function unknownText(id: string): string {
   return `there is no reservation ${id}; 'heddle reservation list --all' shows those that are remembered`;
 }
 

@@ -46,7 +46,7 @@ export interface Reservation {
   readonly notes: readonly Note[];
 }
 
-export interface Note {
+interface Note {
   readonly at: number;
   readonly text: string;
 }
@@ -88,7 +88,7 @@ export interface Assignment {
   readonly why?: string;
 }
 
-export const stepNames = [
+const stepNames = [
   'hold',
   'load',
   'reserve',
@@ -175,7 +175,7 @@ export function newReservations(uid: string): ReservationsState {
  * another machine took the place of one. `ended`, `failed`: it is over. `attention`: a machine needs an
  * administrator.
  */
-export const notificationEvents = ['ready', 'reminder', 'moved', 'ended', 'failed', 'attention'] as const;
+const notificationEvents = ['ready', 'reminder', 'moved', 'ended', 'failed', 'attention'] as const;
 
 export type NotificationEvent = (typeof notificationEvents)[number];
 

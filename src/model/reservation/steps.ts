@@ -105,7 +105,7 @@ export function intentOf(
 }
 
 /** The image of the reservation that has the machine next, else its default image. */
-export function imageAfter(
+function imageAfter(
   state: ReservationsState,
   reservation: Reservation,
   { machine, defaultImage }: Assignment,

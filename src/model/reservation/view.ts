@@ -27,7 +27,7 @@ export interface ReservationView {
   readonly notes: readonly { readonly at: string; readonly text: string }[];
 }
 
-export interface AssignmentView {
+interface AssignmentView {
   readonly name: string;
   readonly stage: AssignmentStage;
   /** What it is asked now. */

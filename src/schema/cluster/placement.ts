@@ -121,7 +121,7 @@ export interface NormalGroup extends NormalPlacement {
   readonly alternatives?: readonly NormalPlacement[];
 }
 
-export interface NormalPlacement {
+interface NormalPlacement {
   readonly provider: string;
   readonly hardware: string;
   readonly image: string;

@@ -2,7 +2,7 @@ import { newMemory, query, runEntity, update } from '../entity.js';
 import { heldClaimsQuery, releaseClaimUpdate, acquireClaimUpdate } from '../cluster/messages.js';
 
 /** The key that holds each claimed machine. */
-export type ClaimsState = Readonly<Record<string, string>>;
+type ClaimsState = Readonly<Record<string, string>>;
 
 /**
  * The machines that are claimed in a provider account whose machines carry no tags. There is one such

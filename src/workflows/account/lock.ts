@@ -3,7 +3,7 @@ import { isBudgetExceeded, newMemory, runEntity, update } from '../entity.js';
 import { releaseLockUpdate, acquireLockUpdate } from '../cluster/messages.js';
 
 /** The holder of a lock, and when its lease ends, in ms since the epoch. */
-export interface LockState {
+interface LockState {
   readonly holder: string;
   readonly until: number;
 }

@@ -24,7 +24,7 @@ import { newMemory, query, runEntity, signal, update, type Message, type NextSte
 import { nodeIn } from './lease.js';
 import { disownInGroup, ownershipInGroup } from './ownership.js';
 
-export type GroupInput = GroupStart | { readonly carried: GroupState };
+type GroupInput = GroupStart | { readonly carried: GroupState };
 
 /** A group of nodes of a large cluster. It carries out the cluster's instructions and reports the results. */
 export async function group(input: GroupInput): Promise<string> {

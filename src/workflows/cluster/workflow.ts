@@ -73,7 +73,7 @@ import { hasWork, isOver, startNextOperation } from './next-operation.js';
 /**
  * What a cluster workflow starts with: a Heddle client's word, a raw spec, or the state of its earlier run.
  */
-export type ClusterInput = ClusterStart | { readonly carried: ClusterState } | object;
+type ClusterInput = ClusterStart | { readonly carried: ClusterState } | object;
 
 /**
  * A cluster: it carries out operations one at a time and is idle in between. It ends when the cluster was

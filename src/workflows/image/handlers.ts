@@ -126,7 +126,7 @@ function ownershipIn(
 }
 
 /** What was tried in vain may be tried again, and age may ask for a build. */
-export function recheck(memory: ImageMemory): void {
+function recheck(memory: ImageMemory): void {
   memory.tried = [];
   const request = requestOfAge(memory.state, Date.now());
   change(memory, request === undefined ? {} : { request });

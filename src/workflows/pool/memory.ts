@@ -34,7 +34,7 @@ export interface Work {
   readonly inBatch?: true;
 }
 
-export interface Watched {
+interface Watched {
   readonly askedAt: number;
   /** There was none, so it is asked again. */
   readonly missing?: true;

@@ -17,7 +17,7 @@ import { nextWatch, watchImages } from './watch-images.js';
 import { isReplayTooLong, noteReplayOfStep } from './replay-budget.js';
 import { beginWork } from './work.js';
 
-export type PoolInput = PoolStart | { readonly carried: CarriedPool };
+type PoolInput = PoolStart | { readonly carried: CarriedPool };
 
 /**
  * Tasks in flight at once, and machines that are waited for at once. Far below what the server allows a

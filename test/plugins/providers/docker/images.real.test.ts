@@ -94,12 +94,7 @@ describe.skipIf(missing !== undefined)(
         ),
       );
       const pool = new PoolClient(stack.client.temporal, 'boxes', { by: 'test' });
-      const offer = {
-        hardware: 'small',
-        libraryImage: 'base',
-        fields: {},
-        uses: { nodes: 1 },
-      };
+      const offer = { hardware: 'small', libraryImage: 'base', fields: {}, uses: { nodes: 1 } };
       await pool.apply({
         name: 'boxes',
         tenants: {},
