@@ -52,7 +52,10 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
     files: /^testing\//,
     may: /^(model|schema|testing|ssh|secrets)\/|^plugins\/(contract|registry|errors)\.js$|^node:/,
   },
-  { files: /^schema\//, may: /^(model|schema)\/|^plugins\/errors\.js$|^node:|^(zod|yaml)$/ },
+  {
+    files: /^schema\//,
+    may: /^(model|schema)\/|^plugins\/errors\.js$|^node:|^(zod|yaml|fastest-levenshtein)$/,
+  },
   { files: /^ssh\//, may: /^(model|ssh)\/|^plugins\/(contract|errors)\.js$|^node:|^ssh2$/ },
   { files: /^store\//, may: /^(model|store|schema)\/|^node:|^(tar|write-file-atomic)$/ },
   {
