@@ -46,7 +46,7 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   { files: /^plugins\/cloud-init\//, may: /^plugins\/(errors|cloud-init\/[^/]+)\.js$|^node:/ },
   {
     files: /^plugins\/(program\/)?[^/]+$/,
-    may: /^(model|schema)\/|^plugins\/(program\/)?[^/]+$|^node:|^zod$/,
+    may: /^(model|schema)\/|^plugins\/(program\/)?[^/]+$|^node:|^(zod|p-limit)$/,
   },
   {
     files: /^testing\//,
