@@ -37,7 +37,7 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   },
   {
     files: /^plugins\/(providers|automators)\//,
-    may: /^model\/|^plugins\/(contract|errors|fill-words|known-hosts|node-resource|node-tool|uniform-automator|task-environment|attend|cloud-init\/[^/]+|bare-metal\/index)\.js$|^node:|^zod$/,
+    may: /^model\/|^plugins\/(contract|errors|automator-fields|fill-words|known-hosts|node-resource|node-tool|uniform-automator|task-environment|cloud-init\/[^/]+|bare-metal\/index)\.js$|^node:|^zod$/,
   },
   {
     files: /^plugins\/bare-metal\//,

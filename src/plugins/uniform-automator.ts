@@ -1,9 +1,14 @@
-import { Automator, type SshAuth, type TaskResult } from './contract.js';
+import { Automator, type JsonObject, type SshAuth, type TaskResult } from './contract.js';
 
 type ServiceMethod = 'install' | 'configure' | 'init' | 'start' | 'stop' | 'remove';
 
 /** An automator that carries out all six actions of a service in one way. */
 export abstract class UniformAutomator extends Automator {
+  /** The user's fields of the action. */
+  protected get actionFields(): JsonObject {
+    return this.task.service?.action.fields ?? {};
+  }
+
   abstract carryOut(
     script: string,
     data: string,
