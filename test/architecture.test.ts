@@ -290,7 +290,7 @@ describe('the linter', () => {
     ],
     [
       'ssh2 in a plugin',
-      'plugins/automators/shell/fields.ts',
+      'plugins/automators/shell/script.ts',
       "import { Client } from 'ssh2'; export const planted = Client;",
       'no-restricted-imports',
     ],
