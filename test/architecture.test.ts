@@ -37,7 +37,7 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   },
   {
     files: /^plugins\/(providers|automators)\//,
-    may: /^model\/|^plugins\/(contract|errors|fill-words|known-hosts|node-resource|node-tool|uniform-automator|task-environment|attend|cloud-init\/[^/]+|bare-metal\/index)\.js$|^node:|^zod$/,
+    may: /^model\/|^plugins\/(contract|errors|automator-fields|fill-words|known-hosts|node-resource|node-tool|uniform-automator|task-environment|cloud-init\/[^/]+|bare-metal\/index)\.js$|^node:|^zod$/,
   },
   {
     files: /^plugins\/bare-metal\//,
@@ -46,13 +46,16 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   { files: /^plugins\/cloud-init\//, may: /^plugins\/(errors|cloud-init\/[^/]+)\.js$|^node:/ },
   {
     files: /^plugins\/(program\/)?[^/]+$/,
-    may: /^(model|schema)\/|^plugins\/(program\/)?[^/]+$|^node:|^zod$/,
+    may: /^(model|schema)\/|^plugins\/(program\/)?[^/]+$|^node:|^(zod|p-limit)$/,
   },
   {
     files: /^testing\//,
     may: /^(model|schema|testing|ssh|secrets)\/|^plugins\/(contract|registry|errors)\.js$|^node:/,
   },
-  { files: /^schema\//, may: /^(model|schema)\/|^plugins\/errors\.js$|^node:|^(zod|yaml)$/ },
+  {
+    files: /^schema\//,
+    may: /^(model|schema)\/|^plugins\/errors\.js$|^node:|^(zod|yaml|fastest-levenshtein)$/,
+  },
   { files: /^ssh\//, may: /^(model|ssh)\/|^plugins\/(contract|errors)\.js$|^node:|^ssh2$/ },
   { files: /^store\//, may: /^(model|store|schema)\/|^node:|^(tar|write-file-atomic)$/ },
   {
@@ -287,7 +290,7 @@ describe('the linter', () => {
     ],
     [
       'ssh2 in a plugin',
-      'plugins/automators/shell/fields.ts',
+      'plugins/automators/shell/script.ts',
       "import { Client } from 'ssh2'; export const planted = Client;",
       'no-restricted-imports',
     ],

@@ -13,7 +13,7 @@ import type {
   SystemPart,
 } from './contract.js';
 import type { AttemptContext } from './program/invoke.js';
-import type { Reservation } from './program/runner.js';
+import type { Reservation } from './program/pool.js';
 
 export type ProviderContext = PluginContext & AttemptContext;
 
@@ -41,12 +41,12 @@ export interface RegisteredPlugin<Context, Instance> {
 }
 
 /** What loading a plugin gives. */
-export type Loaded<Context, Instance> =
-  | (Pick<RegisteredPlugin<Context, Instance>, 'abilities' | 'create' | 'reserve'> & {
-      readonly ok: true;
-      readonly close?: () => Promise<void>;
-    })
-  | { readonly ok: false; readonly wrong: string };
+export interface Loaded<Context, Instance> extends Pick<
+  RegisteredPlugin<Context, Instance>,
+  'abilities' | 'create' | 'reserve'
+> {
+  readonly close: () => Promise<void>;
+}
 
 export type RegisteredProvider = RegisteredPlugin<ProviderContext, ProviderWithAbilities>;
 

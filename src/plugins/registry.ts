@@ -1,4 +1,3 @@
-import type { RegisteredPlugin, Loaded, RegisteredProvider, RegisteredAutomator } from './registered.js';
 import { fileURLToPath } from 'node:url';
 import type { Descriptor } from '../schema/descriptor.js';
 import { errorAt, ProblemsError, type Problem } from '../schema/problem.js';
@@ -7,10 +6,10 @@ import { clientPlan, Clients } from './clients.js';
 import type { PluginContext, PluginLog } from './contract.js';
 import { PluginError } from './errors.js';
 import { findPlugins, type FoundPlugin } from './find-plugins.js';
-import { loadAutomatorClass, loadProviderClass, type ClassReading } from './load-class.js';
-import type { ProgramOptions } from './program/load-program.js';
-import { loadAutomatorProgram, loadProviderProgram } from './program/register-program.js';
-import { Workshop } from './program/workshop.js';
+import { abilitiesOf, loadClass } from './load-class.js';
+import { loadAutomatorProgram, loadProviderProgram, type ProgramOptions } from './program/load-program.js';
+import { Sandbox } from './program/sandbox.js';
+import type { Loaded, RegisteredAutomator, RegisteredPlugin, RegisteredProvider } from './registered.js';
 
 export type {
   AutomatorContext,
@@ -73,25 +72,29 @@ export async function loadRegistry({
   const { found, problems } = findPlugins([...(builtIn ? [builtInRoot] : []), ...folders], builtInRoot);
   const faults: Problem[] = [...problems, ...findDuplicates(found)];
   const options: ProgramOptions = { ...programs, say: (text) => log.info(text) };
-  const workshop = new Workshop();
+  const sandbox = new Sandbox();
   const closers: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
     await Promise.all(closers.map((end) => end()));
-    await workshop.close();
+    await sandbox.close();
   };
-  const ofType = (type: Descriptor['type']): readonly FoundPlugin[] =>
-    found.filter(({ descriptor }) => descriptor.type === type);
-  const isBuiltIn = ({ root }: FoundPlugin): boolean => root === builtInRoot;
-  const providers = await registerAll(ofType('provider'), faults, closers, async (plugin) =>
-    isBuiltIn(plugin)
-      ? inProcess(plugin, await loadProviderClass(plugin), log)
-      : loadProviderProgram(plugin, workshop, options),
-  );
-  const automators = await registerAll(ofType('automator'), faults, closers, async (plugin) =>
-    isBuiltIn(plugin)
-      ? inProcess(plugin, await loadAutomatorClass(plugin), log)
-      : loadAutomatorProgram(plugin, workshop, options),
-  );
+  const register = <Context extends PluginContext, Instance>(
+    type: Descriptor['type'],
+    loadProgram: (
+      plugin: FoundPlugin,
+      sandbox: Sandbox,
+      options: ProgramOptions,
+    ) => Promise<Loaded<Context, Instance>>,
+  ): Promise<readonly RegisteredPlugin<Context, Instance>[]> =>
+    registerAll(
+      found.filter(({ descriptor }) => descriptor.type === type),
+      faults,
+      closers,
+      (plugin) =>
+        plugin.root === builtInRoot ? loadInProcess(plugin, log) : loadProgram(plugin, sandbox, options),
+    );
+  const providers = await register('provider', loadProviderProgram);
+  const automators = await register('automator', loadAutomatorProgram);
   if (faults.length > 0) {
     await close();
     throw new ProblemsError('These plugins cannot be used:', faults);
@@ -129,20 +132,19 @@ function findDuplicates(found: readonly FoundPlugin[]): readonly Problem[] {
   });
 }
 
-/** A plugin that comes with Heddle is trusted as Heddle is. */
-function inProcess<Context extends PluginContext, Instance>(
-  { descriptor }: FoundPlugin,
-  reading: ClassReading<Context, Instance>,
+/** Built-in plugins run in the worker's process. */
+async function loadInProcess<Context extends PluginContext, Instance>(
+  found: FoundPlugin,
   log: LoadOptions['log'],
-): Loaded<Context, Instance> {
-  if (!reading.ok) return reading;
-  const { Class, abilities } = reading;
+): Promise<Loaded<Context, Instance>> {
+  const { descriptor, entry } = found;
+  const { Class, methods } = await loadClass<Context, Instance>(entry, descriptor.class ?? '');
   const clients = new Clients(clientPlan(descriptor), Class, (text) => log.info(text));
-  const create = (context: Context): Instance => {
-    const client = clients.openerOf(context);
-    return new Class(client === undefined ? context : { ...context, client });
+  return {
+    abilities: abilitiesOf(found, methods),
+    create: (context) => new Class({ ...context, client: clients.openerOf(context) }),
+    close: () => clients.close(),
   };
-  return { ok: true, abilities, create, close: () => clients.close() };
 }
 
 async function registerAll<Context, Instance>(
@@ -154,31 +156,32 @@ async function registerAll<Context, Instance>(
   const registered: RegisteredPlugin<Context, Instance>[] = [];
   for (const plugin of found) {
     const { descriptor, digest, folder, place } = plugin;
-    const loaded = await load(plugin);
-    if (!loaded.ok) {
-      faults.push({ ...errorAt([], `${descriptor.type} ${descriptor.name}: ${loaded.wrong}`), place });
-      continue;
+    try {
+      const { close, ...loaded } = await load(plugin);
+      closers.push(close);
+      faults.push(...checkAbilities(descriptor, loaded.abilities).map((fault) => ({ ...fault, place })));
+      registered.push({ descriptor, digest, folder, ...loaded });
+    } catch (error) {
+      const wrong = error instanceof Error ? error.message : String(error);
+      const subject = `${descriptor.type} ${descriptor.name}`;
+      faults.push({ ...errorAt([], `${subject}: ${wrong}`), place });
     }
-    const { abilities, create, reserve, close } = loaded;
-    const lacking = lackingAbility(descriptor, abilities);
-    if (lacking !== undefined)
-      faults.push({ ...errorAt(['idempotency'], lacking, 'Add the method, or say token or none.'), place });
-    if (descriptor.type === 'provider' && abilities.includes('reach') && !abilities.includes('currentImage'))
-      faults.push({
-        ...errorAt([], `provider ${descriptor.name} has reach and no currentImage`, 'Add the method.'),
-        place,
-      });
-    if (close !== undefined) closers.push(close);
-    registered.push({ descriptor, digest, folder, abilities, create, reserve });
   }
   return registered.toSorted((one, other) => (one.descriptor.name < other.descriptor.name ? -1 : 1));
 }
 
-/** Who looks before making a second machine must be able to look. */
-function lackingAbility({ type, idempotency }: Descriptor, abilities: readonly string[]): string | undefined {
-  if (type !== 'provider' || (idempotency !== 'name' && idempotency !== 'tag') || abilities.includes('find'))
-    return undefined;
-  return `is ${idempotency}: an earlier machine is looked for by find(key), which the plugin does not have`;
+function checkAbilities(
+  { type, name, idempotency }: Descriptor,
+  abilities: readonly string[],
+): readonly Problem[] {
+  if (type !== 'provider') return [];
+  const lacksFind = (idempotency === 'name' || idempotency === 'tag') && !abilities.includes('find');
+  const lacksImage = abilities.includes('reach') && !abilities.includes('currentImage');
+  const wrong = `is ${idempotency}: an earlier machine is looked for by find(key), which the plugin does not have`;
+  return [
+    ...(lacksFind ? [errorAt(['idempotency'], wrong, 'Add the method, or say token or none.')] : []),
+    ...(lacksImage ? [errorAt([], `provider ${name} has reach and no currentImage`, 'Add the method.')] : []),
+  ];
 }
 
 function createRegistry(

@@ -1,18 +1,18 @@
 import type { Calls, Claims, RunOutcome, Shell } from '../contract.js';
 import { failureKinds, PluginError } from '../errors.js';
-import { maxRequests, type ErrorMessage, type ReplyMessage, type RequestName } from './protocol.js';
+import { limits, type ErrorMessage, type ReplyMessage, type RequestName } from './protocol.js';
 
 interface Waiting {
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: Error) => void;
 }
 
-/** The engine as a class in the plugin host sees it: each method is a request to the worker. */
-export class HostRequests {
+/** The engine's services in a plugin host: each method is a request to the worker. */
+export class HostServices {
   readonly #send: (message: object) => void;
   readonly #waiting = new Map<number, Waiting>();
   readonly #queue: (() => void)[] = [];
-  #last = 0;
+  #lastId = 0;
 
   constructor(send: (message: object) => void) {
     this.#send = send;
@@ -20,29 +20,24 @@ export class HostRequests {
 
   readonly shell: Shell = {
     run: (script) => this.#ask<RunOutcome>('run', script),
-    exec: (command, options = {}) => this.#ask<RunOutcome>('exec', { command, ...options }),
-    putFile: async (path, content, options = {}) => {
+    exec: (command, options) => this.#ask<RunOutcome>('exec', { command, ...options }),
+    putFile: (path, content, options) => {
       const body =
         typeof content === 'string' ? { content } : { base64: Buffer.from(content).toString('base64') };
-      await this.#ask('putFile', { path, ...body, ...options });
+      return this.#ask('putFile', { path, ...body, ...options });
     },
   };
 
   readonly claims: Claims = {
     take: async (key, candidates) =>
       (await this.#ask<string | null>('claims.take', { key, candidates })) ?? undefined,
-    release: async (key) => {
-      await this.#ask('claims.release', { key });
-    },
+    release: (key) => this.#ask('claims.release', { key }),
     held: () => this.#ask('claims.held', {}),
   };
 
-  readonly calls: Calls = {
-    take: async () => {
-      await this.#ask('calls.take', {});
-    },
-  };
+  readonly calls: Calls = { take: () => this.#ask('calls.take', {}) };
 
+  /** Passes a reply of the worker to the request that waits for it. */
   settle(reply: ReplyMessage): void {
     const waiting = this.#waiting.get(reply.id);
     this.#waiting.delete(reply.id);
@@ -51,15 +46,12 @@ export class HostRequests {
     this.#queue.shift()?.();
   }
 
-  /** A class may ask as much at once as it likes; what is too much for the worker waits here. */
+  /** A class may make any number of requests at a time; more than the worker takes wait here. */
   async #ask<Result>(request: RequestName, fields: object): Promise<Result> {
-    if (this.#waiting.size >= maxRequests) {
-      await new Promise<void>((resolve) => {
-        this.#queue.push(resolve);
-      });
-    }
-    this.#last += 1;
-    const id = this.#last;
+    if (this.#waiting.size >= limits.requests)
+      await new Promise<void>((resolve) => this.#queue.push(resolve));
+    this.#lastId += 1;
+    const id = this.#lastId;
     return new Promise<Result>((resolve, reject) => {
       this.#waiting.set(id, { resolve: (result) => resolve(result as Result), reject });
       this.#send({ ...fields, id, request });
