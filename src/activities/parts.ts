@@ -24,7 +24,7 @@ export interface ActivityParts {
   readonly inFlight: InFlight;
   /** Replaces secret references by their values, and says which values are secret. */
   readonly resolveSecrets: (value: Json, origin: SecretOrigin) => Promise<ResolvedSecrets>;
-  /** Semaphore of secret references in a value that cluster files may not use here. */
+  /** Places of secret references in a value that cluster files may not use here. */
   readonly forbiddenReferences: (value: Json) => readonly (readonly (string | number)[])[];
   readonly redact: (secrets: readonly string[]) => Redactor;
   /** Asks the workflow that knows the peers. */

@@ -64,7 +64,7 @@ export function machinePartOf(result: JsonObject): JsonObject {
 }
 
 /**
- * Semaphore of everything in a value that is a secret reference, or would be one once its other keys are
+ * Places of everything in a value that is a secret reference, or would be one once its other keys are
  * deleted. Results are merged, so that a reference could otherwise be put together from two of them.
  */
 export function referencesIn(

@@ -45,7 +45,7 @@ export function openLiveView(
       .join('');
     if (frame === lastFrame) return;
     lastFrame = frame;
-    // One write, so that no half-allocated frame is ever seen.
+    // One write, so that no partial frame is ever seen.
     stream.write(`${hideCursor}${height > 0 ? `\u001b[${height}A\r` : ''}${frame}\u001b[0J`);
     height = lines.length;
   };
