@@ -37,7 +37,21 @@ describe('a query that waits for a worker while things happen', () => {
     });
     const countEvents = async () => ((await handle.fetchHistory()).events ?? []).length;
     let worker = await stack.startWorker('first');
-    await pool.apply({ name: 'ci', tenants: {}, labels: {}, providerPools: {} });
+    await pool.apply({
+      name: 'ci',
+      tenants: {},
+      labels: { a: { minReady: 0, spareAge: 600, onReturn: 'delete' } },
+      providerPools: {
+        main: {
+          provider: 'local',
+          priority: 100,
+          limits: { nodes: 0 },
+          attributes: {},
+          launchAttempts: 3,
+          labels: { a: { hardware: 'small', image: 'host', fields: {}, uses: { nodes: 1 } } },
+        },
+      },
+    });
     const refused: string[] = [];
     // Which of query and task a worker takes first is chance.
     for (let round = 1; round <= 20 && refused.length === 0; round += 1) {

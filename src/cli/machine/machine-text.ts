@@ -1,4 +1,4 @@
-import { describeIntentOf } from '../../model/machine/decide.js';
+import { describeIntent } from '../../model/machine/decide.js';
 import { readingsThreshold } from '../../model/machine/drift.js';
 import { formatImageRef } from '../../model/machine/image.js';
 import { parseNodeName } from '../../model/machine/node-machine.js';
@@ -12,7 +12,7 @@ import { formatAge, formatCount, formatDuration, formatMoment, optional } from '
 export function printEnd(output: Output, machine: MachineView, operation: MachineOperation): void {
   const { intent, state, result, failure, notes, answer, startedAt, endedAt = startedAt } = operation;
   const took = formatDuration(Date.parse(endedAt) - Date.parse(startedAt));
-  const words = `${machine.name}: ${describeIntentOf(intent)}`;
+  const words = `${machine.name}: ${describeIntent(intent)}`;
   const failed = answer === 'unknown' ? 'ended, and nobody can tell how' : 'failed';
   if (state === 'done') output.line(`${words} done in ${took}${didWords(operation)}`);
   else output.line(`${words} ${state === 'cancelled' ? 'cancelled' : failed} after ${took}`, 'red');
@@ -74,7 +74,7 @@ export function printMachine(output: Output, machine: MachineView, now: number):
   if (operation !== undefined) {
     const { intent, by, step } = operation;
     const at = step && `${step.number}/${step.of} ${step.step}, about ${formatDuration(step.leftMs)} left`;
-    output.line(`  now: ${describeIntentOf(intent)} by ${by}${optional(', ', at)}`);
+    output.line(`  now: ${describeIntent(intent)} by ${by}${optional(', ', at)}`);
   }
   for (const { kind, expected, found, since, seen, tries } of machine.drift) {
     const said = seen < readingsThreshold ? 'seen once' : `since ${formatMoment(since)}`;
@@ -87,7 +87,7 @@ export function printMachine(output: Output, machine: MachineView, now: number):
   for (const { id, intent, by, state, endedAt, failure } of machine.history.slice(0, 5)) {
     const ended = endedAt === undefined ? '' : ` ${formatAge(endedAt, now)} ago`;
     output.line(
-      `  ${id}: ${describeIntentOf(intent)} by ${by}, ${state}${ended}${optional(': ', failure?.message)}`,
+      `  ${id}: ${describeIntent(intent)} by ${by}, ${state}${ended}${optional(': ', failure?.message)}`,
     );
   }
 }

@@ -2,7 +2,7 @@ import { ApplicationFailure, CancellationScope, workflowInfo } from '@temporalio
 import { workflowOfNode, type FoundNode } from '../../model/image/node.js';
 import { describeNode } from '../../model/image/spec.js';
 import type { ReleaseRequest } from '../../model/node/lease.js';
-import { refusalOf, describeIntentOf } from '../../model/machine/decide.js';
+import { refusalOf, describeIntent } from '../../model/machine/decide.js';
 import {
   viewOfMachine,
   type MachineOperation,
@@ -49,7 +49,7 @@ export async function nodeMachine(input: NodeMachineInput): Promise<MachineView>
     },
     onCancel: () => cancelOperation(memory),
     carry: () => undefined,
-    details: () => `**${describeIntentOf(input.intent)}** on ${describeNode(input.node)} by ${input.by}`,
+    details: () => `**${describeIntent(input.intent)}** on ${describeNode(input.node)} by ${input.by}`,
   });
 }
 

@@ -1,6 +1,6 @@
 import { ApplicationFailure, workflowInfo } from '@temporalio/workflow';
 import { accessFor } from '../../model/machine/access.js';
-import { refusalOf, describeIntentOf } from '../../model/machine/decide.js';
+import { refusalOf, describeIntent } from '../../model/machine/decide.js';
 import {
   viewOfMachine,
   type MachineOperation,
@@ -174,11 +174,11 @@ function detailsOf({ name, state, why, registration, image, operation, history }
     `- image ${image === undefined ? 'not known' : `${image.name}@${image.revision}, since ${image.since}`}`,
     ...(operation === undefined
       ? []
-      : [`- ${describeIntentOf(operation.intent)} by ${operation.by}, since ${operation.startedAt}`]),
+      : [`- ${describeIntent(operation.intent)} by ${operation.by}, since ${operation.startedAt}`]),
     ...(last === undefined
       ? []
       : [
-          `- before: ${describeIntentOf(last.intent)}, ${last.state}${last.failure === undefined ? '' : `: ${last.failure.message}`}`,
+          `- before: ${describeIntent(last.intent)}, ${last.state}${last.failure === undefined ? '' : `: ${last.failure.message}`}`,
         ]),
   ].join('\n');
 }

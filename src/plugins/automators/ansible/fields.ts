@@ -40,8 +40,8 @@ export function readFields(fields: JsonObject): AnsibleFields {
   return {
     played: readPlayed(fields),
     vars,
-    tags: describeIntentOf(fields, 'tags'),
-    skipTags: describeIntentOf(fields, 'skipTags'),
+    tags: describeIntent(fields, 'tags'),
+    skipTags: describeIntent(fields, 'skipTags'),
     become: fields['become'] === true,
     ...(typeof vaultPassword === 'string' ? { vaultPassword } : {}),
     interrupted: fields['interrupted'] === 'hold' ? 'hold' : 'again',
@@ -84,7 +84,7 @@ function readPlayed(fields: JsonObject): Played {
   return { kind: 'text', text: typeof playbook === 'string' ? playbook : '' };
 }
 
-function describeIntentOf(fields: JsonObject, name: 'tags' | 'skipTags'): readonly string[] {
+function describeIntent(fields: JsonObject, name: 'tags' | 'skipTags'): readonly string[] {
   const words = fields[name] ?? [];
   if (!Array.isArray(words)) throw invalid(name, 'is not a list');
   return words.map((word, index) => {

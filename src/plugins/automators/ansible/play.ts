@@ -53,7 +53,7 @@ export async function play({
     }
     const end = await runTool({
       program: settings.program,
-      words: describeIntentOf(task, settings, fields),
+      words: describeIntent(task, settings, fields),
       folder,
       signal,
       onEvent: (line) => reader.read(line),
@@ -73,7 +73,7 @@ export async function play({
 }
 
 /** Nothing secret stands here: the arguments of a process can be read by everybody. */
-function describeIntentOf(
+function describeIntent(
   task: Task,
   settings: AnsibleSettings,
   { played, tags, skipTags }: AnsibleFields,

@@ -31,7 +31,7 @@ export function readCurrent(code: number | null, stdout: string, said: string): 
   };
 }
 
-export function describeIntentOf(code: number | null, said: string): string {
+export function describeIntent(code: number | null, said: string): string {
   const last = said.split('\n').at(-1)?.trim().slice(-300) ?? '';
   if (code === exits.no && last !== '') return last;
   return `it ended with ${code ?? 'no exit code'}${last === '' ? '' : `: ${last}`}`;
