@@ -4,7 +4,7 @@ import { exec } from '../ssh/exec.js';
 import { bringPower } from './machine-answers.js';
 import { readTarget } from './node.js';
 import type { ProviderBench, Subject } from './provider-bench.js';
-import type { SuiteAccount } from './provider-suite.js';
+import type { SuiteAccount } from './provider-options.js';
 
 const file = '"${HOME:?}/heddle-suite-mark"';
 
