@@ -12,9 +12,7 @@ import { Sandbox } from './program/sandbox.js';
 import type { Loaded, RegisteredAutomator, RegisteredPlugin, RegisteredProvider } from './registered.js';
 
 export type {
-  AutomatorContext,
   AutomatorWithAbilities,
-  ProviderContext,
   ProviderWithAbilities,
   RegisteredAutomator,
   RegisteredPlugin,
@@ -37,7 +35,7 @@ export interface Registry {
 }
 
 /** Plain data, for a workflow's state. */
-export interface PluginVersion {
+interface PluginVersion {
   readonly type: Descriptor['type'];
   readonly name: string;
   readonly version: string;
