@@ -96,10 +96,28 @@ export interface Machine {
   readonly created?: JsonObject;
 }
 
-async function clientOf<Client>(open: PluginContext['client']): Promise<Client> {
-  if (open === undefined)
-    throw new PluginError('Invalid', 'the class has no static start, which would open its client');
-  return (await open()) as Client;
+/** The context of an attempt, as members. */
+abstract class Plugin {
+  readonly task: Task;
+  readonly log: PluginLog;
+  readonly signal: AbortSignal;
+  readonly fields: JsonObject;
+  readonly #client: PluginContext['client'];
+
+  constructor(context: PluginContext) {
+    this.task = context.task;
+    this.log = context.log;
+    this.signal = context.signal;
+    this.fields = context.fields;
+    this.#client = context.client;
+  }
+
+  /** The client that the class's static `start` opened. @throws PluginError when it could not start. */
+  protected async client<Client>(): Promise<Client> {
+    if (this.#client === undefined)
+      throw new PluginError('Invalid', 'the class has no static start, which would open its client');
+    return (await this.#client()) as Client;
+  }
 }
 
 const unlimited: Calls = { take: () => Promise.resolve() };
@@ -108,26 +126,12 @@ const unlimited: Calls = { take: () => Promise.resolve() };
  * A provider creates, confirms and deletes machines. Three methods are required; abilities such as `list`,
  * `find` and `quota` are optional. Every call may happen twice and may be cut anywhere.
  */
-export abstract class Provider {
-  readonly task: Task;
-  readonly log: PluginLog;
-  readonly signal: AbortSignal;
-  readonly fields: JsonObject;
+export abstract class Provider extends Plugin {
   readonly calls: Calls;
-  readonly #client: PluginContext['client'];
 
   constructor(context: PluginContext) {
-    this.task = context.task;
-    this.log = context.log;
-    this.signal = context.signal;
-    this.fields = context.fields;
+    super(context);
     this.calls = context.calls ?? unlimited;
-    this.#client = context.client;
-  }
-
-  /** The result of the class's static `start` for this account. @throws PluginError when it could not start. */
-  protected client<Client>(): Promise<Client> {
-    return clientOf<Client>(this.#client);
   }
 
   /**
@@ -194,7 +198,9 @@ export interface AccountQuota {
   readonly used: Readonly<Record<string, number>>;
 }
 
-/** Ability: the account's quota, for pools to stay within. Called outside of tasks: `this.task` names no node. */
+/**
+ * Ability: the account's quota, for pools to stay within. Called outside of tasks: `this.task` names no node.
+ */
 export interface CanQuota {
   quota(): Promise<AccountQuota>;
 }
@@ -213,28 +219,13 @@ export interface AutomatorParts {
  * service: it runs for every registered automator, any number of times, and must not interfere with the
  * others.
  */
-export abstract class Automator {
-  readonly task: Task;
-  readonly log: PluginLog;
-  readonly signal: AbortSignal;
-  /** The administrator's fields for this automator. */
-  readonly fields: JsonObject;
+export abstract class Automator extends Plugin {
   /** The node of this task. */
   readonly shell: Shell;
-  readonly #client: PluginContext['client'];
 
   constructor(context: PluginContext & AutomatorParts) {
-    this.task = context.task;
-    this.log = context.log;
-    this.signal = context.signal;
-    this.fields = context.fields;
+    super(context);
     this.shell = context.shell;
-    this.#client = context.client;
-  }
-
-  /** The result of the class's static `start`. @throws PluginError when it could not start. */
-  protected client<Client>(): Promise<Client> {
-    return clientOf<Client>(this.#client);
   }
 
   /** Prepares the node for this automator: idempotent, unintrusive. */

@@ -49,45 +49,14 @@ const requiredMethods = {
   provider: ['create', 'confirm', 'delete'],
   automator: ['bootstrap', 'install', 'configure', 'init', 'start', 'stop', 'remove'],
 } as const;
-const knownAbilities: readonly string[] = [
-  'list',
-  'find',
-  'describe',
-  'quota',
-  'nodeDeleted',
-  'nodeReused',
-  'power',
-  'images',
-  'zones',
-  'powerStatus',
-  'powerOn',
-  'powerOff',
-  'powerReset',
-  'setBoot',
-  'bootTarget',
-  'imageExists',
-  'imageSize',
-  'retrieveImage',
-  'load',
-  'capture',
-  'unload',
-  'assignedImage',
-  'reach',
-  'currentImage',
-  'isAsImage',
-  'taint',
-  'uploadImage',
-  'listImages',
-  'downloadImage',
-  'deleteImage',
-  'preCapture',
-  'postLoad',
-  'preReload',
-  'sanitize',
-  'checkImage',
-  'grantAccess',
-  'revokeAccess',
-];
+const knownAbilities: readonly string[] = `
+  list find describe quota nodeDeleted nodeReused power images zones powerStatus powerOn powerOff
+  powerReset setBoot bootTarget imageExists imageSize retrieveImage load capture unload
+  assignedImage reach currentImage isAsImage taint uploadImage listImages downloadImage deleteImage
+  preCapture postLoad preReload sanitize checkImage grantAccess revokeAccess
+`
+  .trim()
+  .split(/\s+/);
 
 /** Reads no getter: one would run code of the plugin. */
 function methodsOf(Class: object): readonly string[] {

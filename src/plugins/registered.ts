@@ -26,21 +26,21 @@ export type AutomatorWithAbilities = Automator & Partial<SystemPart & CanGrantAc
 
 export interface RegisteredPlugin<Context, Instance> {
   readonly descriptor: Descriptor;
-  /** SHA-256 of the plugin's folder: another digest is another plugin, whatever its version says. */
+  /** SHA-256 of the plugin's folder; it identifies the plugin, the version does not. */
   readonly digest: string;
   readonly folder: string;
-  /** The optional methods that it has, such as list and find. */
+  /** Its optional methods, such as list and find. */
   readonly abilities: readonly string[];
-  /** Makes the object for one attempt of one task. */
+  /** Creates the object for one attempt of one task. */
   readonly create: (context: Context) => Instance;
   /**
-   * Of a plugin that runs as a program: waits until a call can begin at once. What it gives goes into the
-   * context, so that waiting takes nothing of the call's time, and is released at the end.
+   * For a plugin that runs as a program: waits until a call can begin at once, so that waiting does not count
+   * as the call's time. The reservation goes into the context, and must be released.
    */
   readonly reserve?: (signal: AbortSignal) => Promise<Reservation>;
 }
 
-/** What loading a plugin gives. */
+/** A loaded plugin. */
 export interface Loaded<Context, Instance> extends Pick<
   RegisteredPlugin<Context, Instance>,
   'abilities' | 'create' | 'reserve'

@@ -12,9 +12,7 @@ import { Sandbox } from './program/sandbox.js';
 import type { Loaded, RegisteredAutomator, RegisteredPlugin, RegisteredProvider } from './registered.js';
 
 export type {
-  AutomatorContext,
   AutomatorWithAbilities,
-  ProviderContext,
   ProviderWithAbilities,
   RegisteredAutomator,
   RegisteredPlugin,
@@ -30,14 +28,14 @@ export interface Registry {
   providers(): readonly RegisteredProvider[];
   /** In the order of their names; BOOTSTRAP runs them so. */
   automators(): readonly RegisteredAutomator[];
-  /** Which plugins these are, for whoever must know whether another worker, or a later one, has the same. */
+  /** For comparison with the plugins of another worker, or of a later one. */
   versions(): readonly PluginVersion[];
   /** Ends the programs of plugins. */
   close(): Promise<void>;
 }
 
-/** Plain data: may be kept in a workflow's state, and compared there. */
-export interface PluginVersion {
+/** Plain data, for a workflow's state. */
+interface PluginVersion {
   readonly type: Descriptor['type'];
   readonly name: string;
   readonly version: string;
@@ -47,21 +45,18 @@ export interface PluginVersion {
 }
 
 export interface LoadOptions {
-  /** Folders that hold `providers/` and `automators/`; the built-in one comes first without being named. */
+  /** Folders with `providers/` and `automators/`, besides the built-in one. */
   readonly folders: readonly string[];
   readonly log: Pick<PluginLog, 'info'>;
-  /** Whether the plugins that come with Heddle are loaded; they are unless this is false. */
+  /** Whether to load the plugins that come with Heddle; default true. */
   readonly builtIn?: boolean;
-  /**
-   * For plugins that run as programs; unless given they get no variables of the worker, and the usual limits.
-   */
+  /** For plugins that run as programs; default no variables of the worker, and the default limits. */
   readonly programs?: ProgramOptions;
 }
 
 /**
- * Finds, verifies and registers all plugins, with one log line each.
- * @throws ProblemsError when any is broken, doubled or unsafe: it names every file and fault, and nothing is
- * registered.
+ * Finds, checks and registers all plugins, with one log line each.
+ * @throws ProblemsError if any is broken, duplicate or unsafe; it names every file and fault.
  */
 export async function loadRegistry({
   folders,
@@ -99,11 +94,8 @@ export async function loadRegistry({
     await close();
     throw new ProblemsError('These plugins cannot be used:', faults);
   }
-  for (const {
-    descriptor: { type, name, version },
-    digest,
-    folder,
-  } of [...providers, ...automators]) {
+  for (const { descriptor, digest, folder } of [...providers, ...automators]) {
+    const { type, name, version } = descriptor;
     log.info(`plugin ${type} ${name} ${version} registered`, { digest, folder });
   }
   return createRegistry(providers, automators, close);
@@ -117,18 +109,9 @@ function findDuplicates(found: readonly FoundPlugin[]): readonly Problem[] {
     const first = found
       .slice(0, index)
       .find(({ descriptor }) => descriptor.type === type && descriptor.name === name);
-    return first === undefined
-      ? []
-      : [
-          {
-            ...errorAt(
-              [],
-              `${type} ${name} is there already, in ${first.place.file}`,
-              'Rename or remove one of them.',
-            ),
-            place,
-          },
-        ];
+    if (first === undefined) return [];
+    const wrong = `${type} ${name} is there already, in ${first.place.file}`;
+    return [{ ...errorAt([], wrong, 'Rename or remove one of them.'), place }];
   });
 }
 

@@ -73,8 +73,8 @@ export interface NodeAddress {
 }
 
 /**
- * Which key has which machine of one provider account. The engine stores it durably, the same for all workers.
- * Each call is atomic and idempotent: a key has at most one machine, a machine at most one key.
+ * Which key has which machine of one provider account. The engine stores it durably, the same for all
+ * workers. Each call is atomic and idempotent: a key has at most one machine, a machine at most one key.
  */
 export interface Claims {
   /**
@@ -118,7 +118,9 @@ export interface NodePools {
 export interface ClientAccount {
   /** The provider account's name; for an automator the automator's own. */
   readonly name: string;
-  /** The administrator's fields, with defaults, secrets resolved, and users' values where users may set them. */
+  /**
+   * The administrator's fields, with defaults, secrets resolved, and users' values where users may set them.
+   */
   readonly fields: JsonObject;
   readonly log: PluginLog;
   /** Aborted when starting takes too long, or the worker ends. */

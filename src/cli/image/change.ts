@@ -9,7 +9,7 @@ import { verb } from '../verb.js';
 
 export const cancel = imageVerb(async (images, name) => {
   await images.cancel(name);
-  return 'the build is being ended, and nobody asks for it any more';
+  return 'the build is being cancelled, and its request is dropped';
 });
 
 export const rollBack = imageVerb(async (images, name) => {

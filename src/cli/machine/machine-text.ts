@@ -13,7 +13,7 @@ export function printEnd(output: Output, machine: MachineView, operation: Machin
   const { intent, state, result, failure, notes, answer, startedAt, endedAt = startedAt } = operation;
   const took = formatDuration(Date.parse(endedAt) - Date.parse(startedAt));
   const words = `${machine.name}: ${describeIntent(intent)}`;
-  const failed = answer === 'unknown' ? 'ended, and nobody can tell how' : 'failed';
+  const failed = answer === 'unknown' ? 'ended, and the result is unknown' : 'failed';
   if (state === 'done') output.line(`${words} done in ${took}${didWords(operation)}`);
   else output.line(`${words} ${state === 'cancelled' ? 'cancelled' : failed} after ${took}`, 'red');
   if (failure !== undefined) output.line(`  ${failure.message}`);

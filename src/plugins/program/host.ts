@@ -1,12 +1,12 @@
 import { Socket } from 'node:net';
+import pLimit from 'p-limit';
 import { copyPlainJson } from '../../schema/plain-json.js';
 import { formatPath } from '../../schema/problem.js';
 import { parseResult } from '../../schema/result.js';
-import type { PluginContext, PluginLog, Shell } from '../contract.js';
+import type { Calls, Claims, PluginContext, PluginLog, RunOutcome, Shell } from '../contract.js';
 import { Clients } from '../clients.js';
-import { isPluginError, PluginError } from '../errors.js';
+import { failureKinds, isPluginError, PluginError } from '../errors.js';
 import { loadClass, type LoadedClass } from '../load-class.js';
-import { HostServices } from './host-services.js';
 import {
   limits,
   LineSplitter,
@@ -18,10 +18,72 @@ import {
   type LoadMessage,
   type LogLevel,
   type ReplyMessage,
+  type RequestName,
 } from './protocol.js';
 
 // The plugin host: a process that loads the class of one plugin and serves its calls, one after the other.
 // File descriptor 3 connects it to the worker; standard output and error are the plugin's, for people.
+
+interface Waiting {
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** The engine's services in a plugin host: each method is a request to the worker. */
+class HostServices {
+  readonly #send: (message: object) => void;
+  readonly #waiting = new Map<number, Waiting>();
+  /** A class may make any number of requests at a time; more than the worker accepts wait here. */
+  readonly #limit = pLimit(limits.requests);
+  #lastId = 0;
+
+  constructor(send: (message: object) => void) {
+    this.#send = send;
+  }
+
+  readonly shell: Shell = {
+    run: (script) => this.#ask<RunOutcome>('run', script),
+    exec: (command, options) => this.#ask<RunOutcome>('exec', { command, ...options }),
+    putFile: (path, content, options) => {
+      const body =
+        typeof content === 'string' ? { content } : { base64: Buffer.from(content).toString('base64') };
+      return this.#ask('putFile', { path, ...body, ...options });
+    },
+  };
+
+  readonly claims: Claims = {
+    take: async (key, candidates) =>
+      (await this.#ask<string | null>('claims.take', { key, candidates })) ?? undefined,
+    release: (key) => this.#ask('claims.release', { key }),
+    held: () => this.#ask('claims.held', {}),
+  };
+
+  readonly calls: Calls = { take: () => this.#ask('calls.take', {}) };
+
+  /** Passes a reply of the worker to the request that waits for it. */
+  settle(reply: ReplyMessage): void {
+    const waiting = this.#waiting.get(reply.id);
+    this.#waiting.delete(reply.id);
+    if ('error' in reply) waiting?.reject(revive(reply.error));
+    else waiting?.resolve(reply.result);
+  }
+
+  #ask<Result>(request: RequestName, fields: object): Promise<Result> {
+    return this.#limit(() => {
+      this.#lastId += 1;
+      const id = this.#lastId;
+      return new Promise<Result>((resolve, reject) => {
+        this.#waiting.set(id, { resolve: (result) => resolve(result as Result), reject });
+        this.#send({ ...fields, id, request });
+      });
+    });
+  }
+}
+
+function revive({ kind, message, ...known }: ErrorMessage): Error {
+  const failure = failureKinds.find((candidate) => candidate === kind);
+  return failure === undefined ? new Error(message) : new PluginError(failure, message, known);
+}
 
 type HostContext = PluginContext & { readonly shell: Shell };
 
@@ -71,7 +133,7 @@ async function load({ entry, class: className, clients }: LoadMessage['load']): 
 
 function loadAnswer(): Promise<LoadAnswer> {
   return loading.then(
-    ({ methods, clients: { drains } }) => ({ loaded: { methods, drains } }),
+    ({ methods, clients: { drains } }) => ({ methods, drains }),
     (error: unknown) => ({ failed: error instanceof Error ? error.message : String(error) }),
   );
 }

@@ -5,7 +5,7 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import { z } from 'zod';
 import { stopMs } from '../clients.js';
 import { Program, silent, type LaunchOptions } from './program.js';
-import { parseObject, type LoadAnswer, type LoadMessage } from './protocol.js';
+import { parseObject, type LoadMessage } from './protocol.js';
 import type { Sandbox } from './sandbox.js';
 import { callAgain, callOnce, type Call, type Finish } from './session.js';
 
@@ -134,7 +134,11 @@ export class HostPool implements ProgramPool {
     this.#limit = pLimit(options.processes);
   }
 
-  /** Starts the first process. @returns the names of the class's methods. @throws Error if it does not load. */
+  /**
+   * Starts the first process.
+   * @returns the names of the class's methods.
+   * @throws Error if it does not load.
+   */
   async load(): Promise<readonly string[]> {
     const { host, methods } = await this.#start();
     this.#keep(host);
@@ -194,8 +198,9 @@ export class HostPool implements ProgramPool {
   async #end({ program, drains }: Host): Promise<void> {
     if (drains && program.send({ drain: true })) {
       program.listen({ ...silent, said: this.#options.say });
-      // It keeps the time itself; this is for one that hangs.
-      await within(stopMs + 1_000, program.ended);
+      program.hold();
+      // It stops in time by itself, unless it hangs.
+      await Promise.race([program.ended, pause(stopMs + 1_000, undefined, { ref: false })]);
     }
     await program.stop();
   }
@@ -205,16 +210,16 @@ export class HostPool implements ProgramPool {
     const heap = Math.max(16, Math.floor(memoryBytes / 1024 / 1024));
     const command = [process.execPath, `--max-old-space-size=${heap}`, '--import', loader, hostMain];
     const program = new Program(this.#sandbox, { command, cwd, environment, memoryBytes, channel: 'own' });
-    const answer = await askToLoad(program, load);
-    if ('failed' in answer) {
+    try {
+      const { methods, drains } = await loadClassIn(program, load);
+      const host: Host = { program, drains, calls: 0 };
+      this.#hosts.add(host);
+      void program.ended.then(() => this.#remove(host));
+      return { host, methods };
+    } catch (error) {
       await program.stop();
-      throw new Error(answer.failed);
+      throw error;
     }
-    const { methods, drains } = answer.loaded;
-    const host: Host = { program, drains, calls: 0 };
-    this.#hosts.add(host);
-    void program.ended.then(() => this.#remove(host));
-    return { host, methods };
   }
 }
 
@@ -224,34 +229,25 @@ const [hostMain = ''] = ['./host.js', './host.ts']
   .filter((path) => existsSync(path));
 
 const loadAnswerSchema = z.union([
-  z.object({ loaded: z.object({ methods: z.array(z.string()), drains: z.boolean() }) }),
+  z.object({ methods: z.array(z.string()), drains: z.boolean() }),
   z.object({ failed: z.string() }),
 ]);
 
-async function askToLoad(program: Program, load: LoadMessage['load']): Promise<LoadAnswer> {
-  const said: string[] = [];
-  const answered = new Promise<LoadAnswer>((resolve) => {
-    program.listen({
-      line: (text) => {
-        const parsed = loadAnswerSchema.safeParse(parseObject(text));
-        resolve(parsed.success ? parsed.data : { failed: 'it answered with something else than expected' });
-      },
-      said: (text) => {
-        if (said.length < 20) said.push(text);
-      },
-    });
-  });
-  program.send({ load });
-  const ended = program.ended.then(({ words }) => ({
-    failed: `its process ${words} while it loaded: ${said.join('\n').slice(0, 1_000)}`,
-  }));
-  const answer = await within(loadMs, Promise.race([answered, ended]));
-  return answer ?? { failed: `it did not load within ${loadMs / 1000} s` };
-}
+const ignore = (): void => undefined;
+const noLog = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
-/** Undefined when the time is over first. */
-async function within<Value>(ms: number, value: Promise<Value>): Promise<Value | undefined> {
-  const waiting = new AbortController();
-  const late = pause(ms, undefined, { signal: waiting.signal }).catch(() => undefined);
-  return Promise.race([value, late]).finally(() => waiting.abort());
+async function loadClassIn(
+  program: Program,
+  load: LoadMessage['load'],
+): Promise<{ readonly methods: readonly string[]; readonly drains: boolean }> {
+  const stop = AbortSignal.timeout(loadMs);
+  const call = { message: { load }, allowed: [], services: {}, log: noLog, stop };
+  const { text, end, lastWords } = await callAgain(program, call);
+  if (stop.aborted) throw new Error(`it did not load within ${loadMs / 1000} s`);
+  if (end !== undefined)
+    throw new Error([`its process ${end.words}`, lastWords].filter(Boolean).join('; it last said: '));
+  const { success, data } = loadAnswerSchema.safeParse(parseObject(text));
+  if (!success) throw new Error('its process printed something else than its answer');
+  if ('failed' in data) throw new Error(data.failed);
+  return data;
 }

@@ -53,7 +53,7 @@ export interface LoadMessage {
 }
 
 export type LoadAnswer =
-  | { readonly loaded: { readonly methods: readonly string[]; readonly drains: boolean } }
+  | { readonly methods: readonly string[]; readonly drains: boolean }
   | { readonly failed: string };
 
 /** The last message to a plugin host with clients: it stops them, and exits. */

@@ -32,7 +32,7 @@ export async function serveRequest(
       throw invalid(`there is no request "${request.slice(0, 60)}"; there are: ${requestNames.join(', ')}`);
     if (!allowed.includes(name))
       throw invalid(`request ${name} is not declared; add it to "requests" in the plugin's descriptor`);
-    return { id, result: (await requests[name](fields, services)) ?? null };
+    return { id, result: (await requests[name](name, fields, services)) ?? null };
   } catch (error) {
     return { id, error: errorMessage(error) };
   }
@@ -43,16 +43,15 @@ export function tooManyRequests({ id }: RequestMessage): ReplyMessage {
   return { id, error: errorMessage(invalid(wrong)) };
 }
 
-type Serve = (fields: JsonObject, services: Services) => Promise<unknown>;
+type Serve = (name: RequestName, fields: JsonObject, services: Services) => Promise<unknown>;
 
 /** A request that one service of the engine serves. */
 function request<Service extends keyof Services, Shape extends z.ZodType>(
-  name: RequestName,
   service: Service,
   shape: Shape,
   serve: (engine: NonNullable<Services[Service]>, fields: z.output<Shape>) => Promise<unknown>,
 ): Serve {
-  return async (given, services) => {
+  return async (name, given, services) => {
     const engine = services[service];
     if (engine === undefined)
       throw invalid(
@@ -95,30 +94,29 @@ const putFile = z.strictObject({
 const nothing = z.strictObject({});
 
 const requests: Readonly<Record<RequestName, Serve>> = {
-  run: request('run', 'shell', run, async (shell, script) => inOrder(await shell.run(script))),
-  exec: request('exec', 'shell', exec, async (shell, { command, ...options }) =>
+  run: request('shell', run, async (shell, script) => inOrder(await shell.run(script))),
+  exec: request('shell', exec, async (shell, { command, ...options }) =>
     inOrder(await shell.exec(command, options)),
   ),
-  putFile: request('putFile', 'shell', putFile, (shell, { path, content, base64, mode }) => {
+  putFile: request('shell', putFile, (shell, { path, content, base64, mode }) => {
     if ((content === undefined) === (base64 === undefined))
       throw invalid('request putFile: give either content or base64');
     return shell.putFile(path, content ?? Buffer.from(base64 ?? '', 'base64'), { mode });
   }),
-  secret: request('secret', 'secret', z.strictObject({ reference: name }), (resolve, { reference }) =>
+  secret: request('secret', z.strictObject({ reference: name }), (resolve, { reference }) =>
     resolve(reference),
   ),
   'claims.take': request(
-    'claims.take',
     'claims',
     z.strictObject({ key: name, candidates: z.array(name).max(10_000) }),
     (claims, { key, candidates }) => claims.take(key, candidates),
   ),
-  'claims.release': request('claims.release', 'claims', z.strictObject({ key: name }), (claims, { key }) =>
+  'claims.release': request('claims', z.strictObject({ key: name }), (claims, { key }) =>
     claims.release(key),
   ),
-  'claims.held': request('claims.held', 'claims', nothing, (claims) => claims.held()),
+  'claims.held': request('claims', nothing, (claims) => claims.held()),
   // An account without a limit of calls has no such service.
-  'calls.take': async (_fields, { calls }) => calls?.take(),
+  'calls.take': async (_name, _fields, { calls }) => calls?.take(),
 };
 
 /** Programs that cannot read JSON rely on this order. */

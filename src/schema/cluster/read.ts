@@ -8,7 +8,9 @@ import { checkCluster } from './check.js';
 import { checkNoFiles, inlineFiles } from './inline-files.js';
 import { clusterSchema, type ClusterSpec } from './spec.js';
 
-/** A spec as text, and normalised as JSON, has at most this many bytes: one message to the server holds it. */
+/**
+ * A spec as text, and normalised as JSON, has at most this many bytes: one message to the server holds it.
+ */
 export const maxSpecBytes = 1024 * 1024;
 export const maxSpecDepth = 64;
 
@@ -50,8 +52,8 @@ export function loadSpecFile(fileName: string): SpecReading {
 }
 
 /**
- * Reads the text of a spec file (YAML or JSON), puts in the files that it names, checks and normalises it. Every
- * problem is found at once and comes with its place. `fileName` is used for messages and as the base of
+ * Reads the text of a spec file (YAML or JSON), puts in the files that it names, checks and normalises it.
+ * Every problem is found at once and comes with its place. `fileName` is used for messages and as the base of
  * relative paths.
  */
 export function readSpecFile(text: string, fileName: string): SpecReading {

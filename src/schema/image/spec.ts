@@ -151,8 +151,8 @@ const validateSchema = z
   });
 
 /**
- * An image: image.yaml. Checks and normalises; the output is a valid input with the same output. Durations are
- * numbers of seconds in it.
+ * An image: image.yaml. Checks and normalises; the output is a valid input with the same output. Durations
+ * are numbers of seconds in it.
  */
 export const imageSchema = z
   .strictObject({

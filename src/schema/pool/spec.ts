@@ -235,8 +235,8 @@ function mapValues<From, To>(
 }
 
 /**
- * A pool with its name. Checks and normalises; the output is a valid input with the same output. Durations are
- * numbers of seconds in it.
+ * A pool with its name. Checks and normalises; the output is a valid input with the same output. Durations
+ * are numbers of seconds in it.
  */
 export const poolSchema = z
   .strictObject({ name: simpleNameSchema, ...poolKeys })

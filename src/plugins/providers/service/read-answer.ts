@@ -8,8 +8,8 @@ export function answerOf(code: number | null, why: string): Outcome {
 }
 
 /**
- * Program current prints `NAME@REVISION`, then a line `tainted: REASON` for whatever somebody may have done
- * to it.
+ * Program current prints `NAME@REVISION`, then a line `tainted: REASON` for each change that a user may have
+ * made to it.
  */
 export function readCurrent(code: number | null, stdout: string, said: string): CurrentReading {
   if (code === exits.no) return { is: 'no' };

@@ -31,9 +31,9 @@ import { answerOf, readCurrent, describeIntent } from './read-answer.js';
 const megabyte = 1_048_576;
 
 /**
- * Running services: nobody logs in to them, and what they are is their configuration. CREATE takes one that
- * nobody has, DELETE gives it back. The programs of the account know the service; images are files of a
- * folder that this provider keeps itself.
+ * Running services: they have no login, and their configuration is their content. CREATE claims a free
+ * one, DELETE releases it. The programs of the account know the service; images are files of a folder that
+ * this provider keeps itself.
  */
 export class ServiceProvider
   extends ClaimingProvider<Resource>

@@ -12,22 +12,20 @@ export interface Tool {
   readonly environment: Readonly<Record<string, string>>;
   /** Gets each line that it writes to file descriptor 3. */
   readonly onEvent: (line: string) => void;
-  /** Ends it, with all it started. */
+  /** Ends it with all its children. */
   readonly signal: AbortSignal;
 }
 
 export interface ToolEnd {
   readonly exitCode: number;
-  /** The end of what it printed. */
+  /** The end of its output. */
   readonly said: string;
 }
 
-const kept = 16 * 1024;
+const maxSaid = 16 * 1024;
+const termMs = 2_000;
 
-/**
- * Runs a program of the worker's system in a process group of its own, with an empty environment but for PATH
- * and what is given.
- */
+/** Runs a program in a process group of its own; its environment has PATH, LANG and what is given. */
 export async function runTool({
   program,
   words,
@@ -37,29 +35,26 @@ export async function runTool({
   signal,
 }: Tool): Promise<ToolEnd> {
   signal.throwIfAborted();
-  // Compiled modules beside a playbook would change the resource that it came from.
-  const settings = Object.entries({ HOME: folder, PYTHONDONTWRITEBYTECODE: '1', ...environment }).map(
+  const variables = Object.entries({ HOME: folder, ...environment }).map(
     ([name, value]) => `${name}=${value}`,
   );
-  const child = spawn('/bin/sh', ['-c', guard, 'heddle-ansible', folder, ...settings, program, ...words], {
+  const child = spawn('/bin/sh', ['-c', guard, 'heddle-ansible', folder, ...variables, program, ...words], {
     cwd: folder,
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
     env: childEnvironment(),
   });
   let said = '';
-  for (const stream of [child.stdout, child.stderr]) {
+  for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (chunk: string) => {
-      said = (said + chunk).slice(-kept);
+      said = (said + chunk).slice(-maxSaid);
     });
-  }
   child.stdin.on('error', () => undefined);
-  const events = createInterface({ input: child.stdio[3] as Readable, crlfDelay: Infinity });
-  events.on('line', onEvent);
+  const events = createInterface({ input: child.stdio[3] as Readable }).on('line', onEvent);
   const read = once(events, 'close');
   const stop = (): void => {
     signalGroup(child.pid, 'SIGTERM');
-    setTimeout(() => signalGroup(child.pid, 'SIGKILL'), 2_000).unref();
+    setTimeout(() => signalGroup(child.pid, 'SIGKILL'), termMs).unref();
   };
   signal.addEventListener('abort', stop, { once: true });
   try {
@@ -73,17 +68,16 @@ export async function runTool({
 }
 
 function signalGroup(group: number | undefined, signal: NodeJS.Signals): void {
-  if (group === undefined) return;
   try {
-    process.kill(-group, signal);
+    if (group !== undefined) process.kill(-group, signal);
   } catch {
-    // It ended already.
+    // It has ended.
   }
 }
 
 /**
- * Standard input stays open as long as the worker lives: at its end the group is ended, and the folder with
- * its keys is removed. Connections that outlive the program are closed when it is over.
+ * Standard input is open as long as the worker lives: at its end the group is ended, and the folder with its
+ * keys is removed. Connections that outlive the program are closed after it.
  */
 const guard = `
 folder=$1; shift
