@@ -32,6 +32,10 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
     may: /^model\/|^plugins\/(contract|errors|cloud-init\/[^/]+)\.js$|^node:|^zod$|^@aws-sdk\/client-ec2$/,
   },
   {
+    files: /^plugins\/providers\/libvirt\//,
+    may: /^model\/|^plugins\/(contract|errors|known-hosts|bare-metal\/index|cloud-init\/[^/]+)\.js$|^node:|^(zod|fast-xml-parser)$/,
+  },
+  {
     files: /^plugins\/providers\/static\//,
     may: /^model\/|^plugins\/(contract|errors|known-hosts)\.js$|^node:|^(zod|yaml)$/,
   },
