@@ -73,21 +73,31 @@ export async function loadRegistry({
     await Promise.all(closers.map((end) => end()));
     await sandbox.close();
   };
-  const register = <Context extends PluginContext, Instance>(
+  const register = async <Context extends PluginContext, Instance>(
     type: Descriptor['type'],
     loadProgram: (
       plugin: FoundPlugin,
       sandbox: Sandbox,
       options: ProgramOptions,
     ) => Promise<Loaded<Context, Instance>>,
-  ): Promise<readonly RegisteredPlugin<Context, Instance>[]> =>
-    registerAll(
-      found.filter(({ descriptor }) => descriptor.type === type),
-      faults,
-      closers,
-      (plugin) =>
-        plugin.root === builtInRoot ? loadInProcess(plugin, log) : loadProgram(plugin, sandbox, options),
-    );
+  ): Promise<readonly RegisteredPlugin<Context, Instance>[]> => {
+    const registered: RegisteredPlugin<Context, Instance>[] = [];
+    for (const plugin of found.filter(({ descriptor }) => descriptor.type === type)) {
+      const { descriptor, digest, folder, root, place } = plugin;
+      try {
+        const { close: closePlugin, ...loaded } = await (root === builtInRoot
+          ? loadInProcess<Context, Instance>(plugin, log)
+          : loadProgram(plugin, sandbox, options));
+        closers.push(closePlugin);
+        faults.push(...checkAbilities(descriptor, loaded.abilities).map((fault) => ({ ...fault, place })));
+        registered.push({ descriptor, digest, folder, ...loaded });
+      } catch (error) {
+        const wrong = error instanceof Error ? error.message : String(error);
+        faults.push({ ...errorAt([], `${type} ${descriptor.name}: ${wrong}`), place });
+      }
+    }
+    return registered.toSorted((one, other) => (one.descriptor.name < other.descriptor.name ? -1 : 1));
+  };
   const providers = await register('provider', loadProviderProgram);
   const automators = await register('automator', loadAutomatorProgram);
   if (faults.length > 0) {
@@ -128,29 +138,6 @@ async function loadInProcess<Context extends PluginContext, Instance>(
     create: (context) => new Class({ ...context, client: clients.openerOf(context) }),
     close: () => clients.close(),
   };
-}
-
-async function registerAll<Context, Instance>(
-  found: readonly FoundPlugin[],
-  faults: Problem[],
-  closers: (() => Promise<void>)[],
-  load: (plugin: FoundPlugin) => Promise<Loaded<Context, Instance>>,
-): Promise<readonly RegisteredPlugin<Context, Instance>[]> {
-  const registered: RegisteredPlugin<Context, Instance>[] = [];
-  for (const plugin of found) {
-    const { descriptor, digest, folder, place } = plugin;
-    try {
-      const { close, ...loaded } = await load(plugin);
-      closers.push(close);
-      faults.push(...checkAbilities(descriptor, loaded.abilities).map((fault) => ({ ...fault, place })));
-      registered.push({ descriptor, digest, folder, ...loaded });
-    } catch (error) {
-      const wrong = error instanceof Error ? error.message : String(error);
-      const subject = `${descriptor.type} ${descriptor.name}`;
-      faults.push({ ...errorAt([], `${subject}: ${wrong}`), place });
-    }
-  }
-  return registered.toSorted((one, other) => (one.descriptor.name < other.descriptor.name ? -1 : 1));
 }
 
 function checkAbilities(

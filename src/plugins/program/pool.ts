@@ -171,14 +171,12 @@ export class HostPool implements ProgramPool {
   #keep(host: Host): void {
     if (!this.#hosts.has(host)) return;
     this.#idle.push(host);
-    host.program.letGo();
     host.idle = setTimeout(() => this.#retire(host), idleMs).unref();
   }
 
   #takeIdle(): Host | undefined {
     const host = this.#idle.pop();
     clearTimeout(host?.idle);
-    host?.program.hold();
     return host;
   }
 
@@ -198,7 +196,6 @@ export class HostPool implements ProgramPool {
   async #end({ program, drains }: Host): Promise<void> {
     if (drains && program.send({ drain: true })) {
       program.listen({ ...silent, said: this.#options.say });
-      program.hold();
       // It stops in time by itself, unless it hangs.
       await Promise.race([program.ended, pause(stopMs + 1_000, undefined, { ref: false })]);
     }

@@ -4,18 +4,17 @@ import { childEnvironment } from '../../config/child-environment.js';
 
 const hasProcFs = process.platform === 'linux';
 
-/** What the processes of one group use together. */
-interface GroupUsage {
+interface Usage {
   readonly bytes: number;
   readonly processes: number;
 }
 
 /** Memory and number of processes of each group; groups without processes are left out. */
-export function usageOf(groups: ReadonlySet<number>): ReadonlyMap<number, GroupUsage> {
-  const usage = new Map<number, GroupUsage>();
-  for (const { group, bytes } of (hasProcFs ? fromProcFs : fromPs)(groups)) {
+export function usageOf(groups: ReadonlySet<number>): ReadonlyMap<number, Usage> {
+  const usage = new Map<number, Usage>();
+  for (const [group, bytes] of hasProcFs ? readProcFs(groups) : readPs()) {
     const { bytes: others = 0, processes = 0 } = usage.get(group) ?? {};
-    usage.set(group, { bytes: others + bytes, processes: processes + 1 });
+    if (groups.has(group)) usage.set(group, { bytes: others + bytes, processes: processes + 1 });
   }
   return usage;
 }
@@ -50,25 +49,23 @@ export function processesAtHome(homes: ReadonlySet<string>): readonly number[] {
   return hasProcFs ? allPids().filter((pid) => homes.has(homeOf(pid))) : [];
 }
 
-interface ProcessUsage {
-  readonly group: number;
-  readonly bytes: number;
-}
+/** Group and memory of one process. */
+type ProcessUsage = readonly [group: number, bytes: number];
 
-function fromProcFs(groups: ReadonlySet<number>): readonly ProcessUsage[] {
-  return allPids().flatMap((pid) => {
+function readProcFs(groups: ReadonlySet<number>): readonly ProcessUsage[] {
+  return allPids().map((pid): ProcessUsage => {
     const stat = readProc(pid, 'stat');
     // The name may hold blanks and brackets; state, parent and group follow its last bracket.
     const group = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ', 3)[2]);
-    return groups.has(group) ? [{ group, bytes: memoryOf(pid) }] : [];
+    return [group, groups.has(group) ? memoryOf(pid) : 0];
   });
 }
 
-function fromPs(groups: ReadonlySet<number>): readonly ProcessUsage[] {
+function readPs(): readonly ProcessUsage[] {
   const text = execFileSync('ps', ['-axo', 'pgid=,rss='], { encoding: 'utf8', env: childEnvironment() });
-  return text.split('\n').flatMap((line) => {
+  return text.split('\n').map((line): ProcessUsage => {
     const [group = 0, kilobytes = 0] = line.trim().split(/\s+/).map(Number);
-    return groups.has(group) ? [{ group, bytes: kilobytes * 1024 }] : [];
+    return [group, kilobytes * 1024];
   });
 }
 

@@ -97,7 +97,6 @@ export class Program {
 
   /** Ends it by SIGTERM, then by SIGKILL. */
   async stop(): Promise<ProgramEnd> {
-    this.hold();
     this.#signal('SIGTERM');
     const late = setTimeout(() => this.#signal('SIGKILL'), termMs);
     return this.ended.finally(() => clearTimeout(late));
@@ -114,16 +113,6 @@ export class Program {
     return this.#child.pid === undefined ? 0 : memoryOf(this.#child.pid);
   }
 
-  /** Keeps this process alive as long as the program runs. */
-  hold(): void {
-    for (const handle of this.#handles()) handle.ref();
-  }
-
-  /** Lets this process end while the program is idle. */
-  letGo(): void {
-    for (const handle of this.#handles()) handle.unref();
-  }
-
   /** Reads until the event loop brings no more output: what the program wrote before now is read then. */
   async readRest(): Promise<void> {
     for (let turn = 0, seen = -1; turn < maxTurns && seen !== this.#chunks; turn += 1) {
@@ -131,10 +120,6 @@ export class Program {
       await nextTurn();
       await nextTurn();
     }
-  }
-
-  #handles(): readonly (ChildProcess | Socket)[] {
-    return [this.#child, ...this.#child.stdio.filter((stream) => stream instanceof Socket)];
   }
 
   #signal(signal: NodeJS.Signals): void {
