@@ -187,13 +187,16 @@ async function runStep(owner: Owner, step: Step): Promise<ChainEnd> {
   }
 }
 
+/** Records a step that ended, and its result, in the node. */
 function finish(owner: Owner, step: Step, result: JsonObject, peers: number): void {
-  owner.change((node) => recordDone(node, step, result, { operation: owner.operation, peers }));
   const { action, service } = step;
   // START is done when the check has passed.
-  if (action === 'START' && service !== undefined && owner.service?.(service)?.check !== undefined) {
-    owner.change((node) => recordHealth(node, service, { well: true, at: now() }));
-  }
+  const isHealthy =
+    action === 'START' && service !== undefined && owner.service?.(service)?.check !== undefined;
+  owner.change((node) => {
+    const done = recordDone(node, step, result, { operation: owner.operation, peers });
+    return isHealthy ? recordHealth(done, service, { well: true, at: now() }) : done;
+  });
   owner.stepDone(step);
 }
 
