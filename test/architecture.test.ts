@@ -312,9 +312,9 @@ describe('the linter', () => {
     ],
     ['a default export', 'ssh/quote.ts', 'export default 1;', 'no-default-export'],
     [
-      'more than 600 lines',
+      'more than 400 lines',
       'ssh/quote.ts',
-      Array.from({ length: 601 }, (_, index) => `export const planted${index} = 1;`).join('\n'),
+      Array.from({ length: 401 }, (_, index) => `export const planted${index} = 1;`).join('\n'),
       'max-lines',
     ],
     [undefined, 'workflows/permits.ts', '', undefined],
