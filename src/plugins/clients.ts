@@ -91,7 +91,7 @@ export class Clients {
       const started = this.#call('start', { name, fields, log, signal });
       return await Promise.race([started, aborted]).finally(() => settled.abort());
     } catch (cause) {
-      const words = `plugin ${this.#plan.plugin} could not start its client for ${name}: ${wordsOf(cause)}`;
+      const words = `plugin ${this.#plan.plugin} could not start its client for ${name}: ${textOf(cause)}`;
       if (!isPluginError(cause)) throw new PluginError('Retryable', words, { cause });
       throw new PluginError(cause.kind, words, { cause, retryAfterMs: cause.retryAfterMs });
     }
@@ -111,7 +111,7 @@ export class Clients {
       if (!isStopped)
         this.#say(`plugin ${this.#plan.plugin} did not stop ${ofClient} within ${stopMs / 1_000} s`);
     } catch (error) {
-      this.#say(`plugin ${this.#plan.plugin} could not stop ${ofClient}: ${wordsOf(error)}`);
+      this.#say(`plugin ${this.#plan.plugin} could not stop ${ofClient}: ${textOf(error)}`);
     } finally {
       late.abort();
     }
@@ -127,6 +127,6 @@ function staticOf(Class: object, name: 'start' | 'stop'): ((argument: unknown) =
   return typeof method === 'function' ? (method as (argument: unknown) => unknown) : undefined;
 }
 
-function wordsOf(error: unknown): string {
+function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -198,7 +198,9 @@ export interface AccountQuota {
   readonly used: Readonly<Record<string, number>>;
 }
 
-/** Ability: the account's quota, for pools to stay within. Called outside of tasks: `this.task` names no node. */
+/**
+ * Ability: the account's quota, for pools to stay within. Called outside of tasks: `this.task` names no node.
+ */
 export interface CanQuota {
   quota(): Promise<AccountQuota>;
 }

@@ -33,19 +33,26 @@ export interface MachineInput {
 
 export interface ImageInput extends MachineInput {
   readonly image: ImageRef;
-  /** The provider's own name: the account's `images` maps the image to it; default the name with its revision. */
+  /**
+   * The provider's own name: the account's `images` maps the image to it; default the name with its revision.
+   */
   readonly providerImage: string;
-  /** Permanent name of this load or capture: with the same token the provider resumes it and never repeats it. */
+  /**
+   * Permanent name of this load or capture: with the same token the provider resumes it and never repeats it.
+   */
   readonly token: string;
   /** Reports progress in words; the engine gives up when they do not change for too long. */
   readonly progress: (text: string) => void;
-  /** For captures: to be put on the image in the creating call, if images have tags; `listImages` looks for them. */
+  /**
+   * For captures: to be put on the image in the creating call, if images have tags; `listImages` looks for
+   * them.
+   */
   readonly imageTags?: Readonly<Record<string, string>>;
 }
 
 /**
- * Ability: power. Each verb returns on success, on certain failure, or when the call's deadline nears, and may
- * be called again. A machine that is in the wanted state gets no command.
+ * Ability: power. Each verb returns on success, on certain failure, or when the call's deadline nears, and
+ * may be called again. A machine that is in the wanted state gets no command.
  */
 export interface CanPower {
   powerStatus(machine: MachineInput): Promise<PowerReading>;
@@ -54,7 +61,9 @@ export interface CanPower {
   powerOff(machine: MachineInput): Promise<Outcome>;
 }
 
-/** Ability: reset by one command, after which the machine is on. Without it the engine switches off and on. */
+/**
+ * Ability: reset by one command, after which the machine is on. Without it the engine switches off and on.
+ */
 export interface CanReset {
   powerReset(machine: MachineInput): Promise<Outcome>;
 }
@@ -91,7 +100,9 @@ export interface CanCapture {
   capture(input: ImageInput): Promise<Outcome>;
 }
 
-/** Ability: releases what the machine holds, and leaves nothing of its user. Without it `sanitize` does that. */
+/**
+ * Ability: releases what the machine holds, and leaves nothing of its user. Without it `sanitize` does that.
+ */
 export interface CanUnload {
   unload(machine: MachineInput): Promise<Outcome>;
 }
@@ -145,7 +156,10 @@ export interface CanUploadImage {
   uploadImage(input: ImageFileInput): Promise<Outcome & { readonly providerImage?: string }>;
 }
 
-/** Ability: images uploaded or captured with all of these tags, incomplete ones included; detects leaked images. */
+/**
+ * Ability: images uploaded or captured with all of these tags, incomplete ones included; detects leaked
+ * images.
+ */
 export interface CanListImages {
   listImages(tags: Readonly<Record<string, string>>): Promise<readonly UploadedImage[]>;
 }
@@ -245,6 +259,9 @@ export interface CanGrantAccess {
 export interface CanHear {
   /** DELETE of this machine has succeeded: its absence was observed. */
   nodeDeleted?(input: MachineInput): Promise<void>;
-  /** A used machine of a pool is ready for the next request. Called outside of tasks: `this.task` names no node. */
+  /**
+   * A used machine of a pool is ready for the next request. Called outside of tasks: `this.task` names no
+   * node.
+   */
   nodeReused?(input: MachineInput): Promise<void>;
 }

@@ -86,10 +86,10 @@ fi
 `;
 
 /**
- * Shell function `run_until_terminated COMMAND...`, for tools that start sessions of their own, which a signal
- * to the script's process group does not reach. On SIGTERM it ends every process with this run's HEDDLE_RUN
- * in its environment, first by SIGTERM, then by SIGKILL, within the five seconds that a script has. Several
- * rounds, because processes may start others meanwhile.
+ * Shell function `run_until_terminated COMMAND...`, for tools that start sessions of their own, which a
+ * signal to the script's process group does not reach. On SIGTERM it ends every process with this run's
+ * HEDDLE_RUN in its environment, first by SIGTERM, then by SIGKILL, within the five seconds that a script
+ * has. Several rounds, because processes may start others meanwhile.
  *
  * SSH servers that the tool has started are spared: they are the way to the node. Without Linux's /proc only
  * the group is ended.

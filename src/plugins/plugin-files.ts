@@ -44,7 +44,10 @@ const maxBytes = 64 * 1024 * 1024;
 /** Not part of a plugin: hidden files, dependencies, output of compilers, also of Python's while it runs. */
 const skipped = /^\.|^node_modules$|^__pycache__$|\.d\.[cm]?ts$|\.map$/;
 
-/** SHA-256 over names and contents of a folder's files; a link counts as its target's path. @throws FileFault */
+/**
+ * SHA-256 over names and contents of a folder's files; a link counts as its target's path.
+ * @throws FileFault
+ */
 export function digestFolder(folder: string): string {
   const hash = createHash('sha256');
   let files = 0;
@@ -69,7 +72,10 @@ export function digestFolder(folder: string): string {
   return hash.digest('hex');
 }
 
-/** A program's words with absolute paths: words that begin with `./` name files of the plugin. @throws FileFault */
+/**
+ * A program's words with absolute paths: words that begin with `./` name files of the plugin.
+ * @throws FileFault
+ */
 export function findCommand(folder: string, words: readonly string[]): readonly string[] {
   const [program = ''] = words;
   if (program.includes('/') && !program.startsWith('./') && !program.startsWith('/'))
@@ -84,7 +90,10 @@ export function findCommand(folder: string, words: readonly string[]): readonly 
   return words.map((word) => (word.startsWith('./') ? join(folder, word) : word));
 }
 
-/** The module that exports the plugin's class: the descriptor's `entry`, or found by the class. @throws FileFault */
+/**
+ * The module that exports the plugin's class: the descriptor's `entry`, or found by the class.
+ * @throws FileFault
+ */
 export function findEntry(folder: string, descriptor: Descriptor): string {
   const { entry } = descriptor;
   if (entry === undefined) return findDeclaring(folder, descriptor);

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../model/json.js';
-import type { DrawnNode } from '../model/pool/allocated.js';
+import type { AllocatedNode } from '../model/pool/allocated.js';
 import type { NodeDemand } from '../model/pool/request.js';
 import type { RequestView } from '../model/pool/view.js';
 
@@ -73,8 +73,8 @@ export interface NodeAddress {
 }
 
 /**
- * Which key has which machine of one provider account. The engine stores it durably, the same for all workers.
- * Each call is atomic and idempotent: a key has at most one machine, a machine at most one key.
+ * Which key has which machine of one provider account. The engine stores it durably, the same for all
+ * workers. Each call is atomic and idempotent: a key has at most one machine, a machine at most one key.
  */
 export interface Claims {
   /**
@@ -109,7 +109,7 @@ export interface NodePools {
   /** Releases the node, or withdraws the request, if there is one. */
   end(pool: string, id: string): Promise<void>;
   /** All nodes of the pool that clusters have been allocated, or wait for. */
-  drawn(pool: string): Promise<readonly DrawnNode[]>;
+  allocated(pool: string): Promise<readonly AllocatedNode[]>;
   /** Names of the pools by the server's index, which may lack a pool that was created a moment ago. */
   names(): Promise<readonly string[]>;
 }
@@ -118,7 +118,9 @@ export interface NodePools {
 export interface ClientAccount {
   /** The provider account's name; for an automator the automator's own. */
   readonly name: string;
-  /** The administrator's fields, with defaults, secrets resolved, and users' values where users may set them. */
+  /**
+   * The administrator's fields, with defaults, secrets resolved, and users' values where users may set them.
+   */
   readonly fields: JsonObject;
   readonly log: PluginLog;
   /** Aborted when starting takes too long, or the worker ends. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { anyJsonSchema, fieldsSchema } from './any-fields.js';
-import { durationSchema, parseDuration } from './duration.js';
+import { durationSchema } from './duration.js';
 import { secretReferenceSchema } from './fields.js';
 import { foreignNameSchema, pluginNameSchema, simpleNameSchema } from './names.js';
 import { errorAt, placeProblems, type Path, type Place, type Problem } from './problem.js';
@@ -312,7 +312,7 @@ export const configSchema = z
     sweep: z
       .strictObject({
         every: durationSchema
-          .refine((written) => (parseDuration(written) ?? 0) >= 1_000, { error: 'is less than a second' })
+          .refine((seconds) => seconds >= 1, { error: 'is less than a second' })
           .exactOptional()
           .meta({
             title: 'Every',
@@ -347,7 +347,7 @@ export const configSchema = z
     rounds: z
       .strictObject({
         every: durationSchema
-          .refine((written) => (parseDuration(written) ?? 0) >= 1_000, { error: 'is less than a second' })
+          .refine((seconds) => seconds >= 1, { error: 'is less than a second' })
           .exactOptional()
           .meta({ title: 'Every', description: 'Time between two rounds; "5m" unless given.' }),
       })

@@ -4,7 +4,9 @@ import { actions } from '../../src/model/action.js';
 import { foreignWords, ownWords } from './glossary-words.js';
 
 const root = new URL('../../', import.meta.url);
-const text = readFileSync(new URL('docs/glossary.md', root), 'utf8');
+const text = ['docs/glossary.md', 'docs/migration/terms.md']
+  .map((path) => readFileSync(new URL(path, root), 'utf8'))
+  .join('\n');
 
 interface Row {
   readonly section: string;
@@ -14,8 +16,8 @@ interface Row {
 const rows = readRows(text);
 const foreignRows = rows.filter(({ cells }) => cells.length === 4);
 
-describe('the glossary', () => {
-  test('names only files and folders that exist', () => {
+describe('the glossary and the terms of older systems', () => {
+  test('name only files and folders that exist', () => {
     const paths = [
       ...text.matchAll(/`((?:src|test|docs|examples|deploy)\/[\w./-]+|\.oxlintrc\.json)`/g),
     ].flatMap(([, path]) => path ?? []);
@@ -23,7 +25,7 @@ describe('the glossary', () => {
     expect(paths.filter((path) => !existsSync(new URL(path, root)))).toEqual([]);
   });
 
-  test('has four filled columns in every row about another system, the note alone may be empty', () => {
+  test('have four columns in every row about another system, of which only the note may be empty', () => {
     const wrong = rows.filter(
       ({ section, cells }) =>
         section !== "Heddle's words" && (cells.length !== 4 || cells.slice(0, 3).includes('')),
@@ -31,17 +33,17 @@ describe('the glossary', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('says of everything dropped why', () => {
+  test('give a reason for every dropped term', () => {
     const dropped = foreignRows.filter(({ cells }) => cells[1] === 'dropped');
     expect(dropped.length).toBeGreaterThan(0);
     expect(dropped.filter(({ cells }) => !/\b(?:Because|As) /.test(cells[3] ?? ''))).toEqual([]);
   });
 
-  test('names a file of ours for every word of theirs', () => {
+  test('name one of our files for every term of another system', () => {
     expect(foreignRows.filter(({ cells }) => !(cells[2] ?? '').includes('`'))).toEqual([]);
   });
 
-  test.each(Object.entries(foreignWords))('has every word of: %s', (section, words) => {
+  test.each(Object.entries(foreignWords))('have every word of: %s', (section, words) => {
     const theirs = foreignRows
       .filter((row) => row.section === section)
       .map(({ cells }) => cells[0] ?? '')
@@ -49,7 +51,7 @@ describe('the glossary', () => {
     expect(words.filter((word) => !hasWord(theirs, word))).toEqual([]);
   });
 
-  test('explains our own words, one line each', () => {
+  test('explain our own words, one line each', () => {
     const explained = rows
       .filter(({ section }) => section === "Heddle's words")
       .map(({ cells }) => (cells[0] ?? '').replace(/ \(.*/, ''));
@@ -57,9 +59,9 @@ describe('the glossary', () => {
     expect(new Set(explained).size).toBe(explained.length);
   });
 
-  test('knows every action', () => {
+  test('mention every action', () => {
     const theirs = foreignRows.map(({ cells }) => cells[0] ?? '').join('\n');
-    // EXEC is ours alone, and is told where the word action is.
+    // EXEC exists only in Heddle.
     expect(
       actions.filter((action) => action !== 'EXEC').filter((action) => !hasWord(theirs, action)),
     ).toEqual([]);

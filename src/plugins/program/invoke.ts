@@ -150,7 +150,10 @@ function readResult(finish: Finish, plugin: string): ParsedResult {
   return parsed;
 }
 
-/** What an ability returned: any JSON under `result`. @throws as `readResult` does, also for other statuses. */
+/**
+ * What an ability returned: any JSON under `result`.
+ * @throws as `readResult` does, also for other statuses.
+ */
 function readAbility(finish: Finish, plugin: string, method: string): Json | undefined {
   const document = readDocument(finish, plugin);
   const { error, result = null, ...rest } = isJsonObject(document) ? document : {};

@@ -134,7 +134,11 @@ export class HostPool implements ProgramPool {
     this.#limit = pLimit(options.processes);
   }
 
-  /** Starts the first process. @returns the names of the class's methods. @throws Error if it does not load. */
+  /**
+   * Starts the first process.
+   * @returns the names of the class's methods.
+   * @throws Error if it does not load.
+   */
   async load(): Promise<readonly string[]> {
     const { host, methods } = await this.#start();
     this.#keep(host);

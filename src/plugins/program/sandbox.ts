@@ -13,7 +13,9 @@ import { preferForOomKill, processesAtHome, signalQuietly, usageOf } from './pro
 /** Interval of memory checks while programs run, in ms. */
 const checkEveryMs = 250;
 
-/** Programs that end within this time are cleaned up together, in ms: a look at all processes is expensive. */
+/**
+ * Programs that end within this time are cleaned up together, in ms: a look at all processes is expensive.
+ */
 const gatherMs = 300;
 
 /** Most processes of one program. */
@@ -27,7 +29,9 @@ export interface Guarded {
   readonly onExceeded: (fault: string) => void;
 }
 
-/** Homes of the programs of one worker, their limits, and their clean-up. Nothing is made before first use. */
+/**
+ * Homes of the programs of one worker, their limits, and their clean-up. Nothing is made before first use.
+ */
 export class Sandbox {
   readonly #guarded = new Map<number, Guarded>();
   #open: { readonly folder: string; readonly watchdog: Watchdog } | undefined;
@@ -104,7 +108,9 @@ export class Sandbox {
   }
 }
 
-/** Kills processes that left their program's group. Several rounds, because they may start others meanwhile. */
+/**
+ * Kills processes that left their program's group. Several rounds, because they may start others meanwhile.
+ */
 async function killAtHome(homes: ReadonlySet<string>): Promise<void> {
   for (let round = 0; round < 20; round += 1) {
     const pids = processesAtHome(homes);

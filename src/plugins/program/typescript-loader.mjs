@@ -1,7 +1,7 @@
 // @ts-check
-// The plugin host's module loader: TypeScript without a build step, and `heddle/plugin` for plugins in folders
-// of their own. Imported at the start of the process, it registers its hooks, which run in a thread of their
-// own. Plain JavaScript, because Node 20 reads nothing else before the hooks exist.
+// The plugin host's module loader: TypeScript without a build step, and `heddle/plugin` for plugins in
+// folders of their own. Imported at the start of the process, it registers its hooks, which run in a thread
+// of their own. Plain JavaScript, because Node 20 reads nothing else before the hooks exist.
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire, register } from 'node:module';

@@ -3,7 +3,9 @@ import { PluginError, type RunOutcome, type Shell } from '../../contract.js';
 import type { NodePlace } from './inventory.js';
 import { endSessions, folder } from './watch.js';
 
-/** The files of one run on the node. They do not tell how a play ended: only the attempt that played it knows. */
+/**
+ * The files of one run on the node. They do not tell how a play ended: only the attempt that played it knows.
+ */
 export interface NodeRecord {
   /** Identifies the run; the same for all its attempts. */
   readonly id: string;
@@ -14,7 +16,10 @@ export interface NodeRecord {
   readonly watch: number;
 }
 
-/** Reads what earlier attempts left. A script that runs once makes all attempts, on any worker, agree on the id. */
+/**
+ * Reads what earlier attempts left. A script that runs once makes all attempts, on any worker, agree on the
+ * id.
+ */
 export async function readRecord(shell: Shell): Promise<NodeRecord> {
   const claimed = await shell.run({ name: 'begin', text: 'cat', stdin: randomUUID() });
   const id = claimed.stdout.trim();

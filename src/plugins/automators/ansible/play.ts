@@ -50,7 +50,7 @@ export async function play({
       writeFileSync(join(folder, name), text ?? '', { mode: executables.has(name) ? 0o700 : 0o600 });
     const end = await runTool({
       program: settings.program,
-      words: wordsOf(task, settings, fields),
+      words: commandLine(task, settings, fields),
       folder,
       signal,
       onEvent: (line) => reader.read(line),
@@ -69,7 +69,7 @@ export async function play({
 }
 
 /** Arguments of a process are public, so none is secret. */
-function wordsOf(
+function commandLine(
   { nodeId }: Task,
   settings: AnsibleSettings,
   { path, tags, skipTags }: AnsibleFields,

@@ -43,9 +43,9 @@ echo "$program"
 `;
 
 /**
- * Carries out one action on the project. Its folder on the node has the compose file and the files beside it in
- * `project`. Standard input holds all parts; HEDDLE_COMPOSE_PARTS lists their sizes and names. The script may
- * be run again after it died with its machine, so every step accepts what an earlier run left.
+ * Carries out one action on the project. Its folder on the node has the compose file and the files beside it
+ * in `project`. Standard input holds all parts; HEDDLE_COMPOSE_PARTS lists their sizes and names. The script
+ * may be run again after it died with its machine, so every step accepts what an earlier run left.
  */
 export const actOnProject = `${findProgram}
 fail() { echo "$*" >&2; exit 1; }

@@ -2,8 +2,8 @@ import type { AccessInput, AccountsOutcome, RunOutcome, Shell } from '../../cont
 
 /**
  * Creates the account of a machine's user. The names of these accounts, and of no others, begin with `hd-`.
- * Only a machine with a system of its own gets them: on a machine that is a folder, `useradd` would change the
- * host.
+ * Only a machine with a system of its own gets them: on a machine that is a folder, `useradd` would change
+ * the host.
  */
 export async function grantAccess(shell: Shell, input: AccessInput, sudo: boolean): Promise<AccountsOutcome> {
   const place = await lookAtSystem(shell);
@@ -26,8 +26,8 @@ export async function revokeAccess(shell: Shell, { login }: AccessInput): Promis
 }
 
 /**
- * `own`: the machine has accounts of its own, and the login may change them. `shared`: the login's home is not
- * the one that its system knows. `none`: the login may not change accounts, and there are none to remove.
+ * `own`: the machine has accounts of its own, and the login may change them. `shared`: the login's home is
+ * not the one that its system knows. `none`: the login may not change accounts, and there are none to remove.
  * `refused`: there are.
  */
 type Place = 'own' | 'shared' | 'none' | 'refused';
@@ -53,7 +53,10 @@ async function lookAtSystem(shell: Shell): Promise<Place> {
   return places.find((place) => place === stdout.trim()) ?? 'refused';
 }
 
-/** `run` executes once per task: a retry waits for the same run, and an abandoned task cannot overtake a later one. */
+/**
+ * `run` executes once per task: a retry waits for the same run, and an abandoned task cannot overtake a later
+ * one.
+ */
 function runAsRoot(shell: Shell, program: string, lines: readonly string[]): Promise<RunOutcome> {
   return shell.run({ text: program, stdin: lines.map((line) => `${line}\n`).join(''), sudo: true });
 }
@@ -71,8 +74,8 @@ function dayAfter(moment: string): string {
 
 /**
  * `accounts` prints a digest of everything that grants access, except `hd-` accounts: accounts, passwords,
- * groups, sudo rules and authorized keys. `purge` locks an account, ends its processes, and removes it with its
- * files in world-writable folders, because another account may get its number.
+ * groups, sudo rules and authorized keys. `purge` locks an account, ends its processes, and removes it with
+ * its files in world-writable folders, because another account may get its number.
  */
 const functions = `
 set -eu
@@ -143,7 +146,10 @@ purge_all() {
 }
 `;
 
-/** Reads lines: the account, the day it expires, `sudo`, `renewed`, password, public key. All but the first may be empty. */
+/**
+ * Reads lines: the account, the day it expires, `sudo`, `renewed`, password, public key. All but the first
+ * may be empty.
+ */
 const grantProgram = `${functions}
 for line in account ends sudo renewed password key; do read -r "$line" || :; done
 if [ -n "$renewed" ]; then

@@ -36,7 +36,9 @@ export class LinuxAutomator extends UniformAutomator implements SystemPart, CanG
     return this.#exec('what belongs to this one machine could not be taken out', capturePrograms);
   }
 
-  /** An installed image, unlike a captured one, has no record. A record of another revision is a failed load. */
+  /**
+   * An installed image, unlike a captured one, has no record. A record of another revision is a failed load.
+   */
   async postLoad(input: SystemInput): Promise<Outcome> {
     const found = await readRecord(this.shell);
     const { revision } = input.image;

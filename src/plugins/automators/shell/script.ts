@@ -11,8 +11,8 @@ export interface ScriptFields {
 }
 
 /**
- * Writes the parts of standard input to files of the run's private folder, which is emptied when the run ends,
- * then executes the script. Sizes and words come in the environment: no value is part of shell text.
+ * Writes the parts of standard input to files of the run's private folder, which is emptied when the run
+ * ends, then executes the script. Sizes and words come in the environment: no value is part of shell text.
  */
 const prologue = `
 (

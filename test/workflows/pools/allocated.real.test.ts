@@ -24,7 +24,7 @@ async function applyPool(limit: number): Promise<void> {
     name: 'ci',
     tenants: {},
     labels: {
-      a: { minReady: 0, spareAgeMs: 600_000, onReturn: 'reuse', cleanUp: { script: 'rm -f "$HOME/guest"' } },
+      a: { minReady: 0, spareAge: 600, onReturn: 'reuse', cleanUp: { script: 'rm -f "$HOME/guest"' } },
     },
     providerPools: {
       main: {
@@ -65,7 +65,7 @@ async function remove(name: string): Promise<void> {
   await done(name, operation);
 }
 
-const drawn = async (): Promise<number> =>
+const allocated = async (): Promise<number> =>
   (await pool.requests()).filter(({ tags, state }) => tags !== undefined && state === 'fulfilled').length;
 
 describe('clusters on nodes of a pool, with real machines', () => {
@@ -76,11 +76,11 @@ describe('clusters on nodes of a pool, with real machines', () => {
     await until('some nodes were asked for', async () => (await pool.requests()).length > 0);
     await worker.kill();
     worker = await stack.startWorker('two');
-    await until('one has its node', async () => (await drawn()) > 0);
+    await until('one has its node', async () => (await allocated()) > 0);
     await worker.kill();
     worker = await stack.startWorker('three');
     await done('web', operation);
-    expect(await drawn()).toBe(4);
+    expect(await allocated()).toBe(4);
     expect((await pool.nodes()).filter(({ state }) => state === 'in-use')).toHaveLength(4);
     const taken = await Promise.all(
       ['app-1', 'app-2', 'app-3', 'app-4'].map(
@@ -117,7 +117,7 @@ describe('clusters on nodes of a pool, with real machines', () => {
     await stack.client.sweep();
     const { deleted } = await stack.client.sweep();
     expect(deleted.map(({ account }) => account)).toEqual(['pool', 'pool']);
-    expect(await drawn()).toBe(0);
+    expect(await allocated()).toBe(0);
     expect((await stack.client.sweep()).leaks).toEqual([]);
     await pool.deletePool();
     await pool.gone();

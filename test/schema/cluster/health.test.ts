@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { parseSpec } from '../../src/schema/parse-spec.js';
-import { formatProblem } from '../../src/schema/problem.js';
+import { probeOf } from '../../../src/model/node/health.js';
+import { parseSpec } from '../../../src/schema/cluster/read.js';
+import { formatProblem } from '../../../src/schema/problem.js';
 
 function read(check: unknown, actions: object = { start: { type: 'shell', fields: { script: 'x' } } }) {
   const reading = parseSpec({
@@ -15,11 +16,14 @@ function read(check: unknown, actions: object = { start: { type: 'shell', fields
   };
 }
 
-const patience = { withinMs: 60_000, everyMs: 1_000, timeoutMs: 5_000 };
+const patience = { within: 60, every: 1, timeout: 5 };
 
 describe('the check of a service', () => {
   test.each([
-    [{ command: 'pg_isready -q' }, { probe: { kind: 'command', command: 'pg_isready -q' }, ...patience }],
+    [
+      { command: 'pg_isready -q' },
+      { probe: { kind: 'command', command: 'pg_isready -q', sudo: false }, ...patience },
+    ],
     [
       { command: 'true', sudo: true },
       { probe: { kind: 'command', command: 'true', sudo: true }, ...patience },
@@ -27,7 +31,7 @@ describe('the check of a service', () => {
     [{ tcp: 5432 }, { probe: { kind: 'tcp', host: '127.0.0.1', port: 5432 }, ...patience }],
     [
       { tcp: 'node:5432', within: '2m', every: 2, timeout: '500ms' },
-      { probe: { kind: 'tcp', host: 'node', port: 5432 }, withinMs: 120_000, everyMs: 2_000, timeoutMs: 500 },
+      { probe: { kind: 'tcp', host: 'node', port: 5432 }, within: 120, every: 2, timeout: 0.5 },
     ],
     [{ tcp: '[::1]:80' }, { probe: { kind: 'tcp', host: '[::1]', port: 80 }, ...patience }],
     [
@@ -36,7 +40,10 @@ describe('the check of a service', () => {
     ],
   ])('%j is read', (written, closed) => {
     const { check, spec, said } = read(written);
-    expect([said, check]).toEqual([[], closed]);
+    const { probe, ...patience } = closed;
+    expect(said).toEqual([]);
+    expect(check).toMatchObject(patience);
+    expect(check && probeOf(check)).toEqual(probe);
     // What a client sends is read again by the workers.
     expect(parseSpec(spec)).toMatchObject({ ok: true });
   });

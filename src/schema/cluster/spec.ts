@@ -1,10 +1,17 @@
 import { z } from 'zod';
-import { defaultRepair, failurePolicies, peersChanges, peersNeeded } from '../model/cluster/spec.js';
-import { anyJsonSchema, fieldsSchema } from './any-fields.js';
-import { durationSchema } from './duration.js';
+import type { DeepReadonly } from '../../model/json.js';
+import { defaultRepair } from '../../model/cluster/default-repair.js';
+import { anyJsonSchema, fieldsSchema } from '../any-fields.js';
+import { durationSchema } from '../duration.js';
+import { clusterNameSchema, pluginNameSchema, simpleNameSchema } from '../names.js';
 import { checkSchema } from './health.js';
-import { clusterNameSchema, pluginNameSchema, simpleNameSchema } from './names.js';
-import { checkPlacement, placementKeys } from './placement.js';
+import { checkPlacement, normaliseGroup, placementKeys } from './placement.js';
+
+/*
+ * What a cluster should be, as one schema: it checks a spec and normalises it. The output is a valid input with
+ * the same output, so the normalised form travels between client, workflow and worker and is checked again on
+ * arrival. Durations are numbers of seconds in it.
+ */
 
 /** The largest group, and the largest cluster. */
 export const maxNodes = 10_000;
@@ -21,6 +28,15 @@ const uses = names('Uses', 'Services that come first where they are in the clust
 
 const needsSchema = (title: string, description: string) =>
   z.strictObject({ requires, uses }).prefault({}).meta({ title, description });
+
+export interface Needs {
+  readonly requires: readonly string[];
+  readonly uses: readonly string[];
+}
+
+function mergeNeeds(shared: readonly string[], { requires: own, uses: used }: Needs): Needs {
+  return { requires: [...new Set([...shared, ...own])], uses: [...new Set(used)] };
+}
 
 const actionSchema = z
   .strictObject({
@@ -39,7 +55,7 @@ const actionSchema = z
       .int()
       .min(1)
       .max(100)
-      .default(1)
+      .optional()
       .meta({ title: 'Attempts', description: 'How many times a script may run that fails, 1 to 100.' }),
     backoff: durationSchema
       .optional()
@@ -73,14 +89,14 @@ const serviceSchema = z
     install: needsSchema('Needed to install', 'What must be installed before this service is.'),
     runtime: needsSchema('Needed to run', 'What must run before this service is initialised and started.'),
     peers: z
-      .enum(peersNeeded)
+      .enum(['all', 'dependencies', 'none'])
       .default('all')
       .meta({
         title: 'Peers',
         description: 'Which nodes the actions read: all, those of dependencies (and its own), or none.',
       }),
     onPeersChange: z
-      .enum(peersChanges)
+      .enum(['configure', 'restart', 'nothing'])
       .optional()
       .meta({
         title: 'When peers change',
@@ -103,6 +119,12 @@ const serviceSchema = z
         description: 'install, configure, initialize, start, stop, remove; those left out are skipped.',
       }),
   })
+  .transform(({ requires: shared, install, runtime, onPeersChange, ...service }) => ({
+    ...service,
+    install: mergeNeeds(shared, install),
+    runtime: mergeNeeds(shared, runtime),
+    onPeersChange: onPeersChange ?? (service.actions.configure === undefined ? 'nothing' : 'configure'),
+  }))
   .meta({ title: 'Service', description: 'Software on nodes: its actions, and what it needs.' });
 
 const groupSchema = z
@@ -144,6 +166,7 @@ const groupSchema = z
       }),
   })
   .superRefine(checkPlacement)
+  .transform(normaliseGroup)
   .meta({
     title: 'Group',
     description: 'Nodes that are alike: count, provider (or pool and label), hardware, image, services.',
@@ -194,8 +217,12 @@ const entries = <Value extends z.ZodType>(value: Value) =>
       error: `has more than ${maxEntries} entries`,
     });
 
-/** A cluster as people write it: cluster.yaml, or JSON. */
-export const writtenSpecSchema = z
+export const servicesSchema = entries(serviceSchema)
+  .prefault({})
+  .meta({ title: 'Services', description: 'The services of the cluster, by name.' });
+
+/** A cluster: cluster.yaml, or the same as JSON. */
+export const clusterSchema = z
   .strictObject({
     name: clusterNameSchema.meta({
       title: 'Name',
@@ -208,9 +235,7 @@ export const writtenSpecSchema = z
         title: 'Nodes',
         description: 'Groups of nodes, by name. Nodes are called <group>-1, <group>-2 and so on.',
       }),
-    services: entries(serviceSchema)
-      .prefault({})
-      .meta({ title: 'Services', description: 'The services of the cluster, by name.' }),
+    services: servicesSchema,
     config: z
       .record(z.string(), anyJsonSchema)
       .prefault({})
@@ -219,12 +244,12 @@ export const writtenSpecSchema = z
         description: 'Free; every task gets it as `cluster`. When it changes, services are configured again.',
       }),
     onFailure: z
-      .enum(failurePolicies)
+      .enum(['hold', 'continue', 'rollback'])
       .default('hold')
       .meta({
         title: 'On failure',
         description:
-          'hold keeps everything and waits for you; continue leaves failed nodes aside; rollback goes back to what was applied before.',
+          'hold keeps everything and waits for you; continue goes on without failed nodes; rollback goes back to what was applied before.',
       }),
     repair: repairSchema.prefault({}),
     $schema: z
@@ -232,12 +257,11 @@ export const writtenSpecSchema = z
       .optional()
       .meta({ title: 'Schema', description: 'Address of this JSON Schema, for editors; not used.' }),
   })
+  .transform(({ $schema: _schema, ...spec }) => spec)
   .meta({
     title: 'Heddle cluster',
     description: 'What a cluster should be: nodes, and the services on them.',
   });
 
-export type WrittenSpec = z.output<typeof writtenSpecSchema>;
-export type WrittenGroup = WrittenSpec['nodes'][string];
-export type WrittenService = WrittenSpec['services'][string];
-export type WrittenAction = NonNullable<WrittenService['actions']['install']>;
+/** A checked cluster: defaults are filled in, files inlined, short forms written out. */
+export type ClusterSpec = DeepReadonly<z.output<typeof clusterSchema>>;

@@ -1,16 +1,10 @@
 import { z } from 'zod';
-import type { HealthCheck, HealthProbe } from '../model/node/health.js';
-import { durationSchema, parseDuration } from './duration.js';
+import { readEndpoint } from '../../model/endpoint.js';
+import { durationSchema } from '../duration.js';
 
 const portSchema = z.int().min(1).max(65_535);
-const hostSchema = z
-  .string()
-  .regex(/^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9][A-Za-z0-9.-]*)$/, {
-    error: "A host name or address; node stands for the node's own.",
-  });
-const endpointPattern = /^(?:(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9][A-Za-z0-9.-]*):)?(\d{1,5})$/;
 
-/** A check as people write it. */
+/** How the health of a service is checked. */
 export const checkSchema = z
   .strictObject({
     command: z
@@ -53,13 +47,13 @@ export const checkSchema = z
           'Answers GET with a status from 200 to 399: "http://127.0.0.1:8080/health", as the node sees it; http://node:8080/ is the node\'s own address.',
       }),
     within: durationSchema
-      .exactOptional()
+      .default(60)
       .meta({ title: 'Within', description: 'How long START waits for it; "1m" unless given.' }),
     every: durationSchema
-      .exactOptional()
+      .default(1)
       .meta({ title: 'Every', description: 'Wait between two looks; "1s" unless given.' }),
     timeout: durationSchema
-      .exactOptional()
+      .default(5)
       .meta({ title: 'Timeout', description: 'Longest time of one look; "5s" unless given.' }),
   })
   .refine(({ command, tcp, http }) => [command, tcp, http].filter((one) => one !== undefined).length === 1, {
@@ -73,52 +67,6 @@ export const checkSchema = z
     description:
       'How one sees that the service is well: {command}, {tcp} or {http}. START waits for it, heddle status shows it.',
   });
-
-export type WrittenCheck = z.output<typeof checkSchema>;
-
-const milliseconds = z.int().min(1);
-
-/** A check that was closed before. */
-export const closedCheckSchema = z.strictObject({
-  probe: z.discriminatedUnion('kind', [
-    z.strictObject({
-      kind: z.literal('command'),
-      command: z.string().min(1),
-      sudo: z.literal(true).exactOptional(),
-    }),
-    z.strictObject({ kind: z.literal('tcp'), host: hostSchema, port: portSchema }),
-    z.strictObject({
-      kind: z.literal('http'),
-      url: z.string().refine(isUrl, { error: 'is no http or https URL' }),
-    }),
-  ]),
-  withinMs: milliseconds,
-  everyMs: milliseconds,
-  timeoutMs: milliseconds,
-}) satisfies z.ZodType<HealthCheck>;
-
-export function normaliseCheck(written: WrittenCheck): HealthCheck {
-  const { within = '1m', every = '1s', timeout = '5s' } = written;
-  return {
-    probe: probeOf(written),
-    withinMs: parseDuration(within) ?? 60_000,
-    everyMs: parseDuration(every) ?? 1_000,
-    timeoutMs: parseDuration(timeout) ?? 5_000,
-  };
-}
-
-function probeOf({ command, sudo, tcp, http }: WrittenCheck): HealthProbe {
-  if (command !== undefined) return { kind: 'command', command, ...(sudo === true ? { sudo } : {}) };
-  if (http !== undefined) return { kind: 'http', url: http };
-  const { host, port } = readEndpoint(String(tcp)) ?? { host: '127.0.0.1', port: 0 };
-  return { kind: 'tcp', host, port };
-}
-
-function readEndpoint(text: string): { readonly host: string; readonly port: number } | undefined {
-  const [, host = '127.0.0.1', digits] = endpointPattern.exec(text) ?? [];
-  const port = Number(digits);
-  return portSchema.safeParse(port).success ? { host, port } : undefined;
-}
 
 function isUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;

@@ -4,13 +4,13 @@ import {
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
-import type { NodeLoans } from '../activities/image/lease-node.js';
-import { borrowedQuery, giveBackSignal, lendUpdate, nodeQuery } from '../workflows/cluster/messages.js';
+import type { NodeLeases } from '../activities/image/lease-node.js';
+import { leasedQuery, releaseSignal, leaseUpdate, nodeQuery } from '../workflows/cluster/messages.js';
 
 const patienceMs = 20_000;
 
 /** Asks workflows that carry nodes, and those that borrow them. */
-export function loansOf(temporal: Client): NodeLoans {
+export function leasesOf(temporal: Client): NodeLeases {
   const patiently = <Value>(work: () => Promise<Value>): Promise<Value> =>
     temporal.withDeadline(Date.now() + patienceMs, work);
   return {
@@ -19,10 +19,10 @@ export function loansOf(temporal: Client): NodeLoans {
         const handle = temporal.workflow.getHandle(workflowId);
         return (await isOpen(temporal, workflowId)) ? handle.query(nodeQuery, nodeId) : 'gone';
       }),
-    lend: (workflowId, request) =>
+    lease: (workflowId, request) =>
       patiently(async () => {
         try {
-          await temporal.workflow.getHandle(workflowId).executeUpdate(lendUpdate, { args: [request] });
+          await temporal.workflow.getHandle(workflowId).executeUpdate(leaseUpdate, { args: [request] });
           return undefined;
         } catch (error) {
           if (error instanceof WorkflowUpdateFailedError) return error.cause?.message ?? error.message;
@@ -30,14 +30,14 @@ export function loansOf(temporal: Client): NodeLoans {
           throw error;
         }
       }),
-    giveBack: (workflowId, request) =>
-      patiently(() => temporal.workflow.getHandle(workflowId).signal(giveBackSignal, request)),
+    release: (workflowId, request) =>
+      patiently(() => temporal.workflow.getHandle(workflowId).signal(releaseSignal, request)),
     has: (workflowId, loan) =>
       patiently(async () => {
         try {
           return (
             (await isOpen(temporal, workflowId)) &&
-            (await temporal.workflow.getHandle(workflowId).query(borrowedQuery, loan))
+            (await temporal.workflow.getHandle(workflowId).query(leasedQuery, loan))
           );
         } catch (error) {
           if (error instanceof QueryNotRegisteredError) return false;

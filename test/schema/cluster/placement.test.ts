@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { parseSpec } from '../../src/schema/parse-spec.js';
-import { formatProblem } from '../../src/schema/problem.js';
+import { parseSpec } from '../../../src/schema/cluster/read.js';
+import { formatProblem } from '../../../src/schema/problem.js';
 
 const read = (app: object) => parseSpec({ name: 'web', nodes: { app: { count: 1, ...app } } });
 
 function groupOf(app: object): object | undefined {
   const parsed = read(app);
   if (!parsed.ok) throw new Error(parsed.problems.map(formatProblem).join('\n'));
-  return parsed.spec.groups['app'];
+  return parsed.spec.nodes['app'];
 }
 
 describe('where the nodes of a group come from', () => {
@@ -17,11 +17,9 @@ describe('where the nodes of a group come from', () => {
       hardware: 'small',
       image: 'default',
       fields: { pool: 'ci', priority: 7 },
-      confirmWithinMs: 24 * 60 * 60_000,
+      confirmWithin: 24 * 60 * 60,
     });
-    expect(groupOf({ pool: 'ci', label: 'small', confirmWithin: '1m' })).toMatchObject({
-      confirmWithinMs: 60_000,
-    });
+    expect(groupOf({ pool: 'ci', label: 'small', confirmWithin: '1m' })).toMatchObject({ confirmWithin: 60 });
   });
 
   test('an alternative to a pool, or a pool as an alternative, takes nothing over from the group', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { parseSpec } from '../../src/schema/parse-spec.js';
-import { formatProblem } from '../../src/schema/problem.js';
-import { fc } from '../harness/property.js';
+import { parseSpec } from '../../../src/schema/cluster/read.js';
+import { formatProblem } from '../../../src/schema/problem.js';
+import { fc } from '../../harness/property.js';
 
 interface Parts {
   readonly name?: string;
@@ -214,17 +214,14 @@ describe('parseSpec', () => {
     expect(parseSpec(first.ok && first.spec)).toEqual(first);
   });
 
-  test('checks a closed spec as strictly', () => {
+  test('checks a normalised spec as strictly', () => {
     const first = parseSpec({ name: 'web', nodes: { app: { count: 1, provider: 'p' } } });
-    const broken = {
-      ...(first.ok ? first.spec : {}),
-      groups: { app: { count: 1, provider: 'p', extra: 1 } },
-    };
+    const broken = { ...(first.ok ? first.spec : {}), nodes: { app: { count: 0, provider: 'p', extra: 1 } } };
     const reading = parseSpec(broken);
     expect(reading.ok ? [] : reading.problems.map(formatProblem)).toEqual(
       expect.arrayContaining([
-        expect.stringContaining('groups.app.extra: is an unknown key'),
-        expect.stringContaining('groups.app.hardware: is missing'),
+        expect.stringContaining('nodes.app.extra: is an unknown key'),
+        expect.stringContaining('nodes.app.count: is 0'),
       ]),
     );
   });

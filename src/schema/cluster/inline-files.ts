@@ -1,13 +1,13 @@
 import { isAbsolute, resolve } from 'node:path';
-import type { Json, JsonObject } from '../model/json.js';
-import { isPlainObject } from './plain-json.js';
-import { errorAt, type Path, type Problem } from './problem.js';
-import { readTextFile } from './read-text.js';
+import type { Json, JsonObject } from '../../model/json.js';
+import { isPlainObject } from '../plain-json.js';
+import { errorAt, type Path, type Problem } from '../problem.js';
+import { readTextFile } from '../read-text.js';
 
 /** Largest file that a field may stand for, in bytes. */
-export const maxInlineBytes = 256 * 1024;
+const maxInlineBytes = 256 * 1024;
 
-export interface Inlined {
+interface Inlined {
   readonly value: Json;
   readonly problems: readonly Problem[];
 }

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { DeepReadonly } from '../../model/json.js';
+import { accountOfNode } from '../../model/image/account-of-node.js';
 import { fieldsSchema } from '../any-fields.js';
 import { durationSchema } from '../duration.js';
 import {
@@ -8,9 +10,9 @@ import {
   pluginNameSchema,
   simpleNameSchema,
 } from '../names.js';
-import { writtenSpecSchema } from '../spec.js';
+import { servicesSchema } from '../cluster/spec.js';
 
-export const formatSchema = z
+const formatSchema = z
   .string()
   .regex(/^[a-z0-9][a-z0-9.]{0,15}$/, {
     error: 'A format: lower-case letters, digits and dots, such as qcow2.',
@@ -21,7 +23,7 @@ export const formatSchema = z
  */
 const ownVariables =
   /^(HEDDLE_|LD_|DYLD_|GCONV_|BASH_|GIT_|PYTHON|PERL5|(PERL|RUBY)(LIB|OPT)|NODE_(OPTIONS|PATH))|^(PATH|HOME|IFS|ENV|SHELLOPTS|(JAVA_TOOL|JDK_JAVA|_JAVA)_OPTIONS)$/;
-export const environmentSchema = z.record(
+const environmentSchema = z.record(
   z
     .string()
     .regex(/^[A-Za-z_]\w{0,63}$/, { error: 'A name of a variable.' })
@@ -82,6 +84,15 @@ const recipeSchema = z
           'The automator that makes the system fit to be captured; none for what has no system. linux unless given.',
       }),
   })
+  .superRefine(({ from, ...own }, context) => {
+    for (const key of ['provider', 'hardware', 'image', 'fields'] as const)
+      if (from !== undefined && own[key] !== undefined)
+        context.addIssue({
+          code: 'custom',
+          path: [key],
+          message: 'stands beside a node, which has one already; take it out, or take out from',
+        });
+  })
   .meta({ title: 'Recipe', description: 'A machine from a base image, services on it, and a capture.' });
 
 const commandSchema = z
@@ -128,19 +139,22 @@ const validateSchema = z
         .optional()
         .meta({ title: 'Command', description: 'Run by sh on that machine; it must end with exit code 0.' }),
       within: durationSchema
-        .default('15m')
+        .default(15 * 60)
         .meta({ title: 'Within', description: 'Longest time over all; "15m" unless given.' }),
     }),
   ])
-  .default({ within: '15m' })
+  .prefault({})
   .meta({
     title: 'Validate',
     description:
       'Boot a machine from it before it is offered: {provider, hardware, command, within}; or false.',
   });
 
-/** An image as people write it: image.yaml. */
-export const writtenImageSchema = z
+/**
+ * An image: image.yaml. Checks and normalises; the output is a valid input with the same output. Durations
+ * are numbers of seconds in it.
+ */
+export const imageSchema = z
   .strictObject({
     $schema: z
       .string()
@@ -151,7 +165,7 @@ export const writtenImageSchema = z
       description: 'Lower-case letters, digits and hyphens, at most 40 characters.',
     }),
     recipe: recipeSchema.optional(),
-    services: writtenSpecSchema.shape.services,
+    services: servicesSchema,
     command: commandSchema.optional(),
     uploads: z
       .array(z.strictObject({ provider: simpleNameSchema, format: formatSchema.default('tar') }))
@@ -176,6 +190,18 @@ export const writtenImageSchema = z
           'It is built by itself when there is none, and when the newest is older: "1d". Only on request unless given.',
       }),
   })
+  .refine(({ recipe, command }) => (recipe === undefined) !== (command === undefined), {
+    error: 'has either a recipe or a command',
+  })
+  .transform(({ $schema: _schema, validate, ...image }) => {
+    if (validate === false) return { ...image, validate };
+    const { recipe } = image;
+    const account = recipe?.from === undefined ? undefined : accountOfNode;
+    const provider = validate.provider ?? recipe?.provider ?? account ?? image.uploads[0]?.provider ?? '';
+    const hardware = validate.hardware ?? recipe?.hardware ?? account ?? 'default';
+    return { ...image, validate: { fields: recipe?.fields ?? {}, ...validate, provider, hardware } };
+  })
   .meta({ title: 'Heddle image', description: 'How an image is made: by a recipe or a command.' });
 
-export type WrittenImage = z.output<typeof writtenImageSchema>;
+/** A checked image: defaults are filled in and files inlined. */
+export type ImageSpec = DeepReadonly<z.output<typeof imageSchema>>;

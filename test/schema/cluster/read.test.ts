@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { formatProblem } from '../../src/schema/problem.js';
-import { loadSpecFile, readSpecFile } from '../../src/schema/read-spec.js';
-import { fc } from '../harness/property.js';
+import { formatProblem } from '../../../src/schema/problem.js';
+import { loadSpecFile, readSpecFile } from '../../../src/schema/cluster/read.js';
+import { fc } from '../../harness/property.js';
 
 let folder: string;
 beforeAll(() => {
@@ -57,7 +57,7 @@ describe('a spec file', () => {
         rebooted: 'start',
         moved: 'confirm',
       },
-      groups: {
+      nodes: {
         app: {
           count: 2,
           provider: 'local',
@@ -73,8 +73,8 @@ describe('a spec file', () => {
           image: 'host',
           services: ['postgres'],
           fields: {},
-          confirmWithinMs: 300_000,
-          alternatives: [{ provider: 'other' }],
+          confirmWithin: 300,
+          alternatives: [{ provider: 'other', hardware: 'big', image: 'host', fields: {} }],
         },
       },
       services: {
@@ -90,7 +90,7 @@ describe('a spec file', () => {
             start: {
               type: 'shell',
               fields: { script: 'run' },
-              timeoutMs: 5_400_000,
+              timeout: 5_400,
               attempts: 3,
               permanentExitCodes: [2],
             },
@@ -266,9 +266,9 @@ describe('{file: PATH} in a field', () => {
     expect(reading.ok && reading.spec.services['s']?.actions.install?.fields).toEqual({
       script: 'echo \u00e9\n',
     });
-    expect(reading.ok && reading.spec.groups['n']?.fields).toEqual({ userData: 'echo \u00e9\n' });
-    expect(reading.ok && reading.spec.groups['n']?.alternatives).toEqual([
-      { provider: 'q', fields: { b: 'echo \u00e9\n' } },
+    expect(reading.ok && reading.spec.nodes['n']?.fields).toEqual({ userData: 'echo \u00e9\n' });
+    expect(reading.ok && reading.spec.nodes['n']?.alternatives).toEqual([
+      { provider: 'q', hardware: 'default', image: 'default', fields: { b: 'echo \u00e9\n' } },
     ]);
   });
 

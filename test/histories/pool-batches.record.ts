@@ -12,7 +12,7 @@ it('records a pool that makes and deletes several nodes with one activity', () =
     await pool.apply({
       name: 'many',
       tenants: {},
-      labels: { small: { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete' } },
+      labels: { small: { minReady: 0, spareAge: 600, onReturn: 'delete' } },
       providerPools: {
         main: {
           provider: 'local',
@@ -26,7 +26,7 @@ it('records a pool that makes and deletes several nodes with one activity', () =
     });
     const asked = await pool.requestMany(8, ['small'], { requester: 'job' });
     await Promise.all(asked.map(({ id }) => pool.waitFor(id)));
-    await Promise.all(asked.slice(1).map(({ id }) => pool.giveBack(id)));
+    await Promise.all(asked.slice(1).map(({ id }) => pool.return(id)));
     await until('all but one are gone', async () => (await pool.nodes()).length === 1);
     const { events } = await stack.client.temporal.workflow.getHandle(poolWorkflowId('many')).fetchHistory();
     const names = new Set(

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { Amounts } from '../../model/pool/amounts.js';
+import type { DeepReadonly } from '../../model/json.js';
 import { durationSchema } from '../duration.js';
 import { clusterNameSchema, foreignNameSchema, simpleNameSchema } from '../names.js';
 import { anyJsonSchema, fieldsSchema } from '../any-fields.js';
@@ -14,7 +16,7 @@ const entries = <Value extends z.ZodType>(value: Value, most: number) =>
 const amount = z.number().min(0).max(1e9);
 
 /** The author chooses what is counted; `nodes` is always counted. */
-export const amountsSchema = z
+const amountsSchema = z
   .record(simpleNameSchema, amount)
   .meta({ description: 'How much of what: {nodes: 10, cores: 40, memory: 65536}; memory in MiB.' });
 
@@ -31,7 +33,7 @@ const cleanUpSchema = z
       .min(1)
       .max(64 * 1024)
       .meta({ title: 'Script', description: 'Run by sh on the used node.' }),
-    sudo: z.boolean().default(false).meta({ title: 'Sudo', description: 'Run it as root by sudo.' }),
+    sudo: z.boolean().optional().meta({ title: 'Sudo', description: 'Run it as root by sudo.' }),
     timeout: durationSchema
       .optional()
       .meta({ title: 'Timeout', description: 'Longest time that it may take, such as "5m".' }),
@@ -56,7 +58,7 @@ const labelSchema = z
       .optional()
       .meta({ title: 'Maximum ready age', description: 'A ready node that is older is replaced: "8h".' }),
     spareAge: durationSchema
-      .default('10m')
+      .default(600)
       .meta({
         title: 'Spare age',
         description:
@@ -101,7 +103,8 @@ const offerSchema = z
       .meta({
         title: 'Uses',
         description: 'What one machine takes of the limits: {cores: 2, memory: 4096}. It is one node always.',
-      }),
+      })
+      .transform((uses): Amounts => ({ ...uses, nodes: uses['nodes'] ?? 1 })),
     launchWithin: durationSchema
       .optional()
       .meta({
@@ -155,7 +158,7 @@ const providerPoolSchema = z
       }),
     ignoreQuota: z
       .boolean()
-      .default(false)
+      .optional()
       .meta({ title: 'Ignore quota', description: "The account's own quota is not asked for." }),
     attributes: z
       .record(z.string().max(100), anyJsonSchema)
@@ -179,7 +182,7 @@ const providerPoolSchema = z
       }),
     keepUnwell: z
       .boolean()
-      .default(false)
+      .optional()
       .meta({
         title: 'Keep unwell',
         description:
@@ -192,31 +195,72 @@ const providerPoolSchema = z
   })
   .meta({ title: 'Provider pool', description: 'A share of a provider account that nodes come from.' });
 
-const poolSchema = z
-  .strictObject({
-    labels: entries(labelSchema, 200)
-      .refine((labels) => Object.keys(labels).length > 0, { error: 'has no label' })
-      .meta({ title: 'Labels', description: 'Kinds of nodes that can be asked for, by name.' }),
-    providerPools: entries(providerPoolSchema, 100)
-      .refine((pools) => Object.keys(pools).length > 0, { error: 'has no provider pool' })
-      .meta({ title: 'Provider pools', description: 'Where nodes come from, by name.' }),
-    tenants: entries(amountsSchema, 1_000)
-      .prefault({})
-      .meta({
-        title: 'Tenants',
-        description: 'What requests of one tenant may have at a time, over all provider pools.',
-      }),
-  })
-  .meta({ title: 'Pool', description: 'Labels, and provider pools that serve them.' });
+const poolKeys = {
+  labels: entries(labelSchema, 200)
+    .refine((labels) => Object.keys(labels).length > 0, { error: 'has no label' })
+    .meta({ title: 'Labels', description: 'Kinds of nodes that can be asked for, by name.' }),
+  providerPools: entries(providerPoolSchema, 100)
+    .refine((pools) => Object.keys(pools).length > 0, { error: 'has no provider pool' })
+    .meta({ title: 'Provider pools', description: 'Where nodes come from, by name.' }),
+  tenants: entries(amountsSchema, 1_000)
+    .prefault({})
+    .meta({
+      title: 'Tenants',
+      description: 'What requests of one tenant may have at a time, over all provider pools.',
+    }),
+};
 
-/** pools.yaml as people write it. */
+type Labels = Readonly<Record<string, z.output<typeof labelSchema>>>;
+type ProviderPools = Readonly<Record<string, z.output<typeof providerPoolSchema>>>;
+
+/** An offer inherits the library image of its label, unless it names an image itself. */
+function inheritImages(labels: Labels, pools: ProviderPools): ProviderPools {
+  return mapValues(pools, (pool) => ({
+    ...pool,
+    labels: mapValues(pool.labels, (offer, label) =>
+      offer.image === undefined &&
+      offer.libraryImage === undefined &&
+      labels[label]?.libraryImage !== undefined
+        ? { ...offer, libraryImage: labels[label].libraryImage }
+        : offer,
+    ),
+  }));
+}
+
+function mapValues<From, To>(
+  record: Readonly<Record<string, From>>,
+  change: (value: From, key: string) => To,
+): Record<string, To> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value, key)]));
+}
+
+/**
+ * A pool with its name. Checks and normalises; the output is a valid input with the same output. Durations
+ * are numbers of seconds in it.
+ */
+export const poolSchema = z
+  .strictObject({ name: simpleNameSchema, ...poolKeys })
+  .transform(({ providerPools, ...pool }) => ({
+    ...pool,
+    providerPools: inheritImages(pool.labels, providerPools),
+  }));
+
+/** A checked pool: defaults are filled in. */
+export type PoolSpec = DeepReadonly<z.output<typeof poolSchema>>;
+
+/** pools.yaml: pools by name. */
 export const poolsSchema = z
   .strictObject({
     $schema: z
       .string()
       .optional()
       .meta({ title: 'Schema', description: 'Address of this JSON Schema, for editors; not used.' }),
-    pools: entries(poolSchema, 100)
+    pools: entries(
+      z
+        .strictObject(poolKeys)
+        .meta({ title: 'Pool', description: 'Labels, and provider pools that serve them.' }),
+      100,
+    )
       .refine((pools) => Object.keys(pools).length > 0, { error: 'has no pool' })
       .meta({ title: 'Pools', description: 'Pools by name.' }),
   })
@@ -224,5 +268,3 @@ export const poolsSchema = z
     title: 'Heddle pools',
     description: 'Pools of nodes that are kept ready or made on demand: pools.yaml.',
   });
-
-export type WrittenPool = z.output<typeof poolsSchema>['pools'][string];

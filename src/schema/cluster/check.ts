@@ -1,9 +1,9 @@
-import { directDependencies, type NeedKind, type Outlines } from '../model/plan/dependencies.js';
-import { outlineOf } from '../model/plan/plan-operation.js';
-import type { ClusterSpec, GroupSpec, ServiceSpec } from '../model/cluster/spec.js';
-import { errorAt, warningAt, type Path, type Problem } from './problem.js';
+import { directDependencies, type NeedKind, type Outlines } from '../../model/plan/dependencies.js';
+import { outlineOf } from '../../model/plan/plan-operation.js';
+import type { ClusterSpec, GroupSpec, ServiceSpec } from '../../model/cluster/spec.js';
+import { errorAt, warningAt, type Path, type Problem } from '../problem.js';
 import { maxNodes } from './spec.js';
-import { suggest } from './suggest.js';
+import { suggest } from '../suggest.js';
 
 /** Names of machines are hostnames: one label of DNS. */
 const maxHostname = 63;
@@ -14,9 +14,9 @@ const maxCycles = 10;
  * Checks what a spec means: that names lead somewhere, that services can stand and start together. Pure.
  * Paths are those of a spec as people write it.
  */
-export function checkSpec(spec: ClusterSpec): readonly Problem[] {
+export function checkCluster(spec: ClusterSpec): readonly Problem[] {
   return [
-    ...Object.entries(spec.groups).flatMap(([name, group]) => checkGroup(spec, name, group)),
+    ...Object.entries(spec.nodes).flatMap(([name, group]) => checkGroup(spec, name, group)),
     ...checkSize(spec),
     ...Object.entries(spec.services).flatMap(([name, service]) => checkService(spec, name, service)),
     ...checkCycles(spec),
@@ -106,7 +106,7 @@ function serviceNamed(spec: ClusterSpec, name: string): ServiceSpec | undefined 
 }
 
 function checkSize(spec: ClusterSpec): readonly Problem[] {
-  const total = Object.values(spec.groups).reduce((sum, { count }) => sum + count, 0);
+  const total = Object.values(spec.nodes).reduce((sum, { count }) => sum + count, 0);
   return total > maxNodes
     ? [errorAt(['nodes'], `${total} nodes in all; ${maxNodes} is the limit of a cluster`)]
     : [];
@@ -183,7 +183,7 @@ function checkNeed(spec: ClusterSpec, needed: string, placed: boolean, path: Pat
 }
 
 function isPlaced(spec: ClusterSpec, service: string): boolean {
-  return Object.values(spec.groups).some(({ services }) => services.includes(service));
+  return Object.values(spec.nodes).some(({ services }) => services.includes(service));
 }
 
 function checkCycles(spec: ClusterSpec): readonly Problem[] {

@@ -22,7 +22,7 @@ async function open(name: string): Promise<PoolClient> {
   await pool.apply({
     name,
     tenants: {},
-    labels: { a: { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete' } },
+    labels: { a: { minReady: 0, spareAge: 600, onReturn: 'delete' } },
     providerPools: {
       main: {
         provider: 'memory',
@@ -66,7 +66,7 @@ describe('tasks that go together', () => {
     // None was made twice, and none for the one that was refused.
     expect(made('many')).toHaveLength(29);
     expect(new Set(made('many')).size).toBe(29);
-    await Promise.all(got.map(async ({ id }) => pool.giveBack(id)));
+    await Promise.all(got.map(async ({ id }) => pool.return(id)));
     await until('all machines are gone', () => there('many') === 0);
     const done = await activities('many');
     expect(done).toEqual(expect.arrayContaining(['CREATE_BATCH', 'DELETE_BATCH']));

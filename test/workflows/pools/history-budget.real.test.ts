@@ -28,7 +28,7 @@ async function open({ client }: Harness, name: string): Promise<PoolClient> {
   await pool.apply({
     name,
     tenants: {},
-    labels: { a: { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete' } },
+    labels: { a: { minReady: 0, spareAge: 600, onReturn: 'delete' } },
     providerPools: {
       main: {
         provider: 'memory',
@@ -63,7 +63,7 @@ async function burst(
   const made = cloud.made(poolWorkflowId(pool.name));
   expect(made).toHaveLength(count);
   expect(new Set(made).size).toBe(count);
-  await Promise.all(got.map(async ({ id }) => pool.giveBack(id)));
+  await Promise.all(got.map(async ({ id }) => pool.return(id)));
   await until('all machines are gone', () => cloud.machines(poolWorkflowId(pool.name)).length === 0);
 }
 

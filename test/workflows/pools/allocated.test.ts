@@ -4,7 +4,7 @@ import { PoolClient } from '../../../src/client/pool/pool-client.js';
 import { poolWorkflowId } from '../../../src/model/names.js';
 import type { LabelSpec } from '../../../src/model/pool/spec.js';
 import type { ClusterSpec } from '../../../src/model/cluster/spec.js';
-import { parseSpec } from '../../../src/schema/parse-spec.js';
+import { parseSpec } from '../../../src/schema/cluster/read.js';
 import { formatProblem } from '../../../src/schema/problem.js';
 import { openHarness, type Harness } from '../../harness/faults/harness.js';
 import { until } from '../../harness/until.js';
@@ -27,7 +27,7 @@ async function openPool(name: string, limit: number, label: Partial<LabelSpec> =
   await pool.apply({
     name,
     tenants: {},
-    labels: { a: { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete', ...label } },
+    labels: { a: { minReady: 0, spareAge: 600, onReturn: 'delete', ...label } },
     providerPools: {
       main: {
         provider: 'memory',
@@ -74,21 +74,21 @@ async function checkEnd(pool: PoolClient): Promise<void> {
 
 describe('a cluster on nodes of a pool', () => {
   it.concurrent('draws ready nodes, and gives them back to be used again', async () => {
-    const pool = await openPool('drawn', 3, { onReturn: 'reuse', minReady: 2 });
+    const pool = await openPool('allocated', 3, { onReturn: 'reuse', minReady: 2 });
     await until(
       'two ready nodes',
       async () => (await states(pool)).filter((state) => state === 'ready').length === 2,
     );
-    expect(await apply(clusterSpec('draws', 'drawn', { count: 2 }))).toBe('done');
-    const machines = harness.cloud.machines('pool/drawn').map(({ id }) => id);
+    expect(await apply(clusterSpec('draws', 'allocated', { count: 2 }))).toBe('done');
+    const machines = harness.cloud.machines('pool/allocated').map(({ id }) => id);
     for (const node of ['app-1', 'app-2']) {
       const payload = await harness.client.payload('draws', node);
       expect(payload).toMatchObject({
         hostname: `draws-${node}`,
         'ssh-port': 22,
-        pool: { name: 'drawn', label: 'a', attributes: { zone: 'z1' } },
+        pool: { name: 'allocated', label: 'a', attributes: { zone: 'z1' } },
       });
-      expect(payload['providerid']).toMatch(new RegExp(`^drawn/[0-9a-f-]{36}/${node}/[12]$`));
+      expect(payload['providerid']).toMatch(new RegExp(`^allocated/[0-9a-f-]{36}/${node}/[12]$`));
     }
     expect(
       (await pool.requests()).map(({ state, requester, expiresAt }) => ({ state, requester, expiresAt })),
@@ -97,11 +97,11 @@ describe('a cluster on nodes of a pool', () => {
       { state: 'fulfilled', requester: 'cluster draws', expiresAt: undefined },
     ]);
     await remove('draws');
-    expect(await apply(clusterSpec('draws-again', 'drawn', { count: 2 }))).toBe('done');
-    expect(harness.cloud.machines('pool/drawn').map(({ id }) => id)).toEqual(
+    expect(await apply(clusterSpec('draws-again', 'allocated', { count: 2 }))).toBe('done');
+    expect(harness.cloud.machines('pool/allocated').map(({ id }) => id)).toEqual(
       expect.arrayContaining(machines),
     );
-    expect(harness.cloud.made('pool/drawn').length).toBeLessThanOrEqual(3);
+    expect(harness.cloud.made('pool/allocated').length).toBeLessThanOrEqual(3);
     await remove('draws-again');
     await checkEnd(pool);
   });
