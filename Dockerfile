@@ -10,20 +10,20 @@ COPY src src
 RUN npm run build
 
 FROM node:22-bookworm-slim
-# The SDK checks certificates of Temporal servers by the system's list.
+# The SDK verifies certificates of Temporal servers with the system's list.
 RUN apt-get update \
   && apt-get install -y --no-install-recommends ca-certificates \
   && rm -rf /var/lib/apt/lists/*
 WORKDIR /app
 ENV NODE_ENV=production
 COPY package.json package-lock.json .npmrc ./
-# The SDK brings its native part for five platforms, 25 to 30 MB each; one is of use here.
+# The SDK contains its native part for five platforms, 25 to 30 MB each; only one is needed.
 RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev \
   && find node_modules/@temporalio/core-bridge/releases -mindepth 1 -maxdepth 1 ! -name "$(uname -m)-unknown-linux-gnu" -exec rm -r {} +
 COPY bin bin
 COPY --from=build /app/dist dist
 COPY deploy/codec-server.mjs deploy/
-# Named volumes take owner and mode from here.
+# Named volumes inherit owner and mode from here.
 RUN ln -s /app/bin/heddle.mjs /usr/local/bin/heddle \
   && install -d -o node -g node -m 700 /var/lib/heddle /var/lib/heddle-machines
 USER node

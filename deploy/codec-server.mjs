@@ -5,9 +5,8 @@ import { startCodecServer } from '../dist/secrets/codec-server.js';
 import { openKeyRing, parseKeyRing } from '../dist/secrets/keys.js';
 
 /**
- * The codec server as a process: runs until SIGTERM or SIGINT. Keys come as everywhere, from HEDDLE_KEYS or
- * the key folder; the token that callers must show comes from HEDDLE_CODEC_TOKEN. It serves the namespaces
- * given with --namespace, or else the one of the Temporal settings.
+ * Runs the codec server until SIGTERM or SIGINT. Keys come from HEDDLE_KEYS or the key folder, the callers'
+ * token from HEDDLE_CODEC_TOKEN. It serves the namespaces of --namespace, or that of the Temporal settings.
  */
 const { values } = parseArgs({
   options: {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the secrets of the container stack, once: .env beside docker-compose.yml. Keep it as safe as a password: its keys open every payload.
+# Creates the secrets of the container stack once: .env beside docker-compose.yml. Protect it like a password: its keys decrypt every payload.
 set -eu
 
 cd "$(dirname "$0")/.."

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Waits for the server and makes the namespace. May be run again. TEMPORAL_ADDRESS is read by the CLI itself.
+# Waits for the server and creates the namespace. Idempotent. The CLI reads TEMPORAL_ADDRESS.
 set -eu
 
 namespace=${NAMESPACE:-default}
@@ -17,6 +17,6 @@ done
 if temporal operator namespace describe --namespace "$namespace" >/dev/null 2>&1; then
   echo "namespace $namespace is there"
 else
-  # A workflow that ended is kept that long: status and history of clusters that were deleted.
+  # Retention of closed workflows: status and history of deleted clusters.
   temporal operator namespace create --namespace "$namespace" --retention "${RETENTION:-14d}"
 fi

@@ -1,14 +1,14 @@
 #!/bin/sh
-# Makes the two databases of a Temporal server and brings them to the schema of this release. May be run again.
-# SQL_HOST, SQL_PORT, SQL_USER, SQL_PASSWORD and SQL_PLUGIN are read by temporal-sql-tool itself.
+# Creates the two databases of a Temporal server and updates them to the schema of this release. Idempotent.
+# temporal-sql-tool reads SQL_HOST, SQL_PORT, SQL_USER, SQL_PASSWORD and SQL_PLUGIN.
 set -eu
 
 bring_up() {
   database=$1
   schema=$2
-  # Does nothing where the database is there.
+  # Does nothing if the database exists.
   temporal-sql-tool --database "$database" create-database
-  # Set-up would put the version of a schema that is there back to 0.0, so it is for databases without any.
+  # Set-up resets the version of an existing schema to 0.0, so run it only without a schema.
   if said=$(temporal-sql-tool --database "$database" update-schema --schema-name "$schema" 2>&1); then
     :
   elif printf '%s' "$said" | grep -q 'schema_version.*does not exist'; then

@@ -1,4 +1,4 @@
-# What an application needs: a role that owns a database with a table. On data that was taken over it is there already.
+# Creates a role that owns a database with a table. They already exist if the data came from another node.
 . "$HEDDLE_DATA"
 find_postgres
 query <<'SQL'

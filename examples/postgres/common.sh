@@ -1,12 +1,12 @@
-# What all scripts of the example share: each gets this file as its data, and begins with `. "$HEDDLE_DATA"`.
+# Shared functions: each script gets this file as its data, and begins with `. "$HEDDLE_DATA"`.
 set -eu
 umask 077
 cd /
 
 port=5432
 base=/var/lib/postgresql/$HEDDLE_CLUSTER
-# The configuration lies beside the data, not in it: it is written before there is any, and a base backup must not bring
-# that of another node.
+# The configuration is separate from the data: it exists before the data, and a base backup must not copy that of another
+# node.
 conf=$base/conf
 data=$base/data
 log=$base/postgres.log
@@ -19,7 +19,7 @@ fail() {
 
 as_postgres() { runuser -u postgres -- "$@"; }
 
-# Puts PostgreSQL's programs on PATH: of the version that made the data, else the newest. Debian keeps a folder per version.
+# Puts PostgreSQL's programs on PATH: of the version that created the data, else the newest. Debian has a folder per version.
 find_postgres() {
   for bin in $(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -t / -k 5 -n -r); do
     [ -x "$bin/initdb" ] || continue
@@ -31,14 +31,14 @@ find_postgres() {
   command -v initdb >/dev/null && command -v pg_ctl >/dev/null
 }
 
-# Superuser over the local socket, which only the user postgres may use so. The query comes as words or on standard input. It
-# waits for no replica: with synchronous replication there would be none before the primary has let them in.
+# Runs a query as superuser over the local socket, from arguments or standard input. It waits for no replica: with synchronous
+# replication none is connected before the primary has admitted them.
 query() { as_postgres env PGOPTIONS='-c synchronous_commit=local' psql -X -q -A -t -v ON_ERROR_STOP=1 -h "$sockets" -p "$port" -d postgres "$@"; }
 
-# Any program, as the role that replicates.
+# Runs a program as the replication role.
 replicating() { as_postgres env LC_ALL=C PGPASSFILE="$conf/pgpass" PGCONNECT_TIMEOUT=5 "$@"; }
 
-# Tries a command until it succeeds, SECONDS long.
+# Repeats a command until it succeeds, for at most SECONDS.
 wait_for() {
   tries=$1
   shift
@@ -49,7 +49,7 @@ wait_for() {
   done
 }
 
-# Addresses of all nodes with a service, one a line; a line of HEDDLE_NODES has id, hostname, address, number and services.
+# Addresses of all nodes with a service, one per line; a line of HEDDLE_NODES has id, hostname, address, number and services.
 addresses_of() {
   while read -r node hostname address number services; do
     case ",$services," in *",$1,"*) [ "$address" = - ] || echo "$address" ;; esac
@@ -62,7 +62,7 @@ primary_address() {
   echo "$1"
 }
 
-# Slots are named for nodes, in the letters that PostgreSQL allows.
+# Slots have the names of nodes, in characters that PostgreSQL allows.
 slot_of() { echo "heddle_$1" | tr - _; }
 
 # The cluster's settings, as lines of postgresql.conf: `config.postgres` of the cluster file, from the indented JSON of the task.
@@ -71,7 +71,7 @@ settings() {
     sed -e "s/'/''/g" -e 's/,$//' -e "s/^ *\"\([a-zA-Z_.]*\)\": \"\(.*\)\"$/\1 = '\2'/" -e "s/^ *\"\([a-zA-Z_.]*\)\": /\1 = /"
 }
 
-# Puts the text of a postgresql.conf in place, with pg_hba.conf and the password; nothing is changed when PostgreSQL refuses it.
+# Installs a postgresql.conf, with pg_hba.conf and the password; nothing changes if PostgreSQL refuses it.
 write_configuration() {
   install -d -o postgres -g postgres -m 700 "$base" "$conf"
   printf '%s\n' "$1" >"$conf/new.conf"
@@ -83,7 +83,7 @@ write_configuration() {
   }
   printf '%s\n' "$REPLICATION_PASSWORD" >"$conf/password"
   printf '*:*:*:replicator:%s\n' "$(printf '%s' "$REPLICATION_PASSWORD" | sed 's/[\\:]/\\&/g')" >"$conf/pgpass"
-  # A server that is restarted here must not carry it in its environment.
+  # A server that is restarted here must not have the password in its environment.
   unset REPLICATION_PASSWORD
   who_may_connect >"$conf/pg_hba.conf"
   : >"$conf/pg_ident.conf"
@@ -91,7 +91,7 @@ write_configuration() {
   mv "$conf/new.conf" "$conf/postgresql.conf"
 }
 
-# What all nodes have in common.
+# The configuration of all nodes.
 common_configuration() {
   cat <<END
 # Written by Heddle and overwritten by the next apply: change config.postgres in the cluster file.
@@ -106,22 +106,22 @@ unix_socket_directories = '$sockets'
 password_encryption = 'scram-sha-256'
 wal_level = replica
 hot_standby = on
-# Two for each replica while it is made. Equal everywhere, for a standby must allow no less than its primary.
+# Two for each replica during its base backup. Equal everywhere, because a standby must allow at least as many as its primary.
 max_wal_senders = 20
 max_replication_slots = 20
-# A replica that is away keeps its WAL here up to this much: the disk of the primary is worth more than one replica.
+# Limits the WAL kept for an absent replica, to protect the primary's disk.
 max_slot_wal_keep_size = 1GB
 END
   settings
   echo "include 'floor.conf'"
 }
 
-# Every node of the cluster may replicate, replicas too: a primary whose machine was lost is made anew from one of them.
+# Every node may replicate, including replicas: a new primary gets its data from one of them.
 who_may_connect() {
   echo 'local all all peer'
   for address in $(addresses_of postgres) $(addresses_of postgres-replica); do
     case $address in
-      # Whatever address a machine on loopback has, it calls from this one.
+      # Connections of every machine on loopback come from this address.
       127.*) address=127.0.0.1/32 ;;
       *:*) address=$address/128 ;;
       *) address=$address/32 ;;
@@ -133,7 +133,7 @@ who_may_connect() {
 running() { as_postgres pg_ctl -D "$data" status >/dev/null 2>&1; }
 
 start_postgres() {
-  # Not on the disk of the machine: it is gone after each boot.
+  # In memory, so it does not survive a reboot.
   install -d -o postgres -g postgres -m 755 "$sockets"
   write_floor
   as_postgres pg_ctl -D "$data" -l "$log" -w -t 300 -o "-c config_file=$conf/postgresql.conf $*" start >/dev/null || {
@@ -142,10 +142,10 @@ start_postgres() {
   }
 }
 
-# Fast: sessions are ended and rolled back, the data is flushed. Not immediate, which is a crash, nor smart, which waits for users.
+# `fast` ends and rolls back sessions and flushes data; `immediate` is a crash, and `smart` waits for users.
 stop_postgres() { as_postgres pg_ctl -D "$data" -m fast -w -t 300 stop >/dev/null; }
 
-# Makes a running server use its configuration: by reload, and by restart where a setting needs one.
+# Applies the configuration to a running server: by reload, or by restart if a setting requires it.
 use_configuration() {
   write_floor
   loaded=$(query -c 'SELECT pg_conf_load_time()')
@@ -160,8 +160,8 @@ use_configuration() {
 
 has_loaded_since() { [ "$(query -c 'SELECT pg_conf_load_time()')" != "$1" ]; }
 
-# A standby does not start when it allows less than its primary did where it wrote the WAL that is to be replayed. So it keeps
-# the greater value, whichever of the two is configured first, until it starts again.
+# A standby does not start if its limits are lower than the primary's were when the primary wrote the WAL to replay. So it keeps
+# the greater value until it starts again.
 write_floor() {
   : >"$conf/floor.conf"
   [ -f "$data/standby.signal" ] || return 0
@@ -179,7 +179,7 @@ no_floor() {
   [ ! -s "$conf/floor.conf" ]
 }
 
-# The role that replicates, with the password of the cluster file.
+# Creates the replication role, with the password of the cluster file.
 set_password() {
   query <<SQL
 \set password \`cat '$conf/password'\`
@@ -188,7 +188,7 @@ ALTER ROLE replicator PASSWORD :'password';
 SQL
 }
 
-# A slot for each replica, so that what it has not read yet is kept; a new one in place of one whose WAL was given up.
+# Creates a slot for each replica, which keeps unread WAL; replaces a slot whose WAL was dropped.
 add_slots() {
   for slot in $(replica_slots); do
     query >/dev/null <<SQL
@@ -198,13 +198,13 @@ SQL
   done
 }
 
-# A slot that nobody reads would keep WAL for a replica that never comes back.
+# Drops unused slots, which would keep WAL for removed replicas.
 drop_slots() {
   surplus="FROM pg_replication_slots WHERE slot_name LIKE 'heddle\_%' AND slot_name <> ALL (string_to_array('$(replica_slots | tr '\n' ' ')', ' '))"
   wait_for 30 no_surplus_slots || fail 'slots of replicas that left are still in use after 30 s'
 }
 
-# Ended and dropped in one breath, for a replica that still runs connects again.
+# Ends the connection and drops the slot at once, because a running replica reconnects.
 no_surplus_slots() {
   query >/dev/null <<SQL
 SELECT pg_terminate_backend(active_pid, 5000) $surplus AND active;

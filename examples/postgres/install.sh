@@ -1,11 +1,11 @@
-# Installs PostgreSQL where the machine has none.
+# Installs PostgreSQL if it is missing.
 . "$HEDDLE_DATA"
-# On a machine that is only a folder, the packages and the data would be those of the computer it stands on.
+# On a machine that is only a folder, packages and data would be those of the host.
 [ "$(hostname)" = "$HEDDLE_HOSTNAME" ] && [ "$(id -u)" = 0 ] || fail 'this example needs machines with a system of their own, and root on them'
 
 install_packages() {
   command -v apt-get >/dev/null || fail 'there is no PostgreSQL and no apt-get here: use an image with PostgreSQL'
-  # The package would make a cluster of its own, which nobody needs.
+  # The package would create an unused database cluster.
   mkdir -p /etc/postgresql-common/createcluster.d
   echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.d/heddle.conf
   export DEBIAN_FRONTEND=noninteractive

@@ -1,10 +1,10 @@
-# Writes the primary's configuration, admits the replicas that there are now, and forgets those that left.
+# Writes the primary's configuration, admits the current replicas, and removes former ones.
 . "$HEDDLE_DATA"
 find_postgres
 primary_address >/dev/null
 write_configuration "$(common_configuration)"
 if running; then
-  # First the slots: a replica that is admitted finds its own.
+  # Slots come first, so that an admitted replica finds its slot.
   add_slots
   set_password
   use_configuration

@@ -1,13 +1,13 @@
-# Makes the primary's data, once: empty for a new cluster, and from the replica that is furthest when this machine stands for
-# one that was lost. An empty primary beside replicas with data would be the loss of it.
+# Creates the primary's data once: empty for a new cluster, or from the most advanced replica if this machine replaces another.
+# An empty primary beside replicas with data would lose the data.
 . "$HEDDLE_DATA"
 find_postgres
 
-# Machines are numbered through the life of a cluster: a number above that of its nodes belongs to one that came later.
+# Machine numbers increase over the cluster's life: a number above the number of nodes is a replacement.
 came_later() { [ "$(sed -n 's/^  "incarnation": \([0-9]*\),$/\1/p' "$HEDDLE_TASK")" -gt "$(grep -c . "$HEDDLE_NODES")" ]; }
 
-# Looks at all replicas: where they stand in the WAL, in a fixed width that sorts, and their addresses. Where nothing listens
-# there is no data yet; any other refusal may hide some.
+# Lists the WAL positions of all replicas, in a sortable fixed width, and their addresses. A replica that refuses the connection
+# has no data yet; any other error may hide data.
 look() {
   : >"$conf/positions"
   for address in $(addresses_of postgres-replica); do
@@ -37,7 +37,7 @@ copy_from() {
   mv "$data.new" "$data"
 }
 
-# Starts a new timeline, so that the other replicas can follow and nobody takes the old primary for this one.
+# Starts a new timeline, so that the other replicas follow and the old primary cannot be confused with this one.
 promote() {
   running || start_postgres -c listen_addresses=
   as_postgres pg_ctl -D "$data" -w -t 300 promote >/dev/null
@@ -45,11 +45,11 @@ promote() {
 }
 
 if [ ! -f "$data/PG_VERSION" ]; then
-  # What an earlier attempt left half-made.
+  # Partial data of an earlier attempt.
   rm -rf "$data.new"
   look
   if [ ! -s "$conf/positions" ] && [ -n "$(addresses_of postgres-replica)" ] && came_later; then
-    # They may be restarting for a new setting.
+    # Replicas may be restarting for a new setting.
     wait_for 15 some_replica_answers ||
       fail 'no replica runs that could give the data of the primary that was here: start one and retry. A cluster that never had data can be deleted and made again.'
   fi

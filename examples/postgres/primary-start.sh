@@ -1,4 +1,4 @@
-# Starts the primary; then replicas find a role to log in with, and a slot each.
+# Starts the primary, and creates the replication role and the slots.
 . "$HEDDLE_DATA"
 find_postgres
 running || start_postgres

@@ -1,4 +1,4 @@
-# Removes data and configuration of primary or replica. The packages stay: they do no harm, and others may use them.
+# Removes data and configuration of primary or replica. The packages stay, because other software may use them.
 . "$HEDDLE_DATA"
 if find_postgres && running; then fail "PostgreSQL still runs on $base; stop it first"; fi
 rm -rf "$base"

@@ -1,5 +1,5 @@
-# Writes the replica's configuration. The connection to the primary stands here and not in the data (as pg_basebackup -R would
-# have it), so that it follows the primary to another address.
+# Writes the replica's configuration. It contains the connection to the primary, instead of the data (as with pg_basebackup -R),
+# so that the replica follows the primary to another address.
 . "$HEDDLE_DATA"
 find_postgres
 primary=$(primary_address)
@@ -9,7 +9,7 @@ write_configuration "$(
   echo "primary_slot_name = '$(slot_of "$HEDDLE_NODE")'"
 )"
 if running; then
-  # A primary that is to allow less comes first, and is configured at this moment.
+  # A primary with lower limits is configured first, at this moment.
   wait_for 10 no_floor || echo 'allows more than is configured until its next start, for its primary did so'
   use_configuration
 fi

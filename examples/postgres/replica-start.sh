@@ -1,4 +1,4 @@
-# Starts the replica, and sees that WAL arrives: a replica that stands still is worse than one that is missing.
+# Starts the replica and verifies that WAL arrives.
 . "$HEDDLE_DATA"
 find_postgres
 streams() { [ "$(query -c 'SELECT status FROM pg_stat_wal_receiver')" = streaming ]; }

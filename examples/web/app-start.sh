@@ -1,4 +1,4 @@
-# Where all nodes share one address, the node's number keeps the ports apart.
+# If all nodes share one address, the node's number makes the ports distinct.
 set -e
 port=$((8080 + HEDDLE_NODENUM))
 cd "$HOME/app"

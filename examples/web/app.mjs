@@ -1,4 +1,4 @@
-// The application: says which node answers. Address and port come from the command line.
+// The application: answers with the name of its node. Arguments: address and port.
 import { createServer } from 'node:http';
 
 const [address, port, node] = process.argv.slice(2);

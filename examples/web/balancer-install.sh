@@ -1,5 +1,5 @@
-# A machine with a system of its own gets nginx from its packages; elsewhere a small program of Node does the job, so
-# that nothing is installed on the computer that the demo runs on.
+# A machine with its own system gets nginx from its packages; elsewhere a small Node program is used, so that nothing is
+# installed on the host of the demo.
 set -e
 mkdir -p "$HOME/balancer"
 cp "$HEDDLE_DATA" "$HOME/balancer/balancer.mjs"

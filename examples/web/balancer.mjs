@@ -1,5 +1,4 @@
-// A small balancer for machines without nginx: reads its upstreams anew for each request and takes them in
-// turn.
+// A small balancer for machines without nginx: reads its upstreams for each request and uses them in turn.
 import { readFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 

@@ -11,12 +11,12 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-# How long to wait before looking again at a machine that boots or goes, in ms.
+# Delay before the next check of a machine that boots or is being deleted, in ms.
 LOOK_AGAIN_MS = 300
 
 
 class Failure(Exception):
-    """Fails the task. The kind says what the engine does about it; see docs/plugin-contract.md."""
+    """Fails the task. The kind determines the engine's reaction; see docs/plugin-contract.md."""
 
     def __init__(self, kind, message, retry_after_ms=None):
         super().__init__(message)
@@ -26,14 +26,14 @@ class Failure(Exception):
 
 
 class MachineService:
-    """The service's HTTP API. Every call may be repeated: CREATE carries a token, and nothing else makes anything."""
+    """The service's HTTP API. Every call can be repeated: CREATE carries a token, and no other call creates anything."""
 
     def __init__(self, fields):
         self.endpoint = fields["endpoint"].rstrip("/")
         self.api_key = fields["apiKey"]
 
     def call(self, method, path, body=None):
-        """Gives the status and what was answered; 404 and 410 are answers too."""
+        """Returns the status and the answer; 404 and 410 are answers too."""
         request = urllib.request.Request(self.endpoint + path, method=method)
         request.add_header("authorization", "Bearer " + self.api_key)
         request.add_header("content-type", "application/json")
@@ -60,7 +60,7 @@ class MachineService:
         raise Failure(kind, f"{method} {path}: {error['message']}", None if after is None else int(after) * 1000)
 
     def machines(self, query):
-        """All machines that a query finds, page by page."""
+        """All machines of a query, page by page."""
         found, page = [], None
         while True:
             parameters = urllib.parse.urlencode(query + [("limit", 200)] + ([] if page is None else [("page", page)]))
@@ -102,7 +102,7 @@ def confirm(service, given):
 
 
 def delete(service, given):
-    """Succeeds when absence was seen. Without an id the machine is looked for by its key."""
+    """Succeeds when absence was observed. Without an id the machine is found by its key."""
     if "providerid" in given:
         ids = [given["providerid"]]
     else:
@@ -118,7 +118,7 @@ def list_machines(service, given):
 
 
 def find(service, given):
-    """Each with what CREATE returned for it, which lets a machine be taken over. Only describing it tells who logs in."""
+    """Each with the result of CREATE, so that it can be adopted. Only `describe` returns the login."""
     found = []
     for machine in service.machines([("key", given["key"])]):
         status, details = service.call("GET", path_of(read(machine, "id"), given["key"]))
@@ -132,14 +132,14 @@ def described(machine):
 
 
 def read(answer, name):
-    """A part of an answer. One that is missing is never taken for nothing: nobody may believe that a machine is gone."""
+    """A part of an answer. A missing part is an error: it must not look like an absent machine."""
     if isinstance(answer, dict) and name in answer:
         return answer[name]
     raise Failure("Invalid", f"the machine service gave an answer without {name}; is the endpoint its address?")
 
 
 def path_of(machine, key):
-    """The id comes from the node's payload. With the key, the service refuses a machine that was made with another one."""
+    """The id comes from the node's payload. With the key, the service refuses a machine that has another key."""
     return "/v1/machines/" + urllib.parse.quote(machine, safe="") + "?" + urllib.parse.urlencode({"key": key})
 
 
