@@ -34,7 +34,7 @@ async function confirm(account: Partial<ProviderAccount>, hostKey?: string) {
   return bench.run('CONFIRM', request({}));
 }
 
-test('CONFIRM sends no password to a machine whose host key nobody gave', async () => {
+test('CONFIRM sends no password to a machine without a known host key', async () => {
   await expect(confirm({})).rejects.toMatchObject({
     type: 'Invalid',
     message: expect.stringContaining('hostKeys: pin') as string,

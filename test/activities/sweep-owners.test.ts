@@ -100,7 +100,7 @@ describe('whose a machine is', () => {
       { is: 'mine' },
     ],
     [
-      'without tags, of a life that nobody knows',
+      'without tags, of an unknown previous run',
       records({ 'cluster/web': {}, 'cluster/db': {} }),
       machine('old/a-1/1'),
       { is: 'orphan' },
@@ -128,7 +128,7 @@ describe('whose a machine is', () => {
     expect(await findOwners(clusters, [asked])).toMatchObject([expected]);
   });
 
-  it('is told in the order of the machines, with one question for each cluster', async () => {
+  it('is reported in the order of the machines, with one query for each cluster', async () => {
     const asked: string[] = [];
     const answers = records({ 'cluster/web': { 'u/a-2/1': { is: 'mine' } }, 'cluster/db': {} });
     const owners: ClusterRecords['owners'] = (workflowId, machines) => {

@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 it.each([
-  ['nobody names a server', undefined, undefined, 'dev', true],
+  ['no server is named', undefined, undefined, 'dev', true],
   ['a flag names its server', '127.0.0.1:7777', undefined, 'flag', true],
   ['a flag names it by another name', 'localhost:7777', undefined, 'flag', true],
   ['settings name its server', undefined, '127.0.0.1:7777', 'configuration', true],

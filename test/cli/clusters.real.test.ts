@@ -193,7 +193,7 @@ describe('heddle and a cluster', () => {
     await remove('held');
   });
 
-  it('is told with file, line and column what the workers do not have, and nothing is made', async () => {
+  it('is refused with file, line and column of what the workers lack, and nothing is made', async () => {
     const file = await write({ name: 'wrong', start: 'true', provider: 'lokal' });
     const applied = await run('apply', file);
     expect(applied.code).toBe(2);
@@ -203,7 +203,7 @@ describe('heddle and a cluster', () => {
     expect(await run('status', 'wrong')).toMatchObject({ code: 4 });
   });
 
-  it('goes on when whoever waits for it presses Ctrl-C', async () => {
+  it('continues when the waiting user presses Ctrl-C', async () => {
     const gate = join(stack.folder, 'gate');
     const file = await write({ name: 'waiting', start: `while [ ! -e ${gate} ]; do sleep 0.05; done` });
     const applying = startHeddle(['apply', file], settings());

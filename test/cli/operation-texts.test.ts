@@ -422,7 +422,7 @@ describe('what is stuck', () => {
     ]);
   });
 
-  it('names what waits on a queue that nobody asks', () => {
+  it('names what waits on a queue without workers', () => {
     const waiting = activity({ state: 'waits for a worker', attempt: 1, queue: 'heddle.x' });
     expect(
       findTroubles(

@@ -58,7 +58,7 @@ describe('heddle status of what is stuck', () => {
     });
   });
 
-  it('tells it to whoever waits for a machine, and how to end it', async () => {
+  it('says so to a user who waits for a machine, and how to end it', async () => {
     const adding = startHeddle(['machine', 'add', 'lab-1', '--provider', 'far'], settings());
     await until('it is told', async () =>
       adding
@@ -88,7 +88,7 @@ describe('heddle status of what is stuck', () => {
     );
   });
 
-  it('tells it to whoever watches, once', async () => {
+  it('says so once to a user who watches', async () => {
     const watching = startHeddle(['status', 'down', '--watch'], settings());
     await until('it is told', async () => watching.stdout().includes('stuck: '));
     await until('it is tried once more', async () =>

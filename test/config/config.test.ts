@@ -274,7 +274,7 @@ describe('a folder of ours', () => {
     }).toThrow(`is open to others (mode 750). chmod 700 '${join(home, 'open')}'`);
   });
 
-  test('that belongs to somebody else is refused', () => {
+  test('that belongs to another user is refused', () => {
     const isRoot = process.getuid?.() === 0;
     const foreign = isRoot ? join(home, 'foreign') : '/';
     if (isRoot) {

@@ -38,7 +38,7 @@ describe('docker-compose.yml', () => {
   });
 
   // Promise: codec-token
-  test('gives the token of the codec server to the codec server alone, so that nobody who opens the Web UI can read it', () => {
+  test('gives the token of the codec server to the codec server alone, so that users of the Web UI cannot read it', () => {
     const holders = services
       .filter(([, service]) => JSON.stringify(service).includes('HEDDLE_CODEC_TOKEN'))
       .map(([name]) => name);
@@ -90,7 +90,7 @@ describe('docker-compose.yml', () => {
       ).toEqual([]);
     });
 
-    test('let the Temporal server alone reach the database, and nobody the codec server', () => {
+    test('let only the Temporal server reach the database, and no container the codec server', () => {
       expect(reachable('postgresql')).toEqual(['temporal-schema', 'temporal']);
       expect(reachable('codec-server')).toEqual([]);
     });

@@ -195,7 +195,7 @@ describe('any operation on any cluster', () => {
   // Thousands were run when this was written; each takes some 20 ms.
   const runs = { numRuns: 60 };
 
-  it('runs to its end in any order of tasks, never with more nodes in a batchSlot than the width, and leaves nothing to do', () => {
+  it('runs to its end in any order of tasks, never with more batch slots taken than the width, and leaves nothing to do', () => {
     let told = 0;
     fc.assert(
       fc.property(...story, (first, second, asked, pick) => {

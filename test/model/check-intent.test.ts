@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkIntent, checkWidth } from '../../src/model/plan/check-intent.js';
 
-describe('an intent that somebody sent', () => {
+describe('an intent of unknown origin', () => {
   it.each([
     [{ kind: 'restart', services: ['web'], width: 2 }],
     [{ kind: 'stop', services: [] }],

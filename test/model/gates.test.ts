@@ -69,7 +69,7 @@ describe('on the way up', () => {
       {},
     ],
     [
-      'a need is met by whoever provides it',
+      'a need is met by any service that provides it',
       { a: service(toRun('data')), b: service({ provides: ['data'] }) },
       { 'INITIALIZE a': ['START:b'] },
     ],

@@ -87,7 +87,7 @@ describe('an apply finds a machine that is not as it should be', () => {
     expect(isEmptyPlan(cluster.plan(wanted))).toBe(true);
   });
 
-  it('whoever reads addresses is configured after the new machine was confirmed', () => {
+  it('readers of addresses are configured after the new machine is confirmed', () => {
     const cluster = standing();
     cluster.facts('app-2', { seen: 'gone' });
     cluster.begin({ kind: 'apply' });
@@ -119,7 +119,7 @@ describe('an apply finds a machine that is not as it should be', () => {
 });
 
 describe('replace', () => {
-  it('touches the nodes that it names and who reads addresses, and nobody else', () => {
+  it('touches only the named nodes and the readers of their addresses', () => {
     const cluster = standing();
     cluster.facts('app-1', { seen: 'gone' });
     cluster.begin({ kind: 'replace', nodes: ['app-2'] });

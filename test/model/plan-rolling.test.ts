@@ -60,7 +60,7 @@ describe('a rolling operation', () => {
     ]);
   });
 
-  it('waits for gates before a batchSlot, never in it', () => {
+  it('waits for gates before it takes a batch slot, never while it holds one', () => {
     const cluster = standing();
     const wanted = {
       ...web,
@@ -74,7 +74,7 @@ describe('a rolling operation', () => {
     expect(waitsOf(cluster.plan(wanted))).toEqual({ 'STOP app': ['START:db'] });
   });
 
-  it('stops where a node failed: its place is taken until somebody decides', () => {
+  it('stops where a node failed: it keeps its batch slot until a user decides', () => {
     const cluster = standing();
     cluster.begin({ kind: 'restart', services: ['app'], width: 1 });
     const { done, failed, stuck } = cluster.play(cluster.plan(), (title) => title === 'START app-2 app');
@@ -92,7 +92,7 @@ describe('a rolling operation', () => {
     expect(plan.kinds.map(({ chain }) => chain[0]?.batchSlot)).toEqual(['app', undefined]);
   });
 
-  it('new nodes need no batchSlot, and come before nodes that run are touched', () => {
+  it('new nodes need no batch slot, and come before changes of running nodes', () => {
     const cluster = standing();
     cluster.begin({ kind: 'apply', width: 1 });
     const wanted = {

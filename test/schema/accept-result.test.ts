@@ -65,7 +65,7 @@ describe('a key that names or reaches the machine', () => {
     },
   );
 
-  test.each(actions)('ssh-jump is returned by nobody, %s included', (action) => {
+  test.each(actions)('no plugin returns ssh-jump, not even from %s', (action) => {
     expect(fault({ 'ssh-jump': 'x' }, action)).toContain('ssh-jump');
   });
 

@@ -124,7 +124,7 @@ describe('fields', () => {
     expect(checkFields(declared, 'user', { it: bad }, []).problems.map(({ path }) => path)).toEqual([['it']]);
   });
 
-  test('that are missing are told with those that are wrong, unless a key that nobody knows may be meant', () => {
+  test('that are missing are reported with those that are wrong, unless an unknown key may be meant', () => {
     const declared = {
       fields: {
         admin: { a: field('string'), b: field('integer'), c: { ...field('string'), default: 'x' } },

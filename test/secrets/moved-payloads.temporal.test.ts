@@ -197,7 +197,7 @@ describe('a payload', () => {
     ]);
   });
 
-  it('arrives from a schedule whose workflow id the worker was told, and from no other', async () => {
+  it('arrives only from a schedule whose workflow id the worker was given', async () => {
     for (const id of ['nightly', 'other']) {
       await client.schedule.create({
         scheduleId: id,

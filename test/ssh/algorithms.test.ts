@@ -72,7 +72,7 @@ test.each([
   expect(node.offeredStrict()).toBe(false);
 });
 
-test('a server that is told nothing else offers strict key exchange, so leaving it out is what was tried', async () => {
+test('a server offers strict key exchange by default, so the other case is a server without it', async () => {
   node = await startNode();
   await probe(node.target);
   expect(node.offeredStrict()).toBe(true);

@@ -95,7 +95,7 @@ test('a failed attempt is not remembered', async () => {
   await expect(pool.acquire(wrong)).rejects.toMatchObject({ kind: 'Auth' });
 });
 
-test('a port where nobody listens is Retryable', async () => {
+test('a port without a listener is Retryable', async () => {
   await node.close();
   await expect(probe(node.target)).rejects.toMatchObject({
     kind: 'Retryable',

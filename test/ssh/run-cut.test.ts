@@ -159,7 +159,7 @@ test('a link that went dead without a word is noticed by keepalive, and the run 
   await proxy.close();
 }, 30_000);
 
-test('a machine that goes down under its script is told from one where it still runs', async () => {
+test('a machine that goes down during a script is distinguished from one where the script still runs', async () => {
   const run = runOn(node, pool, 'power', { text: 'echo before; touch "$HOME/running"; sleep 60' });
   await until('the script runs', () => existsSync(join(node.home, 'running')));
   node.killAll();

@@ -131,7 +131,7 @@ test('a script that takes too long is ended on the node, with all it started', a
   await until('its processes are gone', () => processesWith(node.home).length === 0);
 });
 
-test('time runs out on the node though nobody is connected', async () => {
+test('the time limit ends a script on the node without a connection', async () => {
   const detach = new AbortController();
   const run = runOn(node, pool, 'alone', { text: family, timeoutMs: 900 }, { detach: detach.signal });
   await until('the script runs', running);

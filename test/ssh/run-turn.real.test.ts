@@ -59,7 +59,7 @@ const marked = (name: string): string =>
   `echo "begin ${name}" >> "$HOME/ledger"; /bin/sleep 0.1; echo "end ${name}" >> "$HOME/ledger"`;
 const entries = (): string[] => readdirSync(join(node.runs, '.turns'));
 
-test('a script of an earlier operation that still runs is ended first, with all it had started, and the log is told', async () => {
+test('a running script of an earlier operation is ended first, with all its processes, and the log says so', async () => {
   const zombie = run('old/INSTALL.1', turn(1), endless('old', 'trap "" TERM;'));
   await until('the zombie runs', () => runs('old'));
   // Its worker is cut off; nobody cancelled it.

@@ -68,7 +68,7 @@ describe('run', () => {
     });
   });
 
-  test('cancelling is told by its cause', async () => {
+  test('a cancellation carries its cause', async () => {
     const cancel = new AbortController();
     const reason = new Error('the user said stop');
     const run = shellOf({ signal: cancel.signal }).run({ text: 'touch "$HOME/running"; sleep 60' });

@@ -44,7 +44,7 @@ describe('the sweep, for images that were captured', () => {
       const answer = await stack.service.arm({ fault: 'hold-answer', operation: 'capture' });
       await stack.client.images.build('left');
       await until(
-        'a capture whose beginning nobody heard of',
+        'a capture whose start was not reported',
         async () => (await stack.service.held(answer)) === 1,
         120_000,
       );

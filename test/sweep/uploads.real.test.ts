@@ -49,7 +49,7 @@ describe('the sweep, for images that were uploaded', () => {
       hostname: 'sending@1',
     });
     await stack.client.images.build('sending');
-    await until('an upload whose end nobody heard', async () => (await stack.service.held(answer)) === 1);
+    await until('an upload whose end was not reported', async () => (await stack.service.held(answer)) === 1);
     expect(await stack.client.sweep()).toMatchObject({ leaks: [], deleted: [], refused: [] });
 
     await stack.client.temporal.workflow.getHandle('image/left').terminate('a person did so');

@@ -62,7 +62,7 @@ describe('an account that bears one call at a time', () => {
   const specOf = (name: string, count: number): ReturnType<typeof closed> =>
     closed({ name, nodes: { app: { count, provider: 'toy', hardware: 'small', image: 'host' } } });
 
-  it('is called by one worker after the other, never by two; it hears of what is deleted, and what it says to that changes nothing', async () => {
+  it('is called by one worker at a time; it is notified of deletions, and its answer changes nothing', async () => {
     const { client } = stack;
     await stack.startWorker('two');
     await client.apply(specOf('many', 4));
@@ -80,7 +80,7 @@ describe('an account that bears one call at a time', () => {
     expect(new Set(said.filter((line) => line.startsWith('end nodeDeleted'))).size).toBe(4);
   });
 
-  it('gives its batchSlot to the next when it is given back, or not renewed by whoever died; a batchSlot that is over cannot be renewed while another has it', async () => {
+  it('passes to the next holder when it is released or not renewed; an expired lock cannot be renewed while another has it', async () => {
     const batchSlots = locksOf(stack.client.temporal, 'other');
     const take = (holder: string, waitMs = 0, leaseMs = 60_000): Promise<boolean> =>
       batchSlots.take({ holder, leaseMs, waitMs });

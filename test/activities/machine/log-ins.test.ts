@@ -18,7 +18,7 @@ function entry(type: number, user: string, line: string): Buffer {
   return written;
 }
 
-describe('whether anybody was on a terminal of a machine', () => {
+describe('whether a user was on a terminal of a machine', () => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'heddle-log-ins-'));
@@ -42,7 +42,7 @@ describe('whether anybody was on a terminal of a machine', () => {
     ['a user did', [entry(2, 'reboot', '~'), entry(7, 'ada', 'pts/0')], {}, 10],
     ['the system was only started again', [entry(2, 'reboot', '~')], {}, 11],
     ['the list is older than the image', [entry(7, 'ada', 'pts/0')], { newer: false }, 11],
-    ['nobody ever did', [], {}, 11],
+    ['no user ever was', [], {}, 11],
     ['there is no record to compare with', [entry(7, 'ada', 'pts/0')], { record: false }, 1],
   ])('%s', async (_what, entries, options, code) => {
     expect(await ask(entries, options)).toBe(code);

@@ -23,7 +23,7 @@ const notifications: ReservationNotification = {
 };
 const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
-describe('whoever is to hear of reservations', () => {
+describe('the receivers of notifications of reservations', () => {
   let server: Server;
   let url: string;
   let folder: string;

@@ -9,7 +9,7 @@ const field = (type: FieldType, more: Partial<FieldDeclaration> = {}): FieldDecl
   ...more,
 });
 
-describe('the text that somebody types for a field', () => {
+describe('the typed text of a field', () => {
   it.each<[FieldType, string, unknown]>([
     ['string', ' http://127.0.0.1:7300 ', 'http://127.0.0.1:7300'],
     ['string', 'unix:///run/x.sock', 'unix:///run/x.sock'],

@@ -191,7 +191,7 @@ describe('the page for provider accounts', () => {
     expect((await ask('')).text).toContain('url=&quot;&gt;&lt;script');
   });
 
-  it('answers nobody who has not its address, or calls it by another name', async () => {
+  it('answers only requests with its address and its own host name', async () => {
     const { origin, host } = new URL(page.url);
     const elsewhere: readonly (readonly [number, Asked])[] = [
       [401, { base: `${origin}/` }],

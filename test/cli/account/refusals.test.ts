@@ -93,7 +93,7 @@ describe('an account that cannot be', () => {
     expect(await readdir(folder)).toEqual(['heddle.yaml']);
   });
 
-  it('is not removed where it is not there, nor where nobody confirms', async () => {
+  it('is not removed if it does not exist, nor without a confirmation', async () => {
     await expect(remove('x', { file, yes: true })).rejects.toMatchObject({ code: 'NotFound' });
     await expect(remove('rack', { file, json: true })).rejects.toMatchObject({ code: 'Usage' });
     expect(await readFile(file, 'utf8')).toBe(written);
@@ -121,7 +121,7 @@ describe('an account that cannot be', () => {
     expect(await readdir(join(folder, 'data', 'secrets'))).toEqual([]);
   });
 
-  it('is refused where another took its name while somebody was asked; what others wrote meanwhile stays', async () => {
+  it('is refused if its name was taken during the questions; concurrent changes stay', async () => {
     const earlier = await openWorkspace({ file });
     addAccount(
       await openWorkspace({ file }),

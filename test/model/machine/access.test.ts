@@ -79,7 +79,7 @@ describe('a public key', () => {
   });
 });
 
-describe('what is told of an account', () => {
+describe('the public view of an account', () => {
   it("the login of the user to the reservation that has the machine, and nothing of the machine's own", () => {
     expect(accessFor(machine(), 'r1')).toEqual({
       address: '127.0.0.9',
@@ -98,12 +98,12 @@ describe('what is told of an account', () => {
     expect(accessFor(machine(part), reservation)).toBeNull();
   });
 
-  it('no login of a resource that nobody logs in to', () => {
+  it('no login of a resource without logins', () => {
     const { access: _access, ...resource } = machine({ payload: {} });
     expect(accessFor(resource, 'r1')).toEqual({ address: null, port: null, hostKey: null });
   });
 
-  it('no part of it in what everybody may see of a machine', () => {
+  it('no part of it in the public view of a machine', () => {
     expect(JSON.stringify(viewOfMachine(machine()))).not.toMatch(/well-kept|the machine's own/);
   });
 });

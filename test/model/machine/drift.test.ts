@@ -72,7 +72,7 @@ describe('drift of a machine', () => {
       ],
       [],
     ],
-    ['and somebody switched it on', { keepsOff: true }, [right, right], ['power']],
+    ['and it was switched on', { keepsOff: true }, [right, right], ['power']],
     [
       'another image, twice the same',
       {},
@@ -92,7 +92,7 @@ describe('drift of a machine', () => {
       [],
     ],
     [
-      'nobody loaded anything',
+      'no image was loaded',
       { image: undefined as never },
       [
         { ...right, image: null },
@@ -148,7 +148,7 @@ describe('what is done about it', () => {
       { kind: 'maintain', reason: 'it is gone: its provider has no such machine' },
     ],
     [
-      'never an image while somebody has it',
+      'never an image of a machine in use',
       { drift: [other], correct: driftKinds, state: 'in use' },
       undefined,
     ],

@@ -16,7 +16,7 @@ const healthy: Evidence = { ping: 'yes', ssh: 'yes', power: 'on', record: whole,
 /** The decision order of the reference, and what must not decide. */
 const cases: readonly (readonly [what: string, Partial<Evidence>, Verdict])[] = [
   ['it has the image, untouched', {}, 'READY'],
-  ['nobody can ask its system', { check: undefined as never }, 'READY'],
+  ['its system cannot be asked', { check: undefined as never }, 'READY'],
   ['its controller does not answer, and it does', { power: 'unknown' }, 'READY'],
   ['it is switched off', { ssh: 'no', ping: 'no', power: 'off', record: { is: 'unknown' } }, 'RELOAD'],
   ['SSH does not answer', { ssh: 'unknown', ping: 'unknown', record: { is: 'unknown' } }, 'UNKNOWN'],
@@ -45,21 +45,21 @@ const cases: readonly (readonly [what: string, Partial<Evidence>, Verdict])[] = 
     'RELOAD',
   ],
   [
-    'somebody was in it',
+    'a user was in it',
     { record: record('imagerevision_id=7', 'vcld_post_load=success (now)', 'vcld_tainted=user ada (now)') },
     'RELOAD',
   ],
   [
-    'somebody was in it before it was finished',
+    'a user was in it before it was finished',
     { record: record('imagerevision_id=7', 'vcld_tainted=') },
     'RELOAD',
   ],
-  ['somebody was on a terminal of it', { logIns: 'yes' }, 'RELOAD'],
-  ['nobody was on a terminal of it', { logIns: 'no' }, 'READY'],
-  ['who was on a terminal of it nobody can tell', { logIns: 'unknown' }, 'READY'],
+  ['a user was on its terminal', { logIns: 'yes' }, 'RELOAD'],
+  ['no user was on its terminal', { logIns: 'no' }, 'READY'],
+  ['it is unknown whether a user was on its terminal', { logIns: 'unknown' }, 'READY'],
   ['the steps after loading are missing', { record: record('imagerevision_id=7') }, 'POST_LOAD'],
   [
-    'they are missing, and nobody knows of its system',
+    'they are missing, and its system is unknown',
     { record: record('imagerevision_id=7'), check: 'unknown' },
     'POST_LOAD',
   ],
@@ -78,16 +78,16 @@ const told: Evidence = {
 
 /** Of a resource that its plugin reaches. */
 const toldCases: readonly (readonly [what: string, Partial<Evidence>, Verdict])[] = [
-  ['it has the image, and nobody can compare it', {}, 'READY'],
+  ['it has the image, which cannot be compared', {}, 'READY'],
   ['it has the image, and is as that is', { check: 'yes' }, 'READY'],
   ['it is not as its image is', { check: 'no' }, 'RELOAD'],
-  ['whether it is as its image is nobody can tell', { check: 'unknown' }, 'UNKNOWN'],
-  ['whether it takes orders nobody can tell', { ping: 'unknown', record: { is: 'missing' } }, 'UNKNOWN'],
+  ['it is unknown whether it equals its image', { check: 'unknown' }, 'UNKNOWN'],
+  ['it is unknown whether it accepts commands', { ping: 'unknown', record: { is: 'missing' } }, 'UNKNOWN'],
   ['it certainly takes no orders', { ping: 'no', record: { is: 'missing' } }, 'UNKNOWN'],
   ['it says that it has no image', { record: { is: 'missing' } }, 'RELOAD'],
   ['it does not say which image it has', { record: { is: 'unknown' } }, 'UNKNOWN'],
   ['it has another revision', { record: record('imagerevision_id=6') }, 'RELOAD'],
-  ['somebody was in it', { record: record('imagerevision_id=7', 'vcld_tainted=user ada') }, 'RELOAD'],
+  ['a user was in it', { record: record('imagerevision_id=7', 'vcld_tainted=user ada') }, 'RELOAD'],
 ];
 
 describe('NODE_STATUS', () => {

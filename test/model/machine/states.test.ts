@@ -112,7 +112,7 @@ describe('what a machine does not take', () => {
       { kind: 'restore' },
       /half of image base@1/,
     ],
-    ['removing what somebody has', { state: 'in use', user: 'ada' }, { kind: 'remove' }, /in use \(ada\)/],
+    ['removing a machine in use', { state: 'in use', user: 'ada' }, { kind: 'remove' }, /in use \(ada\)/],
     [
       'reserving what is in use',
       { state: 'in use', user: 'ada' },

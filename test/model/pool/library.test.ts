@@ -46,7 +46,7 @@ const ready = (pool: PoolState): number =>
   Object.values(pool.nodes).filter(({ state }) => state === 'ready').length;
 
 describe('nodes of an image of the library', () => {
-  it('are made from the newest version that their account has; before there is one, requests wait and keep nobody else waiting', () => {
+  it('are made from the newest version that their account has; before there is one, requests wait without blocking others', () => {
     const pool = open();
     ask(pool, 'one', 0);
     expect(pool.requests['one']).toMatchObject({
@@ -140,7 +140,7 @@ describe('nodes of an image of the library', () => {
     expect(pool.nodes[held]?.state).toBe('deleting');
   });
 
-  it('of a version that was taken back go at once, and nobody gets them any more', () => {
+  it('of a withdrawn version are deleted at once and no longer allocated', () => {
     const pool = open({ minReady: 2 });
     tell(pool, { cloud: 2 });
     for (let now = 0; now < 3; now += 1) round(pool, now);
@@ -166,7 +166,7 @@ describe('nodes of an image of the library', () => {
     expect(pool.requests['one']?.state).toBe('fulfilled');
   });
 
-  it('that fail while their image is replaced count against nobody', () => {
+  it('that fail while their image is replaced count as no attempt', () => {
     const pool = open();
     tell(pool, { cloud: 2 });
     ask(pool, 'one', 0);

@@ -27,7 +27,7 @@ const stateOf = (pool: PoolState, id: string): string | undefined => pool.nodes[
 const nodeOf = (pool: PoolState, request: string): string => pool.requests[request]?.nodes[0] ?? '';
 
 describe('machines that several nodes share', () => {
-  it('stay for their minimum retention after the last of their nodes, and serve whoever comes meanwhile', () => {
+  it('stay for their minimum retention after the last of their nodes, and serve requests meanwhile', () => {
     const pool = open({ slots: 2, minRetention: 5 * 60 });
     ask(pool, 'one', 0);
     built(pool, 'a-1', 10);
@@ -58,7 +58,7 @@ describe('machines that several nodes share', () => {
     expect([stateOf(pool, 'a-1'), stateOf(pool, machine)]).toEqual(['deleting', 'building']);
   });
 
-  it('are not deleted under those who are on them, though they are configured otherwise now and somebody waits for room', () => {
+  it('are not deleted while in use, even if reconfigured and although a request waits for room', () => {
     const labels = { a: {}, b: {} };
     const cloud = { main: providerPool({ a: offer({ slots: 2 }), b: offer() }, { limits: { nodes: 1 } }) };
     const pool = openPool({ labels, providerPools: cloud });
@@ -73,7 +73,7 @@ describe('machines that several nodes share', () => {
     expect(stateOf(pool, 'a-1')).toBe('deleting');
   });
 
-  it('are out of service when a look finds them unwell: those who are on them stay, nobody else comes', () => {
+  it('are out of service when a check finds them unhealthy: present users stay, no new ones come', () => {
     const pool = open({ slots: 2 });
     ask(pool, 'one', 0);
     built(pool, 'a-1', 10);

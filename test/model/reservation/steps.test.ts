@@ -214,7 +214,7 @@ describe('what the machines of a reservation are asked', () => {
     expect(steps).toEqual(['a hold', 'a load', 'a load', 'a load', 'a let go']);
   });
 
-  it('nobody begins with a machine before those who had it are out of it', () => {
+  it('a reservation begins with a machine only after its previous users are out', () => {
     const used = reservation({
       readyAt: 1_000,
       assignments: [assignment('a', { stage: 'in use', heldUntil: 2_000 })],
@@ -230,7 +230,7 @@ describe('what the machines of a reservation are asked', () => {
     ]);
   });
 
-  it('an extension is told to the machine', () => {
+  it('an extension reaches the machine', () => {
     const used = reservation({
       to: 3_000,
       readyAt: 1_000,

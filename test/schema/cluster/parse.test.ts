@@ -105,7 +105,7 @@ describe('services', () => {
       [expect.stringContaining('there is no service constructor'), expect.stringContaining('twice')],
     ],
     [
-      'a need that nobody provides',
+      'a need that no service provides',
       { services: { s: { requires: ['databse'] }, d: { provides: ['database'] } } },
       [
         'services.s.requires: no service is called databse or provides it. Did you mean "database"?',
@@ -176,7 +176,7 @@ describe('services', () => {
       [expect.stringContaining('services.s.actions.start.timeout: "10 minutes" is not a duration')],
     ],
     [
-      'a file that nobody here can read',
+      'a file that is not readable',
       { services: { s: { actions: { start: { type: 'shell', fields: { script: { file: 'a.sh' } } } } } } },
       [
         expect.stringContaining(

@@ -205,7 +205,7 @@ describe('a spec file', () => {
     expect(told(text)).toEqual([expected]);
   });
 
-  test('in JSON is told where something is wrong in it too', () => {
+  test('in JSON is reported with the place of each problem', () => {
     expect(
       told(
         '{\n  "name": "a",\n  "nodes": {"app": {"count": 0, "services": [], "provider": "local"}},\n  "services": {}\n}\n',

@@ -117,7 +117,7 @@ describe('image.yaml', () => {
       /PYTHONPATH/,
     ],
     [
-      'a command that nobody can boot',
+      'a command whose image boots at no provider',
       'name: web\ncommand: {run: pack, formats: [tar]}',
       /no provider that it could be booted at.*validate: false/,
     ],

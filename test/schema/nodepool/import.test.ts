@@ -88,7 +88,7 @@ describe('a nodepool.yaml', () => {
     await registry.close();
   });
 
-  test('is told everything that has no counterpart, each with its place', () => {
+  test('reports everything without a counterpart, with its place', () => {
     const told = taken(whole).remarks.map(formatProblem);
     for (const about of [
       'nodepool.yaml:1:1: warning: elements-dir: has no counterpart',
@@ -114,7 +114,7 @@ describe('a nodepool.yaml', () => {
     expect(told.every((line) => /^nodepool\.yaml:\d+:\d+: warning: /.test(line))).toBe(true);
   });
 
-  test('with a key that nobody knows is told so', () => {
+  test('reports an unknown key', () => {
     expect(taken(`${whole}\nnew-thing: 1\n`).remarks.map(formatProblem)).toContainEqual(
       expect.stringContaining('new-thing: has no counterpart and is left out. Nothing here does the same.'),
     );

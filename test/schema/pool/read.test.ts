@@ -80,7 +80,7 @@ describe('pools.yaml', () => {
       'pools.yaml:12:11: pools.ci.providerPools.main.labels.large: label large is not declared. Known are: small.',
     ],
     [
-      'a label that nobody serves',
+      'a label without a provider pool',
       good.replace('          large: {slots: 4, minRetention: 1m}\n', ''),
       'pools.yaml:5:7: pools.ci.labels.large: no provider pool serves this label. Name it under providerPools.<name>.labels, or remove it.',
     ],

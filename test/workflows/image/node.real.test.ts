@@ -188,7 +188,7 @@ describe('an image of a node that is there', () => {
     expect((await ground.see('kill-1')).builds[0]).toMatchObject({ number: 2, state: 'cancelled' });
   }, 240_000);
 
-  it('a node whose holder was terminated is taken back when somebody waits for it', async () => {
+  it('a node whose leaseholder was terminated is taken back when an operation waits for it', async () => {
     const machine = await cluster('left');
     await ground.apply('left', { recipe: { from: { cluster: 'left', node: 'app-1' } }, validate: false });
     const off = await points.arm('after', 'POWER_OFF');

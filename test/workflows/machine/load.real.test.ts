@@ -102,7 +102,7 @@ describe('a machine that is registered by itself', () => {
     expect((await operate('target', { kind: 'restore' })).machine.state).toBe('available');
   });
 
-  it.concurrent('is never loaded because nobody answers', async () => {
+  it.concurrent('is never loaded because nothing answers', async () => {
     const { add, operate, calls } = ground;
     await add('silent');
     await operate('silent', { kind: 'load', image: host });
@@ -135,7 +135,7 @@ describe('a machine that is registered by itself', () => {
     expect(await calls('power-off', 'silent')).toHaveLength(1);
   });
 
-  it.concurrent("is removed with its machine, and the sweep takes it for nobody else's until then", async () => {
+  it.concurrent('is removed with its machine, and the sweep leaves it alone until then', async () => {
     const { add, operate } = ground;
     const { providerid } = await add('leaving');
     expect((await stack.client.sweep()).leaks.map((leak) => leak.providerid)).not.toContain(providerid);

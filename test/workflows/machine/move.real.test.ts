@@ -71,7 +71,7 @@ describe('a machine that another provider account gets', () => {
   );
 
   it(
-    'stays where it is while somebody has it, and when it cannot be had there',
+    'stays where it is while in use, and when the other account cannot have it',
     { timeout: 240_000 },
     async () => {
       await ground.add('kept');
@@ -127,11 +127,7 @@ describe('a machine that another provider account gets', () => {
         hostname: 'machine-cut',
       });
       const operation = await ground.begin('cut', to('elsewhere'));
-      await until(
-        'a machine that nobody heard of',
-        async () => (await elsewhere.service.held(answer)) === 1,
-        120_000,
-      );
+      await until('an unreported machine', async () => (await elsewhere.service.held(answer)) === 1, 120_000);
       await worker.kill();
       worker = await stack.startWorker('second');
       await elsewhere.service.release(answer);

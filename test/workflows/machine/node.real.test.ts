@@ -174,7 +174,7 @@ describe('the machine of a node', () => {
     expect((await stack.service.machines()).some(({ id }) => id === machine)).toBe(false);
   });
 
-  it('is replaced as well when whoever wrote its disk is terminated', async () => {
+  it('is replaced as well when the workflow that wrote its disk is terminated', async () => {
     await cluster('cut');
     const machine = await machineOf('cut');
     const write = await points.arm('after', 'LOAD');

@@ -218,7 +218,7 @@ describe.skipIf(noPostgres !== undefined)(
       expect(await value('drifted')).toBe('EUR');
     });
 
-    it('is never loaded because nobody answers, and is registered without a system only', async () => {
+    it('is never loaded because nothing answers, and is registered without a system only', async () => {
       const { operate, end } = ground;
       const image = { name: 'quiet', revision: '1' };
       await operate('silent', { kind: 'capture', image, prove: true });

@@ -128,7 +128,7 @@ describe('a cluster on nodes of a pool', () => {
     await checkEnd(pool);
   });
 
-  it.concurrent('asks again for a node that is replaced, or that somebody deleted from the pool', async () => {
+  it.concurrent('requests a node again that is replaced or was deleted from the pool', async () => {
     const pool = await openPool('again', 3);
     await apply(clusterSpec('changes', 'again'));
     expect(await nodeOf('changes')).toMatchObject({ node: 'a-1' });
@@ -167,7 +167,7 @@ describe('a cluster on nodes of a pool', () => {
     await checkEnd(pool);
   });
 
-  it.concurrent('is held with the reason where there is no such pool or label, or nobody can serve it', async () => {
+  it.concurrent('is held with the reason if the pool or label does not exist, or no provider pool can serve it', async () => {
     const pool = await openPool('small', 2);
     const failureOf = async (spec: ClusterSpec): Promise<unknown> => {
       expect(await apply(spec)).toBe('held');

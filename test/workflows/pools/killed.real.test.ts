@@ -47,7 +47,7 @@ async function unreadable(): Promise<readonly unknown[]> {
 }
 
 describe('a pool whose workers are killed while many ask', () => {
-  it('serves everybody, and each worker goes on with what another began', async () => {
+  it('serves all requests, and each worker continues what another began', async () => {
     let worker = await stack.startWorker('first');
     const offer = { hardware: 'tiny', image: 'host', fields: {}, uses: { nodes: 1 } };
     await pool.apply({
@@ -101,7 +101,7 @@ describe('a pool whose workers are killed while many ask', () => {
     ]);
     for (let kills = settingOf('HEDDLE_POOL_KILLS', 4); kills > 0; kills -= 1) {
       const before = served;
-      await until('somebody is served', () => served > before);
+      await until('a request is served', () => served > before);
       await worker.kill();
       await pause(300);
       worker = await stack.startWorker(`after-${kills}`);

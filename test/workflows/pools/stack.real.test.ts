@@ -81,7 +81,7 @@ describe('pools on real machines', () => {
     await worker.stop();
   });
 
-  it('stays within the quota of the account, which it reads, and serves everybody in batchSlot', async () => {
+  it('stays within the quota of the account, which it reads, and serves all requests in turn', async () => {
     const worker = await stack.startWorker('three');
     await stack.service.call('PUT', '/v1/quota', { machines: 3 });
     const pool = new PoolClient(stack.client.temporal, 'quota', { by: 'test' });

@@ -18,7 +18,7 @@ const quick = { everyMs: 100 } as const;
 
 function placeOf(access: MachineAccess | null): Place {
   if (typeof access?.address !== 'string' || typeof access.port !== 'number')
-    throw new Error('the machine is open to nobody');
+    throw new Error('the machine is open to no user');
   return { address: access.address, port: access.port };
 }
 

@@ -92,7 +92,7 @@ describe.skipIf(unable !== undefined)('reservations while workers die', () => {
     return most;
   }
 
-  it("a block of which one machine cannot be had is nobody's, whatever step the worker died after", async () => {
+  it('a block is given up whole if one machine cannot be had, after whichever step the worker died', async () => {
     const { reservations } = stack.client;
     const [, dead] = await Promise.all([ground.add('all-1'), ground.add('all-2')]);
     await stack.service.call('DELETE', `/v1/machines/${dead.providerid}`);

@@ -87,7 +87,7 @@ describe('resources, at length', () => {
     );
   });
 
-  it('that nobody uses are pruned, with their content; what is set, was set before, or is in a cluster stays', async () => {
+  it('that are unused are pruned, with their content; what is set, was set before, or is in a cluster stays', async () => {
     const { client } = stack;
     const { resources } = client;
     const versions = [];

@@ -35,7 +35,7 @@ describe('nodes that clusters draw', () => {
     });
   });
 
-  it('have no lease, and are gone when somebody deletes them', () => {
+  it('have no lease, and are gone once deleted', () => {
     const pool = openWith(1);
     for (const node of ['a-1', 'a-2']) {
       begin(pool, node);
