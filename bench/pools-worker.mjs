@@ -59,7 +59,7 @@ const parts = {
   resolveSecrets: async (value) => ({ value, secrets: [] }),
   forbiddenReferences: () => [],
   redact: createRedactor,
-  paces: () => undefined,
+  rateLimiters: () => undefined,
   askPeers: async () => ({ version: 0, changed: {}, gone: [] }),
   claims: () => ({}),
   pools: readNodePools(temporal),

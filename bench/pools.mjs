@@ -20,7 +20,7 @@ const { findBinary } = await load('server/find-binary.js');
 const { heddleSearchAttributes } = await load('server/setup.js');
 const { openKeyRing } = await load('secrets/keys.js');
 const { heddle } = await load('temporal-plugin.js');
-const { PoolClient } = await load('client/pools/pool-client.js');
+const { PoolClient } = await load('client/pool/pool-client.js');
 const { loadConfig } = await load('config/index.js');
 
 const json = process.argv.includes('--json');
@@ -90,7 +90,7 @@ async function latencies(pool, count, before = async () => {}) {
     const began = performance.now();
     const { id } = await pool.obtain(['a']);
     took.push(performance.now() - began);
-    await pool.giveBack(id);
+    await pool.return(id);
   }
   return took.toSorted((one, other) => one - other);
 }
@@ -113,7 +113,7 @@ async function burst(only) {
       Array.from({ length: count }, async () => {
         const { id } = await pool.obtain(['a']);
         const at = performance.now() - began;
-        await pool.giveBack(id);
+        await pool.return(id);
         return at;
       }),
     );
@@ -138,7 +138,7 @@ async function queue() {
     Array.from({ length: 100 }, async () => {
       const { id } = await pool.obtain(['a']);
       const at = performance.now() - began;
-      await pool.giveBack(id);
+      await pool.return(id);
       return at;
     }),
   );
@@ -170,7 +170,7 @@ async function kill() {
     { what: 'killed', value: sinceKill },
     { what: 'thrown away', value: made - 50 },
   );
-  await Promise.all(held.map(({ id }) => pool.giveBack(id)));
+  await Promise.all(held.map(({ id }) => pool.return(id)));
 }
 
 async function lost(count = 2_000) {
@@ -180,7 +180,7 @@ async function lost(count = 2_000) {
     Array.from({ length: count }, async () => {
       const { id } = await pool.obtain(['a']);
       fulfilled += 1;
-      await pool.giveBack(id);
+      await pool.return(id);
     }),
   );
   await until(async () => fulfilled >= 0.75 * count);
@@ -208,7 +208,7 @@ async function evict() {
     what: 'evicted',
     value: evicted,
   });
-  await pool.giveBack(got.id);
+  await pool.return(got.id);
 }
 
 async function idle(count = 1_000) {

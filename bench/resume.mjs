@@ -18,7 +18,7 @@ const { heddleSearchAttributes } = await load('server/setup.js');
 const { openKeyRing } = await load('secrets/keys.js');
 const { heddle } = await load('temporal-plugin.js');
 const { HeddleClient } = await load('client/index.js');
-const { parseSpec } = await load('schema/parse-spec.js');
+const { parseSpec } = await load('schema/cluster/read.js');
 const { loadConfig } = await load('config/index.js');
 
 const kills = Number(process.argv[2] ?? 20);

@@ -128,6 +128,13 @@ export function describeComponents() {
   );
 }
 
+/** Names of components that `npm run setup:extras` installs and that are absent. */
+export function missingComponents() {
+  return components
+    .filter(({ version, missing }) => missing === setup && version() === undefined)
+    .map(({ name }) => name);
+}
+
 function temporalCli() {
   const folder = join(cache, 'temporal');
   const versions = existsSync(folder)

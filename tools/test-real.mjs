@@ -2,7 +2,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { describeComponents } from './components.mjs';
+import { env } from 'node:process';
+import { describeComponents, missingComponents } from './components.mjs';
 import { messageOf, root, say } from './environment.mjs';
 import { prepare } from './prepare.mjs';
 import { runTestsWithSecondLook } from './run-tests.mjs';
@@ -56,6 +57,9 @@ try {
   say(messageOf(error));
   failed += 1;
 }
+// Their tests were skipped: in CI that is a failure.
+const missing = env['HEDDLE_REQUIRE_COMPONENTS'] === undefined ? [] : missingComponents();
+for (const name of missing) add(`component ${name}, which npm run setup:extras installs, is absent`, 0, 1);
 process.stdout.write(
   `\nReal components:\n${describeComponents().join('\n')}\n\n${table.join('\n')}\n${passed} passed, ${failed} failed${skipped === 0 ? '' : `, ${skipped} skipped`}\n`,
 );

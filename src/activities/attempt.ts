@@ -34,7 +34,7 @@ export interface Attempt {
 }
 
 /** What a heartbeat says: for people the step, for later attempts the mark. */
-export interface Heartbeat {
+interface Heartbeat {
   readonly step: string;
   readonly mark?: Json;
 }
@@ -178,7 +178,7 @@ function splitSignal(context: Context): { readonly signal: AbortSignal; readonly
 }
 
 /** One log for each run of a task; its attempts follow each other in it. */
-export function logName(action: AnyAction, request: TaskRequest): string {
+function logName(action: AnyAction, request: TaskRequest): string {
   const { clusterUid, nodeId, incarnation, operation, run } = request;
   const service = request.service?.name ?? '-';
   return `${clusterUid}/${nodeId}/${operation}.${incarnation}.${service}.${action}.${run}.log`;

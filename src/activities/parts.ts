@@ -7,7 +7,7 @@ import type { Claims, NodeAddress, NodePools, PluginLog, Shell } from '../plugin
 import type { Registry } from '../plugins/registry.js';
 import type { BuilderParts } from './image/parts.js';
 import type { Absences } from './provider/absence.js';
-import type { Pace } from './provider/rate-limiter.js';
+import type { RateLimiter } from './provider/rate-limiter.js';
 import type { ClusterRecords } from './sweep/cluster-records.js';
 import type { AttemptStep } from './step.js';
 
@@ -38,7 +38,7 @@ export interface ActivityParts {
   /** For providers whose client bears one call at a time: whose turn it is to call an account. */
   readonly turns: (provider: string) => Locks;
   /** For accounts whose calls are limited: when they may be called. */
-  readonly paces: (provider: string) => Pace | undefined;
+  readonly rateLimiters: (provider: string) => RateLimiter | undefined;
   readonly resources: Resources;
   /** Machines that this process missed at their providers. */
   readonly absences: Absences;
@@ -114,7 +114,7 @@ export interface SecretOrigin {
   readonly place: string;
 }
 
-export interface ResolvedSecrets {
+interface ResolvedSecrets {
   readonly value: Json;
   readonly secrets: readonly string[];
 }

@@ -21,7 +21,7 @@ import { runCommand } from './automator/exec-task.js';
 import { toFailure } from './failures.js';
 import { checkImage } from './image/check-image.js';
 import { libraryVerbs } from './image/library-verbs.js';
-import { borrowNode, findNode, checkBorrowerLease, type NodeLoans } from './image/lease-node.js';
+import { leaseNode, findNode, checkLease, type NodeLeases } from './image/lease-node.js';
 import { describeAccount } from './machine/describe-account.js';
 import { engineVerbs } from './machine/engine-verbs.js';
 import { providerVerbs } from './machine/provider-verbs.js';
@@ -35,7 +35,7 @@ import { planPool } from './pool/plan.js';
 import { findMachines } from './provider/find-machines.js';
 import { runProviderTask } from './provider/provider-task.js';
 import { readQuota } from './pool/read-quota.js';
-import { tellReused } from './pool/notify-reused.js';
+import { notifyReused } from './pool/notify-reused.js';
 import { createBatchActivities } from './provider/batch.js';
 import { findCandidates } from './reservation/find-machines.js';
 import { notify } from './reservation/notify.js';
@@ -57,7 +57,7 @@ export interface CoreParts extends ActivityParts {
   readonly loadsAtOnce: number;
   /** Names of the builders' commands. */
   readonly commands: readonly string[];
-  readonly loans: NodeLoans;
+  readonly leases: NodeLeases;
   readonly computers: Computers;
   readonly settings: ReservationSettings;
   /** Receivers of notifications about reservations. */
@@ -78,9 +78,9 @@ export function createActivities(parts: CoreParts): Activities {
     LIST_ACCOUNTS: heartbeating(() => listAccounts(parts)),
     DISOWN: heartbeating((request) => disown(parts, request)),
     LIST_CHECKED: heartbeating(() => listChecked(parts)),
-    FIND_NODE: heartbeating(({ node }) => findNode(parts.loans, node)),
-    BORROW_NODE: heartbeating((request) => borrowNode(parts.loans, request)),
-    CHECK_BORROWER: heartbeating((request) => checkBorrowerLease(parts.loans, request)),
+    FIND_NODE: heartbeating(({ node }) => findNode(parts.leases, node)),
+    LEASE_NODE: heartbeating((request) => leaseNode(parts.leases, request)),
+    CHECK_LEASE: heartbeating((request) => checkLease(parts.leases, request)),
     FIND_CANDIDATES: heartbeating((request) => findCandidates(parts, request)),
     OPERATE_MACHINE: heartbeating((request) => operateMachine(parts, request)),
     NOTIFY: heartbeating((notifications) => notify(parts, notifications)),
@@ -90,7 +90,7 @@ export function createActivities(parts: CoreParts): Activities {
 const lookActivities = {
   FIND_MACHINES: findMachines,
   FIND_LEAKS: findLeaks,
-  NODE_REUSED: tellReused,
+  NODE_REUSED: notifyReused,
   READ_QUOTA: readQuota,
 };
 

@@ -13,7 +13,7 @@ export async function confirm(
   if (yes) return;
   const { stdin, stderr } = process;
   if (!stdin.isTTY || !stderr.isTTY || json)
-    throw new CliError('Usage', `${cleanLine(question)} Nobody can be asked here: say --yes to do it.`);
+    throw new CliError('Usage', `${cleanLine(question)} There is no terminal to ask on: give --yes.`);
   const terminal = createInterface({ input: stdin, output: stderr });
   const closed = new AbortController();
   // Ctrl-C and Ctrl-D leave the question open, and are no yes.

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { ClusterSpec } from '../model/cluster/spec.js';
-import { maxSpecBytes, maxSpecDepth } from '../schema/parse-spec.js';
+import { maxSpecBytes, maxSpecDepth } from '../schema/cluster/read.js';
 import { formatProblem, ProblemsError, type Path, type Problem } from '../schema/problem.js';
-import { loadSpecFile } from '../schema/read-spec.js';
+import { loadSpecFile } from '../schema/cluster/read.js';
 import { readYaml } from '../schema/yaml-source.js';
 
 /**

@@ -15,7 +15,7 @@ import {
   cancelUpdate,
   deleteSignal,
   deleteUpdate,
-  lookUpdate,
+  checkUpdate,
   operateUpdate,
   pauseUpdate,
   payloadQuery,
@@ -84,15 +84,15 @@ export class HeddleClient extends EntityClient {
   }
 
   /**
-   * Brings a cluster to a spec, and creates it if necessary. Returns as soon as the request is accepted. Applying
-   * the same spec again returns the operation that applies it. Names of resources are bound to their present
-   * versions.
+   * Brings a cluster to a spec, and creates it if necessary. Returns as soon as the request is accepted.
+   * Applying the same spec again returns the operation that applies it. Names of resources are bound to their
+   * present versions.
    * @throws HeddleError Refused when the cluster is busy, being deleted, or exists with `createOnly`.
    */
   async apply(spec: ClusterSpec, options: ApplyOptions = {}): Promise<ApplyReply> {
     const { name } = spec;
     const input: ClusterStart = { heddle: { uid: randomUUID() } };
-    const nodes = Object.values(spec.groups).reduce((sum, { count }) => sum + count, 0);
+    const nodes = Object.values(spec.nodes).reduce((sum, { count }) => sum + count, 0);
     const { createOnly, width, queue } = options;
     const request: ApplyRequest = {
       spec: await this.resources.pin(spec),
@@ -138,8 +138,8 @@ export class HeddleClient extends EntityClient {
   }
 
   /**
-   * Deletes a cluster in any state. When no worker takes the request, it is left as a signal for the next worker;
-   * `operation` is then absent.
+   * Deletes a cluster in any state. When no worker takes the request, it is left as a signal for the next
+   * worker; `operation` is then absent.
    */
   async delete(name: string): Promise<Partial<ApplyReply>> {
     try {
@@ -152,8 +152,8 @@ export class HeddleClient extends EntityClient {
   }
 
   /**
-   * Has the machines probed; deviations show as drift in `plan` and `preview` from then on. Does nothing when the
-   * cluster does not exist, or while an operation runs.
+   * Has the machines probed; deviations show as drift in `plan` and `preview` from then on. Does nothing when
+   * the cluster does not exist, or while an operation runs.
    */
   async look(name: string, { patienceMs = 60_000 }: { readonly patienceMs?: number } = {}): Promise<void> {
     const summary = await this.summary(name).catch((error: unknown) => {
@@ -162,7 +162,7 @@ export class HeddleClient extends EntityClient {
     });
     if (summary === undefined || summary.operation?.state === 'running' || summary.phase === 'deleted')
       return;
-    const number = await this.update('look at', name, lookUpdate);
+    const number = await this.update('look at', name, checkUpdate);
     const until = Date.now() + patienceMs;
     while ((await this.summary(name)).looks.done < number && Date.now() < until) await pause(100);
   }
@@ -173,8 +173,8 @@ export class HeddleClient extends EntityClient {
   }
 
   /**
-   * Ends the running or held operation, or a queued one by its id. Completed work stays; machines that were never
-   * confirmed are deleted.
+   * Ends the running or held operation, or a queued one by its id. Completed work stays; machines that were
+   * never confirmed are deleted.
    */
   cancel(name: string, operation?: string): Promise<ApplyReply> {
     return this.update('cancel', name, cancelUpdate, { by: this.by, operation });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import type { Build } from '../model/image/build.js';
 import type { BuildReply, ConfigureImageReply } from '../model/image/messages.js';
-import type { ImageSpec } from '../model/image/spec.js';
+import { sourceOf, type ImageSpec } from '../model/image/spec.js';
 import type { ImageView } from '../model/image/view.js';
 import { imageWorkflowId, imageWorkflowType } from '../model/names.js';
 import type { ImageInput } from '../workflows/image/workflow.js';
@@ -35,16 +35,17 @@ export class ImageClient extends EntityClient {
   }
 
   /**
-   * Configures an image and creates it if necessary. Names of resources in its recipe are bound to their present
-   * versions, so that later builds use the same.
+   * Configures an image and creates it if necessary. Names of resources in its recipe are bound to their
+   * present versions, so that later builds use the same.
    * @throws HeddleError Refused with what is wrong.
    */
   async apply(written: ImageSpec): Promise<ConfigureImageReply> {
-    const { source, name } = written;
+    const { name } = written;
+    const source = sourceOf(written);
     const spec: ImageSpec =
       source.kind === 'command'
         ? written
-        : { ...written, source: { ...source, cluster: await this.#resources.pin(source.cluster) } };
+        : { ...written, services: (await this.#resources.pin(source.cluster)).services };
     const input: ImageInput = { uid: randomUUID() };
     const request = { spec, by: this.by };
     const start = { args: [input], staticSummary: `image ${name}` };
@@ -61,7 +62,9 @@ export class ImageClient extends EntityClient {
     return this.update('cancel', name, cancelBuildUpdate, { by: this.by });
   }
 
-  /** Deletes the newest build, so that the previous one is offered, and pauses. Returns the deleted number. */
+  /**
+   * Deletes the newest build, so that the previous one is offered, and pauses. Returns the deleted number.
+   */
   rollBack(name: string): Promise<BuildReply> {
     return this.update('rollback', name, rollbackImageUpdate, { by: this.by });
   }

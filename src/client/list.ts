@@ -65,8 +65,8 @@ export async function listOpenWorkflows(temporal: Client): Promise<readonly stri
 }
 
 /**
- * The workflows of these types that run, by name. Memos are not read: a single one in plaintext would make the
- * whole list fail.
+ * The workflows of these types that run, by name. Memos are not read: a single one in plaintext would make
+ * the whole list fail.
  */
 export async function listRunning(
   temporal: Client,

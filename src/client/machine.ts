@@ -66,8 +66,8 @@ export class MachineClient extends EntityClient {
   }
 
   /**
-   * Starts an operation on a machine, or on the machine of a node: `web/app-1` of a cluster, `pool/ci/small-1` of
-   * a pool.
+   * Starts an operation on a machine, or on the machine of a node: `web/app-1` of a cluster,
+   * `pool/ci/small-1` of a pool.
    * @throws HeddleError Refused when the machine is busy, or its state does not allow the operation.
    */
   async operate(name: string, intent: MachineRequestIntent): Promise<MachineReply> {
@@ -129,8 +129,8 @@ export class MachineClient extends EntityClient {
   }
 
   /**
-   * The login of the user whom `reservation`, or an administrator, gave access; null when the machine is closed,
-   * or open to the user of another reservation.
+   * The login of the user whom `reservation`, or an administrator, gave access; null when the machine is
+   * closed, or open to the user of another reservation.
    */
   access(name: string, reservation?: string): Promise<MachineAccess | null> {
     return this.query('log-in', name, accessQuery, { reservation });

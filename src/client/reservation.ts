@@ -10,7 +10,7 @@ import { readReservation, type WrittenReservation } from '../schema/reservation/
 import { accessQuery } from '../workflows/machine/messages.js';
 import {
   cancelReservationUpdate,
-  enterUpdate,
+  logInUpdate,
   extendUpdate,
   reservationQuery,
   reservationsQuery,
@@ -89,8 +89,8 @@ export class ReservationClient extends EntityClient {
   }
 
   /**
-   * Opens the machines of a ready reservation to its user and returns how to log in; from then on they count as
-   * used. Each machine has an account for the user, with a password or `publicKey`. Idempotent.
+   * Opens the machines of a ready reservation to its user and returns how to log in; from then on they count
+   * as used. Each machine has an account for the user, with a password or `publicKey`. Idempotent.
    * @throws HeddleError Refused before the reservation is ready, Failed when a machine cannot be opened.
    */
   async logIn(
@@ -103,7 +103,7 @@ export class ReservationClient extends EntityClient {
         'Invalid',
         'this is no public key of OpenSSH: one line with type and key, as in a .pub file',
       );
-    await this.#change('log-in', enterUpdate, { id, by: this.by, publicKey });
+    await this.#change('log-in', logInUpdate, { id, by: this.by, publicKey });
     const { machines } = await this.waitUntil(id, (view) => isOpen(view), options);
     return Promise.all(
       machines.map(async ({ name }) => ({ machine: name, access: await this.#access(id, name) })),

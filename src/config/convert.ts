@@ -3,11 +3,10 @@ import type { ReservationSettings } from '../model/reservation/state.js';
 import { defaultSweep, type SweepSettings } from '../model/sweep/sweep.js';
 import type { WrittenConfig } from '../schema/config.js';
 import type { PluginLimits } from '../schema/descriptor-program.js';
-import { parseDuration } from '../schema/duration.js';
+import { milliseconds } from '../model/milliseconds.js';
 
 export function toLimits({ time, ...limits }: WrittenConfig['pluginLimits'][string]): PluginLimits {
-  const timeMs = time === undefined ? undefined : parseDuration(time);
-  return { ...limits, ...(timeMs === undefined ? {} : { timeMs }) };
+  return { ...limits, ...(time === undefined ? {} : { timeMs: milliseconds(time) }) };
 }
 
 export function toSweep({
@@ -16,13 +15,11 @@ export function toSweep({
   cap,
   delete: deletes,
 }: NonNullable<WrittenConfig['sweep']> = {}): SweepSettings {
-  const ms = (time: string | number | undefined): number | undefined =>
-    time === undefined ? undefined : parseDuration(time);
   const { everyMs, policy } = defaultSweep;
   return {
-    everyMs: ms(every) ?? everyMs,
+    everyMs: every === undefined ? everyMs : milliseconds(every),
     policy: {
-      minimumAgeMs: ms(minimumAge) ?? policy.minimumAgeMs,
+      minimumAgeMs: minimumAge === undefined ? policy.minimumAgeMs : milliseconds(minimumAge),
       cap: cap ?? policy.cap,
       delete: deletes ?? policy.delete,
     },
@@ -36,11 +33,15 @@ export interface ReservationConfig {
 }
 
 export function toReservations({
-  prepare = '15m',
-  remind = '10m',
-  longest = '7d',
+  prepare = 15 * 60,
+  remind = 10 * 60,
+  longest = 7 * 24 * 3_600,
   notify = {},
 }: NonNullable<WrittenConfig['reservations']> = {}): ReservationConfig {
-  const ms = (time: string | number): number => parseDuration(time) ?? 0;
-  return { settings: { prepareMs: ms(prepare), remindMs: ms(remind), longestMs: ms(longest) }, notify };
+  const settings = {
+    prepareMs: milliseconds(prepare),
+    remindMs: milliseconds(remind),
+    longestMs: milliseconds(longest),
+  };
+  return { settings, notify };
 }

@@ -14,7 +14,7 @@ import {
   type WrittenConfig,
   type WrittenProvider,
 } from '../schema/config.js';
-import { parseDuration } from '../schema/duration.js';
+import { milliseconds } from '../model/milliseconds.js';
 import { errorAt, ProblemsError, type Path, type Place } from '../schema/problem.js';
 import { readTextFile } from '../schema/read-text.js';
 import { whyUntrusted } from '../schema/trusted-path.js';
@@ -54,7 +54,7 @@ export interface Config {
   /** How machines that no cluster has are looked for. */
   readonly sweep: SweepSettings;
   /** Between two rounds, in which machines and images look at themselves, in ms. */
-  readonly roundsEveryMs: number;
+  readonly checksEveryMs: number;
   /** Loads and captures of machines at once in a site. */
   readonly loadsAtOnce: number;
   /** Reservations of machines. */
@@ -185,7 +185,7 @@ export function loadConfig({
     limits: { ...defaultLimits, ...written.scale },
     reservations: toReservations(written.reservations),
     sweep: toSweep(written.sweep),
-    roundsEveryMs: parseDuration(written.rounds?.every ?? '5m') ?? 300_000,
+    checksEveryMs: milliseconds(written.rounds?.every ?? 300),
     loadsAtOnce: written.loadsAtOnce,
     metricsAddress,
     builder: {

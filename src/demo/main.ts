@@ -6,7 +6,7 @@ import { Client, Connection } from '@temporalio/client';
 import { HeddleClient } from '../client/heddle-client.js';
 import type { ClusterSpec } from '../model/cluster/spec.js';
 import type { ClusterStatus } from '../model/cluster/view.js';
-import { loadSpecFile } from '../schema/read-spec.js';
+import { loadSpecFile } from '../schema/cluster/read.js';
 import { formatProblem } from '../schema/problem.js';
 import { openKeyRing } from '../secrets/keys.js';
 import { heddle } from '../temporal-plugin.js';
@@ -104,11 +104,11 @@ async function create(story: Story): Promise<boolean> {
 async function scaleThroughCrash(story: Story): Promise<boolean> {
   tell('Scales to four applications, and kills the worker in the middle (SIGKILL)');
   const spec = readExample();
-  const app = spec.groups['app'];
+  const app = spec.nodes['app'];
   if (app === undefined) throw new Error('the example has no group "app"');
   const status = await apply(
     story,
-    { ...spec, groups: { ...spec.groups, app: { ...app, count: 4 } } },
+    { ...spec, nodes: { ...spec.nodes, app: { ...app, count: 4 } } },
     async () => {
       const { killed, started } = await story.dev.killWorker();
       say(`worker ${killed} was killed; worker ${started} continues its work`);

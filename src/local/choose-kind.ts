@@ -30,7 +30,10 @@ export interface KindOptions {
   readonly library: Library;
 }
 
-/** Boots a sandbox to see whether that works here. @throws Error if sandboxes are required and do not work. */
+/**
+ * Boots a sandbox to see whether that works here.
+ * @throws Error if sandboxes are required and do not work.
+ */
 export async function chooseKind(
   { requested, sshd: givenSshd, ...options }: KindOptions,
   addresses: Addresses,

@@ -76,7 +76,7 @@ function markedPids(markerStart: string, folder?: string): readonly number[] {
     if (environment.startsWith(marker) || environment.includes(`\0${marker}`)) return true;
     if (folder === undefined) return false;
     // Daemons that write a title over their environment are known by the folder they work in. An environment
-    // that is whole and has no marker is somebody else's, such as a person's shell that looks around in
+    // that is whole and has no marker belongs to someone else, such as a person's shell in
     // there.
     if (environment.includes('PATH=')) return false;
     const cwd = tryOr(() => readlinkSync(`/proc/${pid}/cwd`), '');

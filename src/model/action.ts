@@ -35,4 +35,3 @@ export const serviceActionKeys = {
   stop: 'STOP',
   remove: 'REMOVE',
 } as const satisfies Record<string, ServiceAction>;
-export type ServiceActionKey = keyof typeof serviceActionKeys;

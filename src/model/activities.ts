@@ -1,8 +1,8 @@
 import { actions, type Action, type AnyAction } from './action.js';
 import type { BatchActivities } from './node/batch.js';
 import type { CheckedImage, CheckImageRequest } from './image/messages.js';
-import type { BorrowNodeRequest, FindNodeRequest, FoundNode } from './image/node.js';
-import type { CheckBorrowerReply, CheckBorrowerRequest } from './node/lease.js';
+import type { LeaseNodeRequest, FindNodeRequest, FoundNode } from './image/node.js';
+import type { CheckLeaseReply, CheckLeaseRequest } from './node/lease.js';
 import type {
   PreviousRunsReply,
   PreviousRunsRequest,
@@ -35,7 +35,7 @@ import type {
   OperateMachineRequest,
 } from './reservation/messages.js';
 import type { ReservationNotification } from './reservation/state.js';
-import { takeOverAfterMs } from './resumption.js';
+import { retryAfterMs } from './resumption.js';
 import type {
   DisownReply,
   DisownRequest,
@@ -64,8 +64,8 @@ export type Activities = Readonly<
     readonly DISOWN: (request: DisownRequest) => Promise<DisownReply>;
     readonly LIST_CHECKED: () => Promise<{ readonly workflows: readonly string[] }>;
     readonly FIND_NODE: (request: FindNodeRequest) => Promise<FoundNode>;
-    readonly BORROW_NODE: (request: BorrowNodeRequest) => Promise<FoundNode>;
-    readonly CHECK_BORROWER: (request: CheckBorrowerRequest) => Promise<CheckBorrowerReply>;
+    readonly LEASE_NODE: (request: LeaseNodeRequest) => Promise<FoundNode>;
+    readonly CHECK_LEASE: (request: CheckLeaseRequest) => Promise<CheckLeaseReply>;
     readonly FIND_CANDIDATES: (request: FindCandidatesRequest) => Promise<FindCandidatesReply>;
     readonly OPERATE_MACHINE: (request: OperateMachineRequest) => Promise<OperateMachineReply>;
     readonly NOTIFY: (notifications: ReservationNotification) => Promise<{ readonly told: number }>;
@@ -162,7 +162,7 @@ const look: ActivityRow = {
 const core: ActivityRow = {
   queue: 'core',
   attemptMs: minute,
-  retry: { by: 'server', initialMs: takeOverAfterMs, maximumMs: 10 * second },
+  retry: { by: 'server', initialMs: retryAfterMs, maximumMs: 10 * second },
 };
 const attempts = (limit: number): Pick<ActivityRow, 'retry'> => ({
   retry: { ...core.retry, attempts: limit },
@@ -261,8 +261,8 @@ export const activityTable: Readonly<Record<ActivityName, ActivityRow>> = {
   DISOWN: { ...core, attemptMs: 2 * minute, ...attempts(3) },
   LIST_CHECKED: { ...core, budgetMs: 5 * minute },
   FIND_NODE: { ...core, budgetMs: 5 * minute },
-  BORROW_NODE: { ...core, budgetMs: 5 * minute },
-  CHECK_BORROWER: { ...core, budgetMs: 5 * minute },
+  LEASE_NODE: { ...core, budgetMs: 5 * minute },
+  CHECK_LEASE: { ...core, budgetMs: 5 * minute },
   FIND_CANDIDATES: { ...core, attemptMs: 2 * minute, budgetMs: 5 * minute, ...attempts(5) },
   OPERATE_MACHINE: { ...core, attemptMs: 24 * hour, isAbandoned: true },
   NOTIFY: {

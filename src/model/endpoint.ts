@@ -17,3 +17,12 @@ function isLoopback(hostname: string): boolean {
     hostname === '[::1]'
   );
 }
+
+const endpointPattern = /^(?:(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9][A-Za-z0-9.-]*):)?(\d{1,5})$/;
+
+/** Reads `PORT` or `HOST:PORT`; undefined if it is neither. */
+export function readEndpoint(text: string): { readonly host: string; readonly port: number } | undefined {
+  const [, host = '127.0.0.1', digits] = endpointPattern.exec(text) ?? [];
+  const port = Number(digits);
+  return port >= 1 && port <= 65_535 ? { host, port } : undefined;
+}

@@ -59,7 +59,7 @@ export function ownerWorkflowId(owner: string): string {
   return owner.includes('/') ? owner : clusterWorkflowId(owner);
 }
 
-/** Places for loads and captures of a site, given out as machines of an account are. */
+/** Permits for loads and captures of a site, claimed like machines of an account. */
 export function slotsOf(site: string): string {
   return `slots-of-site/${site}`;
 }
@@ -79,8 +79,8 @@ export function uploadToken(uid: string, build: number, provider: string): strin
   return `${uid}/${build}/${provider}`;
 }
 
-/** Places for builds of a site, beside those for its loads. */
-export function buildPlacesOf(site: string): string {
+/** Permits for builds of a site, apart from those for its loads. */
+export function buildPermitsOf(site: string): string {
   return `${site}/builds`;
 }
 

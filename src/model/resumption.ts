@@ -7,7 +7,7 @@
  * Wait, in ms, before an activity whose heartbeats ceased is begun anew: the next attempt takes over what
  * goes on.
  */
-export const takeOverAfterMs = 500;
+export const retryAfterMs = 500;
 
 /**
  * Longest time, in ms, that a worker may take for one workflow task. A task that died with its worker is

@@ -13,6 +13,10 @@ import {
 import { suggest } from '../schema/suggest.js';
 import type { Registry } from './registry.js';
 
+interface Settings {
+  readonly fields: JsonObject;
+}
+
 interface Account extends Settings {
   readonly type: string;
   readonly limits?: { readonly callsPerSecond?: number };
@@ -21,86 +25,78 @@ interface Account extends Settings {
 
 /**
  * Checks provider accounts against the plugins of this worker and fills in the defaults of their fields.
- * Secrets stay references. `locate` tells where the accounts stand in heddle.yaml.
- * @throws ProblemsError with everything that is wrong.
+ * Secrets stay references. `locate` gives the place of a path in heddle.yaml.
+ * @throws ProblemsError with all faults.
  */
 export function checkAccounts<Some extends Account>(
   registry: Registry,
   accounts: Readonly<Record<string, Some>>,
   locate?: (path: Path) => Place,
 ): Readonly<Record<string, Some>> {
-  return checkAll(registry.providers(), accounts, {
-    what: 'provider',
-    title: 'The provider accounts cannot be used:',
-    locate,
-    typeOf: (_name, { type }) => type,
-    pathOf: (name) => ['providers', name, 'type'],
-    checkMore: (...account) => [...checkCalls(...account), ...checkAllow(...account)],
+  const problems: Problem[] = [];
+  const descriptors = registry.providers().map(({ descriptor }) => descriptor);
+  const checked = Object.entries(accounts).map(([name, account]): readonly [string, Some] => {
+    const { type } = account;
+    const descriptor = findPlugin(descriptors, 'provider', type, ['providers', name, 'type'], problems);
+    if (descriptor === undefined) return [name, account];
+    problems.push(...checkCalls(name, account, descriptor), ...checkAllow(name, account, descriptor));
+    return [name, fillFields(descriptor, account, ['providers', name, 'fields'], problems)];
   });
+  throwProblems('The provider accounts cannot be used:', problems, locate);
+  return Object.fromEntries(checked);
 }
 
-/** Checks the settings of automators in the same way; those that are not mentioned are left as they are. */
+/** Checks the settings of automators in the same way. */
 export function checkAutomators<Some extends Settings>(
   registry: Registry,
   settings: Readonly<Record<string, Some>>,
   locate?: (path: Path) => Place,
 ): Readonly<Record<string, Some>> {
-  return checkAll(registry.automators(), settings, {
-    what: 'automator',
-    title: 'The settings of automators cannot be used:',
-    locate,
-    typeOf: (name) => name,
-    pathOf: (name) => ['automators', name],
-    checkMore: () => [],
-  });
-}
-
-interface Settings {
-  readonly fields: JsonObject;
-}
-
-interface Kind<Some> {
-  readonly what: string;
-  readonly title: string;
-  readonly locate: ((path: Path) => Place) | undefined;
-  readonly typeOf: (name: string, settings: Some) => string;
-  /** Where the plugin is named. */
-  readonly pathOf: (name: string) => Path;
-  readonly checkMore: (name: string, settings: Some, descriptor: Descriptor) => readonly Problem[];
-}
-
-function checkAll<Some extends Settings>(
-  plugins: readonly { readonly descriptor: Descriptor }[],
-  all: Readonly<Record<string, Some>>,
-  { what, title, locate, typeOf, pathOf, checkMore }: Kind<Some>,
-): Readonly<Record<string, Some>> {
   const problems: Problem[] = [];
-  const checked = Object.entries(all).map(([name, settings]): readonly [string, Some] => {
-    const type = typeOf(name, settings);
-    const plugin = plugins.find(({ descriptor }) => descriptor.name === type);
-    if (plugin === undefined) {
-      problems.push(
-        errorAt(
-          pathOf(name),
-          `there is no ${what} plugin "${type}" on this worker`,
-          suggest(
-            type,
-            plugins.map(({ descriptor }) => descriptor.name),
-          ),
-        ),
-      );
-      return [name, settings];
-    }
-    const fields = checkFields(plugin.descriptor, 'admin', settings.fields, [`${what}s`, name, 'fields']);
-    problems.push(...fields.problems, ...checkMore(name, settings, plugin.descriptor));
-    return [name, { ...settings, fields: fields.values }];
+  const descriptors = registry.automators().map(({ descriptor }) => descriptor);
+  const checked = Object.entries(settings).map(([name, given]): readonly [string, Some] => {
+    const descriptor = findPlugin(descriptors, 'automator', name, ['automators', name], problems);
+    if (descriptor === undefined) return [name, given];
+    return [name, fillFields(descriptor, given, ['automators', name, 'fields'], problems)];
   });
-  if (hasErrors(problems))
-    throw new ProblemsError(title, locate === undefined ? problems : placeProblems(problems, locate));
+  throwProblems('The settings of automators cannot be used:', problems, locate);
   return Object.fromEntries(checked);
 }
 
-/** A limit that nobody keeps would be believed. */
+function findPlugin(
+  descriptors: readonly Descriptor[],
+  kind: Descriptor['type'],
+  type: string,
+  path: Path,
+  problems: Problem[],
+): Descriptor | undefined {
+  const names = descriptors.map(({ name }) => name);
+  if (!names.includes(type))
+    problems.push(errorAt(path, `there is no ${kind} plugin "${type}" on this worker`, suggest(type, names)));
+  return descriptors.find(({ name }) => name === type);
+}
+
+function fillFields<Some extends Settings>(
+  descriptor: Descriptor,
+  settings: Some,
+  path: Path,
+  problems: Problem[],
+): Some {
+  const fields = checkFields(descriptor, 'admin', settings.fields, path);
+  problems.push(...fields.problems);
+  return { ...settings, fields: fields.values };
+}
+
+function throwProblems(
+  title: string,
+  problems: readonly Problem[],
+  locate: ((path: Path) => Place) | undefined,
+): void {
+  if (hasErrors(problems))
+    throw new ProblemsError(title, locate === undefined ? problems : placeProblems(problems, locate));
+}
+
+/** Refuses a limit that the provider would not enforce. */
 function checkCalls(
   name: string,
   { limits }: Account,
@@ -116,7 +112,7 @@ function checkCalls(
   ];
 }
 
-/** A list that has no effect would be believed, too. */
+/** Refuses a list of allowed values that would have no effect. */
 function checkAllow(name: string, { allow = {} }: Account, descriptor: Descriptor): readonly Problem[] {
   const listed = listedFields(descriptor);
   return Object.keys(allow)

@@ -1,15 +1,16 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { anySignal } from '../model/signals.js';
 import type { Descriptor } from '../schema/descriptor.js';
-import type { ClientAccount, PluginContext } from './contract.js';
+import type { PluginContext } from './contract.js';
 import { isPluginError, PluginError } from './errors.js';
 
-/** Whose clients these are. */
+/** A plugin as far as its clients depend on it. */
 export interface ClientPlan {
   readonly plugin: string;
   readonly type: 'provider' | 'automator';
-  /** Fields that make an account; all of them where the plugin declares none. */
+  /** Fields that identify an account; all fields if the plugin declares none. */
   readonly adminFields?: readonly string[];
 }
 
@@ -20,31 +21,27 @@ export function clientPlan({ name, type, fields }: Descriptor): ClientPlan {
 /** Longest time that a client takes to start, in ms. */
 const startMs = 60_000;
 
-/** How long a client has to stop, in ms: shorter than any worker is given to end. */
+/** How long a client has to stop, in ms: less than any worker has to end. */
 export const stopMs = 5_000;
 
-type Start = (account: ClientAccount) => unknown;
-type Stop = (client: unknown) => unknown;
-
-/** What is wrong with the static `start` and `stop` of a class; undefined where nothing is. */
+/** The fault of a class's static `start` and `stop`; undefined if there is none. */
 export function clientFault(Class: object, name: string): string | undefined {
   return staticOf(Class, 'stop') !== undefined && staticOf(Class, 'start') === undefined
     ? `class ${name} has a static stop and no static start: nothing would ever be stopped`
     : undefined;
 }
 
-/**
- * Clients of one plugin in this process, one for each account: started when they are wanted first, stopped
- * when the process is done.
- */
+type ClientContext = Pick<PluginContext, 'task' | 'fields' | 'log'>;
+
+/** The clients of one plugin in this process, one per account, started on first use. */
 export class Clients {
-  /** Whether there may be anything to stop. */
+  /** Whether there may be clients to stop. */
   readonly drains: boolean;
   readonly #plan: ClientPlan;
   readonly #Class: object;
   readonly #say: (text: string) => void;
   readonly #opened = new Map<string, { readonly name: string; readonly client: Promise<unknown> }>();
-  readonly #over = new AbortController();
+  readonly #closed = new AbortController();
 
   constructor(plan: ClientPlan, Class: object, say: (text: string) => void) {
     this.#plan = plan;
@@ -53,99 +50,83 @@ export class Clients {
     this.drains = staticOf(Class, 'start') !== undefined;
   }
 
-  /** For the context of an attempt; undefined where the class has no start. */
-  openerOf(context: Pick<PluginContext, 'task' | 'fields' | 'log'>): PluginContext['client'] | undefined {
+  /** The context's `client`; undefined if the class has no static start. */
+  openerOf(context: ClientContext): PluginContext['client'] | undefined {
     return this.drains ? () => this.#open(context) : undefined;
   }
 
-  /** Stops all, and waits for it so long as a worker can. */
+  /** Stops all clients; waits at most `stopMs`. */
   async close(): Promise<void> {
-    this.#over.abort(new PluginError('Retryable', 'this process ends'));
+    this.#closed.abort(new PluginError('Retryable', 'this process ends'));
     const opened = [...this.#opened.values()];
     this.#opened.clear();
     await Promise.all(opened.map(({ name, client }) => this.#stop(name, client)));
   }
 
-  #open({ task, fields, log }: Pick<PluginContext, 'task' | 'fields' | 'log'>): Promise<unknown> {
+  #open({ task, fields: all, log }: ClientContext): Promise<unknown> {
     const { plugin, type, adminFields } = this.#plan;
     const name = type === 'provider' ? task.provider.name : plugin;
-    const own =
-      adminFields === undefined
-        ? fields
-        : Object.fromEntries(Object.entries(fields).filter(([field]) => adminFields.includes(field)));
-    // Other fields, such as a new secret, make another client.
+    const isOwn = ([field]: readonly [string, unknown]): boolean => adminFields?.includes(field) ?? true;
+    const fields = Object.fromEntries(Object.entries(all).filter(isOwn));
+    // Changed fields, such as a new secret, need a new client.
     const key = createHash('sha256')
-      .update(JSON.stringify([name, own]))
+      .update(JSON.stringify([name, fields]))
       .digest('hex');
     const known = this.#opened.get(key);
     if (known !== undefined) return known.client;
-    const client = this.#start({
-      name,
-      fields: own,
-      log,
-      signal: anySignal([this.#over.signal, AbortSignal.timeout(startMs)]),
-    });
+    const client = this.#start(name, fields, log);
     this.#opened.set(key, { name, client });
-    // The next one tries again.
+    // The next attempt tries again.
     client.catch(() => this.#opened.delete(key));
     return client;
   }
 
-  async #start(account: ClientAccount): Promise<unknown> {
+  async #start(name: string, fields: PluginContext['fields'], log: PluginContext['log']): Promise<unknown> {
+    const signal = anySignal([this.#closed.signal, AbortSignal.timeout(startMs)]);
     try {
-      account.signal.throwIfAborted();
-      return await within(
-        Reflect.apply(staticOf(this.#Class, 'start') as Start, this.#Class, [account]),
-        account.signal,
-      );
+      signal.throwIfAborted();
+      const settled = new AbortController();
+      const aborted = once(signal, 'abort', { signal: settled.signal }).then(() => signal.throwIfAborted());
+      aborted.catch(() => undefined);
+      const started = this.#call('start', { name, fields, log, signal });
+      return await Promise.race([started, aborted]).finally(() => settled.abort());
     } catch (cause) {
-      const words = `plugin ${this.#plan.plugin} could not start its client for ${account.name}: ${cause instanceof Error ? cause.message : String(cause)}`;
+      const words = `plugin ${this.#plan.plugin} could not start its client for ${name}: ${textOf(cause)}`;
       if (!isPluginError(cause)) throw new PluginError('Retryable', words, { cause });
       throw new PluginError(cause.kind, words, { cause, retryAfterMs: cause.retryAfterMs });
     }
   }
 
   async #stop(name: string, client: Promise<unknown>): Promise<void> {
-    const stop = staticOf(this.#Class, 'stop') as Stop | undefined;
+    const ofClient = `its client for ${name}`;
     const late = new AbortController();
     try {
-      const started = await client.then(
-        (value) => ({ value }),
-        () => undefined,
+      const isStarted = await client.then(
+        () => true,
+        () => false,
       );
-      if (started === undefined || stop === undefined) return;
-      const stopped = Promise.resolve(Reflect.apply(stop, this.#Class, [started.value])).then(() => true);
+      if (!isStarted || staticOf(this.#Class, 'stop') === undefined) return;
+      const stopped = this.#call('stop', await client).then(() => true);
       const isStopped = await Promise.race([stopped, pause(stopMs, false, { signal: late.signal })]);
       if (!isStopped)
-        this.#say(
-          `plugin ${this.#plan.plugin} did not stop its client for ${name} within ${stopMs / 1_000} s`,
-        );
+        this.#say(`plugin ${this.#plan.plugin} did not stop ${ofClient} within ${stopMs / 1_000} s`);
     } catch (error) {
-      this.#say(
-        `plugin ${this.#plan.plugin} could not stop its client for ${name}: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      this.#say(`plugin ${this.#plan.plugin} could not stop ${ofClient}: ${textOf(error)}`);
     } finally {
       late.abort();
     }
   }
-}
 
-function staticOf(Class: object, name: 'start' | 'stop'): unknown {
-  const method: unknown = Reflect.get(Class, name);
-  return typeof method === 'function' ? method : undefined;
-}
-
-async function within(work: unknown, signal: AbortSignal): Promise<unknown> {
-  let leave = (): void => {
-    /* Replaced at once. */
-  };
-  const left = new Promise<never>((_resolve, reject) => {
-    leave = () => reject(signal.reason);
-    signal.addEventListener('abort', leave, { once: true });
-  });
-  try {
-    return await Promise.race([work, left]);
-  } finally {
-    signal.removeEventListener('abort', leave);
+  async #call(name: 'start' | 'stop', argument: unknown): Promise<unknown> {
+    return staticOf(this.#Class, name)?.call(this.#Class, argument);
   }
+}
+
+function staticOf(Class: object, name: 'start' | 'stop'): ((argument: unknown) => unknown) | undefined {
+  const method: unknown = Reflect.get(Class, name);
+  return typeof method === 'function' ? (method as (argument: unknown) => unknown) : undefined;
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -1,12 +1,12 @@
 import type { JsonObject } from '../model/json.js';
 
 /**
- * Why a task failed, in the words the engine acts on.
- * - Retryable: a passing fault (5xx, 429, a lost connection); tried again with backoff.
- * - NotReady: nothing is wrong, it is not there yet; looked at again later.
- * - Capacity, Quota: the provider has none left, or grants no more.
- * - Auth, Invalid: no retry can help; a person must change something.
- * - UnknownOutcome: a change was sent and nobody can tell whether it happened.
+ * Kinds of failure, by which the engine decides what follows.
+ * - Retryable: a transient fault (5xx, 429, a lost connection); retried with backoff.
+ * - NotReady: not a fault; checked again later.
+ * - Capacity, Quota: the provider has no capacity left, or the account's quota is used up.
+ * - Auth, Invalid: a retry cannot help; a person must change something.
+ * - UnknownOutcome: a change was sent, and whether it happened is unknown.
  * - ScriptFailed: a script on the node ended with an exit code that is not accepted.
  */
 export const failureKinds = [
@@ -25,7 +25,7 @@ export interface PluginErrorOptions {
   readonly cause?: unknown;
   /** Earliest time to try again, in ms from now (a provider's Retry-After). */
   readonly retryAfterMs?: number;
-  /** What is known in spite of the failure; only `providerid` and what names the machine is kept. */
+  /** Partial result; only `providerid` and the machine's names are kept. */
   readonly result?: JsonObject;
   readonly stdout?: string;
   readonly stderr?: string;
@@ -33,10 +33,7 @@ export interface PluginErrorOptions {
   readonly exitCode?: number;
 }
 
-/**
- * What a plugin throws to fail a task. The message says what was attempted, what came back, and what a person
- * can do.
- */
+/** Fails a task. The message says what was attempted, what came back, and what a person can do. */
 export class PluginError extends Error {
   readonly kind: FailureKind;
   readonly retryAfterMs: number | undefined;
@@ -57,7 +54,7 @@ export class PluginError extends Error {
   }
 }
 
-/** By name, not by class: a plugin from a package of its own may have its own copy of this module. */
+/** Checks the name, not the class: a plugin's package may have its own copy of this module. */
 export function isPluginError(error: unknown): error is PluginError {
   if (error instanceof PluginError) return true;
   return (
@@ -68,10 +65,7 @@ export function isPluginError(error: unknown): error is PluginError {
   );
 }
 
-/**
- * A plugin that runs as a program ended, hung or answered nothing that can be read: a fault of the plugin, as
- * an error it throws is.
- */
+/** A program ended, hung, or gave no readable answer: a fault of the plugin, like an error that it throws. */
 export class ProgramFault extends Error {
   override readonly name = 'ProgramFault';
 }

@@ -2,10 +2,9 @@ import { unsafeText } from '../model/safe-text.js';
 import { PluginError } from './errors.js';
 
 /**
- * An administrator's command with values in the place of `{name}`. No shell reads the words, so that quotes
- * and blanks are harmless in them; a value that would be an option of the program, or holds a control
- * character, is refused.
- * @throws PluginError Invalid naming the value.
+ * Replaces `{name}` in an administrator's command. No shell interprets the words, so quotes and blanks are
+ * harmless.
+ * @throws PluginError Invalid for a value that would be an option, or holds a control character.
  */
 export function fillWords(
   command: readonly string[],

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import type { z } from 'zod';
 import {
   checkDescriptor,
   descriptorSchema,
@@ -15,19 +16,25 @@ import { errorAt, placeProblems, type Path, type Place, type Problem } from '../
 import { readTextFile } from '../schema/read-text.js';
 import { readYaml } from '../schema/yaml-source.js';
 import { problemsFromZod } from '../schema/zod-problems.js';
-import { digestFolder } from './digest-folder.js';
-import { checkFile, checkTreeTrust, checkTrust, faultIn } from './check-file.js';
-import { findCommand, findEntry } from './find-entry.js';
+import {
+  checkTreeTrust,
+  checkTrust,
+  digestFolder,
+  FileFault,
+  findCommand,
+  findEntry,
+  resolveInside,
+} from './plugin-files.js';
 
-/** A plugin whose descriptor is sound; its class is not loaded yet. */
+/** A plugin with a valid descriptor; its class is not loaded yet. */
 export interface FoundPlugin {
   readonly descriptor: Descriptor;
   readonly folder: string;
-  /** The folder among those that were looked through that holds it. */
+  /** The given root folder that contains it. */
   readonly root: string;
   /** Absolute path of the module that exports the class, or of the program. */
   readonly entry: string;
-  /** For a program: its words, paths absolute. */
+  /** For a program: its words, with absolute paths. */
   readonly command?: readonly string[];
   readonly digest: string;
   /** The descriptor, for messages. */
@@ -40,9 +47,8 @@ export interface FoundPlugins {
 }
 
 /**
- * Looks for `providers/NAME/*.json` and `automators/NAME/*.json` under each root, and verifies the
- * descriptors. Folders and files of other users are refused, but for those in `builtIn`: they came with the
- * code that runs here.
+ * Looks for `providers/NAME/*.json` and `automators/NAME/*.json` under each root, and checks the descriptors.
+ * Refuses folders and files of other users, except under the root `builtIn`.
  */
 export function findPlugins(roots: readonly string[], builtIn?: string): FoundPlugins {
   const found: FoundPlugin[] = [];
@@ -53,7 +59,11 @@ export function findPlugins(roots: readonly string[], builtIn?: string): FoundPl
     );
     if (types.length === 0)
       problems.push(
-        faultIn(root, 'has neither a folder providers nor automators', 'Name the folder that holds them.'),
+        errorAt(
+          [],
+          `${root} has neither a folder providers nor automators`,
+          'Name the folder that holds them.',
+        ),
       );
     for (const type of types) {
       const typeFolder = join(root, typeFolders[type]);
@@ -62,73 +72,70 @@ export function findPlugins(roots: readonly string[], builtIn?: string): FoundPl
       if (distrusted.length > 0) continue;
       for (const name of readdirSync(typeFolder).toSorted()) {
         const folder = join(typeFolder, name);
-        if (!name.startsWith('.') && isFolder(folder))
-          readPluginFolder({ root, folder, type, isBuiltIn: root === builtIn }, found, problems);
+        if (name.startsWith('.') || !isFolder(folder)) continue;
+        const untrusted = root === builtIn ? [] : checkTreeTrust(folder);
+        problems.push(...untrusted);
+        if (untrusted.length === 0) readPluginFolder({ root, folder, type }, found, problems);
       }
     }
   }
   return { found, problems };
 }
 
-const typeFolders = { provider: 'providers', automator: 'automators' } as const satisfies Record<
-  PluginType,
-  string
->;
+const typeFolders = { provider: 'providers', automator: 'automators' } as const;
 const notDescriptors: ReadonlySet<string> = new Set(['package.json', 'package-lock.json', 'tsconfig.json']);
 const limits = { bytes: 256 * 1024, depth: 32 };
 
-interface PluginFolder {
-  readonly root: string;
-  readonly folder: string;
-  readonly type: PluginType;
-  readonly isBuiltIn: boolean;
-}
-
 function readPluginFolder(
-  { root, folder, type, isBuiltIn }: PluginFolder,
+  { root, folder, type }: { readonly root: string; readonly folder: string; readonly type: PluginType },
   found: FoundPlugin[],
   problems: Problem[],
 ): void {
-  const distrusted = isBuiltIn ? [] : checkTreeTrust(folder);
-  if (distrusted.length > 0) {
-    problems.push(...distrusted);
-    return;
-  }
   const files = readdirSync(folder)
     .filter((name) => name.endsWith('.json') && !notDescriptors.has(name))
     .toSorted();
   if (files.length === 0)
     problems.push(
-      faultIn(folder, 'holds no descriptor', `Add ${basename(folder)}.json, or move the folder away.`),
+      errorAt([], `${folder} holds no descriptor`, `Add ${basename(folder)}.json, or move the folder away.`),
     );
-  const digest = digestFolder(folder);
-  if (!digest.ok) problems.push(faultIn(folder, digest.wrong));
+  const digest = check(
+    problems,
+    (wrong) => errorAt([], `${folder} ${wrong}`),
+    () => digestFolder(folder),
+  );
   for (const name of files) {
-    const file = join(folder, name);
-    const { descriptors, faults, place } = readDescriptors(file, type);
+    const { descriptors, faults, place } = readDescriptors(join(folder, name), type);
     problems.push(...faults);
     for (const descriptor of descriptors) {
       problems.push(...placeProblems(checkResources(folder, descriptor), place));
       const key = descriptor.command === undefined ? 'entry' : 'command';
-      const entry =
-        descriptor.command === undefined
-          ? findEntry(folder, descriptor)
-          : findCommand(folder, descriptor.command);
-      if (!entry.ok) problems.push({ ...errorAt([key], entry.wrong), place: place([key]) });
-      else if (digest.ok) {
-        const { path, command } = entry;
-        found.push({
-          descriptor,
-          root,
-          folder,
-          entry: path,
-          command,
-          digest: digest.value,
-          place: place([]),
-        });
-      }
+      const fault = (wrong: string): Problem => ({ ...errorAt([key], wrong), place: place([key]) });
+      const files = check(problems, fault, () => findFiles(folder, descriptor));
+      if (files !== undefined && digest !== undefined)
+        found.push({ descriptor, root, folder, ...files, digest, place: place([]) });
     }
   }
+}
+
+/** The result of `work`; a FileFault becomes a problem. */
+function check<Value>(
+  problems: Problem[],
+  describe: (wrong: string) => Problem,
+  work: () => Value,
+): Value | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof FileFault)) throw error;
+    problems.push(describe(error.message));
+    return undefined;
+  }
+}
+
+function findFiles(folder: string, descriptor: Descriptor): Pick<FoundPlugin, 'entry' | 'command'> {
+  if (descriptor.command === undefined) return { entry: findEntry(folder, descriptor) };
+  const command = findCommand(folder, descriptor.command);
+  return { entry: command[0] ?? '', command };
 }
 
 interface DescriptorReading {
@@ -148,45 +155,47 @@ function readDescriptors(file: string, type: PluginType): DescriptorReading {
   if (!read.ok) return fail([{ ...errorAt([], `cannot read the descriptor: ${read.wrong}`), place: top }]);
   const source = readYaml(read.text, file, limits);
   if (!source.ok) return fail(source.problems);
-  const place = source.locate;
-  if (isSeedForm(source.value)) {
-    const parsed = seedDescriptorSchema.safeParse(source.value);
-    if (!parsed.success)
-      return fail(placeProblems(problemsFromZod(seedDescriptorSchema, parsed.error, source.value), place));
-    return { descriptors: descriptorsOfSeed(parsed.data, type), faults: [], place };
+  const { value, locate: place } = source;
+  const failSchema = (schema: z.ZodType, error: z.ZodError): DescriptorReading =>
+    fail(placeProblems(problemsFromZod(schema, error, value), place));
+  if (isSeedForm(value)) {
+    const parsed = seedDescriptorSchema.safeParse(value);
+    return parsed.success
+      ? { descriptors: descriptorsOfSeed(parsed.data, type), faults: [], place }
+      : failSchema(seedDescriptorSchema, parsed.error);
   }
-  const parsed = descriptorSchema.safeParse(source.value);
-  if (!parsed.success)
-    return fail(placeProblems(problemsFromZod(descriptorSchema, parsed.error, source.value), place));
+  const parsed = descriptorSchema.safeParse(value);
+  if (!parsed.success) return failSchema(descriptorSchema, parsed.error);
   const descriptor = fillDescriptor(parsed.data);
-  const wrongType =
-    descriptor.type === type
-      ? []
-      : [
-          errorAt(
-            ['type'],
-            `is ${descriptor.type}, but the plugin lies under ${typeFolders[type]}`,
-            `Move it under ${typeFolders[descriptor.type]}.`,
-          ),
-        ];
-  const faults = placeProblems(
-    [...wrongType, ...checkDescriptor(descriptor), ...checkDefaults(descriptor)],
-    place,
+  const wrongType = errorAt(
+    ['type'],
+    `is ${descriptor.type}, but the plugin lies under ${typeFolders[type]}`,
+    `Move it under ${typeFolders[descriptor.type]}.`,
   );
-  return { descriptors: faults.length === 0 ? [descriptor] : [], faults, place };
+  const faults = [
+    ...(descriptor.type === type ? [] : [wrongType]),
+    ...checkDescriptor(descriptor),
+    ...checkDefaults(descriptor),
+  ];
+  return {
+    descriptors: faults.length === 0 ? [descriptor] : [],
+    faults: placeProblems(faults, place),
+    place,
+  };
 }
 
-/** What the plugin says that it brings along must be there: else its first task would find out. */
+/** Resources with a path come with the plugin; people put the others into the store. */
 function checkResources(folder: string, { resources = {} }: Descriptor): readonly Problem[] {
-  return Object.entries(resources).flatMap(([name, { path, format }]) => {
-    // Without one, people put it into the store.
-    if (path === undefined) return [];
-    const at = join(folder, path);
-    if (!existsSync(at) || statSync(at).isDirectory() !== (format === 'folder'))
-      return [errorAt(['resources', name], `there is no ${format} ${path} in ${folder}`)];
-    const inside = checkFile(at, folder, path);
-    return inside.ok ? [] : [errorAt(['resources', name], inside.wrong)];
-  });
+  const problems: Problem[] = [];
+  for (const [name, { path, format }] of Object.entries(resources)) {
+    if (path === undefined) continue;
+    const fault = (wrong: string): Problem => errorAt(['resources', name], wrong);
+    const file = join(folder, path);
+    if (!existsSync(file) || isFolder(file) !== (format === 'folder'))
+      problems.push(fault(`there is no ${format} ${path} in ${folder}`));
+    else check(problems, fault, () => resolveInside(folder, path));
+  }
+  return problems;
 }
 
 function isFolder(path: string): boolean {

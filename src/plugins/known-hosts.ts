@@ -1,24 +1,23 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /**
- * The host keys (`<type> <base64>`) that a known_hosts text gives for a host. Fails closed: what cannot be
- * read gives no key, a key that is `@revoked` for the host is left out, and certificate authorities are
- * passed over.
+ * The host keys (`<type> <base64>`) of a host in a known_hosts text. Ignores unreadable lines, keys that are
+ * `@revoked` for the host, and certificate authorities.
  */
 export function hostKeysFor(knownHosts: string, host: string, port: number): readonly string[] {
   const name = host.toLowerCase();
   const lookup = port === 22 ? name : `[${name}]:${port}`;
   const matching = knownHosts
     .split(/\r?\n/)
-    .map(parseLine)
-    .filter((entry) => entry !== undefined && matches(entry.hosts, lookup));
+    .flatMap((line) => parseLine(line) ?? [])
+    .filter(({ hosts }) => matches(hosts, lookup));
   const keys = (marker: string | undefined): readonly string[] =>
-    matching.flatMap((entry) => (entry !== undefined && entry.marker === marker ? [entry.key] : []));
+    matching.filter((entry) => entry.marker === marker).map(({ key }) => key);
   const revoked = keys('@revoked');
   return [...new Set(keys(undefined))].filter((key) => !revoked.includes(key));
 }
 
-/** Whether a text is `<type> <base64>` of a public key, the type being the one inside the key. */
+/** Whether a text is `<type> <base64>` of a public key, with the type that the key itself contains. */
 export function isHostKey(text: string): boolean {
   const [type, base64] = text.trim().split(/\s+/);
   if (type === undefined || base64 === undefined) return false;
@@ -60,7 +59,7 @@ function matchesHash(field: string, lookup: string): boolean {
   return expected.length === actual.length && timingSafeEqual(expected, actual);
 }
 
-/** `*` and `?` as in a shell; everything else stands for itself. */
+/** `*` and `?` are wildcards; other characters are literal. */
 function matchesPattern(pattern: string, lookup: string): boolean {
   const source = pattern
     .replace(/[.+^${}()|[\]\\]/g, '\\$&')

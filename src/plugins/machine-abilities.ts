@@ -1,3 +1,4 @@
+import type { JsonObject } from '../model/json.js';
 import type {
   AccountsOutcome,
   CurrentReading,
@@ -9,8 +10,8 @@ import type {
   UploadedImage,
 } from '../model/machine/answer.js';
 import type { ImageRef } from '../model/machine/image.js';
-import type { MachineInput } from './machine-input.js';
 
+export type { ImageRef } from '../model/machine/image.js';
 export type {
   AccountsOutcome,
   CurrentReading,
@@ -20,44 +21,48 @@ export type {
   PowerReading,
   SizeReading,
   UploadedImage,
-} from '../model/machine/answer.js';
-export type { ImageRef } from '../model/machine/image.js';
+};
+
+export interface MachineInput {
+  /** As CREATE returned it. Absent only for DELETE of a machine whose id is unknown: find it by its key. */
+  readonly providerid?: string;
+  readonly key: string;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly fields: JsonObject;
+}
 
 export interface ImageInput extends MachineInput {
   readonly image: ImageRef;
   /**
-   * The provider's own word for it: what the account's `images` maps the name to, else the name with its
-   * revision.
+   * The provider's own name: the account's `images` maps the image to it; default the name with its revision.
    */
   readonly providerImage: string;
   /**
-   * Names this load or capture for ever. Asked again with the same token, the provider goes on with what it
-   * began and never begins a second time.
+   * Permanent name of this load or capture: with the same token the provider resumes it and never repeats it.
    */
   readonly token: string;
-  /** Tells how far it is, in words; the engine gives up when nothing new was told for too long. */
+  /** Reports progress in words; the engine gives up when they do not change for too long. */
   readonly progress: (text: string) => void;
   /**
-   * For captures: to be put on the image in the call that makes it, where the provider has tags for images;
-   * `listImages` looks for them.
+   * For captures: to be put on the image in the creating call, if images have tags; `listImages` looks for
+   * them.
    */
   readonly imageTags?: Readonly<Record<string, string>>;
 }
 
 /**
- * Ability: power. Each verb returns when it is so, or when it certainly is not, or when the call's deadline
- * nears; it may be called again. What is as it should be already is done, without a command to the machine.
+ * Ability: power. Each verb returns on success, on certain failure, or when the call's deadline nears, and
+ * may be called again. A machine that is in the wanted state gets no command.
  */
 export interface CanPower {
   powerStatus(machine: MachineInput): Promise<PowerReading>;
   powerOn(machine: MachineInput): Promise<Outcome>;
-  /** Hard where a gentle way does not end it. */
+  /** By force where a clean shutdown fails. */
   powerOff(machine: MachineInput): Promise<Outcome>;
 }
 
 /**
- * Ability: a reset by one command. Without it the engine switches off and on. It ends with the machine on,
- * whatever it was.
+ * Ability: reset by one command, after which the machine is on. Without it the engine switches off and on.
  */
 export interface CanReset {
   powerReset(machine: MachineInput): Promise<Outcome>;
@@ -65,75 +70,66 @@ export interface CanReset {
 
 export type BootTarget = 'disk' | 'image';
 
-/** Ability: what the machine boots next: its disk, or whatever writes the image. */
+/** Ability: what the machine boots next: its disk, or the system that writes the image. */
 export interface CanSetBoot {
   setBoot(machine: MachineInput, target: BootTarget): Promise<Outcome>;
   bootTarget?(machine: MachineInput): Promise<string | undefined>;
 }
 
-/** Ability: the library of images. `imageSize` is asked after `imageExists` said yes. */
+/** Ability: the library of images. `imageSize` is called after `imageExists` answered yes. */
 export interface CanShowImages {
   imageExists(input: ImageInput): Promise<Knowledge>;
   imageSize(input: ImageInput): Promise<SizeReading>;
 }
 
-/**
- * Ability: brings an image from elsewhere into the library that `load` reads. What is there already is done.
- */
+/** Ability: copies an image from elsewhere into the library that `load` reads, unless it is there. */
 export interface CanRetrieve {
   retrieveImage(input: ImageInput): Promise<Outcome>;
 }
 
 /**
- * Ability: puts an image onto the machine, which is switched off where it has power verbs. Returns when it is
- * whole. `not done` promises that the disk is as it was; a write that stopped in the middle is `unknown`.
+ * Ability: writes an image to the machine, which is off if it has power verbs. Returns when the image is
+ * complete. `not done` promises that the disk is unchanged; a write that stopped part-way is `unknown`.
  */
 export interface CanLoad {
   load(input: ImageInput): Promise<LoadOutcome>;
 }
 
-/** Ability: makes an image of what the machine is now, whole or not at all; never over one that is there. */
+/** Ability: creates an image of the machine's present state, atomically; never replaces an image. */
 export interface CanCapture {
   capture(input: ImageInput): Promise<Outcome>;
 }
 
 /**
- * Ability: gives back what the machine held, and leaves nothing of its user. Without it the system's part
- * sanitises.
+ * Ability: releases what the machine holds, and leaves nothing of its user. Without it `sanitize` does that.
  */
 export interface CanUnload {
   unload(machine: MachineInput): Promise<Outcome>;
 }
 
-/** Ability: the image that the provider has the machine down for; evidence only. */
+/** Ability: the image that the provider has recorded for the machine; evidence only. */
 export interface CanTellAssigned {
   assignedImage(machine: MachineInput): Promise<string | undefined>;
 }
 
 /**
- * Ability: what this provider has is reached by the plugin, in place of SSH: a service, a device, anything
- * that nobody logs in to. Whoever has `reach` has `currentImage`, too. Such a resource has no address and no
- * system; CONFIRM, the looks and LOAD ask `reach` whether it takes orders, and `currentImage` what it has.
+ * Ability: the plugin reaches this provider's resources itself, without SSH: services, devices, anything
+ * without a login. Such a resource has no address and no system; CONFIRM, the periodic checks and LOAD call
+ * `reach` for its readiness, and `currentImage` for its image.
  */
 export interface CanBeReached {
-  /** One look. `yes`: it takes orders. */
+  /** One check. `yes`: it accepts commands. */
   reach(machine: MachineInput): Promise<Knowledge>;
-  /** What the resource itself says, now: the proof of a load. */
+  /** What the resource itself reports now: the proof of a load. */
   currentImage(machine: MachineInput): Promise<CurrentReading>;
 }
 
-/**
- * Ability of a provider whose resources are reached by the plugin: whether one is still as its image says.
- * Undefined: that is never known.
- */
+/** Ability, beside `reach`: whether a resource still matches its image. Undefined: that cannot be known. */
 export interface CanCheckImage {
   isAsImage(input: ImageInput): Promise<Knowledge | undefined>;
 }
 
-/**
- * Ability of a provider whose resources are reached by the plugin: notes, on the resource, that its image is
- * not what it was any more. Reasons accumulate.
- */
+/** Ability, beside `reach`: marks the resource as no longer matching its image. Reasons accumulate. */
 export interface CanTaint {
   taint(machine: MachineInput, note: { readonly reason: string; readonly at: string }): Promise<Outcome>;
 }
@@ -153,17 +149,16 @@ export interface ImageFileInput extends LibraryInput {
 }
 
 /**
- * Ability: takes a file of a builder into its library as a new image, whole or not at all. With the same
- * token it is the same upload. `providerImage` is its own word for it, where that is not the one it was asked
- * for with.
+ * Ability: uploads a builder's file into its library as a new image, atomically; the same token is the same
+ * upload. `providerImage` is the provider's own name for it, if that differs from the input's.
  */
 export interface CanUploadImage {
   uploadImage(input: ImageFileInput): Promise<Outcome & { readonly providerImage?: string }>;
 }
 
 /**
- * Ability: images that were uploaded or captured with all of these tags, half ones included. Those that
- * nobody knows are found so.
+ * Ability: images uploaded or captured with all of these tags, incomplete ones included; detects leaked
+ * images.
  */
 export interface CanListImages {
   listImages(tags: Readonly<Record<string, string>>): Promise<readonly UploadedImage[]>;
@@ -174,12 +169,12 @@ export interface CanDownloadImage {
   downloadImage(input: ImageFileInput): Promise<Outcome>;
 }
 
-/** Ability: deletes an image. Absent already is done; in use is `not done`. */
+/** Ability: deletes an image. Absence is success; an image in use is `not done`. */
 export interface CanDeleteImage {
   deleteImage(input: LibraryInput): Promise<Outcome>;
 }
 
-/** What a provider may be able to do with a machine that is there, and with images. */
+/** Optional abilities of a provider for existing machines, and for images. */
 export type MachineAbilities = CanPower &
   CanReset &
   CanSetBoot &
@@ -205,27 +200,24 @@ export interface SystemInput {
   readonly user?: string;
   /** RFC 3339; the same in every attempt of a task. */
   readonly at: string;
-  /** Asks the engine to reset this very machine; it is waited for until it answers again. */
+  /** Has the engine reset this machine; resolves when it answers again. */
   readonly resetNode: () => Promise<Outcome>;
 }
 
 /**
  * Ability of an automator: the system's part in loading and capturing, over the node's shell. Each may be
- * called twice. A resource that is no computer may have some of these, or none.
+ * called twice. A resource other than a machine may have some of these, or none.
  */
 export interface SystemPart {
-  /**
-   * Makes the system fit to be captured: writes the record of the image, takes out what belongs to this one
-   * machine.
-   */
+  /** Prepares the system for capture: writes the image record, removes what belongs to this machine only. */
   preCapture(input: SystemInput): Promise<Outcome>;
-  /** The steps after loading; ends with the tag that says that they are done. */
+  /** The steps after loading; the last one sets the tag that marks them as done. */
   postLoad(input: SystemInput): Promise<Outcome>;
-  /** Last rites for the system that a load is about to overwrite. */
+  /** Prepares the system for being overwritten by a load. */
   preReload(input: SystemInput): Promise<Outcome>;
-  /** Takes out what a user left, where no load follows. */
+  /** Removes what a user left, where no load follows. */
   sanitize(input: SystemInput): Promise<Outcome>;
-  /** Whether the system is as its image should be. */
+  /** Whether the system matches its image. */
   checkImage(input: SystemInput): Promise<Knowledge>;
 }
 
@@ -236,7 +228,7 @@ export interface AccessInput {
   /** One of the two, for `grantAccess`. Both are made of letters, digits, blanks and `+/=_-@.` alone. */
   readonly password?: string;
   readonly publicKey?: string;
-  /** RFC 3339: the account must not be of use later than a day after this. */
+  /** RFC 3339: the account must expire within a day after this. */
   readonly until?: string;
   /** The account exists already, and only `until` is new. */
   readonly renewed?: true;
@@ -248,9 +240,8 @@ export interface AccessInput {
  */
 export interface CanGrantAccess {
   /**
-   * Creates the account with exactly this credential, after removing what any earlier account of this kind
-   * left. Never takes over another account. `not done` where the machine cannot have accounts, as one that
-   * shares its system.
+   * Creates the account with exactly this credential, after removing earlier accounts of this kind. Never
+   * adopts another account. `not done` where the machine cannot have accounts, such as a shared system.
    */
   grantAccess(input: AccessInput): Promise<AccountsOutcome>;
   /**
@@ -262,12 +253,11 @@ export interface CanGrantAccess {
 }
 
 /**
- * Ability: hears of machines after the fact, to tidy up what belongs to them elsewhere. Each may be called
- * twice, and is not called when a worker dies at the wrong moment: nothing may depend on it. What it throws
- * is logged, and changes nothing.
+ * Ability: notifications about machines, for clean-up elsewhere. Each may be called twice, or never if a
+ * worker dies: nothing may depend on them. Errors are logged only.
  */
 export interface CanHear {
-  /** DELETE of this machine is done: its absence was seen. */
+  /** DELETE of this machine has succeeded: its absence was observed. */
   nodeDeleted?(input: MachineInput): Promise<void>;
   /**
    * A used machine of a pool is ready for the next request. Called outside of tasks: `this.task` names no

@@ -1,56 +1,40 @@
 import { readFile } from 'node:fs/promises';
-import { PluginError, type Shell, type TaskResource } from './contract.js';
+import { PluginError, type RunOutcome, type Shell, type TaskResource } from './contract.js';
 
 /**
- * Brings a resource to the node, into a folder of the login's home that its content names: the same content
- * is brought once, however often it is asked for. What no task needed for a month is removed on the way.
- * @returns the absolute path on the node of the file, or of the folder of what the archive holds.
+ * Brings a resource to the node, into a folder of the login's home that is named by its content, so the same
+ * content is brought once. Removes resources that no task has used for a month.
+ * @returns the absolute path on the node of the file, or of the archive's folder.
  */
 export async function bringToNode(
   shell: Shell,
   { resource, digest, format, path, archive }: TaskResource,
 ): Promise<string> {
   const name = digest.slice('sha256:'.length);
-  const first = await look(shell, { name, format, resource });
-  if (first.there) return first.path;
-  await shell.putFile(
-    format === 'file' ? `.heddle/resources/${name}/${resource}` : `.heddle/resources/${name}.tar`,
-    await readFile(archive ?? path),
-    format === 'file' ? { mode: 0o700 } : {},
-  );
-  if (format === 'file') return first.path;
-  const { exitCode, stderr } = await shell.exec(['sh', '-c', unpack, 'heddle', name]);
-  if (exitCode === 0) return first.path;
-  throw new PluginError(
-    'ScriptFailed',
-    `resource ${resource} cannot be unpacked on the node: ${stderr.trim() || `exit code ${exitCode}`}`,
-    { exitCode },
-  );
+  const exec = (script: string): Promise<RunOutcome> =>
+    shell.exec(['sh', '-c', script, 'heddle', name, format, resource]);
+  const place = await exec(findPlace);
+  const [state, placePath = ''] = place.stdout.split('\n');
+  if (place.exitCode !== 0 || !placePath.startsWith('/'))
+    throw failure(`the node has no place for resource ${resource}`, place);
+  if (state === 'there') return placePath;
+  const content = await readFile(archive ?? path);
+  if (format === 'file') {
+    await shell.putFile(`.heddle/resources/${name}/${resource}`, content, { mode: 0o700 });
+    return placePath;
+  }
+  await shell.putFile(`.heddle/resources/${name}.tar`, content);
+  const unpacked = await exec(unpack);
+  if (unpacked.exitCode === 0) return placePath;
+  throw failure(`resource ${resource} cannot be unpacked on the node`, unpacked);
 }
 
-async function look(
-  shell: Shell,
-  { name, format, resource }: { readonly name: string; readonly format: string; readonly resource: string },
-): Promise<{ readonly there: boolean; readonly path: string }> {
-  const { exitCode, stdout, stderr } = await shell.exec([
-    'sh',
-    '-c',
-    lookFor,
-    'heddle',
-    name,
-    format,
-    resource,
-  ]);
-  const [state, path = ''] = stdout.split('\n');
-  if (exitCode === 0 && path.startsWith('/')) return { there: state === 'there', path };
-  throw new PluginError(
-    'ScriptFailed',
-    `the node has no place for resource ${resource}: ${stderr.trim() || `exit code ${exitCode}`}`,
-    { exitCode },
-  );
+function failure(message: string, { exitCode, stderr }: RunOutcome): PluginError {
+  const why = stderr.trim() || `exit code ${exitCode}`;
+  return new PluginError('ScriptFailed', `${message}: ${why}`, { exitCode });
 }
 
-const lookFor = `
+const findPlace = `
 umask 077
 mkdir -p "$HOME/.heddle/resources" && cd "$HOME/.heddle/resources" || exit
 if [ "$2" = file ]; then
@@ -63,10 +47,7 @@ else
 fi
 `;
 
-/**
- * The archive was checked on the worker. It is unpacked beside its place and renamed, so half of it is never
- * taken for the whole.
- */
+/** Unpacks the archive, which the worker has checked, beside its place and renames it, so it appears atomically. */
 const unpack = `
 umask 077
 cd "$HOME/.heddle/resources" || exit

@@ -3,70 +3,62 @@ import { PluginError, type RunOutcome, type Shell } from './contract.js';
 /** A program that an automator needs on the node. */
 export interface NodeTool {
   readonly name: string;
-  /** Any one of these will do; looked for on PATH and in `folders`. */
+  /** Alternatives, looked for on PATH and in `folders`. */
   readonly commands: readonly string[];
-  /** More places than PATH, such as /opt/puppetlabs/bin. */
+  /** Further places, such as /opt/puppetlabs/bin. */
   readonly folders?: readonly string[];
-  /** What installs it, by package manager; none where no distribution has it. */
+  /** Packages by package manager; none where no distribution has it. */
   readonly packages?: Readonly<Partial<Record<'apt' | 'dnf' | 'zypper' | 'apk', string>>>;
   /** What a person can do where it cannot be installed. */
   readonly advice: string;
 }
 
 /**
- * Sees that the node has the tool, and installs it where it has not. What was found or installed is noted on
- * the node, so that a later BOOTSTRAP costs one short command.
- * @throws PluginError ScriptFailed when the tool is not there and cannot be installed.
+ * Installs the tool on the node unless it is there. The node keeps a note of the result, so that a later
+ * BOOTSTRAP costs one short command.
+ * @throws PluginError ScriptFailed when the tool is missing and cannot be installed.
  */
 export async function prepareTool(shell: Shell, tool: NodeTool): Promise<void> {
-  const looked = await shell.exec([
-    'sh',
-    '-c',
-    look,
-    'heddle',
-    tool.name,
-    searchPath(tool),
-    ...tool.commands,
-  ]);
-  if (looked.exitCode === 0) return;
-  const { apt = '', dnf = '', zypper = '', apk = '' } = tool.packages ?? {};
-  if (tool.packages === undefined) throw missing(tool, looked, 'and Heddle cannot install it');
+  const { name, commands, advice, packages } = tool;
+  const find = (): Promise<RunOutcome> =>
+    shell.exec(['sh', '-c', findTool, 'heddle', name, searchPath(tool), ...commands]);
+  const missing = (outcome: RunOutcome, why: string): PluginError =>
+    new PluginError(
+      'ScriptFailed',
+      `automator ${name}: the node has no ${commands.join(' or ')}, ${why}; ${advice}`,
+      outcome,
+    );
+  const found = await find();
+  if (found.exitCode === 0) return;
+  if (packages === undefined) throw missing(found, 'and Heddle cannot install it');
+  const { apt = '', dnf = '', zypper = '', apk = '' } = packages;
   const installed = await shell.run({
-    name: `install-${tool.name}`,
+    name: `install-${name}`,
     text: install,
     sudo: true,
     environment: { APT: apt, DNF: dnf, ZYPPER: zypper, APK: apk },
   });
   if (installed.exitCode !== 0)
     throw missing(
-      tool,
       installed,
       `and installing it ended with exit code ${installed.exitCode}: ${lastLine(installed)}`,
     );
-  const again = await shell.exec(['sh', '-c', look, 'heddle', tool.name, searchPath(tool), ...tool.commands]);
-  if (again.exitCode !== 0) throw missing(tool, again, 'though its package is installed');
+  const again = await find();
+  if (again.exitCode !== 0) throw missing(again, 'though its package is installed');
 }
 
-/** For scripts: PATH with the tool's own folders behind it. */
-export function searchPath({ folders = [] }: Pick<NodeTool, 'folders'>): string {
+/** The tool's own folders, for scripts to append to PATH. */
+export function searchPath({ folders = [] }: NodeTool): string {
   return folders.join(':');
 }
 
-/** The last thing that a script said. */
+/** The last line of a script's output. */
 export function lastLine({ stdout, stderr }: Pick<RunOutcome, 'stdout' | 'stderr'>): string {
   return (stderr.trim() || stdout.trim()).split('\n').at(-1)?.slice(-300) ?? '';
 }
 
-function missing({ name, commands, advice }: NodeTool, outcome: RunOutcome, why: string): PluginError {
-  return new PluginError(
-    'ScriptFailed',
-    `automator ${name}: the node has no ${commands.join(' or ')}, ${why}; ${advice}`,
-    { ...outcome },
-  );
-}
-
-/** What was found stands in a file; while that is still there and can be run, nothing else is looked at. */
-const look = `
+/** The note names the executable; while that exists, nothing else is searched. */
+const findTool = `
 note=$HOME/.heddle/prepared/$1
 if [ -f "$note" ] && [ -x "$(cat "$note")" ]; then exit 0; fi
 name=$1
@@ -91,4 +83,50 @@ elif command -v zypper > /dev/null && [ -n "$ZYPPER" ]; then zypper --non-intera
 elif command -v apk > /dev/null && [ -n "$APK" ]; then apk add --quiet $APK
 else echo "no package manager that is known here has it" >&2; exit 1
 fi
+`;
+
+/**
+ * Shell function `run_until_terminated COMMAND...`, for tools that start sessions of their own, which a
+ * signal to the script's process group does not reach. On SIGTERM it ends every process with this run's
+ * HEDDLE_RUN in its environment, first by SIGTERM, then by SIGKILL, within the five seconds that a script
+ * has. Several rounds, because processes may start others meanwhile.
+ *
+ * SSH servers that the tool has started are spared: they are the way to the node. Without Linux's /proc only
+ * the group is ended.
+ */
+export const runUntilTerminated = `
+run_until_terminated() {
+  trap end_started TERM
+  "$@" < /dev/null &
+  wait "$!"
+  code=$?
+  trap - TERM
+  return "$code"
+}
+end_started() {
+  trap '' TERM
+  each_started TERM
+  rounds=0
+  while [ "$rounds" -lt 15 ] && each_started 0; do
+    sleep 0.1 2> /dev/null || { sleep 1; rounds=$((rounds + 9)); }
+    rounds=$((rounds + 1))
+  done
+  rounds=0
+  while [ "$rounds" -lt 20 ] && each_started KILL; do rounds=$((rounds + 1)); done
+  exit 143
+}
+each_started() {
+  some=1
+  for place in $(grep -slaF "HEDDLE_RUN=$HEDDLE_RUN" /proc/[0-9]*/environ); do
+    place=\${place%/environ}
+    [ "$place" != "/proc/$$" ] || continue
+    name=
+    { read -r name < "$place/comm"; } 2> /dev/null || continue
+    case $name in sshd*|dropbear*) continue;; esac
+    # The text may also be a part of another variable.
+    tr '\\0' '\\n' 2> /dev/null < "$place/environ" | grep -qxF "HEDDLE_RUN=$HEDDLE_RUN" || continue
+    kill -s "$1" "\${place#/proc/}" 2> /dev/null && some=0
+  done
+  return "$some"
+}
 `;

@@ -13,7 +13,7 @@ import type {
   SystemPart,
 } from './contract.js';
 import type { AttemptContext } from './program/invoke.js';
-import type { Reservation } from './program/runner.js';
+import type { Reservation } from './program/pool.js';
 
 export type ProviderContext = PluginContext & AttemptContext;
 
@@ -26,27 +26,27 @@ export type AutomatorWithAbilities = Automator & Partial<SystemPart & CanGrantAc
 
 export interface RegisteredPlugin<Context, Instance> {
   readonly descriptor: Descriptor;
-  /** SHA-256 of the plugin's folder: another digest is another plugin, whatever its version says. */
+  /** SHA-256 of the plugin's folder; it identifies the plugin, the version does not. */
   readonly digest: string;
   readonly folder: string;
-  /** The optional methods that it has, such as list and find. */
+  /** Its optional methods, such as list and find. */
   readonly abilities: readonly string[];
-  /** Makes the object for one attempt of one task. */
+  /** Creates the object for one attempt of one task. */
   readonly create: (context: Context) => Instance;
   /**
-   * Of a plugin that runs as a program: waits until a call can begin at once. What it gives goes into the
-   * context, so that waiting takes nothing of the call's time, and is released at the end.
+   * For a plugin that runs as a program: waits until a call can begin at once, so that waiting does not count
+   * as the call's time. The reservation goes into the context, and must be released.
    */
   readonly reserve?: (signal: AbortSignal) => Promise<Reservation>;
 }
 
-/** What loading a plugin gives. */
-export type Loaded<Context, Instance> =
-  | (Pick<RegisteredPlugin<Context, Instance>, 'abilities' | 'create' | 'reserve'> & {
-      readonly ok: true;
-      readonly close?: () => Promise<void>;
-    })
-  | { readonly ok: false; readonly wrong: string };
+/** A loaded plugin. */
+export interface Loaded<Context, Instance> extends Pick<
+  RegisteredPlugin<Context, Instance>,
+  'abilities' | 'create' | 'reserve'
+> {
+  readonly close: () => Promise<void>;
+}
 
 export type RegisteredProvider = RegisteredPlugin<ProviderContext, ProviderWithAbilities>;
 

@@ -1,4 +1,3 @@
-import type { RegisteredPlugin, Loaded, RegisteredProvider, RegisteredAutomator } from './registered.js';
 import { fileURLToPath } from 'node:url';
 import type { Descriptor } from '../schema/descriptor.js';
 import { errorAt, ProblemsError, type Problem } from '../schema/problem.js';
@@ -7,15 +6,13 @@ import { clientPlan, Clients } from './clients.js';
 import type { PluginContext, PluginLog } from './contract.js';
 import { PluginError } from './errors.js';
 import { findPlugins, type FoundPlugin } from './find-plugins.js';
-import { loadAutomatorClass, loadProviderClass, type ClassReading } from './load-class.js';
-import type { ProgramOptions } from './program/load-program.js';
-import { loadAutomatorProgram, loadProviderProgram } from './program/register-program.js';
-import { Workshop } from './program/workshop.js';
+import { abilitiesOf, loadClass } from './load-class.js';
+import { loadAutomatorProgram, loadProviderProgram, type ProgramOptions } from './program/load-program.js';
+import { Sandbox } from './program/sandbox.js';
+import type { Loaded, RegisteredAutomator, RegisteredPlugin, RegisteredProvider } from './registered.js';
 
 export type {
-  AutomatorContext,
   AutomatorWithAbilities,
-  ProviderContext,
   ProviderWithAbilities,
   RegisteredAutomator,
   RegisteredPlugin,
@@ -31,14 +28,14 @@ export interface Registry {
   providers(): readonly RegisteredProvider[];
   /** In the order of their names; BOOTSTRAP runs them so. */
   automators(): readonly RegisteredAutomator[];
-  /** Which plugins these are, for whoever must know whether another worker, or a later one, has the same. */
+  /** For comparison with the plugins of another worker, or of a later one. */
   versions(): readonly PluginVersion[];
   /** Ends the programs of plugins. */
   close(): Promise<void>;
 }
 
-/** Plain data: may be kept in a workflow's state, and compared there. */
-export interface PluginVersion {
+/** Plain data, for a workflow's state. */
+interface PluginVersion {
   readonly type: Descriptor['type'];
   readonly name: string;
   readonly version: string;
@@ -48,21 +45,18 @@ export interface PluginVersion {
 }
 
 export interface LoadOptions {
-  /** Folders that hold `providers/` and `automators/`; the built-in one comes first without being named. */
+  /** Folders with `providers/` and `automators/`, besides the built-in one. */
   readonly folders: readonly string[];
   readonly log: Pick<PluginLog, 'info'>;
-  /** Whether the plugins that come with Heddle are loaded; they are unless this is false. */
+  /** Whether to load the plugins that come with Heddle; default true. */
   readonly builtIn?: boolean;
-  /**
-   * For plugins that run as programs; unless given they get no variables of the worker, and the usual limits.
-   */
+  /** For plugins that run as programs; default no variables of the worker, and the default limits. */
   readonly programs?: ProgramOptions;
 }
 
 /**
- * Finds, verifies and registers all plugins, with one log line each.
- * @throws ProblemsError when any is broken, doubled or unsafe: it names every file and fault, and nothing is
- * registered.
+ * Finds, checks and registers all plugins, with one log line each.
+ * @throws ProblemsError if any is broken, duplicate or unsafe; it names every file and fault.
  */
 export async function loadRegistry({
   folders,
@@ -73,34 +67,45 @@ export async function loadRegistry({
   const { found, problems } = findPlugins([...(builtIn ? [builtInRoot] : []), ...folders], builtInRoot);
   const faults: Problem[] = [...problems, ...findDuplicates(found)];
   const options: ProgramOptions = { ...programs, say: (text) => log.info(text) };
-  const workshop = new Workshop();
+  const sandbox = new Sandbox();
   const closers: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
     await Promise.all(closers.map((end) => end()));
-    await workshop.close();
+    await sandbox.close();
   };
-  const ofType = (type: Descriptor['type']): readonly FoundPlugin[] =>
-    found.filter(({ descriptor }) => descriptor.type === type);
-  const isBuiltIn = ({ root }: FoundPlugin): boolean => root === builtInRoot;
-  const providers = await registerAll(ofType('provider'), faults, closers, async (plugin) =>
-    isBuiltIn(plugin)
-      ? inProcess(plugin, await loadProviderClass(plugin), log)
-      : loadProviderProgram(plugin, workshop, options),
-  );
-  const automators = await registerAll(ofType('automator'), faults, closers, async (plugin) =>
-    isBuiltIn(plugin)
-      ? inProcess(plugin, await loadAutomatorClass(plugin), log)
-      : loadAutomatorProgram(plugin, workshop, options),
-  );
+  const register = async <Context extends PluginContext, Instance>(
+    type: Descriptor['type'],
+    loadProgram: (
+      plugin: FoundPlugin,
+      sandbox: Sandbox,
+      options: ProgramOptions,
+    ) => Promise<Loaded<Context, Instance>>,
+  ): Promise<readonly RegisteredPlugin<Context, Instance>[]> => {
+    const registered: RegisteredPlugin<Context, Instance>[] = [];
+    for (const plugin of found.filter(({ descriptor }) => descriptor.type === type)) {
+      const { descriptor, digest, folder, root, place } = plugin;
+      try {
+        const { close: closePlugin, ...loaded } = await (root === builtInRoot
+          ? loadInProcess<Context, Instance>(plugin, log)
+          : loadProgram(plugin, sandbox, options));
+        closers.push(closePlugin);
+        faults.push(...checkAbilities(descriptor, loaded.abilities).map((fault) => ({ ...fault, place })));
+        registered.push({ descriptor, digest, folder, ...loaded });
+      } catch (error) {
+        const wrong = error instanceof Error ? error.message : String(error);
+        faults.push({ ...errorAt([], `${type} ${descriptor.name}: ${wrong}`), place });
+      }
+    }
+    return registered.toSorted((one, other) => (one.descriptor.name < other.descriptor.name ? -1 : 1));
+  };
+  const providers = await register('provider', loadProviderProgram);
+  const automators = await register('automator', loadAutomatorProgram);
   if (faults.length > 0) {
     await close();
     throw new ProblemsError('These plugins cannot be used:', faults);
   }
-  for (const {
-    descriptor: { type, name, version },
-    digest,
-    folder,
-  } of [...providers, ...automators]) {
+  for (const { descriptor, digest, folder } of [...providers, ...automators]) {
+    const { type, name, version } = descriptor;
     log.info(`plugin ${type} ${name} ${version} registered`, { digest, folder });
   }
   return createRegistry(providers, automators, close);
@@ -114,71 +119,39 @@ function findDuplicates(found: readonly FoundPlugin[]): readonly Problem[] {
     const first = found
       .slice(0, index)
       .find(({ descriptor }) => descriptor.type === type && descriptor.name === name);
-    return first === undefined
-      ? []
-      : [
-          {
-            ...errorAt(
-              [],
-              `${type} ${name} is there already, in ${first.place.file}`,
-              'Rename or remove one of them.',
-            ),
-            place,
-          },
-        ];
+    if (first === undefined) return [];
+    const wrong = `${type} ${name} is there already, in ${first.place.file}`;
+    return [{ ...errorAt([], wrong, 'Rename or remove one of them.'), place }];
   });
 }
 
-/** A plugin that comes with Heddle is trusted as Heddle is. */
-function inProcess<Context extends PluginContext, Instance>(
-  { descriptor }: FoundPlugin,
-  reading: ClassReading<Context, Instance>,
+/** Built-in plugins run in the worker's process. */
+async function loadInProcess<Context extends PluginContext, Instance>(
+  found: FoundPlugin,
   log: LoadOptions['log'],
-): Loaded<Context, Instance> {
-  if (!reading.ok) return reading;
-  const { Class, abilities } = reading;
+): Promise<Loaded<Context, Instance>> {
+  const { descriptor, entry } = found;
+  const { Class, methods } = await loadClass<Context, Instance>(entry, descriptor.class ?? '');
   const clients = new Clients(clientPlan(descriptor), Class, (text) => log.info(text));
-  const create = (context: Context): Instance => {
-    const client = clients.openerOf(context);
-    return new Class(client === undefined ? context : { ...context, client });
+  return {
+    abilities: abilitiesOf(found, methods),
+    create: (context) => new Class({ ...context, client: clients.openerOf(context) }),
+    close: () => clients.close(),
   };
-  return { ok: true, abilities, create, close: () => clients.close() };
 }
 
-async function registerAll<Context, Instance>(
-  found: readonly FoundPlugin[],
-  faults: Problem[],
-  closers: (() => Promise<void>)[],
-  load: (plugin: FoundPlugin) => Promise<Loaded<Context, Instance>>,
-): Promise<readonly RegisteredPlugin<Context, Instance>[]> {
-  const registered: RegisteredPlugin<Context, Instance>[] = [];
-  for (const plugin of found) {
-    const { descriptor, digest, folder, place } = plugin;
-    const loaded = await load(plugin);
-    if (!loaded.ok) {
-      faults.push({ ...errorAt([], `${descriptor.type} ${descriptor.name}: ${loaded.wrong}`), place });
-      continue;
-    }
-    const { abilities, create, reserve, close } = loaded;
-    const lacking = lackingAbility(descriptor, abilities);
-    if (lacking !== undefined)
-      faults.push({ ...errorAt(['idempotency'], lacking, 'Add the method, or say token or none.'), place });
-    if (descriptor.type === 'provider' && abilities.includes('reach') && !abilities.includes('currentImage'))
-      faults.push({
-        ...errorAt([], `provider ${descriptor.name} has reach and no currentImage`, 'Add the method.'),
-        place,
-      });
-    if (close !== undefined) closers.push(close);
-    registered.push({ descriptor, digest, folder, abilities, create, reserve });
-  }
-  return registered.toSorted((one, other) => (one.descriptor.name < other.descriptor.name ? -1 : 1));
-}
-
-/** Who looks before making a second machine must be able to look. */
-function lackingAbility({ type, idempotency }: Descriptor, abilities: readonly string[]): string | undefined {
-  if (type !== 'provider' || (idempotency !== 'name' && idempotency !== 'tag') || abilities.includes('find'))
-    return undefined;
-  return `is ${idempotency}: an earlier machine is looked for by find(key), which the plugin does not have`;
+function checkAbilities(
+  { type, name, idempotency }: Descriptor,
+  abilities: readonly string[],
+): readonly Problem[] {
+  if (type !== 'provider') return [];
+  const lacksFind = (idempotency === 'name' || idempotency === 'tag') && !abilities.includes('find');
+  const lacksImage = abilities.includes('reach') && !abilities.includes('currentImage');
+  const wrong = `is ${idempotency}: an earlier machine is looked for by find(key), which the plugin does not have`;
+  return [
+    ...(lacksFind ? [errorAt(['idempotency'], wrong, 'Add the method, or say token or none.')] : []),
+    ...(lacksImage ? [errorAt([], `provider ${name} has reach and no currentImage`, 'Add the method.')] : []),
+  ];
 }
 
 function createRegistry(

@@ -1,30 +1,42 @@
-import { Automator, type SshAuth, type TaskResult } from './contract.js';
+import { Automator, type JsonObject, type SshAuth, type TaskResult } from './contract.js';
 
-/** An automator that carries out all six actions of a service in one way: what differs is in the task. */
+type ServiceMethod = 'install' | 'configure' | 'init' | 'start' | 'stop' | 'remove';
+
+/** An automator that carries out all six actions of a service in one way. */
 export abstract class UniformAutomator extends Automator {
-  abstract carryOut(script: string, data: string): Promise<TaskResult>;
-
-  override install(_sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
-    return this.carryOut(script, data);
+  /** The user's fields of the action. */
+  protected get actionFields(): JsonObject {
+    return this.task.service?.action.fields ?? {};
   }
 
-  override configure(_sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
-    return this.carryOut(script, data);
+  abstract carryOut(
+    script: string,
+    data: string,
+    method: ServiceMethod,
+    sshAuth: SshAuth,
+  ): Promise<TaskResult>;
+
+  override install(sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
+    return this.carryOut(script, data, 'install', sshAuth);
   }
 
-  override init(_sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
-    return this.carryOut(script, data);
+  override configure(sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
+    return this.carryOut(script, data, 'configure', sshAuth);
   }
 
-  override start(_sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
-    return this.carryOut(script, data);
+  override init(sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
+    return this.carryOut(script, data, 'init', sshAuth);
   }
 
-  override stop(_sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
-    return this.carryOut(script, data);
+  override start(sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
+    return this.carryOut(script, data, 'start', sshAuth);
   }
 
-  override remove(_sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
-    return this.carryOut(script, data);
+  override stop(sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
+    return this.carryOut(script, data, 'stop', sshAuth);
+  }
+
+  override remove(sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
+    return this.carryOut(script, data, 'remove', sshAuth);
   }
 }

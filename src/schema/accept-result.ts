@@ -8,7 +8,7 @@ import {
   reservedKeysIn,
   type IdentityKey,
 } from '../model/node/result-table.js';
-import { maxResultBytes } from '../model/node/payload.js';
+import { maxPayloadBytes, maxResultBytes, mergePayload } from '../model/node/payload.js';
 import { unsafeText, unsafeUser } from '../model/safe-text.js';
 import { PluginError } from '../plugins/errors.js';
 import type { Descriptor } from './descriptor.js';
@@ -20,6 +20,8 @@ import { parseResult, type ParsedResult } from './result.js';
 export interface ResultOf {
   readonly plugin: Pick<Descriptor, 'name' | 'fields'>;
   readonly action: AnyAction;
+  /** The node's payload, which the result must not make too large. Default: empty. */
+  readonly config?: JsonObject;
 }
 
 /**
@@ -30,7 +32,7 @@ export interface ResultOf {
  */
 export function acceptResult(
   returned: unknown,
-  { plugin, action }: ResultOf,
+  { plugin, action, config = {} }: ResultOf,
 ): ParsedResult & { readonly result: JsonObject } {
   const parsed = parseResult(returned, { plugin: plugin.name });
   const { result = {} } = parsed;
@@ -51,6 +53,13 @@ export function acceptResult(
   ];
   if (faults.length > 0)
     throw new PluginError('Invalid', `plugin ${plugin.name} returned ${faults.join('; and ')}`);
+  const size = Buffer.byteLength(JSON.stringify(mergePayload(config, result)));
+  if (size > maxPayloadBytes)
+    throw new PluginError(
+      'Invalid',
+      `with what plugin ${plugin.name} returned, the node's payload has ${size} bytes; ` +
+        `${maxPayloadBytes} are allowed`,
+    );
   return { ...parsed, result };
 }
 

@@ -6,7 +6,7 @@ import { checkProgram, programSchemas, type PluginLimits } from './descriptor-pr
 import { checkResourceDeclarations, resourcesSchema, type DeclaredResource } from './descriptor-resources.js';
 import { anyJsonSchema } from './any-fields.js';
 
-export const pluginTypes = ['provider', 'automator'] as const;
+const pluginTypes = ['provider', 'automator'] as const;
 export type PluginType = (typeof pluginTypes)[number];
 
 export const fieldTypes = [

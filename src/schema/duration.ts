@@ -17,12 +17,13 @@ export function parseDuration(written: string | number): number | undefined {
   return rounded >= 1 && rounded <= longest ? rounded : undefined;
 }
 
-/** A duration as people write it; the value stays as written. */
+/** A duration; the output is a number of seconds, which is itself a valid input. */
 export const durationSchema = z
   .union([z.string().meta({ pattern: pattern.source }), z.number()], { error: () => 'is not a duration' })
   .refine((written) => parseDuration(written) !== undefined, {
     error: 'is not a duration of 1 ms to 30 days',
   })
+  .transform((written) => (parseDuration(written) ?? 0) / units.s)
   .meta({
     title: 'Duration',
     description: 'A text such as "30s", "10m" or "1h30m", or a number of seconds; at most 30 days.',

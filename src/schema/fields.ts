@@ -147,7 +147,7 @@ function partsOf(value: Json | undefined, type: FieldDeclaration['type'] | undef
 }
 
 /** The schema of one scope's fields: for checks here, and as JSON Schema for forms and editors. */
-export function fieldsSchemaOf(
+function fieldsSchemaOf(
   { fields }: Declared,
   scope: FieldScope,
 ): z.ZodObject<Record<string, z.ZodType<Json | undefined>>> {

@@ -4,9 +4,9 @@ import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { configSchema } from './config.js';
 import { descriptorSchema } from './descriptor.js';
-import { writtenImageSchema } from './image/written.js';
-import { poolsSchema } from './pool/written.js';
-import { writtenSpecSchema } from './spec.js';
+import { imageSchema } from './image/spec.js';
+import { poolsSchema } from './pool/spec.js';
+import { clusterSchema } from './cluster/spec.js';
 
 /**
  * The JSON Schemas that editors complete and check by, as text, by file name. Draft 7 is what editors know
@@ -14,8 +14,8 @@ import { writtenSpecSchema } from './spec.js';
  */
 export function publishedSchemas(): Readonly<Record<string, string>> {
   return {
-    'cluster.schema.json': publish(writtenSpecSchema),
-    'image.schema.json': publish(writtenImageSchema),
+    'cluster.schema.json': publish(clusterSchema),
+    'image.schema.json': publish(imageSchema),
     'heddle.schema.json': publish(configSchema),
     'plugin.schema.json': publish(descriptorSchema),
     'pools.schema.json': publish(poolsSchema),

@@ -1,4 +1,6 @@
-/** `Did you mean "type"?`, or the words that are known; nothing where there are too many to read. */
+import { distance } from 'fastest-levenshtein';
+
+/** `Did you mean "type"?`, or the known words where they are at most 20; otherwise undefined. */
 export function suggest(word: string, known: readonly string[]): string | undefined {
   const near = closest(word, known);
   if (near !== undefined) return `Did you mean "${near}"?`;
@@ -6,41 +8,23 @@ export function suggest(word: string, known: readonly string[]): string | undefi
   return `Known are: ${known.join(', ')}.`;
 }
 
-/** The known word that takes the fewest changes of a letter, if they are few for its length. */
+/** The known word with the smallest edit distance, if that is small for the word's length. */
 export function closest(word: string, known: readonly string[]): string | undefined {
   if (word.length > 64) return undefined;
-  let best: string | undefined;
-  let least = Math.max(1, Math.floor(word.length / 3)) + 1;
-  for (const candidate of known.slice(0, 1_000)) {
-    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
-    if (distance >= least) continue;
-    least = distance;
-    best = candidate;
-  }
-  return best;
+  const [best] = known
+    .slice(0, 1_000)
+    .map((candidate) => ({ candidate, edits: editsBetween(word.toLowerCase(), candidate.toLowerCase()) }))
+    .filter(({ edits }) => edits <= Math.max(1, Math.floor(word.length / 3)))
+    .toSorted((one, other) => one.edits - other.edits);
+  return best?.candidate;
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
-function editDistance(from: string, to: string): number {
-  let beforeLast: number[] = [];
-  let last = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (let row = 1; row <= from.length; row += 1) {
-    const current = [row];
-    for (let column = 1; column <= to.length; column += 1) {
-      const same = from[row - 1] === to[column - 1];
-      const swapped =
-        row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1];
-      current.push(
-        Math.min(
-          (last[column] ?? 0) + 1,
-          (current[column - 1] ?? 0) + 1,
-          (last[column - 1] ?? 0) + (same ? 0 : 1),
-          swapped ? (beforeLast[column - 2] ?? 0) + 1 : Infinity,
-        ),
-      );
-    }
-    beforeLast = last;
-    last = current;
-  }
-  return last[to.length] ?? 0;
+/** Two swapped letters count as one edit, not as two replacements. */
+function editsBetween(word: string, candidate: string): number {
+  const edits = distance(word, candidate);
+  return edits === 2 && lettersOf(word) === lettersOf(candidate) ? 1 : edits;
+}
+
+function lettersOf(word: string): string {
+  return Array.from(word).toSorted().join('');
 }

@@ -114,7 +114,8 @@ function childOf(schema: z.ZodType, part: string | number): z.ZodType | undefine
 
 function unwrap(schema: z.ZodType): z.ZodType {
   let current: unknown = schema;
-  while (isWrapper(current)) current = current.unwrap();
+  while (current instanceof z.ZodPipe || isWrapper(current))
+    current = current instanceof z.ZodPipe ? current.in : current.unwrap();
   return current instanceof z.ZodType ? current : schema;
 }
 

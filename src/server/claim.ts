@@ -33,7 +33,7 @@ export async function claimDataFolder(dataFolder: string, say: (line: string) =>
 
   while (!(await create(file, { owner }))) {
     const text = await readFile(file, 'utf8').catch(() => undefined);
-    if (text !== undefined) await takeOver(file, text, say);
+    if (text !== undefined) await replaceStale(file, text, say);
   }
   return {
     recordServer: async (pid, address) => {
@@ -46,7 +46,7 @@ export async function claimDataFolder(dataFolder: string, say: (line: string) =>
 }
 
 /** Removes the claim of a dead process. @throws Error if its process lives. */
-async function takeOver(file: string, text: string, say: (line: string) => void): Promise<void> {
+async function replaceStale(file: string, text: string, say: (line: string) => void): Promise<void> {
   const { owner, server, address } = parse(file, text);
   const ownerRuns = await isRunning(owner);
   const serverRuns = server !== undefined && (await isRunning(server));

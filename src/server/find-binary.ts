@@ -55,7 +55,7 @@ export function cachedBinaryPath(cacheFolder: string): string {
 
 /**
  * Finds a Temporal CLI in TEMPORAL_CLI, PATH, or our cache, in that order. A cached program must have the
- * pinned digest and be writable by nobody else. An unusable TEMPORAL_CLI ends the search. @throws
+ * pinned digest and be writable by its owner alone. An unusable TEMPORAL_CLI ends the search. @throws
  * BinaryNotFoundError
  */
 export async function findBinary(search: BinarySearch): Promise<TemporalBinary> {

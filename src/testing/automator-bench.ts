@@ -15,9 +15,26 @@ import { createPool } from '../ssh/pool.js';
 import { createShell } from '../ssh/shell.js';
 import type { SshTarget } from '../ssh/target.js';
 import { makeTask, takeResult, Transcript } from './attempt.js';
-import type { AutomatorSuiteOptions } from './automator-suite.js';
-import { openNode, type CuttableNode } from './cuttable-node.js';
+import { openNode, type CuttableNode, type SuiteNode } from './cuttable-node.js';
 import { until } from './until.js';
+
+/** What the suite needs to know to call an automator. */
+export interface AutomatorBenchOptions {
+  /** The automator's name in its descriptor. */
+  readonly name: string;
+  /** Plugin folders, as under `plugins` in heddle.yaml; none for a built-in plugin. */
+  readonly folders?: readonly string[];
+  /** The fields of an action that has the node run this shell text, with the data on its standard input. */
+  readonly script: (text: string, data: string) => JsonObject;
+  /** A node of your own, such as a container with your tool; by default a machine of the machine service. */
+  readonly open?: () => Promise<SuiteNode>;
+  /** The administrator's fields, where it has any: as under `automators` in heddle.yaml. */
+  readonly admin?: JsonObject;
+  /** It creates accounts on its machines. The node that `open` returns must be a whole system then. */
+  readonly accounts?: boolean;
+  /** Longest wait for something to happen on the node, in ms; two minutes unless given. */
+  readonly patienceMs?: number;
+}
 
 export interface ActionOptions {
   readonly signal?: AbortSignal;
@@ -32,7 +49,7 @@ export class AutomatorBench {
   readonly plugin: RegisteredAutomator;
   /** Another automator, which prepares the same node. */
   readonly neighbour: RegisteredAutomator;
-  readonly options: AutomatorSuiteOptions;
+  readonly options: AutomatorBenchOptions;
   readonly node: CuttableNode;
   readonly transcript = new Transcript();
   readonly #clusterUid = randomUUID();
@@ -202,7 +219,7 @@ const methods = {
 
 /** Loads the plugin as a worker does, and gets a node. */
 export async function openAutomatorBench(
-  options: AutomatorSuiteOptions,
+  options: AutomatorBenchOptions,
 ): Promise<{ readonly bench: AutomatorBench; readonly close: () => Promise<void> }> {
   const registry = await loadRegistry({ folders: options.folders ?? [], log: { info: () => undefined } });
   try {

@@ -4,11 +4,7 @@ export {
   type AutomatorSuiteOptions,
   type SuiteNode,
 } from './automator-suite.js';
-export {
-  providerSuite,
-  type ProviderCaseId,
-  type ProviderSuiteOptions,
-  type SuiteAccount,
-} from './provider-suite.js';
+export { providerSuite, type ProviderCaseId, type ProviderSuiteOptions } from './provider-suite.js';
+export type { SuiteAccount } from './provider-options.js';
 export { startMachineService, type MachineService } from './machine-service.js';
 export type { Runner } from './runner.js';

@@ -4,11 +4,14 @@ import { exec } from '../ssh/exec.js';
 import { bringPower } from './machine-answers.js';
 import { readTarget } from './node.js';
 import type { ProviderBench, Subject } from './provider-bench.js';
-import type { SuiteAccount } from './provider-suite.js';
+import type { SuiteAccount } from './provider-options.js';
 
 const file = '"${HOME:?}/heddle-suite-mark"';
 
-/** Puts a mark on a machine's disk that only another disk lacks. Leaves the machine off, where it can be switched. */
+/**
+ * Puts a mark on a machine's disk that only another disk lacks. Leaves the machine off, where it can be
+ * switched.
+ */
 export async function mark(bench: ProviderBench, subject: Subject): Promise<void> {
   if (bench.has('reach')) return marksOf(bench).put(idOf(subject));
   await onMachine(bench, subject, `: >${file} && sync`);

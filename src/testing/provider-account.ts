@@ -3,32 +3,13 @@ import { loadRegistry, type RegisteredProvider } from '../plugins/registry.js';
 import { checkFields, passedReferences } from '../schema/fields.js';
 import { formatProblem, hasErrors } from '../schema/problem.js';
 import { resolveSecrets } from '../secrets/reference.js';
-import { ProviderBench } from './provider-bench.js';
-import type { ProviderSuiteOptions, SuiteAccount } from './provider-suite.js';
-import { openProxy, type ApiProxy } from './proxy.js';
-
-/** An account that the suite opened, and the fields that its plugin gets. */
-export interface OpenedAccount {
-  readonly plugin: RegisteredProvider;
-  readonly options: ProviderSuiteOptions;
-  readonly account: SuiteAccount;
-  /** Between the plugin and its API; absent without `options.endpoint`. */
-  readonly proxy: ApiProxy | undefined;
-  readonly written: WrittenFields;
-  /** Checked, with defaults and resolved secrets. */
-  readonly fields: JsonObject;
-  readonly secrets: readonly string[];
-}
-
-/** Fields of an account as its administrator and a user wrote them. */
-interface WrittenFields {
-  readonly admin: JsonObject;
-  readonly user: JsonObject;
-}
+import { ProviderBench, type WrittenFields } from './provider-bench.js';
+import type { ProviderBenchOptions } from './provider-options.js';
+import { openProxy } from './proxy.js';
 
 /** Loads the plugin as a worker does, and opens the account. */
 export async function openProviderBench(
-  options: ProviderSuiteOptions,
+  options: ProviderBenchOptions,
 ): Promise<{ readonly bench: ProviderBench; readonly close: () => Promise<void> }> {
   const registry = await loadRegistry({ folders: options.folders ?? [], log: { info: () => undefined } });
   const closers = [() => registry.close()];

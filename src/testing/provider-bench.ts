@@ -9,9 +9,28 @@ import type { Machine, MachineInput } from '../plugins/contract.js';
 import { isPluginError } from '../plugins/errors.js';
 import type { ProviderWithAbilities, RegisteredProvider } from '../plugins/registry.js';
 import { CountedCalls, createClaims, makeTask, takeResult, Transcript } from './attempt.js';
-import type { OpenedAccount } from './provider-account.js';
+import type { ProviderBenchOptions, SuiteAccount } from './provider-options.js';
 import type { ApiProxy } from './proxy.js';
 import { until, untilReady } from './until.js';
+
+/** An account that the suite opened, and the fields that its plugin gets. */
+export interface OpenedAccount {
+  readonly plugin: RegisteredProvider;
+  readonly options: ProviderBenchOptions;
+  readonly account: SuiteAccount;
+  /** Between the plugin and its API; absent without `options.endpoint`. */
+  readonly proxy: ApiProxy | undefined;
+  readonly written: WrittenFields;
+  /** Checked, with defaults and resolved secrets. */
+  readonly fields: JsonObject;
+  readonly secrets: readonly string[];
+}
+
+/** Fields of an account as its administrator and a user wrote them. */
+export interface WrittenFields {
+  readonly admin: JsonObject;
+  readonly user: JsonObject;
+}
 
 /** A machine of a case, and its node's payload so far. */
 export interface Subject {

@@ -7,7 +7,8 @@ import { cancelAtCall, forEachCall, lacksProxy } from './api-faults.js';
 import { answerOf, bringPower, misled, orUnknown, silentFields, untilDone } from './machine-answers.js';
 import { isMarked, mark } from './machine-mark.js';
 import type { CallOptions, ProviderBench, Subject } from './provider-bench.js';
-import { lookedAtCalls, type MachineVerb } from './provider-power-cases.js';
+import type { MachineVerb } from './provider-options.js';
+import { lookedAtCalls } from './provider-power-cases.js';
 import { list } from './provider-upload-cases.js';
 import type { Case } from './runner.js';
 

@@ -14,18 +14,8 @@ import {
   untilDone,
 } from './machine-answers.js';
 import type { CallOptions, ProviderBench, Subject } from './provider-bench.js';
+import { machineVerbs, type MachineVerb } from './provider-options.js';
 import type { Case } from './runner.js';
-
-/** What a provider may do with an existing machine, by its name in the suite's options. */
-const machineVerbs = {
-  power: 'powerStatus',
-  load: 'load',
-  capture: 'capture',
-  retrieve: 'retrieveImage',
-  unload: 'unload',
-  reach: 'reach',
-} as const;
-export type MachineVerb = keyof typeof machineVerbs;
 
 export type PowerCaseId =
   | 'machines'

@@ -6,7 +6,7 @@ import {
 } from '@temporalio/client';
 import type { UpdateDefinition } from '@temporalio/common';
 import type { Locks } from '../activities/parts.js';
-import { createRateLimiter, type CallTimes, type Pace } from '../activities/provider/rate-limiter.js';
+import { createRateLimiter, type CallTimes, type RateLimiter } from '../activities/provider/rate-limiter.js';
 import {
   rateLimiterWorkflowId,
   rateLimiterWorkflowType,
@@ -22,9 +22,9 @@ import {
   heldClaimsQuery,
   releaseClaimUpdate,
   releaseLockUpdate,
-  takeCallTimesUpdate,
-  takeClaimUpdate,
-  takeLockUpdate,
+  acquireCallTimesUpdate,
+  acquireClaimUpdate,
+  acquireLockUpdate,
 } from '../workflows/cluster/messages.js';
 
 /** How long a response may take beyond the wait that was requested, in ms. */
@@ -40,7 +40,7 @@ export function locksOf(temporal: Client, provider: string): Locks {
   return {
     take: (request) =>
       temporal.withDeadline(Date.now() + request.waitMs + responseMs, () =>
-        updateWithStart(temporal, workflow, takeLockUpdate, [request]),
+        updateWithStart(temporal, workflow, acquireLockUpdate, [request]),
       ),
     release: (holder) =>
       temporal.withDeadline(Date.now() + responseMs, () =>
@@ -57,14 +57,17 @@ interface Limited {
 export function createRateLimiters(
   temporal: Client,
   accounts: Readonly<Record<string, Limited>>,
-): (provider: string) => Pace | undefined {
-  const paces = new Map<string, Pace>();
+): (provider: string) => RateLimiter | undefined {
+  const rateLimiters = new Map<string, RateLimiter>();
   for (const [account, { limits }] of Object.entries(accounts)) {
     const perSecond = limits?.callsPerSecond;
     if (perSecond !== undefined)
-      paces.set(account, createRateLimiter({ account, perSecond, slots: callTimesOf(temporal, account) }));
+      rateLimiters.set(
+        account,
+        createRateLimiter({ account, perSecond, slots: callTimesOf(temporal, account) }),
+      );
   }
-  return (provider) => paces.get(provider);
+  return (provider) => rateLimiters.get(provider);
 }
 
 export function callTimesOf(temporal: Client, provider: string): CallTimes {
@@ -76,7 +79,7 @@ export function callTimesOf(temporal: Client, provider: string): CallTimes {
   return {
     take: (request) =>
       temporal.withDeadline(Date.now() + responseMs, () =>
-        updateWithStart(temporal, workflow, takeCallTimesUpdate, [request]),
+        updateWithStart(temporal, workflow, acquireCallTimesUpdate, [request]),
       ),
   };
 }
@@ -91,7 +94,7 @@ export function claimsOf(temporal: Client, provider: string): Claims {
   return {
     take: async (key, candidates) =>
       (await orRetryable(provider, () =>
-        updateWithStart(temporal, workflow, takeClaimUpdate, [key, candidates]),
+        updateWithStart(temporal, workflow, acquireClaimUpdate, [key, candidates]),
       )) ?? undefined,
     release: async (key) => {
       await orRetryable(provider, () => updateWithStart(temporal, workflow, releaseClaimUpdate, [key]));

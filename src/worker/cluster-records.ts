@@ -1,5 +1,5 @@
 import { type Client, isGrpcServiceError } from '@temporalio/client';
-import type { ClusterRecords, LivingCluster, Standing } from '../activities/sweep/cluster-records.js';
+import type { ClusterRecords, LivingCluster, RecordStatus } from '../activities/sweep/cluster-records.js';
 import {
   clusterWorkflowType,
   imageWorkflowType,
@@ -17,7 +17,7 @@ export function readClusterRecords(temporal: Client): ClusterRecords {
   const patiently = <Value>(work: () => Promise<Value>): Promise<Value> =>
     temporal.withDeadline(Date.now() + patienceMs, work);
   return {
-    standing: (clusterName) => patiently(() => standingOf(temporal, clusterName)),
+    status: (clusterName) => patiently(() => standingOf(temporal, clusterName)),
     living: () => living(temporal),
     hasAny: async () => {
       const { namespace } = temporal.options;
@@ -45,7 +45,7 @@ const ownerTypes: readonly string[] = [
 const isOwner = `WorkflowType IN (${ownerTypes.map((type) => `'${type}'`).join(', ')})`;
 
 /** Final states; any other workflow is running, or continued by another run. */
-const closed: Readonly<Record<string, Standing>> = {
+const closed: Readonly<Record<string, RecordStatus>> = {
   COMPLETED: 'ended',
   CANCELLED: 'ended',
   FAILED: 'cut',
@@ -53,7 +53,7 @@ const closed: Readonly<Record<string, Standing>> = {
   TIMED_OUT: 'cut',
 };
 
-async function standingOf(temporal: Client, clusterName: string): Promise<Standing> {
+async function standingOf(temporal: Client, clusterName: string): Promise<RecordStatus> {
   try {
     const { status, type } = await temporal.workflow.getHandle(ownerWorkflowId(clusterName)).describe();
     if (!ownerTypes.includes(type)) return 'unknown';

@@ -1,9 +1,8 @@
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
-import { loadConfig, type Config } from '../config/index.js';
+import { loadConfig } from '../config/index.js';
 import { prepareFolder } from '../config/prepare-folder.js';
-import { openKeyRing, parseKeyRing } from '../secrets/keys.js';
-import type { SecretSources } from '../secrets/reference.js';
+import { keyRingOf, secretSourcesOf } from './secret-sources.js';
 import { startWorker } from './worker.js';
 
 await main();
@@ -17,13 +16,9 @@ async function main(): Promise<void> {
     });
     const config = loadConfig({ configFlag: values.config });
     prepareFolder(config.dataFolder);
-    const keyRing =
-      config.keys === undefined
-        ? openKeyRing({ folder: config.keyFolder, create: false })
-        : parseKeyRing(config.keys, 'HEDDLE_KEYS');
     const worker = await startWorker({
       config,
-      keyRing,
+      keyRing: keyRingOf(config),
       log,
       secretSources: secretSourcesOf(config),
       ...(values.builder ? { role: 'builder' as const } : {}),
@@ -44,11 +39,4 @@ async function main(): Promise<void> {
     // The native part of Temporal's SDK would keep the process alive.
     process.exit(1);
   }
-}
-
-/** Vault's own variables say where it is. */
-function secretSourcesOf({ environment }: Config): SecretSources {
-  const { VAULT_ADDR: address, VAULT_TOKEN: token, VAULT_NAMESPACE: namespace } = environment;
-  if (address === undefined || token === undefined) return { environment };
-  return { environment, vault: { address, token, namespace } };
 }

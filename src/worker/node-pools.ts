@@ -10,11 +10,11 @@ import {
 import { Batch } from '../client/pool/batch.js';
 import { listPools } from '../client/list.js';
 import { poolWorkflowId } from '../model/names.js';
-import type { DrawnNode } from '../model/pool/allocated.js';
+import type { AllocatedNode } from '../model/pool/allocated.js';
 import type { NodeDemand } from '../model/pool/request.js';
 import type { RequestView } from '../model/pool/view.js';
 import { PluginError, type NodePools } from '../plugins/contract.js';
-import { drawnQuery, endUpdate, requestsQuery, requestUpdate } from '../workflows/pool/messages.js';
+import { allocatedQuery, endUpdate, requestsQuery, requestUpdate } from '../workflows/pool/messages.js';
 
 /** One question to a pool carries so many requests. */
 const perMessage = 100;
@@ -41,7 +41,7 @@ export function readNodePools(temporal: Client): NodePools {
     end: async (pool, id) => {
       await lineTo(pool).ends.add(id);
     },
-    drawn: (pool) => readDrawn(temporal, pool),
+    allocated: (pool) => readDrawn(temporal, pool),
     names: async () => (await listPools(temporal)).map(({ name }) => name),
   };
 }
@@ -84,20 +84,20 @@ function openLine(temporal: Client, pool: string): Line {
   };
 }
 
-async function readDrawn(temporal: Client, pool: string): Promise<readonly DrawnNode[]> {
-  const drawn: DrawnNode[] = [];
+async function readDrawn(temporal: Client, pool: string): Promise<readonly AllocatedNode[]> {
+  const allocated: AllocatedNode[] = [];
   for (let after: string | undefined = ''; after !== undefined;) {
     const from: string = after;
     const page = await ask(
       temporal,
       pool,
-      (handle) => handle.query(drawnQuery, from),
+      (handle) => handle.query(allocatedQuery, from),
       () => ({ nodes: [] }),
     );
-    drawn.push(...page.nodes);
+    allocated.push(...page.nodes);
     after = 'next' in page ? page.next : undefined;
   }
-  return drawn;
+  return allocated;
 }
 
 /** `absent` says what it means that there is no such pool. */

@@ -3,7 +3,7 @@ import { Client } from '@temporalio/client';
 import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createAbsences } from '../activities/provider/absence.js';
-import { createInFlight } from '../activities/in-flight.js';
+import { createInFlight, type InFlightList } from '../activities/in-flight.js';
 import type { NodeAccess, NodeAddress } from '../activities/parts.js';
 import { createActivities, type CoreParts } from '../activities/table.js';
 import { ownPaths, type Config } from '../config/index.js';
@@ -39,7 +39,7 @@ import { builderWorkers, coreOptions, taskWorkers } from './queues.js';
 import { openResourceCache, resourcesOf } from './resources.js';
 import { installRuntime } from './runtime.js';
 import { dumpStacks } from './stack-dump.js';
-import { loansOf } from './loans.js';
+import { leasesOf } from './leases.js';
 import { openInputs } from './open-inputs.js';
 import { readWorkflowRuns } from './workflow-runs.js';
 import { peersQuery } from '../workflows/cluster/messages.js';
@@ -61,15 +61,53 @@ export interface HeddleWorker {
   dumpStacks(): Promise<void>;
 }
 
-/** Makes a worker of all the parts and starts it: one Temporal worker for each task queue it serves. */
-export async function startWorker({
+/** The options of Heddle's Temporal workers, one for each task queue, with all activities registered. */
+export interface PreparedWorkers {
+  /** The first one runs the workflows, unless the role is builder. */
+  readonly workers: readonly WorkerOptions[];
+  readonly temporal: Client;
+  readonly inFlight: InFlightList;
+  /** Closes connections and plugins. Call it after all workers have ended. */
+  close(): Promise<void>;
+}
+
+/** Makes the workers of `prepareWorkers` and runs them. */
+export async function startWorker(options: HeddleWorkerOptions): Promise<HeddleWorker> {
+  const { config, log } = options;
+  installRuntime(log, config.metricsAddress);
+  const prepared = await prepareWorkers(options);
+  const workers = await Promise.all(prepared.workers.map((worker) => Worker.create(worker)));
+  const done = Promise.all(workers.map((worker) => worker.run())).then(() => prepared.close());
+  log.info(
+    {
+      queues: workers.map((worker) => worker.options.taskQueue),
+      namespace: config.temporal.namespace,
+      site: config.site,
+    },
+    'worker is ready',
+  );
+  return {
+    done,
+    shutdown: () => {
+      for (const worker of workers.filter((candidate) => candidate.getState() === 'RUNNING'))
+        worker.shutdown();
+    },
+    dumpStacks: () => dumpStacks(log, prepared.inFlight, prepared.temporal),
+  };
+}
+
+/**
+ * Loads plugins, connects to Temporal and prepares the options of all workers. Pass them to `Worker.create`,
+ * with workflows and activities of your own added where you need them.
+ * @throws ProblemsError if an account or an automator in the configuration is wrong.
+ */
+export async function prepareWorkers({
   config,
   keyRing,
   log,
   secretSources,
   role,
-}: HeddleWorkerOptions): Promise<HeddleWorker> {
-  installRuntime(log, config.metricsAddress);
+}: HeddleWorkerOptions): Promise<PreparedWorkers> {
   const registry = await loadRegistry({
     folders: config.pluginFolders,
     programs: config.programs,
@@ -89,7 +127,7 @@ export async function startWorker({
   if (problem !== undefined) log.warn(problem);
   const unswept = await keepSweepSchedule(temporal, config.sweep);
   if (unswept !== undefined) log.warn(unswept);
-  const unseen = await keepPeriodicChecksSchedule(temporal, config.roundsEveryMs);
+  const unseen = await keepPeriodicChecksSchedule(temporal, config.checksEveryMs);
   if (unseen !== undefined) log.warn(unseen);
   const installation = await readInstallation(temporal, namespace);
   const inFlight = createInFlight();
@@ -111,7 +149,7 @@ export async function startWorker({
     limits: config.limits,
     loadsAtOnce: config.loadsAtOnce,
     commands: Object.keys(config.builder.commands),
-    loans: loansOf(temporal),
+    leases: leasesOf(temporal),
     computers: computersOf(temporal),
     settings: config.reservations.settings,
     notify: config.reservations.notify,
@@ -130,7 +168,7 @@ export async function startWorker({
     forbiddenReferences,
     redact: createRedactor,
     turns: (provider) => locksOf(temporal, provider),
-    paces: createRateLimiters(temporal, config.providers),
+    rateLimiters: createRateLimiters(temporal, config.providers),
     resources: resourcesOf(resources),
     askPeers: (workflowId, request) =>
       temporal.withDeadline(Date.now() + 20_000, () =>
@@ -158,28 +196,18 @@ export async function startWorker({
     maxHeartbeatThrottleInterval: '2 seconds',
   } as const satisfies Partial<WorkerOptions>;
   const activities = createActivities(parts);
-  const workers = await Promise.all(
-    (role === 'builder' ? builderWorkers(config) : [coreOptions, ...taskWorkers(config, accounts)]).map(
-      (options) => Worker.create({ ...base, ...options, activities }),
-    ),
-  );
-  const done = Promise.all(workers.map((worker) => worker.run())).then(async () => {
-    stopPruning();
-    await pool.closeAll();
-    await registry.close();
-    await connection.close();
-  });
-  log.info(
-    { queues: workers.map((worker) => worker.options.taskQueue), namespace, site: config.site },
-    'worker is ready',
-  );
+  const queues =
+    role === 'builder' ? builderWorkers(config) : [coreOptions, ...taskWorkers(config, accounts)];
   return {
-    done,
-    shutdown: () => {
-      for (const worker of workers.filter((candidate) => candidate.getState() === 'RUNNING'))
-        worker.shutdown();
+    workers: queues.map((options) => ({ ...base, ...options, activities })),
+    temporal,
+    inFlight,
+    close: async () => {
+      stopPruning();
+      await pool.closeAll();
+      await registry.close();
+      await connection.close();
     },
-    dumpStacks: () => dumpStacks(log, inFlight, temporal),
   };
 }
 

@@ -66,7 +66,7 @@ export interface NextWake {
   readonly renew?: true;
 }
 
-export interface FirstMessage<Result = string> {
+interface FirstMessage<Result = string> {
   readonly isAccepted: () => boolean;
   readonly isRefused?: () => boolean;
   readonly withinMs: number;
@@ -78,7 +78,7 @@ export interface FirstMessage<Result = string> {
  * When to continue as new. A worker that takes a workflow over replays its history, so an idle entity renews
  * early; a busy one has to drain first. The server's suggestion always counts for idle entities.
  */
-export interface HistoryBudget {
+interface HistoryBudget {
   /** Events after which an idle entity renews. */
   readonly idleEvents?: number;
   /** Events after which a busy entity drains and renews. Default: when the server suggests it. */

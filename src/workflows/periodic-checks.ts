@@ -1,5 +1,5 @@
 import { setCurrentDetails } from '@temporalio/workflow';
-import { roundSignal } from './cluster/messages.js';
+import { checkSignal } from './cluster/messages.js';
 import { schedule } from './schedule.js';
 import { signalIfThere } from './signal-if-there.js';
 
@@ -13,7 +13,7 @@ export async function periodicChecks(): Promise<string> {
   for (let first = 0; first < workflows.length; first += atOnce) {
     // One that has ended since it was listed needs no look.
     const answers = await Promise.all(
-      workflows.slice(first, first + atOnce).map((workflowId) => signalIfThere(workflowId, roundSignal)),
+      workflows.slice(first, first + atOnce).map((workflowId) => signalIfThere(workflowId, checkSignal)),
     );
     told += answers.filter(Boolean).length;
   }

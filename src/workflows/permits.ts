@@ -1,18 +1,18 @@
 /**
- * Places in flight, given first come first served. Lives in one run of a workflow; holds no state of the
+ * Permits for work in flight, granted in order. Lives in one run of a workflow; holds no state of the
  * cluster.
  */
-export interface Places {
+export interface Semaphore {
   /** Resolves to false when the places were closed first. */
   take(): Promise<boolean>;
   /** False if no permit is free, or others wait for one. */
   takeNow(): boolean;
-  giveBack(): void;
+  release(): void;
   /** Locks all who wait away, now and later. */
   close(): void;
 }
 
-export function createPlaces(limit: number): Places {
+export function createSemaphore(limit: number): Semaphore {
   const waiting: ((granted: boolean) => void)[] = [];
   let taken = 0;
   let closed = false;
@@ -32,7 +32,7 @@ export function createPlaces(limit: number): Places {
       taken += 1;
       return true;
     },
-    giveBack() {
+    release() {
       const next = waiting.shift();
       if (next === undefined) taken -= 1;
       else next(true);

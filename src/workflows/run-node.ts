@@ -1,3 +1,4 @@
+import { milliseconds } from '../model/milliseconds.js';
 import { type CarriedNode, actionSpec, requestFor } from './task-request.js';
 import { isCancellation, sleep } from '@temporalio/workflow';
 import type { FailureRecord } from '../model/node/failure.js';
@@ -14,7 +15,7 @@ import { readTaskFailure } from './task-failure.js';
 /** What a workflow of several nodes adds to the chain of one. */
 export interface NodeHooks {
   /** Resolves when the step's gates are open and its batch slot is free; to false if the operation stops. */
-  enter(step: Step): Promise<boolean>;
+  beginStep(step: Step): Promise<boolean>;
   /** Frees a batch slot. */
   leave(slot: string): void;
   /** Resolves to the release of a permit for one task in flight; to undefined if the operation stops. */
@@ -32,7 +33,7 @@ export interface NodeHooks {
 
 const nothing = (): void => undefined;
 const defaultHooks: NodeHooks = {
-  enter: () => Promise.resolve(true),
+  beginStep: () => Promise.resolve(true),
   leave: nothing,
   acquire: () => Promise.resolve(nothing),
   passed: nothing,
@@ -70,13 +71,14 @@ async function runSteps(owner: Owner, chain: readonly Step[]): Promise<ChainEnd>
   for (let index = owner.position ?? 0; index < chain.length;) {
     const step = chain[index];
     if (step === undefined) break;
-    if (!(await owner.enter(step))) return stopped(owner);
+    if (!(await owner.beginStep(step))) return stopped(owner);
     const end = await carryOut(owner, chain, step);
     if (end !== 'done') return end;
     // CREATE includes the CONFIRM after it.
     index += step.action === 'CREATE' && chain[index + 1]?.action === 'CONFIRM' ? 2 : 1;
     owner.passed(index);
-    if (step.turn !== undefined && chain[index]?.turn !== step.turn) owner.leave(step.turn);
+    if (step.batchSlot !== undefined && chain[index]?.batchSlot !== step.batchSlot)
+      owner.leave(step.batchSlot);
   }
   owner.change(({ current: _current, ...node }) => node);
   return 'done';
@@ -185,13 +187,16 @@ async function runStep(owner: Owner, step: Step): Promise<ChainEnd> {
   }
 }
 
+/** Records a step that ended, and its result, in the node. */
 function finish(owner: Owner, step: Step, result: JsonObject, peers: number): void {
-  owner.change((node) => recordDone(node, step, result, { operation: owner.operation, peers }));
   const { action, service } = step;
   // START is done when the check has passed.
-  if (action === 'START' && service !== undefined && owner.service?.(service)?.check !== undefined) {
-    owner.change((node) => recordHealth(node, service, { well: true, at: now() }));
-  }
+  const isHealthy =
+    action === 'START' && service !== undefined && owner.service?.(service)?.check !== undefined;
+  owner.change((node) => {
+    const done = recordDone(node, step, result, { operation: owner.operation, peers });
+    return isHealthy ? recordHealth(done, service, { well: true, at: now() }) : done;
+  });
   owner.stepDone(step);
 }
 
@@ -209,8 +214,8 @@ const longestBackOffMs = 10 * 60_000;
 
 /** Doubles from run to run. */
 async function backOff(owner: Owner, step: Step, again: number): Promise<void> {
-  const { backoffMs = 0 } = actionSpec(owner, step) ?? {};
-  if (backoffMs > 0) await sleep(Math.min(backoffMs * 2 ** again, longestBackOffMs));
+  const { backoff = 0 } = actionSpec(owner, step) ?? {};
+  if (backoff > 0) await sleep(Math.min(milliseconds(backoff) * 2 ** again, longestBackOffMs));
 }
 
 function isPermanent(owner: Owner, step: Step, failure: FailureRecord): boolean {

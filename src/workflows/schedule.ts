@@ -1,3 +1,4 @@
+import { milliseconds } from '../model/milliseconds.js';
 import { ActivityCancellationType, scheduleActivity, sleep, workflowInfo } from '@temporalio/workflow';
 import type { Action } from '../model/action.js';
 import { activityTable, heartbeatMs, type Activities, type ActivityName } from '../model/activities.js';
@@ -6,7 +7,7 @@ import type { MachineTaskOutcome, MachineTaskRequest } from '../model/machine/me
 import type { TaskOutcome, TaskRequest } from '../model/node/task-request.js';
 import { buildQueue, coreQueue, providerQueue, siteQueue, taskTitle, uploadQueue } from '../model/names.js';
 import type { Placement } from '../model/node/placement.js';
-import { takeOverAfterMs } from '../model/resumption.js';
+import { retryAfterMs } from '../model/resumption.js';
 
 /** What differs from the activity's row for one call. Durations are in ms. */
 export interface ScheduleOptions {
@@ -49,7 +50,7 @@ export async function schedule<Name extends ActivityName>(
           : ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
       retry: {
         ...(row.retry.by === 'worker'
-          ? { initialInterval: takeOverAfterMs, backoffCoefficient: 1 }
+          ? { initialInterval: retryAfterMs, backoffCoefficient: 1 }
           : { initialInterval: row.retry.initialMs, maximumInterval: row.retry.maximumMs }),
         maximumAttempts: attempts,
       },
@@ -119,7 +120,8 @@ export async function scheduleTask(
     at: placement,
     summary: taskTitle(action, request.nodeId, request.service?.name),
     // The script's own limit ends it on the node; the attempt also connects and fetches the outcome.
-    attemptMs: (scriptMs === undefined ? row.attemptMs : scriptMs + 60_000) + (request.check?.withinMs ?? 0),
+    attemptMs:
+      (scriptMs === undefined ? row.attemptMs : scriptMs + 60_000) + milliseconds(request.check?.within ?? 0),
     budgetMs: budgets[action],
     attempts: mayFail && row.by === 'automator' ? 3 : undefined,
   });

@@ -14,7 +14,7 @@ import type { Placement } from '../model/node/placement.js';
 import {
   decideSweep,
   leakId,
-  type AccountLook,
+  type AccountReport,
   type Deletion,
   type Leak,
   type SweepInput,
@@ -65,7 +65,7 @@ function reportBefore(): SweepReport | undefined {
   return last?.reportVersion === 1 ? last : undefined;
 }
 
-async function lookAt(account: SweptAccount): Promise<AccountLook> {
+async function lookAt(account: SweptAccount): Promise<AccountReport> {
   const { name, type, site } = account;
   try {
     return {

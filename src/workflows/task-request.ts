@@ -1,3 +1,4 @@
+import { milliseconds } from '../model/milliseconds.js';
 import type { NodeState } from '../model/node/state.js';
 import type { PlannedPlacement, PluginPins } from '../model/node/placement.js';
 import type { ServiceSpec, ServiceActionSpec } from '../model/cluster/spec.js';
@@ -49,7 +50,7 @@ export function requestFor(owner: CarriedNode, step: Step, run: number): TaskReq
           service: {
             name: service,
             action: { type: spec.type, fields: spec.fields },
-            timeoutMs: spec.timeoutMs,
+            timeoutMs: spec.timeout === undefined ? undefined : milliseconds(spec.timeout),
           },
         }),
   };

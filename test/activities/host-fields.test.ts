@@ -88,7 +88,7 @@ describe.each(hostFields)('a user of provider %s %j who sets %j', (type, fields,
         spec: {
           name: 'ci',
           tenants: {},
-          labels: { a: { minReady: 0, spareAgeMs: 1, onReturn: 'delete' } },
+          labels: { a: { minReady: 0, spareAge: 1, onReturn: 'delete' } },
           providerPools,
         },
       });

@@ -60,7 +60,7 @@ describe('a secret reference in the payload', () => {
       incarnation: 1,
       keyUid: 'u',
       config: config(),
-      checks: { app: { probe, timeoutMs: 5_000, everyMs: 1_000, withinMs: 5_000 } },
+      checks: { app: { probe, timeout: 5, every: 1, within: 5 } },
     };
     const how = JSON.stringify({ ipaddress: scene.node.target.host });
     const environment = new MockActivityEnvironment(

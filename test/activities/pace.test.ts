@@ -3,7 +3,7 @@ import {
   callsOf,
   createRateLimiter,
   type CallTimes,
-  type Pace,
+  type RateLimiter,
 } from '../../src/activities/provider/rate-limiter.js';
 
 /** A row in this process's memory, by this process's clock. */
@@ -24,12 +24,12 @@ function openRow(): CallTimes & { readonly asked: number[] } {
 const never = new AbortController().signal;
 
 /** Has so many calls made by each, and gives when they were. */
-async function callAll(paces: readonly Pace[], each: number): Promise<readonly number[]> {
+async function callAll(rateLimiters: readonly RateLimiter[], each: number): Promise<readonly number[]> {
   const times: number[] = [];
   await Promise.all(
-    paces.flatMap((pace) =>
+    rateLimiters.flatMap((rateLimiter) =>
       Array.from({ length: each }, async () => {
-        await pace.take(new AbortController().signal);
+        await rateLimiter.take(new AbortController().signal);
         times.push(performance.now());
       }),
     ),
@@ -37,7 +37,7 @@ async function callAll(paces: readonly Pace[], each: number): Promise<readonly n
   return times.toSorted((one, other) => one - other);
 }
 
-describe('the pace of an account', () => {
+describe('the rateLimiter of an account', () => {
   it('is kept by several workers together', async () => {
     const slots = openRow();
     const perSecond = 40;
@@ -60,50 +60,50 @@ describe('the pace of an account', () => {
 
   it('lets those go first whose time is running', async () => {
     const order: string[] = [];
-    const pace = createRateLimiter({ account: 'a', perSecond: 100, slots: openRow() });
+    const rateLimiter = createRateLimiter({ account: 'a', perSecond: 100, slots: openRow() });
     await Promise.all([
-      pace.begin(never).then(() => order.push('first')),
-      ...['begins', 'begins too'].map((word) => pace.begin(never).then(() => order.push(word))),
-      pace.take(never).then(() => order.push('runs')),
+      rateLimiter.begin(never).then(() => order.push('first')),
+      ...['begins', 'begins too'].map((word) => rateLimiter.begin(never).then(() => order.push(word))),
+      rateLimiter.take(never).then(() => order.push('runs')),
     ]);
     expect(order).toEqual(['runs', 'first', 'begins', 'begins too']);
   });
 
   it("is not waited for any more by whom is told to stop, who takes nobody's place", async () => {
     const stop = new AbortController();
-    const pace = createRateLimiter({ account: 'a', perSecond: 2, slots: openRow() });
-    await pace.take(never);
-    const left = pace.take(stop.signal);
-    const stays = pace.take(never);
+    const rateLimiter = createRateLimiter({ account: 'a', perSecond: 2, slots: openRow() });
+    await rateLimiter.take(never);
+    const left = rateLimiter.take(stop.signal);
+    const stays = rateLimiter.take(never);
     stop.abort(new Error('cancelled'));
     await expect(left).rejects.toThrow('cancelled');
     await stays;
-    await expect(pace.take(stop.signal)).rejects.toThrow('cancelled');
+    await expect(rateLimiter.take(stop.signal)).rejects.toThrow('cancelled');
   });
 
   it('that cannot be read makes calls fail for now, and is read again', async () => {
     const row = openRow();
     let fails = true;
-    const pace = createRateLimiter({
+    const rateLimiter = createRateLimiter({
       account: 'rack',
       perSecond: 100,
       slots: { take: (request) => (fails ? Promise.reject(new Error('no server')) : row.take(request)) },
     });
-    await expect(Promise.all([pace.take(never), pace.begin(never)])).rejects.toMatchObject({
+    await expect(Promise.all([rateLimiter.take(never), rateLimiter.begin(never)])).rejects.toMatchObject({
       kind: 'Retryable',
       message: 'the rate limiter of rack did not answer (no server)',
     });
     fails = false;
-    await pace.take(never);
+    await rateLimiter.take(never);
   });
 });
 
 describe('the calls of a task', () => {
   it('begin with the one that was waited for, and no other is free', async () => {
     const slots = openRow();
-    const pace = createRateLimiter({ account: 'a', perSecond: 1_000, slots });
-    await pace.begin(never);
-    const calls = callsOf(pace, never, performance.now());
+    const rateLimiter = createRateLimiter({ account: 'a', perSecond: 1_000, slots });
+    await rateLimiter.begin(never);
+    const calls = callsOf(rateLimiter, never, performance.now());
     await calls.take();
     expect(slots.asked).toEqual([1]);
     await calls.take();
@@ -112,8 +112,8 @@ describe('the calls of a task', () => {
 
   it('wait anew where it was too long ago', async () => {
     const slots = openRow();
-    const pace = createRateLimiter({ account: 'a', perSecond: 1_000, slots });
-    await callsOf(pace, never, performance.now() - 60_000).take();
+    const rateLimiter = createRateLimiter({ account: 'a', perSecond: 1_000, slots });
+    await callsOf(rateLimiter, never, performance.now() - 60_000).take();
     expect(slots.asked).toEqual([1]);
   });
 });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { planPool } from '../../src/activities/pool/plan.js';
 import { loadRegistry } from '../../src/plugins/registry.js';
 
-it('lets tasks go together where no limit counts activities and a call may be made again at once', async () => {
+it('lets tasks go batchedAccounts where no limit counts activities and a call may be made again at once', async () => {
   const registry = await loadRegistry({ folders: [], log: { info: () => undefined } });
   const account = { site: 'default', fields: {} };
   const providers = {
@@ -22,7 +22,7 @@ it('lets tasks go together where no limit counts activities and a call may be ma
   const spec = {
     name: 'ci',
     tenants: {},
-    labels: { a: { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete' } },
+    labels: { a: { minReady: 0, spareAge: 600, onReturn: 'delete' } },
     providerPools,
   };
   const plan = await planPool(
@@ -30,5 +30,5 @@ it('lets tasks go together where no limit counts activities and a call may be ma
     { poolName: 'ci', spec },
   );
   await registry.close();
-  expect(plan.together).toEqual(['free']);
+  expect(plan.batchedAccounts).toEqual(['free']);
 });

@@ -20,12 +20,12 @@ test.runIf(root)(
     const stays = await bench.up('stays');
     const reboots = await bench.up('reboots');
     expect(stays.config['boot-id']).not.toBe(reboots.config['boot-id']);
-    expect(await bench.survey([stays, reboots])).toEqual({ sightings: [], unknown: [] });
+    expect(await bench.survey([stays, reboots])).toEqual({ observations: [], unknown: [] });
     const id = reboots.config['providerid'] as string;
     await service.call('POST', `/v1/machines/${id}/power`, { power: 'off' });
     await service.call('POST', `/v1/machines/${id}/power`, { power: 'on' });
     await service.waitForState(id, 'running');
-    expect((await bench.survey([stays, reboots])).sightings).toMatchObject([
+    expect((await bench.survey([stays, reboots])).observations).toMatchObject([
       { nodeId: 'reboots', seen: 'rebooted' },
     ]);
     await service.end('SIGKILL');
@@ -34,7 +34,7 @@ test.runIf(root)(
     try {
       for (const node of [stays, reboots])
         await service.waitForState(node.config['providerid'] as string, 'running');
-      expect((await after.survey([stays, reboots])).sightings).toMatchObject([
+      expect((await after.survey([stays, reboots])).observations).toMatchObject([
         { seen: 'rebooted' },
         { seen: 'rebooted' },
       ]);

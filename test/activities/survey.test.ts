@@ -46,7 +46,7 @@ describe('PROBE_NODES', () => {
     const nodes = [await bench.up('fine-1'), await bench.up('fine-2')];
     const before = await listCalls();
     const replies = await Promise.all([bench.survey(nodes), bench.survey(nodes), bench.survey(nodes)]);
-    expect(replies).toEqual(Array.from({ length: 3 }, () => ({ sightings: [], unknown: [] })));
+    expect(replies).toEqual(Array.from({ length: 3 }, () => ({ observations: [], unknown: [] })));
     expect((await listCalls()) - before).toBe(1);
   });
 
@@ -61,7 +61,7 @@ describe('PROBE_NODES', () => {
     await service.call('POST', `/v1/machines/${idOf(dead)}/kill`);
     const reply = await bench.survey([gone, off, dead, fine]);
     expect(reply.unknown).toEqual([]);
-    expect(reply.sightings).toEqual([
+    expect(reply.observations).toEqual([
       {
         nodeId: 'apart-gone',
         incarnation: 1,
@@ -82,7 +82,7 @@ describe('PROBE_NODES', () => {
       },
     ]);
     const seen = async (config: JsonObject): Promise<unknown> =>
-      (await bench.survey([changed(fine, config)])).sightings;
+      (await bench.survey([changed(fine, config)])).observations;
     const address = textOf(fine, 'ipaddress');
     expect(await seen({ ipaddress: '127.0.0.1' })).toMatchObject([
       { seen: 'moved', why: `machine ${idOf(fine)} is at ${address} now, not at 127.0.0.1` },
@@ -109,17 +109,17 @@ describe('PROBE_NODES', () => {
   it('a machine that was switched on again is as it should be', async () => {
     const node = await bench.up('again');
     await service.call('POST', `/v1/machines/${idOf(node)}/power`, { power: 'off' });
-    expect((await bench.survey([node])).sightings).toMatchObject([{ seen: 'stopped' }]);
+    expect((await bench.survey([node])).observations).toMatchObject([{ seen: 'stopped' }]);
     await service.call('POST', `/v1/machines/${idOf(node)}/power`, { power: 'on' });
     await service.waitForState(idOf(node), 'running');
     // All directories share the kernel and process 1 of the host.
-    await until('the list is fresh', async () => (await bench.survey([node], 3)).sightings.length === 0);
+    await until('the list is fresh', async () => (await bench.survey([node], 3)).observations.length === 0);
   });
 
   it('a login that is refused is unknown, not drift', async () => {
     const node = changed(await bench.up('refused'), { 'ssh-auth': { password: 'not this' } });
     expect(await bench.survey([node])).toEqual({
-      sightings: [],
+      observations: [],
       unknown: [{ nodeId: 'refused', incarnation: 1, why: expect.stringContaining('refused the login') }],
     });
   });
@@ -127,10 +127,10 @@ describe('PROBE_NODES', () => {
   it('an incarnation that was never made is gone, whatever another one of the node is', async () => {
     const node = await bench.up('twice');
     const { providerid: _id, ...config } = node.config;
-    expect((await bench.survey([{ ...node, config, incarnation: 2 }])).sightings).toMatchObject([
+    expect((await bench.survey([{ ...node, config, incarnation: 2 }])).observations).toMatchObject([
       { seen: 'gone', incarnation: 2, why: 'here has no machine of key u/twice/2 any more' },
     ]);
-    expect((await bench.survey([{ ...node, config }])).sightings).toEqual([]);
+    expect((await bench.survey([{ ...node, config }])).observations).toEqual([]);
   });
 });
 
@@ -154,7 +154,7 @@ describe('PROBE_NODES of a provider that fails', () => {
       message: expect.stringMatching(/^PROBE_NODES web: .*503/),
     });
     expect(await bench.survey([node], 3)).toEqual({
-      sightings: [],
+      observations: [],
       unknown: [{ nodeId: 'failing', incarnation: 1, why: expect.stringContaining('503') }],
     });
   });
@@ -163,9 +163,9 @@ describe('PROBE_NODES of a provider that fails', () => {
     const node = await bench.up('locked');
     const locked = await openMachineBench(service, { like: bench, apiKey: 'wrong-key-wrong-key' });
     try {
-      const { sightings, unknown } = await locked.survey([node]);
-      expect({ sightings, unknown }).toEqual({
-        sightings: [],
+      const { observations, unknown } = await locked.survey([node]);
+      expect({ observations, unknown }).toEqual({
+        observations: [],
         unknown: [{ nodeId: 'locked', incarnation: 1, why: expect.stringContaining('401') }],
       });
       const elsewhere = { clusterId: 'web', provider: { ...account, name: 'elsewhere' }, nodes: [node] };
@@ -196,9 +196,9 @@ describe('PROBE_NODES of a provider whose lists lag', () => {
     });
     const [young, hidden] = [await create('lag-1'), await create('lag-2')];
     const [patient, hasty] = await Promise.all([slow.survey([young], 3), bench.survey([hidden], 3)]);
-    expect(patient.sightings).toEqual([]);
+    expect(patient.observations).toEqual([]);
     // What a provider shows that does not lag is believed at once.
-    expect(hasty.sightings).toMatchObject([{ seen: 'gone' }]);
+    expect(hasty.observations).toMatchObject([{ seen: 'gone' }]);
   });
 
   it('looks again after that time before it says gone, and only then', async () => {
@@ -206,7 +206,7 @@ describe('PROBE_NODES of a provider whose lists lag', () => {
     await service.call('DELETE', `/v1/machines/${idOf(node)}`);
     await service.waitUntilGone(idOf(node));
     const asked = Date.now();
-    expect((await slow.survey([node])).sightings).toMatchObject([{ nodeId: 'lag-3', seen: 'gone' }]);
+    expect((await slow.survey([node])).observations).toMatchObject([{ nodeId: 'lag-3', seen: 'gone' }]);
     // A timer may be some milliseconds early by the clock.
     expect(Date.now() - asked).toBeGreaterThanOrEqual(1_400);
   });

@@ -19,7 +19,7 @@ function records(
   return {
     owners,
     disown: owners,
-    standing: async (name) => (name.startsWith('gone') ? 'ended' : name.startsWith('cut') ? 'cut' : 'living'),
+    status: async (name) => (name.startsWith('gone') ? 'ended' : name.startsWith('cut') ? 'cut' : 'living'),
     hasAny: async () => true,
     living: async () => [{ name: 'web', uid: 'u' }, { name: 'db' }],
     ...more,
@@ -53,7 +53,7 @@ describe('whose a machine is', () => {
     ],
     [
       'the server does not answer',
-      records({}, { standing: () => Promise.reject(new Error('no server')) }),
+      records({}, { status: () => Promise.reject(new Error('no server')) }),
       machine('u/a-1/1', 'web'),
       { is: 'unclear' },
     ],

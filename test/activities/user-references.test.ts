@@ -116,7 +116,7 @@ test('a survey does not resolve a forbidden reference, and says that the machine
       nodes: [{ nodeId: 'app-1', incarnation: 1, keyUid: 'u', config: { providerid: 'm-1' } }],
     }),
   );
-  expect(reply).toMatchObject({ sightings: [], unknown: [{ nodeId: 'app-1', why: refusal }] });
+  expect(reply).toMatchObject({ observations: [], unknown: [{ nodeId: 'app-1', why: refusal }] });
 });
 
 test('a machine action refuses a forbidden reference in the fields of the registration', async () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formatProblem } from '../../src/schema/problem.js';
-import { loadSpecFile } from '../../src/schema/read-spec.js';
+import { loadSpecFile } from '../../src/schema/cluster/read.js';
 import { fc } from '../harness/property.js';
 
 // Through the reader of `heddle apply` and `heddle plan`, which asks no server before the file is right.

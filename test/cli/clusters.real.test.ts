@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { formatProblem } from '../../src/schema/problem.js';
-import { loadSpecFile } from '../../src/schema/read-spec.js';
+import { loadSpecFile } from '../../src/schema/cluster/read.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { type Ended, runHeddle, startHeddle } from '../harness/cli/run-heddle.js';

@@ -212,7 +212,7 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
     });
     await until(
       'the cluster has its node back',
-      async () => (await stack.client.status('web')).lent === undefined,
+      async () => (await stack.client.status('web')).lease === undefined,
     );
     await stack.service.arm({ fault: 'http', status: 503, operation: 'power', hostname: 'web-*', count: 0 });
     expect(await run('machine', 'power', 'web/app-1', 'off', '--no-wait')).toMatchObject({

@@ -173,7 +173,7 @@ describe('a plan for people', () => {
     expect(describeCounts(plan)).toBe('Plan: 1 node to create, 3 to change; 5 tasks.');
   });
 
-  it('is drawn with an arrow for each thing that waits for another', () => {
+  it('is allocated with an arrow for each thing that waits for another', () => {
     expect(drawPlan(plan, 'mermaid').split('\n')).toEqual([
       'flowchart LR',
       '  subgraph k0["+ db-1"]',

@@ -21,7 +21,7 @@ describe('the interceptor of the client', () => {
     const sealed = [{ heddle: 'signal requestDelete', args: [{ by: 'me' }] }];
     expect(await signalled('cluster/web', 'requestDelete', [{ by: 'me' }])).toEqual(sealed);
     expect(await signalled('cluster/web', 'requestDelete', sealed)).toEqual(sealed);
-    expect(await signalled('image/web', 'round', [])).toEqual([{ heddle: 'signal round', args: [] }]);
+    expect(await signalled('image/web', 'check', [])).toEqual([{ heddle: 'signal check', args: [] }]);
   });
 
   it('leaves messages to other workflows, and messages of other names, as they are', async () => {

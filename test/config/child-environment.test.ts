@@ -9,7 +9,7 @@ import {
   secretCommandEnvironment,
   workerEnvironment,
 } from '../../src/config/child-environment.js';
-import { runTool } from '../../src/plugins/automators/ansible/process.js';
+import { runTool } from '../../src/plugins/automators/ansible/tool.js';
 import { runCommand } from '../../src/plugins/bare-metal/run-command.js';
 import { Virsh } from '../../src/plugins/providers/libvirt/virsh.js';
 import { runLasting } from '../../src/plugins/providers/service/lasting-run.js';

@@ -10,19 +10,21 @@ import { playFaults, usualModes } from '../harness/faults/table.js';
 import { playWebUi } from '../harness/faults/web-ui.js';
 
 /**
- * The whole tables take long on two cores: HEDDLE_FAULTS=all asks for them. A cut of them is in `npm test`.
+ * The whole tables take long on two cores: HEDDLE_FAULTS=all asks for them. `npm test` runs a part of them.
  */
-const cut = env['HEDDLE_FAULTS'] === undefined;
+const wholeTable = (title: string, tests: () => void): void => {
+  if (env['HEDDLE_FAULTS'] !== undefined) describe(title, tests);
+};
 
 vi.setConfig({ maxConcurrency: 16 });
 
-describe.skipIf(cut)('the table of faults', () => {
+wholeTable('the table of faults', () => {
   const harness = openAround({});
   playFaults(harness, { modes: usualModes });
   playWebUi(harness, { every: 1 });
 });
 
-describe.skipIf(cut)('the faults where every workflow task replays the whole history', () => {
+wholeTable('the faults where every workflow task replays the whole history', () => {
   const harness = openAround({ cachedWorkflows: 0 });
   playFaults(harness, {
     modes: ['loses its answer', 'is cancelled'],
@@ -33,23 +35,20 @@ describe.skipIf(cut)('the faults where every workflow task replays the whole his
 /** `db` is carried by the cluster's workflow, `web` by a group's. */
 const groups: Partial<Limits> = { inlineNodes: 1, groupNodes: 2 };
 
-describe.skipIf(cut)('the faults on a server that suggests continue-as-new after 50 events', () => {
+wholeTable('the faults on a server that suggests continue-as-new after 50 events', () => {
   const server = openServer();
   const harness = openAround({ server });
   playFaults(harness, { modes: ['ends its run'] });
 });
 
-describe.skipIf(cut)(
-  'the faults with groups, on a server that suggests continue-as-new after 50 events',
-  () => {
-    const server = openServer();
-    const harness = openAround({ server, limits: groups });
-    playFaults(harness, {
-      modes: ['ends its run', 'fails for good', 'is cancelled', 'is met by delete'],
-      plays: ({ tasks }, _mode, task) => tasks.length < 6 || tasks.indexOf(task) % 2 === 1,
-    });
-  },
-);
+wholeTable('the faults with groups, on a server that suggests continue-as-new after 50 events', () => {
+  const server = openServer();
+  const harness = openAround({ server, limits: groups });
+  playFaults(harness, {
+    modes: ['ends its run', 'fails for good', 'is cancelled', 'is met by delete'],
+    plays: ({ tasks }, _mode, task) => tasks.length < 6 || tasks.indexOf(task) % 2 === 1,
+  });
+});
 
 describe('a group that waits for its tasks before it begins a new run', () => {
   const server = openServer();

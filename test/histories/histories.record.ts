@@ -258,7 +258,7 @@ it('records a pool whose nodes are asked for, kept ready and given back', () =>
     const spec = (minReady: number): PoolSpec => ({
       name: 'ci',
       tenants: {},
-      labels: { small: { minReady, spareAgeMs: 600_000, onReturn: 'delete' } },
+      labels: { small: { minReady, spareAge: 600, onReturn: 'delete' } },
       providerPools: {
         main: {
           provider: 'local',
@@ -273,7 +273,7 @@ it('records a pool whose nodes are asked for, kept ready and given back', () =>
     await pool.apply(spec(0));
     const { id } = await pool.obtain(['small', 'small'], { requester: 'job' });
     const waiting = await pool.request(['small']);
-    await pool.giveBack(id);
+    await pool.return(id);
     await pool.waitFor(waiting.id);
     await pool.apply(spec(1));
     await until('a node is ready', async () => (await pool.nodes()).some(({ state }) => state === 'ready'));

@@ -13,11 +13,11 @@ it('records an image that is built, kept, rolled back, paused and deleted, and a
     await apply('web', { recipe: { ...recipe, services: [] }, keep: 2 });
     await build('web');
     const pool = new PoolClient(stack.client.temporal, 'built', { by: 'test' });
-    const offer = { hardware: 'tiny', image: 'default', libraryImage: 'web', fields: {}, uses: { nodes: 1 } };
+    const offer = { hardware: 'tiny', libraryImage: 'web', fields: {}, uses: { nodes: 1 } };
     await pool.apply({
       name: 'built',
       tenants: {},
-      labels: { a: { minReady: 1, spareAgeMs: 600_000, onReturn: 'delete' } },
+      labels: { a: { minReady: 1, spareAge: 600, onReturn: 'delete' } },
       providerPools: {
         main: {
           provider: 'local',

@@ -20,9 +20,9 @@ it('records a node whose machine is captured, loaded and reset, and the cluster 
       until(
         'the cluster is at rest',
         async () => {
-          const { lent, operation: now, queued, history } = await stack.client.status('lender');
+          const { lease, operation: now, queued, history } = await stack.client.status('lender');
           return (
-            lent === undefined && now === undefined && queued.length === 0 && history.length >= operations
+            lease === undefined && now === undefined && queued.length === 0 && history.length >= operations
           );
         },
         120_000,

@@ -195,7 +195,7 @@ describe('any operation on any cluster', () => {
   // Thousands were run when this was written; each takes some 20 ms.
   const runs = { numRuns: 60 };
 
-  it('runs to its end in any order of tasks, never with more nodes in a turn than the width, and leaves nothing to do', () => {
+  it('runs to its end in any order of tasks, never with more nodes in a batchSlot than the width, and leaves nothing to do', () => {
     let told = 0;
     fc.assert(
       fc.property(...story, (first, second, asked, pick) => {
@@ -281,7 +281,7 @@ describe('any operation on any cluster', () => {
           cluster.run({ kind: 'apply' }, first);
           const before = runningOn(cluster);
           cluster.begin({ kind: 'apply', width: places });
-          const target = { ...second, groups: mapCounts(second, first) };
+          const target = { ...second, nodes: mapCounts(second, first) };
           for (
             let plan = cluster.plan(target), round = 0;
             !isEmptyPlan(plan);
@@ -332,11 +332,11 @@ function runningOn(cluster: TestCluster): ReadonlyMap<string, ReadonlySet<string
 }
 
 /** The second spec with the groups and counts of the first: nodes stay, machines and services change. */
-function mapCounts(second: ClusterSpec, first: ClusterSpec): ClusterSpec['groups'] {
+function mapCounts(second: ClusterSpec, first: ClusterSpec): ClusterSpec['nodes'] {
   return Object.fromEntries(
-    Object.entries(first.groups).map(([name, wanted]) => [
+    Object.entries(first.nodes).map(([name, wanted]) => [
       name,
-      { ...wanted, hardware: Object.values(second.groups)[0]?.hardware ?? 'small' },
+      { ...wanted, hardware: Object.values(second.nodes)[0]?.hardware ?? 'small' },
     ]),
   );
 }

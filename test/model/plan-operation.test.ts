@@ -1,3 +1,4 @@
+import { defaultRepair } from '../../src/model/cluster/default-repair.js';
 import { describe, expect, it } from 'vitest';
 import {
   planOperation,
@@ -11,12 +12,7 @@ import type { PlannedPlacement } from '../../src/model/node/placement.js';
 import { stableJson } from '../../src/model/node/payload.js';
 import type { Json } from '../../src/model/json.js';
 import type { PlannedFacts } from '../../src/model/plan/current.js';
-import {
-  defaultRepair,
-  type ClusterSpec,
-  type GroupSpec,
-  type ServiceSpec,
-} from '../../src/model/cluster/spec.js';
+import { type ClusterSpec, type GroupSpec, type ServiceSpec } from '../../src/model/cluster/spec.js';
 
 const shell = (script: string) => ({ type: 'shell', fields: { script } });
 const all = {
@@ -55,7 +51,7 @@ function spec(
   services: Record<string, ServiceSpec>,
   config: Record<string, Json> = {},
 ): ClusterSpec {
-  return { name: 'web', config, groups, services, onFailure: 'hold', repair: defaultRepair };
+  return { name: 'web', config, nodes: groups, services, onFailure: 'hold', repair: defaultRepair };
 }
 
 const digest = (value: Json): string => stableJson(value);
@@ -70,7 +66,7 @@ const placement: PlannedPlacement = {
 };
 
 function plan(wanted: ClusterSpec | undefined, current: CurrentCluster = emptyCluster): Plan {
-  const placements = Object.fromEntries(Object.keys(wanted?.groups ?? {}).map((name) => [name, [placement]]));
+  const placements = Object.fromEntries(Object.keys(wanted?.nodes ?? {}).map((name) => [name, [placement]]));
   return planOperation({
     intent: { kind: wanted === undefined ? 'delete' : 'apply' },
     spec: wanted,
@@ -162,7 +158,7 @@ describe('planOperation', () => {
 
   it('scales up: new nodes, and only readers of nodes are configured again', () => {
     const current = carriedOut(plan(twoTiers), outlinesOf(twoTiers));
-    const wanted = { ...twoTiers, groups: { ...twoTiers.groups, app: group(4, ['app']) } };
+    const wanted = { ...twoTiers, nodes: { ...twoTiers.nodes, app: group(4, ['app']) } };
     const made = plan(wanted, current);
     const created = made.kinds.find((kind) => kind.purpose === 'create');
     expect(indexesOf(created?.nodes ?? [])).toEqual([3, 4]);
@@ -174,7 +170,7 @@ describe('planOperation', () => {
 
   it('scales down: readers are configured first, then the nodes are drained and deleted', () => {
     const current = carriedOut(plan(twoTiers), outlinesOf(twoTiers));
-    const made = plan({ ...twoTiers, groups: { ...twoTiers.groups, app: group(1, ['app']) } }, current);
+    const made = plan({ ...twoTiers, nodes: { ...twoTiers.nodes, app: group(1, ['app']) } }, current);
     const removed = made.kinds.find((kind) => kind.purpose === 'remove');
     expect(indexesOf(removed?.nodes ?? [])).toEqual([2]);
     expect(titles(removed)).toEqual(['STOP app', 'REMOVE app', 'DELETE']);

@@ -1,7 +1,8 @@
+import { defaultRepair } from '../../src/model/cluster/default-repair.js';
 import { describe, expect, it } from 'vitest';
 import type { NodeFacts } from '../../src/model/node/state.js';
 import { isEmptyPlan } from '../../src/model/plan/plan.js';
-import { defaultRepair, type RepairSpec } from '../../src/model/cluster/spec.js';
+import type { RepairSpec } from '../../src/model/cluster/spec.js';
 import { TestCluster } from '../harness/model/cluster.js';
 import { group, reading, service, spec, toRun } from '../harness/model/specs.js';
 import { inWords } from '../harness/model/words.js';
@@ -110,7 +111,7 @@ describe('an apply finds a machine that is not as it should be', () => {
     const cluster = standing();
     cluster.facts('app-3', { seen: 'gone' });
     cluster.begin({ kind: 'apply' });
-    expect(inWords(cluster.plan({ ...web, groups: { ...web.groups, app: group(2, 'app') } }))).toEqual([
+    expect(inWords(cluster.plan({ ...web, nodes: { ...web.nodes, app: group(2, 'app') } }))).toEqual([
       'remove app 3: DELETE',
       'update lb 1: CONFIGURE lb',
     ]);
@@ -140,7 +141,7 @@ describe('replace', () => {
   it('refuses a node that is on its way out', () => {
     const cluster = standing();
     cluster.begin({ kind: 'replace', nodes: ['app-3'] });
-    expect(() => cluster.plan({ ...web, groups: { ...web.groups, app: group(2, 'app') } })).toThrow(
+    expect(() => cluster.plan({ ...web, nodes: { ...web.nodes, app: group(2, 'app') } })).toThrow(
       /app-3 is not in the cluster's spec any more/,
     );
   });

@@ -60,7 +60,7 @@ describe('a rolling operation', () => {
     ]);
   });
 
-  it('waits for gates before a turn, never in it', () => {
+  it('waits for gates before a batchSlot, never in it', () => {
     const cluster = standing();
     const wanted = {
       ...web,
@@ -89,20 +89,22 @@ describe('a rolling operation', () => {
     const plan = cluster.plan();
     expect(inWords(plan)).toEqual(['update app 1-2: STOP app, START app', 'update app 3: START app']);
     expect(plan.kinds.map(({ chain }) => chain[0]?.after)).toEqual([['first/START:app'], undefined]);
-    expect(plan.kinds.map(({ chain }) => chain[0]?.turn)).toEqual(['app', undefined]);
+    expect(plan.kinds.map(({ chain }) => chain[0]?.batchSlot)).toEqual(['app', undefined]);
   });
 
-  it('new nodes need no turn, and come before nodes that run are touched', () => {
+  it('new nodes need no batchSlot, and come before nodes that run are touched', () => {
     const cluster = standing();
     cluster.begin({ kind: 'apply', width: 1 });
     const wanted = {
       ...web,
-      groups: { ...web.groups, app: group(4, 'app') },
+      nodes: { ...web.nodes, app: group(4, 'app') },
       services: { ...web.services, app: service({ ...toRun('db'), actions: changed('start') }) },
     };
     const plan = cluster.plan(wanted);
     expect(
-      plan.kinds.find(({ purpose }) => purpose === 'create')?.chain.some(({ turn }) => turn !== undefined),
+      plan.kinds
+        .find(({ purpose }) => purpose === 'create')
+        ?.chain.some(({ batchSlot }) => batchSlot !== undefined),
     ).toBe(false);
     expect(
       tasksOf(cluster.play(plan).done).filter((task) => task.startsWith('ST') && task.includes(' app ')),
@@ -145,7 +147,7 @@ describe('a rolling operation', () => {
     cluster.begin({ kind: 'exec', command: 'true', width: 2 });
     expect(cluster.plan()).toMatchObject({
       width: 2,
-      kinds: [{ chain: [{ action: 'EXEC', turn: '@exec' }] }, {}, {}],
+      kinds: [{ chain: [{ action: 'EXEC', batchSlot: '@exec' }] }, {}, {}],
     });
   });
 

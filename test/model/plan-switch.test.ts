@@ -211,7 +211,7 @@ describe('an apply while services are stopped', () => {
 
   it('new nodes get everything but INITIALIZE and START, which follow when the service is started', () => {
     const cluster = standing(['app', 'lb']);
-    const wanted = { ...web, groups: { ...web.groups, app: group(3, 'app') } };
+    const wanted = { ...web, nodes: { ...web.nodes, app: group(3, 'app') } };
     cluster.run({ kind: 'apply' }, wanted);
     cluster.state = { ...cluster.state, stopped: [] };
     expect(planned(cluster, { kind: 'start', services: ['app'] })).toEqual([

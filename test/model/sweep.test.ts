@@ -6,12 +6,12 @@ import {
   wasAbandoned,
 } from '../../src/model/node/ownership.js';
 import type { NodeState } from '../../src/model/node/state.js';
-import { standingOfLeak } from '../../src/model/sweep/sweep-text.js';
+import { statusOfLeak } from '../../src/model/sweep/sweep-text.js';
 import {
   decideSweep,
   leakId,
   rememberedLeaks,
-  type AccountLook,
+  type AccountReport,
   type Evidence,
   type Leak,
   type LeakKind,
@@ -35,7 +35,7 @@ function suspect(providerid: string, more: Partial<Suspect> = {}): Suspect {
   };
 }
 
-function look(suspects: readonly Suspect[], more: Partial<AccountLook> = {}): AccountLook {
+function look(suspects: readonly Suspect[], more: Partial<AccountReport> = {}): AccountReport {
   return { account, machines: suspects.length + 3, suspects, problems: [], ...more };
 }
 
@@ -272,7 +272,7 @@ describe('whatever is seen', () => {
         deleted: [],
         refused: [],
       } as const;
-      expect(standingOfLeak(leak, report)).not.toBe('');
+      expect(statusOfLeak(leak, report)).not.toBe('');
     }
   });
 });

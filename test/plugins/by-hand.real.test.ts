@@ -225,14 +225,14 @@ describe('plugins by hand', () => {
         '--config',
         config,
       );
-    const well = await run({ url: 'u', how: 'well', key: { secret: 'env:NOBODY_HAS_IT' } });
+    const well = await run({ url: 'u', how: 'well', key: { secret: 'env:NOT_SET' } });
     expect(well).toMatchObject({ code: 0 });
     const { result } = JSON.parse(well.stdout) as { readonly result: { readonly fields: string } };
     expect(JSON.parse(result.fields)).toEqual({
       url: 'u',
       size: 7,
       how: 'well',
-      key: { secret: 'env:NOBODY_HAS_IT' },
+      key: { secret: 'env:NOT_SET' },
     });
     expect(await run({ how: 'well', sizes: 1 })).toMatchObject({
       code: 2,

@@ -94,7 +94,7 @@ describe('a class in the plugin host that has a client', () => {
     expect(said().filter((line) => line.startsWith('start'))).toHaveLength(2);
   });
 
-  test('that does not stop keeps nobody for ever', async () => {
+  test('that does not stop does not block the worker', async () => {
     await open({ changes: { providers: { p: { type: 'p', site: 'here', fields: {} } } } });
     await bench.run('CREATE', 'hang');
     await bench.close();

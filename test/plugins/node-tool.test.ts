@@ -36,7 +36,7 @@ let operation = 0;
 beforeEach(async () => {
   node = await startNode();
   mkdirSync(join(node.home, 'bin'));
-  // Whoever logs in is root to this sudo.
+  // This sudo treats every login as root.
   for (const [name, text] of [
     ['apt-get', packageManager],
     ['sudo', '#!/bin/sh\nwhile [ "$1" != sh ]; do shift; done\nexec "$@"\n'],

@@ -8,7 +8,7 @@ import { startNode, type TestNode } from '../harness/ssh-server.js';
 import { openPrograms, type ProgramBench } from '../harness/programs/bench.js';
 import { request } from '../harness/activities/parts.js';
 
-// What the older provisioner's own pages promise to whoever writes a plugin, each in their words, held here
+// What the older provisioner's own pages promise to authors of plugins, each in their words, held here
 // by the real activities. The plugins are in its own form: a descriptor that names a class, and the folder
 // that tells the type.
 
@@ -50,7 +50,7 @@ const peers = {
   'db-1': { hostname: 'web-db-1', ipaddress: '127.0.0.2', services: [], nodenum: 2, group: 'db' },
 };
 
-// No server here: whoever asks hears that this attempt is the present one, and that its intent to call CREATE
+// There is no server: it is answered that this attempt is the present one, and that its intent to call CREATE
 // is on record.
 const present = {
   runId: 'run',
@@ -158,7 +158,7 @@ describe('provider plugins', () => {
     const { result } = await provide('CREATE');
     expect(result).toEqual({ providerid: 'id-1', foo: 'bar', 'ssh-auth': { user: 'root' } });
     const config = mergePayload(request({}).config, result ?? {});
-    // Nobody answers SSH there, which is said only after the plugin has seen what CREATE left.
+    // SSH does not answer there, which is reported only after the plugin has seen what CREATE left.
     expect((await failureOf(provide('CONFIRM', '', { config }))).type).toBe('NotReady');
     expect(logged('called confirm')).toMatchObject({ config: { foo: 'bar', 'ssh-auth': { user: 'root' } } });
   });

@@ -276,7 +276,7 @@ describe('a broken plugin stops the worker, naming file and fault:', () => {
     [
       'class that ends its process while it loads',
       () => writeProvider({}, 'process.exit(3)'),
-      'its process ended with exit code 3 while it loaded',
+      'its process ended with exit code 3 before it answered',
     ],
     [
       'entry outside its folder',
@@ -329,7 +329,7 @@ describe('a broken plugin stops the worker, naming file and fault:', () => {
       "resources.keys: ./../../keys lies outside the plugin's folder",
     ],
     [
-      'folder that nobody brings',
+      'folder that is missing',
       () => writeProvider({ resources: { keys: { format: 'folder' } } }),
       'resources.keys.format: is folder, and there is no path',
     ],
@@ -392,7 +392,7 @@ describe('a broken plugin stops the worker, naming file and fault:', () => {
       'is a secret with a default',
     ],
     [
-      'folder that everybody may write',
+      'world-writable folder',
       () => {
         writeProvider();
         chmodSync(join(root, 'providers/cloud'), 0o777);
@@ -400,7 +400,7 @@ describe('a broken plugin stops the worker, naming file and fault:', () => {
       'may be written by other users (mode 777). chmod go-w',
     ],
     [
-      'entry that everybody may write',
+      'world-writable entry',
       () => {
         writeProvider();
         chmodSync(join(root, 'providers/cloud/cloud.js'), 0o666);

@@ -18,7 +18,7 @@ describe('a decoded export', () => {
       [{ heddle: 'start cluster', args: [{ uid: 'u' }] }],
       [{ heddle: 'signal requestDelete', args: [{ by: 'me' }] }],
       [{ heddle: 'update apply', args: [1] }],
-      [{ heddle: 'update look', args: [] }],
+      [{ heddle: 'update check', args: [] }],
       [{ heddle: 'update take', args: ['a', 'b'] }],
       [],
     ]);
@@ -52,7 +52,7 @@ function exportOf(queue: string): History {
         },
       },
       update('apply', 1),
-      update('look', { heddle: 'update look', args: [] }),
+      update('check', { heddle: 'update check', args: [] }),
       update('take', { heddle: 'update take', args: ['a', 'b'] }),
       { timerStartedEventAttributes: { timerId: '1' } },
     ],

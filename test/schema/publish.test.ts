@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { readConfigFile } from '../../src/schema/config.js';
 import { formatProblem } from '../../src/schema/problem.js';
 import { publishedSchemas } from '../../src/schema/publish.js';
-import { loadSpecFile, readSpecFile } from '../../src/schema/read-spec.js';
+import { loadSpecFile, readSpecFile } from '../../src/schema/cluster/read.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 

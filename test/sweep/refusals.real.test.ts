@@ -1,3 +1,4 @@
+import { WithStartWorkflowOperation } from '@temporalio/client';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -5,7 +6,7 @@ import type { SweepReport } from '../../src/client/index.js';
 import { claimsWorkflowId, claimsWorkflowType, coreQueue } from '../../src/model/names.js';
 import type { SweepSettings } from '../../src/model/sweep/sweep.js';
 import { keepSweepSchedule } from '../../src/server/schedules.js';
-import { heldClaimsQuery, takeClaimUpdate } from '../../src/workflows/cluster/messages.js';
+import { heldClaimsQuery, acquireClaimUpdate } from '../../src/workflows/cluster/messages.js';
 import { runHeddle, type Ended } from '../harness/cli/run-heddle.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
@@ -123,13 +124,16 @@ describe('the sweep', () => {
     });
 
     // A machine that carries no tags: its claim is freed, and nothing on it is touched.
-    await temporal.workflow.start(claimsWorkflowType, {
-      workflowId: claimsWorkflowId('rack'),
-      taskQueue: coreQueue,
-      args: [{}],
+    await temporal.workflow.executeUpdateWithStart(acquireClaimUpdate, {
+      args: ['gone/app-1/1', ['r1']],
+      startWorkflowOperation: new WithStartWorkflowOperation(claimsWorkflowType, {
+        workflowId: claimsWorkflowId('rack'),
+        taskQueue: coreQueue,
+        args: [{}],
+        workflowIdConflictPolicy: 'USE_EXISTING',
+      }),
     });
     const claims = temporal.workflow.getHandle(claimsWorkflowId('rack'));
-    await claims.executeUpdate(takeClaimUpdate, { args: ['gone/app-1/1', ['r1']] });
     // One that is shown late, as late as it pleases.
     const late = await plant('u3/app-1/1', 'late', { fault: 'list-lag', ms: 2_000 });
     await policy(wet);

@@ -28,7 +28,10 @@ function unverified(packages: Lockfile): readonly string[] {
     .map(([path]) => path);
 }
 
-/** Optional packages, which are mostly those of other platforms, that the lockfile leaves out: `npm ci` refuses it. */
+/**
+ * Optional packages, which are mostly those of other platforms, that the lockfile leaves out: `npm ci`
+ * refuses it.
+ */
 function unlockedOptionals(packages: Lockfile): readonly string[] {
   return Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
     Object.keys(optionalDependencies).filter(

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { isEmptyPlan } from '../../src/model/plan/plan.js';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
-import { parseSpec } from '../../src/schema/parse-spec.js';
+import { parseSpec } from '../../src/schema/cluster/read.js';
 import { type Stack, startStack, type WorkerProcess } from '../harness/stack.js';
 
 /** Two nodes and a reader of their addresses; each script leaves a line in its node's journal. */
@@ -115,11 +115,11 @@ describe('a cluster', () => {
     const failure = held.status.nodes.find((node) => node.nodeId === 'lb-1')?.failure;
     expect(failure).toMatchObject({ kind: 'ScriptFailed', exitCode: 3, stderr: 'no such file\n' });
 
-    const { groups, ...rest } = webSpec('broken', 1);
+    const { nodes, ...rest } = webSpec('broken', 1);
     const elsewhere = {
       ...rest,
-      groups: Object.fromEntries(
-        Object.entries(groups).map(([id, group]) => [id, { ...group, provider: 'nowhere' }]),
+      nodes: Object.fromEntries(
+        Object.entries(nodes).map(([id, group]) => [id, { ...group, provider: 'nowhere' }]),
       ),
     };
     const rejected = await client.waitFor('broken', (await client.apply(elsewhere)).operation);

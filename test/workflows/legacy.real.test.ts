@@ -132,7 +132,7 @@ describe('what happens to a cluster from outside', () => {
     expect(history.some(({ by }) => by === 'repair (a scheduled look)')).toBe(true);
   });
 
-  it.concurrent('reset to each of its workflow tasks in turn: no second machine, no script twice', async () => {
+  it.concurrent('reset to each of its workflow tasks in batchSlot: no second machine, no script twice', async () => {
     const { client } = stack;
     const spec = specFor('reset', 2);
     await apply(spec);

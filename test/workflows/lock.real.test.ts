@@ -80,19 +80,19 @@ describe('an account that bears one call at a time', () => {
     expect(new Set(said.filter((line) => line.startsWith('end nodeDeleted'))).size).toBe(4);
   });
 
-  it('gives its turn to the next when it is given back, or not renewed by whoever died; a turn that is over cannot be renewed while another has it', async () => {
-    const turns = locksOf(stack.client.temporal, 'other');
+  it('gives its batchSlot to the next when it is given back, or not renewed by whoever died; a batchSlot that is over cannot be renewed while another has it', async () => {
+    const batchSlots = locksOf(stack.client.temporal, 'other');
     const take = (holder: string, waitMs = 0, leaseMs = 60_000): Promise<boolean> =>
-      turns.take({ holder, leaseMs, waitMs });
+      batchSlots.take({ holder, leaseMs, waitMs });
     expect(await take('a')).toBe(true);
     expect(await take('a')).toBe(true);
     expect(await take('b', 100)).toBe(false);
-    const [next] = await Promise.all([take('b', 20_000), turns.release('a')]);
+    const [next] = await Promise.all([take('b', 20_000), batchSlots.release('a')]);
     expect(next).toBe(true);
     expect(await take('a')).toBe(false);
-    await turns.release('a');
+    await batchSlots.release('a');
     expect(await take('c', 100)).toBe(false);
-    await turns.release('b');
+    await batchSlots.release('b');
     expect(await take('dead', 0, 300)).toBe(true);
     expect(await take('c', 20_000)).toBe(true);
     expect(await take('dead')).toBe(false);

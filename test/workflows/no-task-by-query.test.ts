@@ -8,7 +8,7 @@ import { PoolClient } from '../../src/client/pool/pool-client.js';
 import { unreadHistory } from '../../src/model/unread-history.js';
 import { replayHistories } from '../../src/replay/index.js';
 import { openKeyRing } from '../../src/secrets/keys.js';
-import { imageNewsSignal } from '../../src/workflows/image/messages.js';
+import { imageUpdateSignal } from '../../src/workflows/image/messages.js';
 import { poolQuery } from '../../src/workflows/pool/messages.js';
 import { startStack, type Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
@@ -37,7 +37,21 @@ describe('a query that waits for a worker while things happen', () => {
     });
     const countEvents = async () => ((await handle.fetchHistory()).events ?? []).length;
     let worker = await stack.startWorker('first');
-    await pool.apply({ name: 'ci', tenants: {}, labels: {}, providerPools: {} });
+    await pool.apply({
+      name: 'ci',
+      tenants: {},
+      labels: { a: { minReady: 0, spareAge: 600, onReturn: 'delete' } },
+      providerPools: {
+        main: {
+          provider: 'local',
+          priority: 100,
+          limits: { nodes: 0 },
+          attributes: {},
+          launchAttempts: 3,
+          labels: { a: { hardware: 'small', image: 'host', fields: {}, uses: { nodes: 1 } } },
+        },
+      },
+    });
     const refused: string[] = [];
     // Which of query and task a worker takes first is chance.
     for (let round = 1; round <= 20 && refused.length === 0; round += 1) {
@@ -54,7 +68,7 @@ describe('a query that waits for a worker while things happen', () => {
         .catch((error: unknown) => refused.push(String(error)));
       const patient = pool.view();
       await pause(200);
-      await handle.signal(imageNewsSignal, { image: 'debian', uid: 'u', version: round, offers: {} });
+      await handle.signal(imageUpdateSignal, { image: 'debian', uid: 'u', version: round, offers: {} });
       await until('the signal stands in the history', async () => (await countEvents()) > before);
       worker = await stack.startWorker(`worker-${round}`);
       // Several that wait at once may outlive the task that they were asked before; then nobody answers.

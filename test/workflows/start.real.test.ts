@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client, WithStartWorkflowOperation, type WorkflowFailedError } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { maxNodes } from '../../src/schema/spec.js';
+import { maxNodes } from '../../src/schema/cluster/spec.js';
 import type { ClusterStatus } from '../../src/model/cluster/view.js';
 import { startCodecServer } from '../../src/secrets/codec-server.js';
 import { openKeyRing } from '../../src/secrets/keys.js';

@@ -16,7 +16,8 @@ import { resolveOwnSecret } from '../provider/own-secret.js';
 import type { ActivityParts, ShellOptions } from '../parts.js';
 import { recordMark } from '../recorded-mark.js';
 import type { TaskCall } from '../task-call.js';
-import { refuseFailure, takeResult } from '../results.js';
+import { acceptResult } from '../../schema/accept-result.js';
+import { refuseFailure } from '../results.js';
 
 /** Carries out BOOTSTRAP by every automator that prepares the node, in turn. */
 export async function runBootstrap({ parts, task, request, attempt }: TaskCall): Promise<JsonObject> {
@@ -35,11 +36,11 @@ export async function runBootstrap({ parts, task, request, attempt }: TaskCall):
       run: `${runId(task.taskId, request.run)}.${name}`,
     };
     const returned = await carryOut(parts, opening, (automator) => automator.bootstrap(node.sshAuth));
-    const taken = takeResult(
-      returned,
-      { plugin: plugin.descriptor, action: 'BOOTSTRAP' },
-      mergePayload(request.config, result),
-    );
+    const taken = acceptResult(returned, {
+      plugin: plugin.descriptor,
+      action: 'BOOTSTRAP',
+      config: mergePayload(request.config, result),
+    });
     refuseFailure(name, 'ScriptFailed', taken);
     await printOutput(attempt, taken);
     result = mergePayload(result, taken.result);
@@ -76,7 +77,11 @@ export async function runServiceAction({ parts, task, request, attempt }: TaskCa
   const returned = await carryOut(parts, opening, (automator) =>
     callMethod(automator, resolved, node.sshAuth, fields),
   );
-  const taken = takeResult(returned, { plugin: plugin.descriptor, action: task.taskName }, request.config);
+  const taken = acceptResult(returned, {
+    plugin: plugin.descriptor,
+    action: task.taskName,
+    config: request.config,
+  });
   refuseFailure(name, 'ScriptFailed', taken);
   await printOutput(attempt, taken);
   if (request.check !== undefined)

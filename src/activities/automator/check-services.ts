@@ -2,7 +2,7 @@ import { anySignal } from '../../model/signals.js';
 import type { HealthObservation, ProbedNode, ProbeRequest } from '../../model/node/probe.js';
 import { findLogin } from '../provider/address.js';
 import type { Attempt } from '../attempt.js';
-import { lookOnce, type Checked } from './health.js';
+import { probeOnce, type Checked } from './health.js';
 import { mapLimited } from '../map-limited.js';
 import type { ActivityParts } from '../parts.js';
 
@@ -26,13 +26,13 @@ export async function checkServices(
       stop.throwIfAborted();
       return error instanceof Error ? error.message : String(error);
     });
-    const sightings: HealthObservation[] = [];
+    const observations: HealthObservation[] = [];
     for (const [service, check] of Object.entries(checks)) {
       const { why, well } =
         typeof checked === 'string'
           ? { well: false, why: checked }
-          : { why: undefined, ...(await lookOnce(parts, check, checked, stop)) };
-      sightings.push({
+          : { why: undefined, ...(await probeOnce(parts, check, checked, stop)) };
+      observations.push({
         nodeId,
         incarnation,
         service,
@@ -40,7 +40,7 @@ export async function checkServices(
         why: why === undefined ? undefined : attempt.redact(why),
       });
     }
-    return sightings;
+    return observations;
   });
   return found.flat();
 }

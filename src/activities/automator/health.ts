@@ -2,7 +2,8 @@ import { type Found, askHttp, openTcp, type Connect } from './health-probes.js';
 import { setTimeout as wait } from 'node:timers/promises';
 import { anySignal } from '../../model/signals.js';
 import type { TaskRequest } from '../../model/node/task-request.js';
-import { describeProbe, type HealthCheck } from '../../model/node/health.js';
+import { milliseconds } from '../../model/milliseconds.js';
+import { describeProbe, probeOf, type HealthCheck } from '../../model/node/health.js';
 import { isPluginError, PluginError } from '../../plugins/errors.js';
 import type { Shell } from '../../plugins/contract.js';
 import type { Attempt } from '../attempt.js';
@@ -27,33 +28,35 @@ export async function awaitHealth(
 ): Promise<void> {
   const { check, service } = request;
   if (check === undefined || service === undefined) return;
-  const what = `check of ${service.name}: ${describeProbe(check.probe)}`;
+  const what = `check of ${service.name}: ${describeProbe(probeOf(check))}`;
   const stop = anySignal([attempt.signal, attempt.detach]);
-  const end = Date.now() + check.withinMs;
+  const end = Date.now() + milliseconds(check.within);
   let said = '';
   for (let looks = 1; ; looks += 1) {
     attempt.at(`waits for the ${what}`);
-    const found = await lookOnce(parts, check, checked, stop);
+    const found = await probeOnce(parts, check, checked, stop);
     if (found.well) return attempt.log.info(`${what}: passed`, { looks });
     if (found.why !== said) attempt.log.info(`${what}: not yet, ${found.why}`);
     said = found.why;
-    if (Date.now() + check.everyMs > end) {
+    if (Date.now() + milliseconds(check.every) > end) {
       throw new PluginError(
         'ScriptFailed',
-        `its action was done, but the ${what} did not pass within ${check.withinMs / 1_000} s: ${said}`,
+        `its action was done, but the ${what} did not pass within ${check.within} s: ${said}`,
       );
     }
-    await wait(check.everyMs, undefined, { signal: stop });
+    await wait(milliseconds(check.every), undefined, { signal: stop });
   }
 }
 
 /** One look. It throws only when the attempt is over: whatever else goes wrong is what was found. */
-export async function lookOnce(
+export async function probeOnce(
   parts: Pick<ActivityParts, 'nodes'>,
-  { probe, timeoutMs }: HealthCheck,
+  check: HealthCheck,
   checked: Checked,
   stop: AbortSignal,
 ): Promise<Found> {
+  const probe = probeOf(check);
+  const timeoutMs = milliseconds(check.timeout);
   const late = AbortSignal.timeout(timeoutMs);
   const signal = anySignal([stop, late]);
   const connect: Connect = async (host, port) => {
@@ -85,7 +88,7 @@ export async function lookOnce(
     return await untilAborted(look(), signal);
   } catch (error) {
     stop.throwIfAborted();
-    if (late.aborted) return { well: false, why: `no answer within ${timeoutMs / 1_000} s` };
+    if (late.aborted) return { well: false, why: `no answer within ${check.timeout} s` };
     return { well: false, why: error instanceof Error ? error.message : String(error) };
   }
 }
@@ -106,11 +109,11 @@ async function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal): P
 /** The text is a word of its own; what it prints last is the reason. */
 async function runCommand(
   shell: Checked['shell'],
-  { command, sudo }: { readonly command: string; readonly sudo?: true },
+  { command, sudo }: { readonly command: string; readonly sudo: boolean },
   timeoutMs: number,
 ): Promise<Found> {
   const asRoot = 'if [ "$(id -u)" = 0 ]; then exec sh -c "$1"; else exec sudo -n sh -c "$1"; fi';
-  const words = sudo === true ? ['sh', '-c', asRoot, 'sh', command] : ['sh', '-c', command];
+  const words = sudo ? ['sh', '-c', asRoot, 'sh', command] : ['sh', '-c', command];
   const { exitCode, stdout, stderr } = await shell.exec(words, { timeoutMs });
   if (exitCode === 0) return { well: true };
   const last = (stderr.trim() || stdout.trim()).split('\n').at(-1)?.slice(-300) ?? '';

@@ -12,7 +12,7 @@ const remembered = 200;
 const rounds = 3;
 
 /** The run of a workflow. */
-export interface RunOfWorkflow {
+interface RunOfWorkflow {
   readonly workflowId: string;
   readonly runId: string;
 }

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Json } from '../../model/json.js';
+import { milliseconds } from '../../model/milliseconds.js';
 import { stableJson } from '../../model/node/payload.js';
 import type { PlanRequest } from '../../model/cluster/messages.js';
 import { planOperation, PlanError, type PlanningInput } from '../../model/plan/plan-operation.js';
-import type { Plan, ServedPlan } from '../../model/plan/plan.js';
+import type { ServedPlan } from '../../model/plan/plan.js';
 import type { PlannedPlacement, PluginPins } from '../../model/node/placement.js';
 import type { Limits, ServerFeatures } from '../../model/cluster/limits.js';
 import type { ClusterSpec, GroupSpec } from '../../model/cluster/spec.js';
@@ -12,7 +13,7 @@ import { isReachedByPlugin } from '../provider/reached-by-plugin.js';
 import type { Registry } from '../../plugins/registry.js';
 import type { Descriptor } from '../../schema/descriptor.js';
 import { checkFields } from '../../schema/fields.js';
-import { parseSpec } from '../../schema/parse-spec.js';
+import { parseSpec } from '../../schema/cluster/read.js';
 import { errorAt, formatProblem, hasErrors, type Path, type Problem } from '../../schema/problem.js';
 import { checkResources } from '../artifact/check.js';
 import type { ActivityParts } from '../parts.js';
@@ -39,19 +40,26 @@ export async function planCluster(parts: PlanParts, input: PlanRequest): Promise
     digest(parts.registry.automators().map(({ descriptor, digest: of }) => [descriptor.name, of]));
   const { features, limits } = parts;
   const { intent, current } = input;
-  const served = (plan: Plan): ServedPlan => ({ ...plan, features, limits });
-  if (input.spec === undefined)
-    return served(plan({ intent, current, placements: {}, digest, bootstrapDigest }));
-  const spec = closeSpec(input);
-  const problems = checkAgainstWorker(parts, spec);
-  if (hasErrors(problems)) throw invalid(problems);
-  const placements = Object.fromEntries(
-    Object.entries(spec.groups).map(([name, group]) => [name, placementsOf(parts, group, digest)]),
-  );
-  return {
-    ...served(plan({ intent, spec, current, placements, digest, bootstrapDigest })),
-    plugins: pinsOf(parts, spec, placements),
-  };
+  const plan = (spec?: ClusterSpec, placements: PlanningInput['placements'] = {}): ServedPlan => ({
+    ...planOperation({ intent, spec, current, placements, digest, bootstrapDigest }),
+    features,
+    limits,
+  });
+  try {
+    if (input.spec === undefined) return plan();
+    const parsed = parseSpec(input.spec);
+    if (!parsed.ok) throw invalid(parsed.problems);
+    const { spec } = parsed;
+    const problems = [...checkName(spec, input.clusterName), ...checkAgainstWorker(parts, spec)];
+    if (hasErrors(problems)) throw invalid(problems);
+    const placements = Object.fromEntries(
+      Object.entries(spec.nodes).map(([name, group]) => [name, placementsOf(parts, group, digest)]),
+    );
+    return { ...plan(spec, placements), plugins: pinsOf(parts, spec, placements) };
+  } catch (error) {
+    if (error instanceof PlanError) throw ApplicationFailure.nonRetryable(error.message, 'Invalid');
+    throw error;
+  }
 }
 
 /** The plugins that the spec uses, as this worker has them. */
@@ -77,29 +85,16 @@ function pinsOf(
   );
 }
 
-function plan(input: PlanningInput): Plan {
-  try {
-    return planOperation(input);
-  } catch (error) {
-    if (error instanceof PlanError) throw ApplicationFailure.nonRetryable(error.message, 'Invalid');
-    throw error;
-  }
-}
-
-function closeSpec(input: PlanRequest): ClusterSpec {
-  const parsed = parseSpec(input.spec);
-  if (!parsed.ok) throw invalid(parsed.problems);
-  const { spec } = parsed;
-  if (spec.name !== input.clusterName) {
-    throw invalid([
-      errorAt(
-        ['name'],
-        `is "${spec.name}", but the workflow is of cluster "${input.clusterName}"`,
-        `The workflow id of this cluster is cluster/${spec.name}.`,
-      ),
-    ]);
-  }
-  return spec;
+function checkName({ name }: ClusterSpec, clusterName: string): readonly Problem[] {
+  return name === clusterName
+    ? []
+    : [
+        errorAt(
+          ['name'],
+          `is "${name}", but the workflow is of cluster "${clusterName}"`,
+          `The workflow id of this cluster is cluster/${name}.`,
+        ),
+      ];
 }
 
 function invalid(problems: readonly Problem[]): ApplicationFailure {
@@ -107,7 +102,7 @@ function invalid(problems: readonly Problem[]): ApplicationFailure {
 }
 
 function checkAgainstWorker(parts: PlanParts, spec: ClusterSpec): readonly Problem[] {
-  const groups = Object.entries(spec.groups).flatMap(([name, group]) => checkGroup(parts, name, group));
+  const groups = Object.entries(spec.nodes).flatMap(([name, group]) => checkGroup(parts, name, group));
   const actions = Object.entries(spec.services).flatMap(([service, { actions: declared }]) =>
     Object.entries(declared).flatMap(([key, action]) => {
       const path: Path = ['services', service, 'actions', key];
@@ -198,7 +193,7 @@ interface Choice {
 function choicesOf(group: GroupSpec): readonly Choice[] {
   const { provider, hardware, image, fields } = group;
   const first: Choice = { provider, hardware, image, fields };
-  return [first, ...(group.alternatives ?? []).map((other) => ({ ...first, ...other }))];
+  return [first, ...(group.alternatives ?? [])];
 }
 
 function placementsOf(
@@ -218,7 +213,7 @@ function placementsOf(
     };
     return {
       ...asked,
-      ...(group.confirmWithinMs === undefined ? {} : { confirmWithinMs: group.confirmWithinMs }),
+      ...(group.confirmWithin === undefined ? {} : { confirmWithinMs: milliseconds(group.confirmWithin) }),
       digest: digest(asked),
     };
   });

@@ -46,7 +46,7 @@ export async function survey(
   const health = checked.length === 0 ? undefined : await checkServices(parts, request, checked, attempt);
   return {
     health,
-    sightings: nodes.flatMap(({ nodeId, incarnation }, index): readonly Observation[] => {
+    observations: nodes.flatMap(({ nodeId, incarnation }, index): readonly Observation[] => {
       const verdict = verdicts[index];
       return verdict?.kind === 'drift'
         ? [{ nodeId, incarnation, seen: verdict.seen, why: attempt.redact(verdict.why) }]

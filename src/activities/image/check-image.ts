@@ -1,17 +1,18 @@
+import { accountOfNode } from '../../model/image/account-of-node.js';
 import { createHash } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
 import type { CheckedImage, CheckImageRequest } from '../../model/image/messages.js';
 import { withAccountOf } from '../../model/image/node.js';
-import { accountOfNode, recipeGroup, type ImageSpec } from '../../model/image/spec.js';
+import { recipeGroup, type ImageSpec, sourceOf } from '../../model/image/spec.js';
 import type { Json } from '../../model/json.js';
 import { stableJson } from '../../model/node/payload.js';
 import type { Registry } from '../../plugins/registry.js';
 import { checkImage as checkImageSpec } from '../../schema/image/check.js';
-import { parseImage } from '../../schema/image/closed.js';
+import { parseImage } from '../../schema/image/read.js';
 import { errorAt, formatProblem, hasErrors, type Path, type Problem } from '../../schema/problem.js';
 import { suggest } from '../../schema/suggest.js';
 import type { ProviderAccount } from '../../model/provider-account.js';
-import { findNode, type NodeLoans } from './lease-node.js';
+import { findNode, type NodeLeases } from './lease-node.js';
 
 export interface CheckParts {
   readonly registry: Registry;
@@ -19,7 +20,7 @@ export interface CheckParts {
   /** Names of the commands of builders. */
   readonly commands: readonly string[];
   /** Asks for nodes that images are made of. */
-  readonly loans: NodeLoans;
+  readonly leases: NodeLeases;
 }
 
 /**
@@ -33,7 +34,7 @@ export async function checkImage(
   const reading = parseImage(written);
   if (!reading.ok) throw invalid(reading.problems);
   const { spec: asWritten } = reading;
-  const placement = made === true ? undefined : await placementOfNode(parts.loans, asWritten);
+  const placement = made === true ? undefined : await placementOfNode(parts.leases, asWritten);
   const spec = withAccountOf(asWritten, placement);
   const problems = [
     ...(spec.name === name
@@ -49,27 +50,28 @@ export async function checkImage(
       { type: parts.providers[provider]?.type ?? '', site: parts.providers[provider]?.site ?? '' },
     ]),
   );
-  const { source } = spec;
+  const source = sourceOf(spec);
   const site =
     source.kind === 'command'
       ? source.site
-      : (accounts[source.cluster.groups[recipeGroup]?.provider ?? '']?.site ?? '');
+      : (accounts[source.cluster.nodes[recipeGroup]?.provider ?? '']?.site ?? '');
   return {
     spec: asWritten,
     placement,
     accounts,
     site,
     recipe: createHash('sha256')
-      .update(stableJson(asWritten.source as unknown as Json))
+      .update(stableJson(sourceOf(asWritten) as unknown as Json))
       .digest('hex')
       .slice(0, 16),
   };
 }
 
-async function placementOfNode(loans: NodeLoans, { source }: ImageSpec): Promise<CheckedImage['placement']> {
+async function placementOfNode(leases: NodeLeases, spec: ImageSpec): Promise<CheckedImage['placement']> {
+  const source = sourceOf(spec);
   return source.kind === 'command' || source.from === undefined
     ? undefined
-    : (await findNode(loans, source.from)).placement;
+    : (await findNode(leases, source.from)).placement;
 }
 
 interface Use {
@@ -79,8 +81,10 @@ interface Use {
   readonly needs: readonly string[];
 }
 
-function usesOf({ source, uploads, validate }: ImageSpec): readonly Use[] {
-  const group = source.kind === 'recipe' ? source.cluster.groups[recipeGroup] : undefined;
+function usesOf(spec: ImageSpec): readonly Use[] {
+  const { uploads, validate } = spec;
+  const source = sourceOf(spec);
+  const group = source.kind === 'recipe' ? source.cluster.nodes[recipeGroup] : undefined;
   const away = uploads.length === 0 ? [] : ['downloadImage'];
   const uses: readonly Use[] = [
     ...(group === undefined
@@ -97,7 +101,7 @@ function usesOf({ source, uploads, validate }: ImageSpec): readonly Use[] {
       path: ['uploads', index, 'provider'],
       needs: ['uploadImage', 'deleteImage'],
     })),
-    ...(validate === undefined
+    ...(validate === false
       ? []
       : [{ provider: validate.provider, path: ['validate', 'provider'], needs: [] }]),
   ];
@@ -127,16 +131,16 @@ function checkUses({ registry, providers, commands }: CheckParts, spec: ImageSpe
           ),
         ];
   });
-  const { source } = spec;
+  const source = sourceOf(spec);
   if (source.kind === 'recipe') return [...ofProviders, ...checkSystem(registry, source.system)];
-  return commands.includes(source.command)
+  return commands.includes(source.run)
     ? ofProviders
     : [
         ...ofProviders,
         errorAt(
           ['command', 'run'],
-          `names command "${source.command}", which heddle.yaml does not have under builder.commands`,
-          suggest(source.command, commands) ?? `It has: ${commands.join(', ') || 'none'}.`,
+          `names command "${source.run}", which heddle.yaml does not have under builder.commands`,
+          suggest(source.run, commands) ?? `It has: ${commands.join(', ') || 'none'}.`,
         ),
       ];
 }

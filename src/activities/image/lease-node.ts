@@ -1,11 +1,11 @@
 import { ApplicationFailure } from '@temporalio/common';
-import { workflowOfNode, type BorrowNodeRequest, type FoundNode } from '../../model/image/node.js';
+import { workflowOfNode, type LeaseNodeRequest, type FoundNode } from '../../model/image/node.js';
 import type { NodeRef } from '../../model/image/spec.js';
 import type {
-  GiveBackRequest,
-  LendRequest,
-  CheckBorrowerReply,
-  CheckBorrowerRequest,
+  ReleaseRequest,
+  LeaseRequest,
+  CheckLeaseReply,
+  CheckLeaseRequest,
   NodeReply,
 } from '../../model/node/lease.js';
 import { clusterWorkflowId } from '../../model/names.js';
@@ -14,21 +14,21 @@ import { clusterWorkflowId } from '../../model/names.js';
  * What workflows that carry nodes are asked, for images that are made of one. `gone`: the server has no such
  * workflow any more.
  */
-export interface NodeLoans {
+export interface NodeLeases {
   find(workflowId: string, nodeId: string): Promise<NodeReply | 'gone'>;
-  /** Why it was not lent; undefined when it was. */
-  lend(workflowId: string, request: LendRequest): Promise<string | undefined>;
-  giveBack(workflowId: string, request: GiveBackRequest): Promise<void>;
-  /** Whether a workflow works on what was lent to it. */
-  has(workflowId: string, loan: string): Promise<boolean>;
+  /** Why the node was not leased; undefined if it was. */
+  lease(workflowId: string, request: LeaseRequest): Promise<string | undefined>;
+  release(workflowId: string, request: ReleaseRequest): Promise<void>;
+  /** Whether a workflow works on the node it leases. */
+  has(workflowId: string, leaseId: string): Promise<boolean>;
 }
 
 /** A node that is there, whatever it is doing. @throws ApplicationFailure Invalid where it is not. */
 export async function findNode(
-  loans: NodeLoans,
+  leases: NodeLeases,
   ref: NodeRef,
 ): Promise<FoundNode & { readonly busy?: string }> {
-  const reply = await lookUp(loans, workflowOfNode(ref), ref.node);
+  const reply = await lookUp(leases, workflowOfNode(ref), ref.node);
   if (reply === 'gone') throw invalid(`there is no ${ref.of} ${ref.name}`);
   if (reply.is === 'unknown') throw invalid(reply.why);
   const {
@@ -49,41 +49,41 @@ export async function findNode(
   };
 }
 
-/** The activity BORROW_NODE. Refused while the node is busy or gone. */
-export async function borrowNode(
-  loans: NodeLoans,
-  { node: ref, loan, to, rewrites }: BorrowNodeRequest,
+/** The activity LEASE_NODE. Refused while the node is busy or gone. */
+export async function leaseNode(
+  leases: NodeLeases,
+  { node: ref, leaseId, to, rewrites }: LeaseNodeRequest,
 ): Promise<FoundNode> {
   const owner = workflowOfNode(ref);
   // Nodes of pools are held by people meanwhile.
   const refusal =
-    ref.of === 'pool' ? undefined : await loans.lend(owner, { nodeId: ref.node, loan, to, rewrites });
+    ref.of === 'pool' ? undefined : await leases.lease(owner, { nodeId: ref.node, leaseId, to, rewrites });
   if (refusal !== undefined) throw invalid(refusal);
-  const { busy, ...found } = await findNode(loans, ref);
+  const { busy, ...found } = await findNode(leases, ref);
   if (busy === undefined) return found;
-  if (ref.of === 'cluster') await loans.giveBack(owner, { loan, repair: false });
+  if (ref.of === 'cluster') await leases.release(owner, { leaseId, repair: false });
   throw invalid(`${ref.of} ${ref.name}: ${busy}`);
 }
 
-/** The activity CHECK_BORROWER: whether the borrower of a node still works on it. */
-export async function checkBorrowerLease(
-  loans: NodeLoans,
-  { to, loan, owner, nodeId }: CheckBorrowerRequest,
-): Promise<CheckBorrowerReply> {
-  if (await loans.has(to, loan)) return { has: true };
-  const node = await lookUp(loans, clusterWorkflowId(owner), nodeId);
+/** The activity CHECK_LEASE: whether the holder of a node still works on it. */
+export async function checkLease(
+  leases: NodeLeases,
+  { to, leaseId, owner, nodeId }: CheckLeaseRequest,
+): Promise<CheckLeaseReply> {
+  if (await leases.has(to, leaseId)) return { has: true };
+  const node = await lookUp(leases, clusterWorkflowId(owner), nodeId);
   return { has: false, ...(node !== 'gone' && node.is === 'here' ? { node } : {}) };
 }
 
 /** A cluster knows its groups, and a group knows no others. */
 async function lookUp(
-  loans: NodeLoans,
+  leases: NodeLeases,
   workflowId: string,
   nodeId: string,
 ): Promise<Exclude<NodeReply, { readonly is: 'elsewhere' }> | 'gone'> {
-  const reply = await loans.find(workflowId, nodeId);
+  const reply = await leases.find(workflowId, nodeId);
   if (reply === 'gone' || reply.is !== 'elsewhere') return reply;
-  const there = await loans.find(reply.workflowId, nodeId);
+  const there = await leases.find(reply.workflowId, nodeId);
   return there === 'gone' || there.is === 'elsewhere'
     ? { is: 'unknown', why: `node ${nodeId} is nowhere` }
     : there;

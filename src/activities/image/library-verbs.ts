@@ -6,13 +6,13 @@ import { readOutcome, readUploaded } from '../../schema/machine-answer.js';
 import { insist } from '../machine/outcomes.js';
 import { askProvider, imageInput, requireAbility, type OpenProvider } from '../machine/call-provider.js';
 import type { MachineHandler, MachineCall } from '../task-call.js';
-import { takePlace } from '../machine/permits.js';
+import { acquirePermit } from '../machine/permits.js';
 import { builderOf, buildFile } from './build-file.js';
 import { checkFile, checkInside, describeFile, fileOf, removeFile } from './files.js';
 
 /** What is done with images apart from any machine. */
 export const libraryVerbs = {
-  ACQUIRE_BUILD_PERMIT: async (call) => takePlace(call, builderOf(call).builds, 'builds'),
+  ACQUIRE_BUILD_PERMIT: async (call) => acquirePermit(call, builderOf(call).builds, 'builds'),
   BUILD_FILE: buildFile,
   DOWNLOAD_IMAGE: (call) =>
     askProvider(call, async (open) => {

@@ -5,7 +5,7 @@ import { recordVerbs } from './image-record.js';
 import { nodeStatus } from './node-status.js';
 import { byWay, currentImageOfPlugin, statusByPlugin, taintByPlugin } from './plugin-status.js';
 import type { MachineHandler } from '../task-call.js';
-import { givePlace, takePlace } from './permits.js';
+import { releasePermit, acquirePermit } from './permits.js';
 
 /** What the engine does for a machine without an ability of a plugin. */
 export const engineVerbs = {
@@ -23,6 +23,6 @@ export const engineVerbs = {
   GET_CURRENT_IMAGE: byWay({ ssh: recordVerbs.GET_CURRENT_IMAGE, plugin: currentImageOfPlugin }),
   TAINT: byWay({ ssh: recordVerbs.TAINT, plugin: taintByPlugin }),
   MAKE_PASSWORD: async () => ({ password: randomBytes(18).toString('base64url') }),
-  ACQUIRE_PERMIT: (call) => takePlace(call, call.request.order.slots?.places ?? 1, 'loads and captures'),
-  RELEASE_PERMIT: givePlace,
+  ACQUIRE_PERMIT: (call) => acquirePermit(call, call.request.order.slots?.places ?? 1, 'loads and captures'),
+  RELEASE_PERMIT: releasePermit,
 } as const satisfies Readonly<Record<string, MachineHandler>>;

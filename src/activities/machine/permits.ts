@@ -5,7 +5,7 @@ import type { Claims } from '../../plugins/contract.js';
 import type { MachineCall } from '../task-call.js';
 
 /** Waiting for a place holds no worker: each attempt asks once. */
-export async function takePlace(
+export async function acquirePermit(
   call: MachineCall,
   places: number,
   what: string,
@@ -24,7 +24,7 @@ export async function takePlace(
   );
 }
 
-export async function givePlace(call: MachineCall): Promise<MachineTaskOutcome> {
+export async function releasePermit(call: MachineCall): Promise<MachineTaskOutcome> {
   await claimsFor(call).release(call.request.clusterId);
   return {};
 }

@@ -5,7 +5,7 @@ import type { ActivityParts } from '../parts.js';
 import type { SharedLists } from '../provider/shared-lists.js';
 
 /** The activity NODE_REUSED: a provider hears that a node of a pool is ready again after use. */
-export async function tellReused(
+export async function notifyReused(
   parts: ActivityParts,
   lists: SharedLists,
   { clusterId, provider, node }: NodeReusedRequest,

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
+import { milliseconds } from '../../model/milliseconds.js';
 import type { Json } from '../../model/json.js';
 import { stableJson } from '../../model/node/payload.js';
 import type { PlanPoolRequest, PoolPlan } from '../../model/pool/messages.js';
 import type { OfferPlacement, OfferSpec, PoolSpec, ProviderPoolSpec } from '../../model/pool/spec.js';
 import { checkFields } from '../../schema/fields.js';
-import { parsePool } from '../../schema/pool/closed.js';
+import { parsePool } from '../../schema/pool/read.js';
 import { errorAt, formatProblem, hasErrors, type Path, type Problem } from '../../schema/problem.js';
 import { suggest } from '../../schema/suggest.js';
 import type { ProviderAccount } from '../../model/provider-account.js';
@@ -31,17 +32,17 @@ export async function planPool(
     checkProviderPool(parts, provider, ['providerPools', name]),
   );
   if (hasErrors(problems)) throw invalid(problems);
-  const hearing = Object.entries(spec.providerPools)
+  const notifiedOfReuse = Object.entries(spec.providerPools)
     .filter(([, { provider }]) => hears(parts, provider))
     .map(([name]) => name);
-  const together = [...new Set(Object.values(spec.providerPools).map(({ provider }) => provider))].filter(
-    (name) => bearsTogether(parts, name),
-  );
+  const batchedAccounts = [
+    ...new Set(Object.values(spec.providerPools).map(({ provider }) => provider)),
+  ].filter((name) => bearsTogether(parts, name));
   return {
     spec,
     placements: placementsOf(parts.providers, spec),
-    ...(hearing.length === 0 ? {} : { hearing }),
-    ...(together.length === 0 ? {} : { together }),
+    ...(notifiedOfReuse.length === 0 ? {} : { notifiedOfReuse }),
+    ...(batchedAccounts.length === 0 ? {} : { batchedAccounts }),
   };
 }
 
@@ -148,7 +149,7 @@ function placementsOf(
 function placementOf(
   provider: string,
   account: ProviderAccount | undefined,
-  { hardware, image, libraryImage, fields, launchWithinMs, confirmWithinMs, slots }: OfferSpec,
+  { hardware, image = 'default', libraryImage, fields, launchWithin, confirmWithin, slots }: OfferSpec,
 ): OfferPlacement {
   const asked = {
     provider,
@@ -163,8 +164,8 @@ function placementOf(
   const digest = createHash('sha256').update(stableJson(told)).digest('hex').slice(0, 16);
   return {
     ...asked,
-    ...(launchWithinMs === undefined ? {} : { launchWithinMs }),
-    ...(confirmWithinMs === undefined ? {} : { confirmWithinMs }),
+    ...(launchWithin === undefined ? {} : { launchWithinMs: milliseconds(launchWithin) }),
+    ...(confirmWithin === undefined ? {} : { confirmWithinMs: milliseconds(confirmWithin) }),
     digest,
   };
 }

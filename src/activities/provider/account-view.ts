@@ -19,7 +19,8 @@ import { readImages } from '../../schema/machine-answer.js';
 import { isReachedByPlugin, reachByPlugin } from './reached-by-plugin.js';
 import { callsOf } from './rate-limiter.js';
 import type { ActivityParts } from '../parts.js';
-import { refuseFailure, takeResult } from '../results.js';
+import { acceptResult } from '../../schema/accept-result.js';
+import { refuseFailure } from '../results.js';
 import { takeLock } from './lock.js';
 import type { SharedLists } from './shared-lists.js';
 
@@ -67,7 +68,7 @@ export async function viewAccount(
       signal,
       fields,
       claims,
-      calls: callsOf(parts.paces(ref.name), signal),
+      calls: callsOf(parts.rateLimiters(ref.name), signal),
       pools: parts.pools,
       task: {
         // CONFIRM is the action that only looks.
@@ -188,7 +189,7 @@ async function describe(
   plugin: Descriptor,
 ): Promise<Machine | undefined> {
   try {
-    const taken = takeResult(await provider.confirm(machine), { plugin, action: 'CONFIRM' }, {});
+    const taken = acceptResult(await provider.confirm(machine), { plugin, action: 'CONFIRM' });
     refuseFailure(plugin.name, 'Invalid', taken);
     const address = taken.result['ipaddress'];
     return {

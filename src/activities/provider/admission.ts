@@ -25,7 +25,7 @@ export interface Admission {
  * limit grants.
  */
 export async function admit(
-  parts: Pick<ActivityParts, 'turns' | 'paces'>,
+  parts: Pick<ActivityParts, 'turns' | 'rateLimiters'>,
   plugin: RegisteredProvider,
   account: string,
   attempt: Attempt,
@@ -43,16 +43,16 @@ export async function admit(
       attempt.at(`waits for a process of ${plugin.descriptor.name}`);
       reservation = await plugin.reserve(leave);
     }
-    const pace = parts.paces(account);
-    if (pace !== undefined) {
+    const rateLimiter = parts.rateLimiters(account);
+    if (rateLimiter !== undefined) {
       attempt.at(`waits until ${account} may be called`);
-      await pace.begin(leave);
+      await rateLimiter.begin(leave);
     }
     const begunAt = performance.now();
     return {
       waitedMs: begunAt - since,
       release,
-      calls: (signal) => callsOf(pace, signal, begunAt),
+      calls: (signal) => callsOf(rateLimiter, signal, begunAt),
       turn,
       reservation,
     };

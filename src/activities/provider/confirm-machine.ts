@@ -7,7 +7,8 @@ import { isPluginError, PluginError } from '../../plugins/errors.js';
 import { findLogin } from './address.js';
 import { isReachedByPlugin, reachByPlugin } from './reached-by-plugin.js';
 import type { ProviderCall } from './provider-call.js';
-import { refuseFailure, takeResult } from '../results.js';
+import { acceptResult } from '../../schema/accept-result.js';
+import { refuseFailure } from '../results.js';
 
 /**
  * Ready means: the provider says so, there is an address, and SSH answers there under the expected host key.
@@ -16,11 +17,11 @@ export async function confirmMachine(
   { parts, plugin, provider, request, attempt, machine, admission }: ProviderCall,
   budget: AbortSignal,
 ): Promise<JsonObject> {
-  const taken = takeResult(
-    await lookSoon(provider, machine, attempt, budget),
-    { plugin: plugin.descriptor, action: 'CONFIRM' },
-    request.config,
-  );
+  const taken = acceptResult(await lookSoon(provider, machine, attempt, budget), {
+    plugin: plugin.descriptor,
+    action: 'CONFIRM',
+    config: request.config,
+  });
   // Waiting for SSH is not a provider call.
   await admission.turn?.release();
   refuseFailure(plugin.descriptor.name, 'Invalid', taken);

@@ -4,7 +4,8 @@ import type { Machine } from '../../plugins/contract.js';
 import { PluginError } from '../../plugins/errors.js';
 import { createOnce } from './create-once.js';
 import type { ProviderCall } from './provider-call.js';
-import { refuseFailure, takeResult } from '../results.js';
+import { acceptResult } from '../../schema/accept-result.js';
+import { refuseFailure } from '../results.js';
 
 /**
  * One machine for one key, whatever was lost on the way. With a client token the call is simply made again;
@@ -42,7 +43,7 @@ export async function createMachine(call: ProviderCall, mayBeThere: boolean): Pr
         create,
       )
     : create());
-  const taken = takeResult(returned, { plugin: plugin.descriptor, action: 'CREATE' }, config);
+  const taken = acceptResult(returned, { plugin: plugin.descriptor, action: 'CREATE', config });
   refuseFailure(plugin.descriptor.name, 'Invalid', taken);
   const id = taken.result['providerid'];
   if (typeof id !== 'string' || id === '') {
@@ -115,10 +116,9 @@ async function findMachine({ provider, machine }: ProviderCall): Promise<Machine
 
 /** What CREATE would have returned, as far as the provider can tell it again. */
 function resultOf({ plugin, request }: ProviderCall, { providerid, created }: Machine): JsonObject {
-  return takeResult(
+  return acceptResult(
     { result: { ...created, providerid } },
-    { plugin: plugin.descriptor, action: 'CREATE' },
-    request.config,
+    { plugin: plugin.descriptor, action: 'CREATE', config: request.config },
   ).result;
 }
 

@@ -4,7 +4,8 @@ import type { MachineInput } from '../../plugins/contract.js';
 import { isPluginError, PluginError } from '../../plugins/errors.js';
 import type { ProviderWithAbilities } from '../../plugins/registry.js';
 import type { ProviderCall } from './provider-call.js';
-import { refuseFailure, takeResult } from '../results.js';
+import { acceptResult } from '../../schema/accept-result.js';
+import { refuseFailure } from '../results.js';
 
 /**
  * Done when absence was seen; where what the provider shows may lag behind, when it was seen twice with the
@@ -28,12 +29,12 @@ export async function deleteMachine(call: ProviderCall): Promise<JsonObject> {
     );
   }
   absences.forget(machine.key);
-  await tellDeleted(call);
+  await notifyDeleted(call);
   return result;
 }
 
 /** The machine is gone already, so a failure is only logged. */
-async function tellDeleted({ plugin, provider, machine, attempt }: ProviderCall): Promise<void> {
+async function notifyDeleted({ plugin, provider, machine, attempt }: ProviderCall): Promise<void> {
   if (!plugin.abilities.includes('nodeDeleted')) return;
   try {
     await provider.nodeDeleted?.(machine);
@@ -52,11 +53,11 @@ async function askToDelete({
   parts: { absences },
 }: ProviderCall): Promise<TaskResult & { readonly result: JsonObject }> {
   try {
-    const taken = takeResult(
-      await provider.delete(machine),
-      { plugin: descriptor, action: 'DELETE' },
-      request.config,
-    );
+    const taken = acceptResult(await provider.delete(machine), {
+      plugin: descriptor,
+      action: 'DELETE',
+      config: request.config,
+    });
     refuseFailure(descriptor.name, 'Invalid', taken);
     await refuseOthers(provider, machine);
     return taken;

@@ -9,14 +9,14 @@ export interface CallTimes {
 }
 
 /** How often an account may be called, over all workers. */
-export interface Pace {
+export interface RateLimiter {
   /** Waits for a task's first call. Those of tasks that have begun go first: their time is running. */
   begin(signal: AbortSignal): Promise<void>;
   /** Waits for a call of a task that has begun. */
   take(signal: AbortSignal): Promise<void>;
 }
 
-export interface PaceOptions {
+export interface RateLimiterOptions {
   readonly account: string;
   readonly perSecond: number;
   readonly slots: CallTimes;
@@ -34,7 +34,7 @@ interface Waiter {
 }
 
 /** Gives the calls of one worker their places, one after the other. */
-export function createRateLimiter({ account, perSecond, slots }: PaceOptions): Pace {
+export function createRateLimiter({ account, perSecond, slots }: RateLimiterOptions): RateLimiter {
   const everyMs = 1_000 / perSecond;
   const begun: Waiter[] = [];
   const beginning: Waiter[] = [];
@@ -101,14 +101,14 @@ export function createRateLimiter({ account, perSecond, slots }: PaceOptions): P
  * The calls of one task. One that was waited for before the task began is the first, unless it comes too
  * late.
  */
-export function callsOf(pace: Pace | undefined, signal: AbortSignal, begunAt?: number): Calls {
-  if (pace === undefined) return { take: () => Promise.resolve() };
+export function callsOf(rateLimiter: RateLimiter | undefined, signal: AbortSignal, begunAt?: number): Calls {
+  if (rateLimiter === undefined) return { take: () => Promise.resolve() };
   let ready = begunAt;
   return {
     take: async () => {
       const isReady = ready !== undefined && performance.now() - ready < lateMs;
       ready = undefined;
-      if (!isReady) await pace.take(signal);
+      if (!isReady) await rateLimiter.take(signal);
     },
   };
 }

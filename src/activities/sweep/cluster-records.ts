@@ -1,6 +1,6 @@
 import type { NamedMachine, Ownership } from '../../model/node/ownership.js';
 
-export type Standing = 'living' | 'ended' | 'cut' | 'unknown';
+export type RecordStatus = 'living' | 'ended' | 'cut' | 'unknown';
 
 /**
  * What the Temporal server and the workflows of clusters tell of who is there, and who has which machine.
@@ -12,7 +12,7 @@ export interface ClusterRecords {
    * something ended it before that; `unknown`: the server has no such workflow. The workflow itself is looked
    * up, so nothing lags.
    */
-  standing(clusterName: string): Promise<Standing>;
+  status(clusterName: string): Promise<RecordStatus>;
   /**
    * All that live, as the server's index has them: what just started may be missing. `uid` where it can be
    * read.

@@ -72,7 +72,7 @@ function isImage(machine: Machine): machine is Upload {
   return 'isImage' in machine;
 }
 
-export function toOwn(machine: Machine): OwnMachine {
+function toOwn(machine: Machine): OwnMachine {
   const cluster = machine.tags[tagNames.cluster];
   return {
     key: keyOf(machine),

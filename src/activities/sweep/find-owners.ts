@@ -55,11 +55,11 @@ async function ownersInCluster(
   machines: readonly OwnMachine[],
 ): Promise<readonly Owned[]> {
   try {
-    const standing = await clusters.standing(name);
-    if (standing !== 'living')
+    const status = await clusters.status(name);
+    if (status !== 'living')
       return machines.map((machine) => [
         machine,
-        { is: 'orphan', ...(standing === 'cut' ? { cut: true as const } : {}) },
+        { is: 'orphan', ...(status === 'cut' ? { cut: true as const } : {}) },
       ]);
     return await ask(clusters, ownerWorkflowId(name), machines);
   } catch (error) {

@@ -6,8 +6,8 @@ import { readYaml } from '../../schema/yaml-source.js';
 export const referenceForms = 'env:NAME, file:PATH, exec:COMMAND or vault:PATH#FIELD';
 
 /**
- * The value of a text that was typed for a field; undefined for a blank text. A text that is not of the field's type
- * stays a text, so that the check of fields reports it.
+ * The value of a text that was typed for a field; undefined for a blank text. A text that is not of the
+ * field's type stays a text, so that the check of fields reports it.
  * @param field absent where the plugin declares no fields.
  */
 export function parseFieldText(field: FieldDeclaration | undefined, typed: string): Json | undefined {

@@ -25,7 +25,7 @@ export function readTarget(node: string, { payload, auth, jump }: Login): SshTar
   if (typeof host !== 'string' || typeof user !== 'string' || hostKey.length === 0) {
     throw new CliError(
       'Refused',
-      `nobody can log in to ${node} yet: its address, login or host key is not known before its CONFIRM is done`,
+      `${node} accepts no login yet: its address, login and host key are unknown until CONFIRM is done`,
     );
   }
   const port = payload['ssh-port'];

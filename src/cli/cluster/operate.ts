@@ -70,8 +70,8 @@ export async function requireCluster(session: Session, name: string): Promise<vo
 }
 
 /**
- * Plans the operation before it is requested, so that an invalid request fails at once and leaves no trace in the
- * history. A queued operation is planned later: the state of the cluster is not known yet.
+ * Plans the operation before it is requested, so that an invalid request fails at once and leaves no trace in
+ * the history. A queued operation is planned later: the state of the cluster is not known yet.
  */
 export async function checkFirst(
   session: Session,

@@ -53,7 +53,7 @@ async function runOn(target: SshTarget, node: string, command: readonly string[]
     const pty = command.length === 0 && stdin.isTTY && stdout.isTTY;
     const session = await openShell(
       connection,
-      wordsOf(command),
+      describeIntent(command),
       pty ? { pty, columns: stdout.columns, rows: stdout.rows } : {},
     );
     const code = await join(session, pty);
@@ -73,7 +73,7 @@ async function runOn(target: SshTarget, node: string, command: readonly string[]
  * One word with blanks is a line for the node's shell, as with ssh; several words are a program and its
  * arguments.
  */
-function wordsOf(command: readonly string[]): readonly string[] | undefined {
+function describeIntent(command: readonly string[]): readonly string[] | undefined {
   const [line = ''] = command;
   if (command.length === 0) return undefined;
   return command.length === 1 && /\s/.test(line) ? ['sh', '-c', line] : command;

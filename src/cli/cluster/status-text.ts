@@ -18,14 +18,14 @@ export function printStatus(
   troubles: readonly Trouble[],
   now: number,
 ): void {
-  const { name, uid, phase, operation, lent, queued, history, stopped } = status;
+  const { name, uid, phase, operation, lease, queued, history, stopped } = status;
   output.raw(`cluster ${output.style('bold', cleanLine(name))}: ${phase}`);
   output.line(`uid ${uid}`);
   if (operation !== undefined) output.lines(describeOperation(operation, now));
   for (const waiting of queued) output.lines(describeOperation(waiting, now));
-  if (lent !== undefined)
+  if (lease !== undefined)
     output.line(
-      `node ${lent.nodeId} is lent to ${lent.to} since ${formatMoment(lent.since)}; nothing but delete begins meanwhile`,
+      `node ${lease.nodeId} is leased to ${lease.to} since ${formatMoment(lease.since)}; nothing but delete begins meanwhile`,
     );
   if (operation === undefined && queued.length === 0) output.line('at rest');
   if (stopped.length > 0)

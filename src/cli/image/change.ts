@@ -9,7 +9,7 @@ import { verb } from '../verb.js';
 
 export const cancel = imageVerb(async (images, name) => {
   await images.cancel(name);
-  return 'the build is being ended, and nobody asks for it any more';
+  return 'the build is being cancelled, and its request is dropped';
 });
 
 export const rollBack = imageVerb(async (images, name) => {
@@ -80,8 +80,8 @@ export async function apply(file: string, options: ServerOptions): Promise<numbe
 const applySpec = verb(({ client }, spec: ImageSpec, _options: ServerOptions) => client.images.apply(spec), {
   worker: true,
   document: ({ uid, unchanged }, { name }) => ({ image: { name, uid, unchanged } }),
-  print: (output, { unchanged }, { name, rebuildAgeMs }) => {
+  print: (output, { unchanged }, { name, rebuildAge }) => {
     output.line(`image ${name}: ${unchanged ? 'unchanged' : 'configured'}`);
-    if (!unchanged && rebuildAgeMs === undefined) output.line(`next: heddle image build ${name}`);
+    if (!unchanged && rebuildAge === undefined) output.line(`next: heddle image build ${name}`);
   },
 });

@@ -80,7 +80,7 @@ export const machineCommands: readonly CommandDefinition[] = [
         load: async () => (await import('./operate.js')).power,
       }),
       command('load <name>', 'bring an image onto it', {
-        more: '; nothing is done where it has the image, or where nobody can tell',
+        more: '; nothing is done if it has the image, or if that is unknown',
         arguments: [argument('<image>', 'name, or name@revision', parseImage)],
         options: [
           option('--force', 'write the image whatever is there'),
@@ -124,12 +124,12 @@ export const machineCommands: readonly CommandDefinition[] = [
         ],
         load: async () => (await import('./operate.js')).logIn,
       }),
-      command('release <name>', 'nobody came: it is free again', {
+      command('release <name>', 'the user did not come: free it again', {
         options: waitOptions,
         load: async () => (await import('./operate.js')).release,
       }),
       command('maintain <name>', 'take it out of use', {
-        options: [option('--reason <text>', 'why', { fallback: 'somebody works on it' }), ...waitOptions],
+        options: [option('--reason <text>', 'why', { fallback: 'maintenance work' }), ...waitOptions],
         load: async () => (await import('./operate.js')).maintain,
       }),
       command('restore <name>', 'take it back into use', {
@@ -142,7 +142,7 @@ export const machineCommands: readonly CommandDefinition[] = [
         load: async () => (await import('./operate.js')).cancel,
       }),
       command('move <name>', 'another provider account gets it', {
-        more: ', when nobody has it: another provisioning system, or another site',
+        more: ', while it is free: to another provisioning system or another site',
         options: [
           option('--provider <name>', 'the account that gets it').makeOptionMandatory(),
           option('--flavor <name>', 'its size, where the provider makes it (default: as before)'),
@@ -157,7 +157,7 @@ export const machineCommands: readonly CommandDefinition[] = [
       }),
       command('remove <name>', 'register it no longer', {
         more: '; the provider deletes it, or gets it back',
-        options: [option('--force', 'also while somebody has it'), ...waitOptions],
+        options: [option('--force', 'also while it is in use'), ...waitOptions],
         load: async () => (await import('./operate.js')).remove,
       }),
     ],

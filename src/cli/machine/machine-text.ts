@@ -1,5 +1,5 @@
-import { wordsOf } from '../../model/machine/decide.js';
-import { readingsThatCount } from '../../model/machine/drift.js';
+import { describeIntent } from '../../model/machine/decide.js';
+import { readingsThreshold } from '../../model/machine/drift.js';
 import { formatImageRef } from '../../model/machine/image.js';
 import { parseNodeName } from '../../model/machine/node-machine.js';
 import type { MachineOperation, MachineView } from '../../model/machine/state.js';
@@ -12,8 +12,8 @@ import { formatAge, formatCount, formatDuration, formatMoment, optional } from '
 export function printEnd(output: Output, machine: MachineView, operation: MachineOperation): void {
   const { intent, state, result, failure, notes, answer, startedAt, endedAt = startedAt } = operation;
   const took = formatDuration(Date.parse(endedAt) - Date.parse(startedAt));
-  const words = `${machine.name}: ${wordsOf(intent)}`;
-  const failed = answer === 'unknown' ? 'ended, and nobody can tell how' : 'failed';
+  const words = `${machine.name}: ${describeIntent(intent)}`;
+  const failed = answer === 'unknown' ? 'ended, and the result is unknown' : 'failed';
   if (state === 'done') output.line(`${words} done in ${took}${didWords(operation)}`);
   else output.line(`${words} ${state === 'cancelled' ? 'cancelled' : failed} after ${took}`, 'red');
   if (failure !== undefined) output.line(`  ${failure.message}`);
@@ -74,10 +74,10 @@ export function printMachine(output: Output, machine: MachineView, now: number):
   if (operation !== undefined) {
     const { intent, by, step } = operation;
     const at = step && `${step.number}/${step.of} ${step.step}, about ${formatDuration(step.leftMs)} left`;
-    output.line(`  now: ${wordsOf(intent)} by ${by}${optional(', ', at)}`);
+    output.line(`  now: ${describeIntent(intent)} by ${by}${optional(', ', at)}`);
   }
   for (const { kind, expected, found, since, seen, tries } of machine.drift) {
-    const said = seen < readingsThatCount ? 'seen once' : `since ${formatMoment(since)}`;
+    const said = seen < readingsThreshold ? 'seen once' : `since ${formatMoment(since)}`;
     const isGone = kind === 'gone';
     const what = isGone
       ? 'it is gone, its provider has no such machine'
@@ -86,7 +86,9 @@ export function printMachine(output: Output, machine: MachineView, now: number):
   }
   for (const { id, intent, by, state, endedAt, failure } of machine.history.slice(0, 5)) {
     const ended = endedAt === undefined ? '' : ` ${formatAge(endedAt, now)} ago`;
-    output.line(`  ${id}: ${wordsOf(intent)} by ${by}, ${state}${ended}${optional(': ', failure?.message)}`);
+    output.line(
+      `  ${id}: ${describeIntent(intent)} by ${by}, ${state}${ended}${optional(': ', failure?.message)}`,
+    );
   }
 }
 

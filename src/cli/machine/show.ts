@@ -1,4 +1,4 @@
-import { wordsOf } from '../../model/machine/decide.js';
+import { describeIntent } from '../../model/machine/decide.js';
 import { counts } from '../../model/machine/drift.js';
 import { formatImageRef } from '../../model/machine/image.js';
 import { machineWorkflowId } from '../../model/names.js';
@@ -43,7 +43,7 @@ export const list = verb(({ client }, _options: ServerOptions) => client.machine
           image === undefined ? '-' : formatImageRef(image),
           address,
           found.join(', ') || '-',
-          operation === undefined ? '' : wordsOf(operation.intent),
+          operation === undefined ? '' : describeIntent(operation.intent),
         ];
       }),
     empty: noMachines,

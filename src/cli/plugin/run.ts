@@ -91,8 +91,8 @@ export async function runTask(name: string, file: string, options: CommonOptions
 }
 
 /**
- * Resolves the secrets in the fields and in ssh-auth; the rest of the payload is data. References that the plugin
- * passes on stay references.
+ * Resolves the secrets in the fields and in ssh-auth; the rest of the payload is data. References that the
+ * plugin passes on stay references.
  */
 async function resolveTask(
   task: Task,

@@ -109,7 +109,7 @@ export const poolCommands: readonly CommandDefinition[] = [
       }),
       command('return <pool> [ids...]', 'give their nodes back', {
         options: [requester],
-        load: async () => (await import('./request.js')).giveBack,
+        load: async () => (await import('./request.js')).returnVerb,
       }),
     ],
   }),

@@ -90,10 +90,10 @@ export const cancel = poolVerb(
   },
 );
 
-export const giveBack = poolVerb(
+export const returnVerb = poolVerb(
   async (pool, _session, given: readonly string[], options: WhichOptions) => {
     const ids = await chooseRequests(pool, given, options);
-    await Promise.all(ids.map((id) => pool.giveBack(id)));
+    await Promise.all(ids.map((id) => pool.return(id)));
     return { pool: pool.name, ids, ended: 'return' };
   },
   {

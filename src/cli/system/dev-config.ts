@@ -22,7 +22,7 @@ export async function writeWorkerConfig(
     storeFolder,
     logDays,
     encryption,
-    roundsEveryMs,
+    checksEveryMs,
     builder,
   } = config;
   const local = {
@@ -65,7 +65,7 @@ export async function writeWorkerConfig(
       notify,
     },
     builder,
-    rounds: { every: `${roundsEveryMs}ms` },
+    rounds: { every: `${checksEveryMs}ms` },
     sweep: { every: `${everyMs}ms`, minimumAge: `${minimumAgeMs}ms`, ...policy },
     secrets: allowedReferences === undefined ? undefined : { allow: allowedReferences },
     pluginLimits: Object.fromEntries(

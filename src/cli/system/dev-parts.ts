@@ -120,8 +120,8 @@ async function seeProcess(pid: number): Promise<ProcessRecord> {
 }
 
 /**
- * The server needs the address of the codec server, and that one the origin of the Web UI: the codec server starts
- * first, and gets the origin afterwards.
+ * The server needs the address of the codec server, and that one the origin of the Web UI: the codec server
+ * starts first, and gets the origin afterwards.
  */
 async function startServerAndCodec(
   config: Config,

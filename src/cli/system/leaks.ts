@@ -1,5 +1,5 @@
 import { deleteLeaks, type LeaksView, readLeaks, sweepNow } from '../../client/leaks.js';
-import { standingOfLeak } from '../../model/sweep/sweep-text.js';
+import { statusOfLeak } from '../../model/sweep/sweep-text.js';
 import type { SweepReport } from '../../model/sweep/sweep.js';
 import { cleanLine } from '../clean-text.js';
 import { printNext } from '../cluster/status-text.js';
@@ -123,7 +123,7 @@ function printReport(output: Output, report: SweepReport, now: number): void {
     leak.key,
     leak.kind,
     formatAge(leak.firstSeen, now),
-    standingOfLeak(leak, report),
+    statusOfLeak(leak, report),
   ]);
   output.line();
   output.table(['MACHINE', 'PROVIDER', 'CLUSTER', 'KEY', 'WHY', 'SEEN FOR', 'WHAT NOW'], rows);

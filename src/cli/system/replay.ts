@@ -146,11 +146,11 @@ async function replayAll(
 function printReport(output: Output, { ok, source, workflowId, runId, events, error }: ReplayReport): void {
   const name = [source, workflowId && `${workflowId} (${runId})`].filter(Boolean).join(': ');
   const mark = output.style(ok ? 'green' : 'red', ok ? 'ok  ' : 'FAIL');
-  const text = error === undefined ? `${events} events` : wordsOf(error);
+  const text = error === undefined ? `${events} events` : describeIntent(error);
   output.raw(`${mark} ${cleanLine(name)}: ${cleanLine(text)}`);
 }
 
-function wordsOf({ kind, message }: ReplayFault): string {
+function describeIntent({ kind, message }: ReplayFault): string {
   return kind === 'nondeterminism' ? `does not replay: ${message}` : message;
 }
 

@@ -42,7 +42,9 @@ export interface PutOptions {
 /** Younger versions are not pruned: their owner may not have used them yet. */
 const defaultPruneAgeMs = 7 * 24 * 3_600_000;
 
-/** Scripts, cookbooks, keys and other files that plugins use, in versions; one workflow holds the catalogue. */
+/**
+ * Scripts, cookbooks, keys and other files that plugins use, in versions; one workflow holds the catalogue.
+ */
 export class ResourceClient extends EntityClient {
   constructor(temporal: Client, by?: string) {
     super(
@@ -90,7 +92,9 @@ export class ResourceClient extends EntityClient {
     });
   }
 
-  /** Binds a name to a version, or to none: then no cluster can begin to use it. Applies with the next apply. */
+  /**
+   * Binds a name to a version, or to none: then no cluster can begin to use it. Applies with the next apply.
+   */
   async set(name: string, version: number | null): Promise<ResourceRecord> {
     await this.#requireName(name);
     return this.update('set', name, setResourceUpdate, name, version);
@@ -126,8 +130,8 @@ export class ResourceClient extends EntityClient {
   }
 
   /**
-   * The spec with each `{resource: NAME}` in a field of a service's action bound to the present content of that
-   * name; the planner refuses unknown names. A later change of the name is a change of the spec.
+   * The spec with each `{resource: NAME}` in a field of a service's action bound to the present content of
+   * that name; the planner refuses unknown names. A later change of the name is a change of the spec.
    */
   async pin(spec: ClusterSpec): Promise<ClusterSpec> {
     const fields = Object.values(spec.services).flatMap(({ actions }) =>
@@ -148,8 +152,8 @@ export class ResourceClient extends EntityClient {
   }
 
   /**
-   * Digests in use by clusters and by recipes of images. Fails when one does not answer, so that nothing in use is
-   * removed.
+   * Digests in use by clusters and by recipes of images. Fails when one does not answer, so that nothing in
+   * use is removed.
    */
   async #used(): Promise<readonly string[]> {
     const used = new Set<string>();

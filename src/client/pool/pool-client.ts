@@ -45,8 +45,8 @@ export interface WaitForNodesOptions {
 }
 
 /**
- * Everything a user does with one pool. Concurrent calls are sent to the pool in one message, so one client for many
- * requests is far quicker than many clients.
+ * Everything a user does with one pool. Concurrent calls are sent to the pool in one message, so one client
+ * for many requests is far quicker than many clients.
  */
 export class PoolClient extends EntityClient {
   readonly name: string;
@@ -148,7 +148,7 @@ export class PoolClient extends EntityClient {
   }
 
   /**
-   * Asks and waits: the nodes, ready to be used. They are given back by `giveBack`, or when their lease ends.
+   * Asks and waits: the nodes, ready to be used. `return` returns them; so does the end of their lease.
    */
   async obtain(
     labels: readonly string[],
@@ -162,7 +162,7 @@ export class PoolClient extends EntityClient {
   }
 
   /** Gives the nodes of a request back. It may be asked again. */
-  async giveBack(id: string): Promise<void> {
+  async return(id: string): Promise<void> {
     await this.#returns.add(id);
   }
 
@@ -227,7 +227,10 @@ export class PoolClient extends EntityClient {
     await this.update('delete', this.name, deleteNodesUpdate, { nodeIds, by: this.by, ...options });
   }
 
-  /** Deletes all nodes, also those in use, and the pool. Returns when it is accepted; `gone` waits for the end. */
+  /**
+   * Deletes all nodes, also those in use, and the pool. Returns when it is accepted; `gone` waits for the
+   * end.
+   */
   async deletePool(): Promise<void> {
     await this.update('delete pool', this.name, deletePoolUpdate, { by: this.by });
   }

@@ -51,14 +51,14 @@ export class Watch {
     this.#looking = true;
     while (this.#waiting.size > 0) {
       await pause(this.#pauseMs);
-      const settled = await this.#lookOnce();
+      const settled = await this.#probeOnce();
       this.#pauseMs = settled > 0 ? firstLookMs : Math.min(lastLookMs, this.#pauseMs * 1.5);
     }
     this.#version = undefined;
     this.#looking = false;
   }
 
-  async #lookOnce(): Promise<number> {
+  async #probeOnce(): Promise<number> {
     const before = this.#waiting.size;
     try {
       if (this.#version !== undefined && this.#waiting.size > this.#fresh.size) {

@@ -3,8 +3,8 @@
  * into it, prints "ready <pid>" and stays as the parent of all. Everything inside dies with it. Its input
  * gives the password.
  *
- * Arguments: 1 disk, 2 host name, 3 data folder, 4 Node, 5 lower layers, 6 address, 7 port, 8 sshd or nothing.
- * Paths are used relative to the disk, for the options of a mount cannot carry blanks or commas.
+ * Arguments: 1 disk, 2 host name, 3 data folder, 4 Node, 5 lower layers, 6 address, 7 port, 8 sshd or
+ * nothing. Paths are used relative to the disk, for the options of a mount cannot carry blanks or commas.
  */
 export const sandboxInit = `
 set -eu

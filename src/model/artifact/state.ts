@@ -44,7 +44,7 @@ export const maxResourceBytes = 16 * 1024 * 1024;
 /** A part as it is sent, in base64, stays under the size that the server warns of, 512 KiB. */
 export const resourcePartBytes = 336 * 1024;
 /** Names and versions that one catalogue holds; its state must fit into one message. */
-export const maxResources = 500;
+const maxResources = 500;
 export const maxVersions = 3_000;
 /** How far back a rollback can go. */
 const rememberedSets = 20;

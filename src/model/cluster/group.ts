@@ -1,7 +1,6 @@
 import type { FailureRecord } from '../node/failure.js';
 import type { JsonObject } from '../json.js';
 import type { TaskRequest } from '../node/task-request.js';
-import { nodeId } from '../names.js';
 import type { AdoptedMachine } from '../node/state.js';
 import type { OperationFailure } from './operation.js';
 import { countOf, indexesOf, rangesOf, type Kind, type Range, type Step } from '../plan/plan.js';
@@ -23,7 +22,7 @@ export interface NodeGroup {
   /** Number of the last instructions sent, and of the last that the group is known to have taken. */
   readonly sent: number;
   readonly seen: number;
-  /** As of `seen`: every node that has not ended waits for a gate or a turn; all have ended. */
+  /** As of `seen`: every node that has not ended waits for a gate or a batch slot; all have ended. */
   readonly quiet: boolean;
   readonly over: boolean;
   /** Version of the group's own list of peers. */
@@ -36,7 +35,7 @@ export interface NodeGroup {
   readonly rows: readonly NodeRow[];
   /** Nodes that failed and hold the operation. */
   readonly failed: number;
-  readonly aside: number;
+  readonly excluded: number;
 }
 
 export type Members = Readonly<Record<string, readonly Range[]>>;
@@ -52,7 +51,7 @@ export const newGroup: NodeGroup = {
   waits: [],
   rows: [],
   failed: 0,
-  aside: 0,
+  excluded: 0,
 };
 
 /** Input of a group's workflow. */
@@ -78,15 +77,15 @@ export interface GroupState extends NodesState, GroupStart {
   readonly services: Readonly<Record<string, ServiceSpec>>;
   readonly config: JsonObject;
   readonly command?: TaskRequest['command'];
-  /** Gates known to be open, and the turns that its nodes hold. */
+  /** Gates known to be open, and the batch slots that its nodes hold. */
   readonly opened: readonly string[];
-  readonly turns: readonly TurnOf[];
+  readonly batchSlots: readonly BatchSlotRef[];
   readonly paused: boolean;
   readonly report: Pending;
 }
 
-export interface TurnOf {
-  readonly turn: string;
+export interface BatchSlotRef {
+  readonly batchSlot: string;
   readonly nodeId: string;
 }
 
@@ -97,7 +96,7 @@ export type Instruction =
       readonly operation: string;
       readonly fresh: boolean;
       readonly toReplace: readonly string[];
-      readonly survey: boolean;
+      readonly probe: boolean;
     }
   | {
       readonly do: 'work';
@@ -111,9 +110,9 @@ export type Instruction =
       readonly command?: TaskRequest['command'];
       readonly limits: Limits;
     }
-  | { readonly do: 'survey' }
-  | { readonly do: 'open'; readonly gates: readonly string[]; readonly turns: readonly TurnOf[] }
-  | { readonly do: 'aside' | 'abandon'; readonly nodeId: string }
+  | { readonly do: 'probe' }
+  | { readonly do: 'open'; readonly gates: readonly string[]; readonly batchSlots: readonly BatchSlotRef[] }
+  | { readonly do: 'exclude' | 'abandon'; readonly nodeId: string }
   | { readonly do: 'pause'; readonly paused: boolean }
   | { readonly do: 'halt'; readonly how: 'stop' | 'cancel' | 'discard' }
   | { readonly do: 'end' };
@@ -130,8 +129,8 @@ export interface Pending {
   /** Services of nodes that joined, left or changed their address. */
   readonly announced: readonly string[];
   readonly tasks: { readonly total: number; readonly done: number; readonly failed: number };
-  readonly asks: readonly TurnOf[];
-  readonly leaves: readonly TurnOf[];
+  readonly asks: readonly BatchSlotRef[];
+  readonly leaves: readonly BatchSlotRef[];
   readonly failures: readonly GroupFailure[];
 }
 
@@ -148,7 +147,7 @@ export interface GroupFailure {
   readonly failure: OperationFailure;
   /** Group of the spec. */
   readonly group: string;
-  readonly remaining: readonly Pick<Step, 'counts' | 'turn'>[];
+  readonly remaining: readonly Pick<Step, 'counts' | 'batchSlot'>[];
 }
 
 export interface GroupReport extends Pending {
@@ -163,7 +162,7 @@ export interface GroupReport extends Pending {
     readonly rows: readonly NodeRow[];
     readonly members: Members;
     readonly failed: number;
-    readonly aside: number;
+    readonly excluded: number;
   };
 }
 
@@ -189,12 +188,6 @@ export function kindsOf(
     const indexes = indexesOf(kind.nodes).filter((index) => has(kind.group, index));
     return indexes.length === 0 ? [] : [{ ...kind, nodes: rangesOf(indexes) }];
   });
-}
-
-export function memberIds(members: Members): readonly string[] {
-  return Object.entries(members).flatMap(([group, ranges]) =>
-    indexesOf(ranges).map((index) => nodeId(group, index)),
-  );
 }
 
 export function failureOf(

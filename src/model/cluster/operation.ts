@@ -21,7 +21,7 @@ export type OperationKind = (typeof operationKinds)[number];
  * stays. `superseded`: another operation took its place while it was held, or delete preempted it.
  * `rejected`: it could not be planned; nothing was done.
  */
-export const operationStates = [
+const operationStates = [
   'queued',
   'running',
   'held',
@@ -80,7 +80,7 @@ export const endedStates: readonly OperationState[] = [
 export const rememberedOperations = 20;
 export const rememberedFailures = 5;
 
-/** How many operations may wait for their turn. */
+/** How many operations may be queued. */
 export const queuedOperations = 20;
 
 /** An intent in words: "restart web on app-1, app-2, 1 at a time". */

@@ -35,7 +35,7 @@ export function statusOf(state: ClusterState): ClusterStatus {
     uid: state.uid,
     phase: phaseOf(state),
     operation: state.operation,
-    lent: state.lent,
+    lease: state.lease,
     queued: state.queue.map((queued) => queued.operation),
     history: state.history,
     nodes,

@@ -1,6 +1,6 @@
 import type { PeersState } from '../node/peers.js';
 import type { ServerFeatures, Limits } from './limits.js';
-import type { Lent } from '../node/lease.js';
+import type { NodeLease } from '../node/lease.js';
 import type { NodeGroup } from './group.js';
 import type { Operation } from './operation.js';
 import type { PluginPins } from '../node/placement.js';
@@ -47,12 +47,12 @@ export interface ClusterState extends NodesState {
   readonly operation?: Operation;
   /** Present in what one run carries over to the next, when the operation under way is to end early. */
   readonly halt?: Halt;
-  /** Gates and turns of the operation under way. */
+  /** Gates and batch slots of the operation under way. */
   readonly coordination?: Coordination;
   /** Looks at the machines of a cluster at rest: how many were asked for, how many were taken. */
   readonly looks: { readonly asked: number; readonly done: number };
   /** The node that another workflow works on. */
-  readonly lent?: Lent;
+  readonly lease?: NodeLease;
   /** Asked for and not begun, in order. */
   readonly queue: readonly QueuedOperation[];
   /** The last operations that ended, newest first. */

@@ -1,7 +1,7 @@
 import type { FailureRecord } from '../node/failure.js';
 import type { ServiceHealth } from '../node/health.js';
 import type { JsonObject } from '../json.js';
-import type { Lent } from '../node/lease.js';
+import type { NodeLease } from '../node/lease.js';
 import type { CurrentTask, Drift } from '../node/state.js';
 import type { Operation } from './operation.js';
 import type { PluginPins } from '../node/placement.js';
@@ -14,7 +14,7 @@ export interface ClusterStatus {
   readonly phase: Phase;
   readonly operation?: Operation;
   /** The node that another workflow works on; nothing but a deletion begins meanwhile. */
-  readonly lent?: Lent;
+  readonly lease?: NodeLease;
   readonly queued: readonly Operation[];
   readonly history: readonly Operation[];
   readonly nodes: readonly NodeStatus[];

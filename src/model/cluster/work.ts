@@ -28,21 +28,21 @@ export interface Work {
   readonly positions: Readonly<Record<string, number>>;
 }
 
-/** Gates and turns of the operation under way, over all nodes of the cluster. */
+/** Gates and batch slots of the operation under way, over all nodes of the cluster. */
 export interface Coordination {
   /** How many tasks must end before a gate opens. */
   readonly needed: Readonly<Record<string, number>>;
   readonly passed: Readonly<Record<string, number>>;
-  /** How many nodes may be in one turn at once. */
+  /** How many nodes of one batch may be worked on at once. */
   readonly width: number;
-  readonly turns: Readonly<Record<string, Turn>>;
-  /** Who waits for a turn, first come first. */
-  readonly asked: readonly { readonly turn: string; readonly nodeId: string }[];
+  readonly batchSlots: Readonly<Record<string, BatchSlot>>;
+  /** Nodes that wait for a batch slot, in order. */
+  readonly asked: readonly { readonly batchSlot: string; readonly nodeId: string }[];
   /** How many nodes of each group of the spec the operation goes on without. */
-  readonly aside: Readonly<Record<string, number>>;
+  readonly excluded: Readonly<Record<string, number>>;
 }
 
-export interface Turn {
+interface BatchSlot {
   /** Ids of the nodes that are in it. */
   readonly holders: readonly string[];
   /** A node failed in it: no other node enters. */
@@ -72,34 +72,37 @@ export function countGate(coordination: Coordination, gate: string, by = 1): Coo
   };
 }
 
-/** Gives the node a place in the turn where one is free; the same coordination when there is none. */
-export function enterTurn(coordination: Coordination, turn: string, node: string): Coordination {
-  const { holders, shut } = coordination.turns[turn] ?? { holders: [] };
+/** Gives the node a free batch slot; returns the same coordination if there is none. */
+export function takeBatchSlot(coordination: Coordination, batchSlot: string, node: string): Coordination {
+  const { holders, shut } = coordination.batchSlots[batchSlot] ?? { holders: [] };
   if (holders.includes(node) || shut === true || holders.length >= coordination.width) return coordination;
-  return { ...coordination, turns: { ...coordination.turns, [turn]: { holders: [...holders, node] } } };
-}
-
-export function leaveTurn(coordination: Coordination, turn: string, node: string): Coordination {
-  const before = coordination.turns[turn] ?? { holders: [] };
   return {
     ...coordination,
-    turns: {
-      ...coordination.turns,
-      [turn]: { ...before, holders: before.holders.filter((holder) => holder !== node) },
+    batchSlots: { ...coordination.batchSlots, [batchSlot]: { holders: [...holders, node] } },
+  };
+}
+
+export function releaseBatchSlot(coordination: Coordination, batchSlot: string, node: string): Coordination {
+  const before = coordination.batchSlots[batchSlot] ?? { holders: [] };
+  return {
+    ...coordination,
+    batchSlots: {
+      ...coordination.batchSlots,
+      [batchSlot]: { ...before, holders: before.holders.filter((holder) => holder !== node) },
     },
   };
 }
 
-export function shutTurn(coordination: Coordination, turn: string): Coordination {
+export function closeBatchSlot(coordination: Coordination, batchSlot: string): Coordination {
   return {
     ...coordination,
-    turns: {
-      ...coordination.turns,
-      [turn]: { holders: coordination.turns[turn]?.holders ?? [], shut: true },
+    batchSlots: {
+      ...coordination.batchSlots,
+      [batchSlot]: { holders: coordination.batchSlots[batchSlot]?.holders ?? [], shut: true },
     },
   };
 }
 
-export function holdsTurn(coordination: Coordination, turn: string, node: string): boolean {
-  return coordination.turns[turn]?.holders.includes(node) === true;
+export function holdsBatchSlot(coordination: Coordination, batchSlot: string, node: string): boolean {
+  return coordination.batchSlots[batchSlot]?.holders.includes(node) === true;
 }

@@ -1,3 +1,4 @@
+import { milliseconds } from '../milliseconds.js';
 import type { MachineState } from '../machine/state.js';
 import { isGone, type Build } from './build.js';
 import type { BuildRequest, ImageState } from './state.js';
@@ -65,9 +66,10 @@ export function requestOfAge(
   { spec, builds, request, leaving }: ImageState,
   now: number,
 ): BuildRequest | undefined {
-  if (request !== undefined || leaving !== undefined || spec?.rebuildAgeMs === undefined) return undefined;
+  if (request !== undefined || leaving !== undefined || spec?.rebuildAge === undefined) return undefined;
   const newest = newestReady(builds);
-  const isOld = newest?.endedAt !== undefined && now - Date.parse(newest.endedAt) >= spec.rebuildAgeMs;
+  const isOld =
+    newest?.endedAt !== undefined && now - Date.parse(newest.endedAt) >= milliseconds(spec.rebuildAge);
   return newest === undefined || isOld
     ? { by: newest === undefined ? 'there is none' : 'its age', at: new Date(now).toISOString(), failed: 0 }
     : undefined;

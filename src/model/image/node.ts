@@ -2,7 +2,8 @@ import type { JsonObject } from '../json.js';
 import type { Placement } from '../node/placement.js';
 import { clusterWorkflowId, poolWorkflowId } from '../names.js';
 import type { MachineState } from '../machine/state.js';
-import { accountOfNode, recipeGroup, type ImageSpec, type NodeRef } from './spec.js';
+import { accountOfNode } from './account-of-node.js';
+import type { ImageSpec, NodeRef } from './spec.js';
 
 /** A node that an image is made of, as its owner reports it. */
 export interface FoundNode {
@@ -18,20 +19,20 @@ export interface FoundNode {
 }
 
 /** A node that a build works on, until it is given back. */
-export interface Loan {
+export interface LeasedNode {
   readonly id: string;
   readonly of: NodeRef;
   readonly build: number;
-  /** Absent while it is not known whether it was lent. */
+  /** Absent until the lease is known to be granted. */
   readonly machine?: MachineState;
   /** It may have been switched off. */
   readonly disturbed?: true;
 }
 
-/** Input of BORROW_NODE. */
-export interface BorrowNodeRequest {
+/** Input of LEASE_NODE. */
+export interface LeaseNodeRequest {
   readonly node: NodeRef;
-  readonly loan: string;
+  readonly leaseId: string;
   /** The workflow that is to work on it. */
   readonly to: string;
   /** What is on its disk will be another thing. */
@@ -52,27 +53,19 @@ export function withAccountOf(
   spec: ImageSpec,
   placement: Pick<Placement, 'provider' | 'flavor' | 'image' | 'fields'> | undefined,
 ): ImageSpec {
-  const { source, validate } = spec;
-  if (source.kind !== 'recipe' || source.from === undefined || placement === undefined) return spec;
+  const { recipe, validate } = spec;
+  if (recipe?.from === undefined || placement === undefined) return spec;
   const { provider, flavor, image, fields } = placement;
-  const group = source.cluster.groups[recipeGroup];
-  if (group === undefined) return spec;
-  const cluster = {
-    ...source.cluster,
-    groups: { [recipeGroup]: { ...group, provider, hardware: flavor, image, fields } },
-  };
-  const left = validate?.provider === accountOfNode;
   return {
     ...spec,
-    source: { ...source, cluster },
-    ...(validate === undefined || !left
-      ? {}
-      : {
-          validate: {
+    recipe: { ...recipe, provider, hardware: flavor, image, fields },
+    validate:
+      validate === false || validate.provider !== accountOfNode
+        ? validate
+        : {
             ...validate,
             provider,
             hardware: validate.hardware === accountOfNode ? flavor : validate.hardware,
           },
-        }),
   };
 }

@@ -2,11 +2,11 @@ import { formatImageRef } from '../machine/image.js';
 import { imageRefOf, type Build } from './build.js';
 
 /** What an image tells those who watch it: which of its versions is offered where. */
-export interface ImageNews {
+export interface ImageUpdate {
   readonly image: string;
   /** Of the image; one of the same name that is made anew has another. */
   readonly uid: string;
-  /** Rises with each change: news may come out of order. */
+  /** Rises with each change: updates may arrive out of order. */
   readonly version: number;
   /** By provider account. */
   readonly offers: Offers;
@@ -47,6 +47,6 @@ export function isSameOffers(one: Offers, other: Offers): boolean {
 }
 
 /** Whether this says something newer than what is known. */
-export function isNewer(news: ImageNews, known: ImageNews | undefined): boolean {
-  return known === undefined || known.uid !== news.uid || news.version > known.version;
+export function isNewer(update: ImageUpdate, known: ImageUpdate | undefined): boolean {
+  return known === undefined || known.uid !== update.uid || update.version > known.version;
 }

@@ -1,25 +1,14 @@
-import type { JsonObject } from '../json.js';
+import { defaultRepair } from '../cluster/default-repair.js';
 import type { ClusterSpec } from '../cluster/spec.js';
+import type { ImageSpec } from '../../schema/image/spec.js';
+import { accountOfNode } from './account-of-node.js';
 
-/**
- * How an image is made, where it goes, and how many of its builds are kept: checked, defaults filled in,
- * files inlined.
- */
-export interface ImageSpec {
-  readonly name: string;
-  readonly source: RecipeSource | CommandSource;
-  /** Provider accounts that get it as a file, beside the one that a recipe is captured at. */
-  readonly uploads: readonly UploadTarget[];
-  /** Absent: it is offered without having been booted. */
-  readonly validate?: Validation;
-  /** Ready builds that stay; older ones are deleted. */
-  readonly keep: number;
-  /**
-   * It is built by itself when there is no ready build, and when the newest is older; absent: only on
-   * request.
-   */
-  readonly rebuildAgeMs?: number;
-}
+export type { ImageSpec };
+
+/** How a machine made from the image is tested before the image is offered. */
+export type Validation = Exclude<ImageSpec['validate'], false>;
+/** A command that the administrator of the builders named, and that makes files. */
+export type CommandSource = NonNullable<ImageSpec['command']> & { readonly kind: 'command' };
 
 /** A machine from a base image, services carried out on it, and a capture. */
 export interface RecipeSource {
@@ -43,45 +32,51 @@ export interface NodeRef {
   readonly node: string;
 }
 
-/** A command that the administrator of the builders named, and that makes files. */
-export interface CommandSource {
-  readonly kind: 'command';
-  readonly command: string;
-  readonly environment: Readonly<Record<string, string>>;
-  /** One file of each. */
-  readonly formats: readonly string[];
-  readonly timeoutMs?: number;
-  /** The site whose builders make it. */
-  readonly site: string;
-}
-
-export interface UploadTarget {
-  readonly provider: string;
-  readonly format: string;
-}
-
-/** A machine is made from the image; it must boot, answer, and pass the command. */
-export interface Validation {
-  readonly provider: string;
-  readonly hardware: string;
-  readonly fields: JsonObject;
-  readonly command?: string;
-  readonly withinMs: number;
-}
-
-/**
- * Stands for what only the node tells: the account, the size and the base of a recipe that begins with a
- * node.
- */
-export const accountOfNode = 'of-the-node';
-
 /** The group of a recipe's cluster. */
 export const recipeGroup = 'build';
 
+const emptyRecipe: NonNullable<ImageSpec['recipe']> = { services: [], system: 'none' };
+
+export function sourceOf({ name, recipe, services, command }: ImageSpec): RecipeSource | CommandSource {
+  if (command !== undefined) return { ...command, kind: 'command' };
+  const { from, system, services: names, ...own } = recipe ?? emptyRecipe;
+  // The node says what the recipe of an existing node leaves out.
+  const left = from === undefined ? 'default' : accountOfNode;
+  const {
+    provider = from === undefined ? '' : accountOfNode,
+    hardware = left,
+    image = left,
+    fields = {},
+  } = own;
+  const group = { count: 1, provider, hardware, image, fields, services: names };
+  return {
+    kind: 'recipe',
+    cluster: {
+      name,
+      nodes: { [recipeGroup]: group },
+      services,
+      config: {},
+      onFailure: 'hold',
+      repair: defaultRepair,
+    },
+    from: from === undefined ? undefined : nodeOf(from),
+    system: system === 'none' ? null : system,
+  };
+}
+
+function nodeOf({
+  cluster,
+  pool = '',
+  node,
+}: NonNullable<NonNullable<ImageSpec['recipe']>['from']>): NodeRef {
+  return cluster === undefined ? { of: 'pool', name: pool, node } : { of: 'cluster', name: cluster, node };
+}
+
 /** The image that a recipe begins with, for people. */
-export function describeSource(source: ImageSpec['source']): string {
-  if (source.kind === 'command') return `command ${source.command}`;
-  const group = source.cluster.groups[recipeGroup];
+export function describeSource(spec: ImageSpec): string {
+  const source = sourceOf(spec);
+  if (source.kind === 'command') return `command ${source.run}`;
+  const group = source.cluster.nodes[recipeGroup];
   if (source.from !== undefined)
     return `${describeNode(source.from)}, with ${group?.services.join(', ') || 'no services'}`;
   return `${group?.image ?? '?'} of ${group?.provider ?? '?'} with ${group?.services.join(', ') || 'no services'}`;

@@ -1,6 +1,6 @@
 import type { MachineState } from '../machine/state.js';
 import type { Build } from './build.js';
-import type { Loan } from './node.js';
+import type { LeasedNode } from './node.js';
 import type { Offers } from './notification.js';
 import type { ImageSpec } from './spec.js';
 
@@ -23,16 +23,16 @@ export interface ImageState {
   /** Machines of builds that are not known to be gone. */
   readonly machines: readonly MachineState[];
   /** The node of a cluster or a pool that a build works on. */
-  readonly loan?: Loan;
-  /** What was told last of the versions that are offered. */
-  readonly told?: Told;
+  readonly lease?: LeasedNode;
+  /** What was published last of the versions that are offered. */
+  readonly published?: Published;
 }
 
-export interface Told {
+export interface Published {
   readonly version: number;
   readonly offers: Offers;
   readonly gone?: true;
-  /** Workflows that want to know, and the last version that each was told. */
+  /** Subscribed workflows, and the last version sent to each. */
   readonly watchers: Readonly<Record<string, number>>;
 }
 

@@ -27,7 +27,7 @@ export interface ImageView {
 export function viewOfImage(state: ImageState, now: number): ImageView {
   const { name, uid, spec, builds, paused, request, leaving, machines } = state;
   const newest = newestReady(builds)?.number;
-  const pools = Object.keys(state.told?.watchers ?? {}).map((workflowId) =>
+  const pools = Object.keys(state.published?.watchers ?? {}).map((workflowId) =>
     workflowId.replace(/^pool\//, ''),
   );
   return {
@@ -38,7 +38,7 @@ export function viewOfImage(state: ImageState, now: number): ImageView {
     doing: doingWords(state, now),
     ...(spec === undefined
       ? {}
-      : { source: describeSource(spec.source), keep: spec.keep, rebuildAgeMs: spec.rebuildAgeMs }),
+      : { source: describeSource(spec), keep: spec.keep, rebuildAge: spec.rebuildAge }),
     newest,
     paused,
     request,

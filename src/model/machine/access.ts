@@ -30,7 +30,7 @@ export interface MachineAccess {
 }
 
 /** Accounts whose names begin so are Heddle's to create and to remove. */
-export const loginPrefix = 'hd-';
+const loginPrefix = 'hd-';
 const longestLogin = 32;
 
 /**

@@ -25,7 +25,7 @@ const movable: readonly MachineStateName[] = ['available', 'failed', 'maintenanc
 export function refusalOf(machine: MachineState, intent: MachineIntent, asks?: string): string | undefined {
   const { name, operation, state, half } = machine;
   if (operation !== undefined) {
-    return `machine ${name} is busy: ${wordsOf(operation.intent)} by ${operation.by} is running; one operation at a time, 'heddle machine show ${name}' shows it, 'heddle machine cancel ${name}' ends it`;
+    return `machine ${name} is busy: ${describeIntent(operation.intent)} by ${operation.by} is running; one operation at a time, 'heddle machine show ${name}' shows it, 'heddle machine cancel ${name}' ends it`;
   }
   const notTheirs = refuseOthers(machine, intent, asks);
   if (notTheirs !== undefined) return notTheirs;
@@ -44,10 +44,10 @@ export function refusalOf(machine: MachineState, intent: MachineIntent, asks?: s
   const event = openingEvents[intent.kind];
   if (event === undefined || nextState(state, event) !== undefined)
     return lackingAbility(machine, intent) ?? (asks === undefined ? refuseOff(machine, intent) : undefined);
-  return `machine ${name} is ${state === 'maintenance' ? 'in maintenance' : state}${forUser(machine)}: it takes no ${wordsOf(intent)}; what it takes is heddle machine ${verbsFrom(state).join(', ') || 'show'}`;
+  return `machine ${name} is ${state === 'maintenance' ? 'in maintenance' : state}${forUser(machine)}: it takes no ${describeIntent(intent)}; what it takes is heddle machine ${verbsFrom(state).join(', ') || 'show'}`;
 }
 
-export function wordsOf(intent: MachineIntent): string {
+export function describeIntent(intent: MachineIntent): string {
   switch (intent.kind) {
     case 'power':
       return `power ${intent.verb}`;
@@ -76,7 +76,7 @@ function refuseOff({ name, keepsOff, account }: MachineState, intent: MachineInt
     (intent.kind === 'capture' && can('PRE_CAPTURE')) ||
     (intent.kind === 'unload' && !can('UNLOAD'));
   return keepsOff === true && asksSystem
-    ? `machine ${name} was switched off, and its system has a part in ${wordsOf(intent)}; 'heddle machine power ${name} on' switches it on`
+    ? `machine ${name} was switched off, and its system has a part in ${describeIntent(intent)}; 'heddle machine power ${name} on' switches it on`
     : undefined;
 }
 

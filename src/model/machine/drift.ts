@@ -13,12 +13,12 @@ export interface Look {
 }
 
 /** Readings after which a drift counts. */
-export const readingsThatCount = 2;
+export const readingsThreshold = 2;
 
 const mostTries = 3;
 
 /** Takes a look over. What is not known neither adds to a drift nor ends it. */
-export function noteLook(machine: MachineState, look: Look, at: string): readonly Drift[] {
+export function noteReadings(machine: MachineState, look: Look, at: string): readonly Drift[] {
   return driftKinds.flatMap((kind): readonly Drift[] => {
     const before = machine.drift?.find((drift) => drift.kind === kind);
     const reading = readings[kind](machine, look);
@@ -30,7 +30,7 @@ export function noteLook(machine: MachineState, look: Look, at: string): readonl
 }
 
 export function counts({ seen }: Drift): boolean {
-  return seen >= readingsThatCount;
+  return seen >= readingsThreshold;
 }
 
 /** What is done about it, where the machine's policy says so; undefined where nothing is. */

@@ -61,7 +61,7 @@ export interface CaptureOwner {
 }
 
 /** A command of the builders, by its name, and the formats that it is to leave a file of each. */
-export interface FileCommand {
+interface FileCommand {
   readonly name: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly formats: readonly string[];

@@ -40,7 +40,7 @@ export function isNodeIntent(intent: MachineIntent): intent is NodeIntent {
 }
 
 /** It changes nothing, so its owner need not lend it. */
-export function isLook(intent: NodeIntent): boolean {
+export function isReadOnly(intent: NodeIntent): boolean {
   return intent.kind === 'status' || (intent.kind === 'power' && intent.verb === 'status');
 }
 

@@ -8,7 +8,7 @@ import type { ImageRef } from './image.js';
  * `RELOAD`: it certainly has not, or it may have been used. `UNKNOWN`: none of these is certain, so
  * nothing is done to it.
  */
-export const verdicts = ['READY', 'POST_LOAD', 'RELOAD', 'UNKNOWN'] as const;
+const verdicts = ['READY', 'POST_LOAD', 'RELOAD', 'UNKNOWN'] as const;
 export type Verdict = (typeof verdicts)[number];
 
 /** The result of NODE_STATUS, in the words of the interface that it comes from; null: not known. */

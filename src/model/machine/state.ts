@@ -48,7 +48,7 @@ export interface MachineState {
   /** What the looks of the rounds found that is not as it should be. */
   readonly drift?: readonly Drift[];
   /** When the last of these looks was, RFC 3339. */
-  readonly lookedAt?: string;
+  readonly checkedAt?: string;
   /** The drift that is corrected automatically. */
   readonly correct?: readonly DriftKind[];
   readonly operation?: MachineOperation;
@@ -109,7 +109,7 @@ export type MachineIntent =
   | { readonly kind: 'remove'; readonly force?: true };
 
 export const powerVerbs = ['on', 'off', 'reset', 'status'] as const;
-export type PowerVerb = (typeof powerVerbs)[number];
+type PowerVerb = (typeof powerVerbs)[number];
 
 /** Something that was asked of a machine; one at a time. */
 export interface MachineOperation {
@@ -130,7 +130,7 @@ export interface MachineOperation {
   readonly notes: readonly string[];
 }
 
-export interface CurrentStep {
+interface CurrentStep {
   readonly step: string;
   readonly number: number;
   readonly of: number;
@@ -169,7 +169,7 @@ export interface MachineView {
   readonly user?: string;
   readonly holder?: Holder;
   readonly drift: readonly Drift[];
-  readonly lookedAt?: string;
+  readonly checkedAt?: string;
   readonly correct: readonly DriftKind[];
   readonly operation?: MachineOperation;
   readonly history: readonly MachineOperation[];
@@ -192,7 +192,7 @@ export function viewOfMachine(state: MachineState): MachineView {
     operation,
     history,
     drift = [],
-    lookedAt,
+    checkedAt,
     correct = [],
   } = state;
   const { ipaddress, providerid } = payload;
@@ -207,7 +207,7 @@ export function viewOfMachine(state: MachineState): MachineView {
     drift,
     correct,
     defaultImage: defaultImageOf(registration),
-    lookedAt,
+    checkedAt,
     type: account?.type,
     site: account?.site,
     ...(typeof ipaddress === 'string' ? { address: ipaddress } : {}),
@@ -251,7 +251,7 @@ export interface Drift {
 }
 
 /** The reservation that has a machine: changes by others are refused. */
-export interface Holder {
+interface Holder {
   readonly reservation: string;
   readonly user: string;
   /** RFC 3339. */

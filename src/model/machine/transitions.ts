@@ -34,7 +34,7 @@ export type MachineEvent = (typeof machineEvents)[number];
  * All that is allowed; what is not here is refused. `before`: the state that it had when the load, or the
  * capture, began.
  */
-export const transitions: Readonly<
+const transitions: Readonly<
   Record<MachineStateName, Readonly<Partial<Record<MachineEvent, MachineStateName | 'before'>>>>
 > = {
   available: {

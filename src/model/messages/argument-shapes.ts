@@ -75,7 +75,7 @@ export function peersRequest(): Shape {
 }
 
 export function groupReport(): Shape {
-  const turns = list(outline({ turn: text(1_000), nodeId: id() }), 10_000);
+  const batchSlots = list(outline({ batchSlot: text(1_000), nodeId: id() }), 10_000);
   const failure = outline({
     failure: outline({
       nodeId: id(),
@@ -97,15 +97,15 @@ export function groupReport(): Shape {
     counts: record(count(1_000_000), 100_000),
     announced: list(text(200), 100_000),
     tasks: outline({ total: number(-1e9, 1e9), done: number(-1e9, 1e9), failed: number(-1e9, 1e9) }),
-    asks: turns,
-    leaves: turns,
+    asks: batchSlots,
+    leaves: batchSlots,
     failures: list(failure, 10_000),
     summary: optional(
       outline({
         rows: list(outline({}), 10_000),
         members: record(list(anything, 10_000), 10_000),
         failed: count(),
-        aside: count(),
+        excluded: count(),
       }),
     ),
   });
@@ -116,7 +116,7 @@ export function instruction(): Shape {
   return variants(
     'do',
     {
-      begin: { operation: id(), fresh: flag, toReplace: names, survey: flag },
+      begin: { operation: id(), fresh: flag, toReplace: names, probe: flag },
       work: {
         work: outline({
           operation: id(),
@@ -130,9 +130,9 @@ export function instruction(): Shape {
         config: outline({}),
         limits: outline({}),
       },
-      survey: {},
-      open: { gates: names, turns: list(outline({ turn: text(1_000), nodeId: id() }), 100_000) },
-      aside: { nodeId: id() },
+      probe: {},
+      open: { gates: names, batchSlots: list(outline({ batchSlot: text(1_000), nodeId: id() }), 100_000) },
+      exclude: { nodeId: id() },
       abandon: { nodeId: id() },
       pause: { paused: flag },
       halt: { how: oneOf('stop', 'cancel', 'discard') },
@@ -160,7 +160,7 @@ export function requestIds(): Shape {
   return list(text(200), 100_000);
 }
 
-export function imageNews(): Shape {
+export function imageUpdate(): Shape {
   return object({
     image: text(200),
     uid: text(100),

@@ -56,15 +56,15 @@ export const clusterRows = {
       pause: [asked()],
       resume: [asked()],
       abandon: [asked({ nodeId: id() })],
-      look: [],
-      lend: [object({ nodeId: id(), loan: text(200), to: workflowId(), rewrites: optional(yes) })],
+      check: [],
+      lease: [object({ nodeId: id(), leaseId: text(200), to: workflowId(), rewrites: optional(yes) })],
       disown: [machines()],
     },
     signals: {
       requestDelete: [asked()],
-      giveBack: [
+      release: [
         object({
-          loan: text(200),
+          leaseId: text(200),
           repair: flag,
           rewritten: optional(jsonObject(65_536)),
           broken: optional(yes),

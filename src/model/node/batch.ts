@@ -28,7 +28,7 @@ export type BatchResult =
   | { readonly failure: BatchFailure }
   | { readonly cancelled: true };
 
-export interface BatchFailure {
+interface BatchFailure {
   readonly kind: string;
   readonly message: string;
   readonly details: FailureDetails;

@@ -1,19 +1,20 @@
-/** How one sees whether a service on a node is well, and how patiently. */
-export interface HealthCheck {
-  readonly probe: HealthProbe;
-  /** How long START waits for it, in ms. */
-  readonly withinMs: number;
-  /** Wait between two looks, in ms. */
-  readonly everyMs: number;
-  /** Longest time of one look, in ms. */
-  readonly timeoutMs: number;
-}
+import type { ServiceSpec } from '../cluster/spec.js';
+import { readEndpoint } from '../endpoint.js';
 
-/** What is looked at, as the node itself sees it; `node` as a host stands for the node's own address. */
+/** How the health of a service is checked. Durations are in seconds. */
+export type HealthCheck = NonNullable<ServiceSpec['check']>;
+
+/** What a check asks, as the node itself sees it; the host `node` stands for the node's own address. */
 export type HealthProbe =
-  | { readonly kind: 'command'; readonly command: string; readonly sudo?: true }
+  | { readonly kind: 'command'; readonly command: string; readonly sudo: boolean }
   | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
   | { readonly kind: 'http'; readonly url: string };
+
+export function probeOf({ command, sudo = false, tcp, http }: HealthCheck): HealthProbe {
+  if (command !== undefined) return { kind: 'command', command, sudo };
+  if (http !== undefined) return { kind: 'http', url: http };
+  return { kind: 'tcp', ...(readEndpoint(String(tcp)) ?? { host: '127.0.0.1', port: 0 }) };
+}
 
 /** How a service on a node was found when it was looked at last. */
 export interface ServiceHealth {

@@ -5,10 +5,10 @@ import type { NodeState } from './state.js';
  * A node of a cluster that another workflow works on. Meanwhile the cluster begins nothing but its own
  * deletion.
  */
-export interface Lent {
+export interface NodeLease {
   readonly nodeId: string;
-  /** Names the loan for ever. */
-  readonly loan: string;
+  /** Identifies the lease; never used again. */
+  readonly leaseId: string;
   /** The workflow that has it: `image/web`. */
   readonly to: string;
   /** RFC 3339. */
@@ -17,10 +17,10 @@ export interface Lent {
   readonly rewrites?: true;
 }
 
-export type LendRequest = Omit<Lent, 'since'>;
+export type LeaseRequest = Omit<NodeLease, 'since'>;
 
-export interface GiveBackRequest {
-  readonly loan: string;
+export interface ReleaseRequest {
+  readonly leaseId: string;
   /** The machine was switched off and on, and answers: what ran on it is to be started. */
   readonly repair: boolean;
   /**
@@ -32,13 +32,13 @@ export interface GiveBackRequest {
   readonly broken?: true;
 }
 
-/** Input of CHECK_BORROWER. */
-export interface CheckBorrowerRequest extends Lent {
+/** Input of CHECK_LEASE. */
+export interface CheckLeaseRequest extends NodeLease {
   /** Name of the cluster. */
   readonly owner: string;
 }
 
-export interface CheckBorrowerReply {
+export interface CheckLeaseReply {
   readonly has: boolean;
   /** Where it has not: the node. */
   readonly node?: NodeReply & { readonly is: 'here' };
@@ -57,11 +57,11 @@ export function unfitText({
   facts,
   failure,
   leaving,
-  aside,
+  excluded,
   placement,
 }: NodeState): string | undefined {
   if (leaving === true) return `node ${nodeId} is on its way out`;
-  if (failure !== undefined || aside === true)
+  if (failure !== undefined || excluded === true)
     return `node ${nodeId} has failed${failure === undefined ? '' : `: ${failure.message}`}`;
   return facts.CONFIRM === true && placement !== undefined
     ? undefined

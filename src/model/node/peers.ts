@@ -13,7 +13,7 @@ type Carrier = NodesState & {
 export const noPeers: PeersState = { version: 0, gone: {}, changedAt: {} };
 
 /** A node as its peers see it. The address is there once the machine was confirmed. */
-export function peerOf(node: NodeState): Peer {
+function peerOf(node: NodeState): Peer {
   const { ipaddress, hostname } = node.payload;
   const known = node.facts.CONFIRM === true && typeof ipaddress === 'string';
   // A provider may know the machine by a name of its own.
@@ -51,7 +51,7 @@ export function peersPage(state: Carrier, { since, after = '' }: PeersRequest): 
   const changed: Record<string, Peer> = {};
   for (const [place, id] of ids.entries()) {
     const node = state.nodes[id];
-    if (node === undefined || node.leaving === true || node.aside === true || node.changedAt <= since)
+    if (node === undefined || node.leaving === true || node.excluded === true || node.changedAt <= since)
       continue;
     changed[id] = peerOf(node);
     if (Object.keys(changed).length === pageSize && place < ids.length - 1) {

@@ -29,7 +29,7 @@ export interface PlannedPlacement extends Placement {
 /** By type and name of the plugin, such as `automator shell`. */
 export type PluginPins = Readonly<Record<string, PluginPin>>;
 
-export interface PluginPin {
+interface PluginPin {
   readonly version: string;
   /** Of its files. Absent for what comes with Heddle: that changes with Heddle, whose builds fit together. */
   readonly digest?: string;

@@ -51,7 +51,7 @@ export interface UnknownNode {
 
 /** What PROBE_NODES says. A machine in neither list is as it should be. */
 export interface ProbeReply {
-  readonly sightings: readonly Observation[];
+  readonly observations: readonly Observation[];
   readonly unknown: readonly UnknownNode[];
   /**
    * What the checks of services found on machines that are as they should be; absent where none was asked
@@ -74,8 +74,8 @@ export interface FindMachinesRequest {
   readonly clusterId: string;
   readonly provider: AccountRef;
   /**
-   * ClusterUids of earlier lives, from FIND_PREVIOUS_RUNS. Machines of a provider without tags carry no cluster's
-   * name; they are found by these.
+   * ClusterUids of earlier lives, from FIND_PREVIOUS_RUNS. Machines of a provider without tags carry no
+   * cluster's name; they are found by these.
    */
   readonly uids?: readonly string[];
 }

@@ -29,7 +29,7 @@ export interface NodeFacts {
  * since it was confirmed; `moved`: it has another address; `unreachable`: the provider says that it runs, and
  * SSH does not answer.
  */
-export const drifts = ['gone', 'stopped', 'rebooted', 'moved', 'unreachable'] as const;
+const drifts = ['gone', 'stopped', 'rebooted', 'moved', 'unreachable'] as const;
 export type Drift = (typeof drifts)[number];
 
 export interface ServiceFacts {
@@ -62,7 +62,7 @@ export interface NodeState {
   /** True once the node is on its way out; peers no longer see it. */
   readonly leaving?: true;
   /** It failed and the operation went on without it; peers do not see it. */
-  readonly aside?: true;
+  readonly excluded?: true;
   /** The uid in its machine's key, where an earlier life of the cluster made the machine. */
   readonly keyUid?: string;
   /** The machine was made by an earlier life of the cluster, and CREATE has not taken it over yet. */

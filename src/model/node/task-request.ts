@@ -38,7 +38,7 @@ export interface TaskRequest {
   /** For START: what it waits for when its action is done. */
   readonly check?: HealthCheck;
   /** For EXEC. */
-  readonly command?: { readonly text: string; readonly sudo?: true; readonly timeoutMs?: number };
+  readonly command?: { readonly text: string; readonly sudo?: boolean; readonly timeoutMs?: number };
 }
 
 /** What a task's activity returns. */

@@ -28,12 +28,12 @@ export function serviceSteps(
     const todo = work.get(service);
     if (todo?.actions.includes(action) !== true) continue;
     const digest = desired.digests[service]?.[action];
-    const { phase, turn } = placeOf(desired, facts, service);
+    const { phase, batchSlot } = placeOf(desired, facts, service);
     steps.push({
       phase,
       action,
       service,
-      ...(turn === undefined ? undefined : { turn }),
+      ...(batchSlot === undefined ? undefined : { batchSlot }),
       ...(digest === undefined ? undefined : { digest }),
       ...(todo.reason === undefined ? undefined : { reason: todo.reason }),
     });
@@ -125,19 +125,19 @@ function machineSteps(
 }
 
 /**
- * In a rolling plan: work on a service that runs takes turns, and comes after that on nodes where it does not
- * run.
+ * In a rolling plan: work on a running service takes batch slots, and comes after that on nodes where it does
+ * not run.
  */
 function placeOf(
   { width, held, outlines }: Desired,
   facts: PlannedFacts,
   service: string,
-): Pick<DraftStep, 'phase' | 'turn'> {
+): Pick<DraftStep, 'phase' | 'batchSlot'> {
   if (width === undefined || held.has(service)) return { phase: 'up' };
   const found = facts.services[service] ?? {};
   const starts = outlines[service]?.actions.includes('START') === true;
   const runs = starts
     ? found.START !== undefined && found.begun !== 'STOP'
     : found.INSTALL !== undefined || found.CONFIGURE !== undefined;
-  return runs ? { phase: 'up', turn: service } : { phase: 'first' };
+  return runs ? { phase: 'up', batchSlot: service } : { phase: 'first' };
 }

@@ -27,7 +27,7 @@ export interface Desired {
 }
 
 /** Services of nodes that join, leave, move or are replaced in this plan. */
-export interface Membership {
+interface Membership {
   readonly services: ReadonlySet<string>;
   readonly any: boolean;
 }
@@ -93,7 +93,7 @@ function changedMembership(
     for (const name of names) services.add(name);
   };
   for (const summary of input.current.nodes) {
-    const wanted = input.spec?.groups[summary.group]?.services ?? [];
+    const wanted = input.spec?.nodes[summary.group]?.services ?? [];
     const present = Object.keys(summary.facts.services);
     const { staying, leaving } = splitByCount(input, summary);
     if (leaving.length > 0) note(present);
@@ -110,7 +110,7 @@ function changedMembership(
     if (joins.length > 0 || present.some((name) => !wanted.includes(name))) note([...wanted, ...present]);
   }
   for (const [group, missing] of Object.entries(missingNodes(input))) {
-    if (missing.length > 0) note(input.spec?.groups[group]?.services ?? []);
+    if (missing.length > 0) note(input.spec?.nodes[group]?.services ?? []);
   }
   return { services, any };
 }
@@ -129,7 +129,7 @@ function replacedMembership(
     const ids = indexesOf(nodes).map((index) => nodeId(group, index));
     if (!ids.some((id) => named.includes(id) && !postponed.has(id))) continue;
     any = true;
-    for (const name of input.spec?.groups[group]?.services ?? []) services.add(name);
+    for (const name of input.spec?.nodes[group]?.services ?? []) services.add(name);
   }
   return { services, any };
 }

@@ -19,7 +19,7 @@ export interface DraftKind {
   readonly nodes: readonly Range[];
   readonly chain: readonly DraftStep[];
   readonly services: readonly string[];
-  /** Not now: the plan is made again before its turn comes. */
+  /** Not now: the plan is made again before it would begin. */
   readonly later?: true;
 }
 

@@ -14,7 +14,7 @@ interface Linked {
 
 /**
  * Puts gates between the chains: what a step waits for on other nodes, counted per kind. A chain waits for a
- * gate once, and never while it holds a turn.
+ * gate once, and never while it holds a batch slot.
  */
 export function linkGates(kinds: readonly DraftKind[], desired: Desired): Linked {
   const counts = countSteps(kinds);
@@ -57,17 +57,17 @@ function linkStep(
 }
 
 /**
- * The first step of a turn waits for all that the turn's steps wait for: who is in a turn never waits for
- * others.
+ * The first step in a batch waits for everything the batch's steps wait for: a node that holds a batch slot
+ * never waits for others.
  */
 function beforeTurns(
   chain: readonly DraftStep[],
   waits: readonly (readonly string[])[],
 ): readonly (readonly string[])[] {
   return chain.map((step, index) => {
-    if (step.turn === undefined) return waits[index] ?? [];
-    if (chain[index - 1]?.turn === step.turn) return [];
-    const end = chain.findIndex((other, place) => place > index && other.turn !== step.turn);
+    if (step.batchSlot === undefined) return waits[index] ?? [];
+    if (chain[index - 1]?.batchSlot === step.batchSlot) return [];
+    const end = chain.findIndex((other, place) => place > index && other.batchSlot !== step.batchSlot);
     return waits.slice(index, end < 0 ? undefined : end).flat();
   });
 }
@@ -125,7 +125,7 @@ function gatesOf(
     .waitsFor(point)
     .flatMap((other) => [idOf(other), gateId('first', other.action, other.service)]);
   const reads = readers.includes(action) ? addresses(service) : [];
-  return [...waited, ...reads, ...(step.turn === undefined ? [] : firstGates(service, desired))];
+  return [...waited, ...reads, ...(step.batchSlot === undefined ? [] : firstGates(service, desired))];
 }
 
 /** Where a service does not run it is brought up before it is touched where it does. */

@@ -20,11 +20,11 @@ interface Rolling {
   readonly width?: number;
 }
 
-export interface ApplyIntent extends Rolling {
+interface ApplyIntent extends Rolling {
   readonly kind: 'apply' | 'rollback';
 }
 
-export interface DeleteIntent {
+interface DeleteIntent {
   readonly kind: 'delete';
 }
 
@@ -59,7 +59,7 @@ export interface ReconfigureIntent extends Rolling {
 /**
  * The nodes get new machines: a new incarnation each. Which nodes those are is in their facts (`toReplace`).
  */
-export interface ReplaceIntent extends Rolling {
+interface ReplaceIntent extends Rolling {
   readonly kind: 'replace';
   readonly nodes: readonly string[];
 }

@@ -1,7 +1,8 @@
 import type { PlannedFacts, PlanningInput, NodeSummary } from './current.js';
 import type { Drift } from '../node/state.js';
 import { indexesOf } from './plan.js';
-import { defaultRepair } from '../cluster/spec.js';
+import { defaultRepair } from '../cluster/default-repair.js';
+import type { RepairSpec } from '../cluster/spec.js';
 
 /** Why a node gets another machine, and whether the one that it has can still carry out a script. */
 export interface Replacement {
@@ -40,7 +41,7 @@ export interface Look {
   readonly why?: string;
 }
 
-export function lookAgain(input: PlanningInput, facts: PlannedFacts): Look {
+export function probeAgain(input: PlanningInput, facts: PlannedFacts): Look {
   const { seen, CONFIRM: _confirmed, ...unconfirmed } = facts;
   if (seen === 'moved' && repairOf(input).moved === 'confirm')
     return { facts: unconfirmed, why: 'its machine has another address' };
@@ -74,7 +75,7 @@ export function missingNodes(input: PlanningInput): Readonly<Record<string, read
     present.set(group, indexes);
   }
   return Object.fromEntries(
-    Object.keys(input.spec?.groups ?? {}).map((group) => {
+    Object.keys(input.spec?.nodes ?? {}).map((group) => {
       const there = present.get(group);
       const all = indexesOf([[1, countIn(input, group)]]);
       return [group, there === undefined ? all : all.filter((index) => !there.has(index))];
@@ -83,10 +84,10 @@ export function missingNodes(input: PlanningInput): Readonly<Record<string, read
 }
 
 function countIn({ spec }: PlanningInput, group: string): number {
-  return spec?.groups[group]?.count ?? 0;
+  return spec?.nodes[group]?.count ?? 0;
 }
 
-function repairOf({ spec }: PlanningInput): typeof defaultRepair {
+function repairOf({ spec }: PlanningInput): RepairSpec {
   return spec?.repair ?? defaultRepair;
 }
 

@@ -15,17 +15,24 @@ export { outlineOf, outlinesOf } from './desired.js';
 export { PlanError } from './plan-error.js';
 
 /**
- * Plans what an operation has left to do with a cluster. Pure and deterministic: made again in the middle of
- * the operation, it holds exactly what is left. Linear in kinds of nodes.
- * @throws PlanError when what is asked for is not there, or services wait for each other in a circle.
+ * Plans what an operation has left to do with a cluster. Pure and deterministic: planning again in the middle
+ * of the operation yields exactly the remaining steps. Linear in kinds of nodes.
+ * @throws PlanError if the intent names something that does not exist, or services depend on each other in a
+ * circle.
  */
 export function planOperation(asked: PlanningInput): Plan {
   const { spec: wanted, ...bare } = asked;
   const input: PlanningInput = asked.intent.kind === 'delete' || wanted === undefined ? bare : asked;
   check(input);
-  const { desired, kinds } = draftRound(input);
-  const later = kinds.filter((kind) => kind.later === true).map(withoutGates);
   const { intent, spec } = input;
+  const width = 'width' in intent ? intent.width : undefined;
+  const working = width === undefined ? [] : workingButReplaced(input);
+  let { desired, kinds } = draftKinds(input, working);
+  // A rolling plan replaces machines that still work only when nothing else is left, `width` at a time. The
+  // next plan does the others: the readers of addresses are updated in between.
+  if (working.length > 0 && kinds.every((kind) => kind.later === true))
+    ({ desired, kinds } = draftKinds(input, working.slice(width)));
+  const later = kinds.filter((kind) => kind.later === true).map(withoutGates);
   return {
     ...linkGates(
       kinds.filter((kind) => kind.later === undefined),
@@ -33,8 +40,8 @@ export function planOperation(asked: PlanningInput): Plan {
     ),
     placements: input.placements,
     ...(later.length === 0 ? {} : { later }),
-    ...(desired.width === undefined ? {} : { width: desired.width }),
-    ...(spec !== undefined && (intent.kind === 'apply' || intent.kind === 'rollback') ? { spec } : {}),
+    width: desired.width,
+    spec: intent.kind === 'apply' || intent.kind === 'rollback' ? spec : undefined,
   };
 }
 
@@ -47,37 +54,25 @@ function check(input: PlanningInput): void {
   if (intent.kind === 'replace') checkNodes(input, intent.nodes);
 }
 
-interface Round {
-  readonly desired: Desired;
-  readonly kinds: readonly DraftKind[];
-}
-
-/**
- * A rolling plan replaces machines that still work when nothing else is left to do, so many at once, and
- * leaves the others to the next plan: between two of them the readers of addresses must be updated, which no
- * single plan can say.
- */
-function draftRound(input: PlanningInput): Round {
-  const width = 'width' in input.intent ? input.intent.width : undefined;
-  const working = width === undefined ? [] : workingButReplaced(input);
-  const all = draftKinds(input, working);
-  if (working.length === 0 || all.kinds.some((kind) => kind.later === undefined)) return all;
-  return draftKinds(input, working.slice(width));
-}
-
+/** Machines that still work and are to be replaced. */
 function workingButReplaced(input: PlanningInput): readonly string[] {
   const { intent, current, spec } = input;
   return current.nodes.flatMap((summary) => {
     const { group } = summary;
     if (replacementOf(input, summary)?.answers !== true) return [];
     const ids = indexesOf(summary.nodes)
-      .filter((index) => index <= (spec?.groups[group]?.count ?? 0))
+      .filter((index) => index <= (spec?.nodes[group]?.count ?? 0))
       .map((index) => nodeId(group, index));
     return intent.kind === 'replace' ? ids.filter((id) => intent.nodes.includes(id)) : ids;
   });
 }
 
-function draftKinds(input: PlanningInput, postponed: readonly string[]): Round {
+interface Drafts {
+  readonly desired: Desired;
+  readonly kinds: readonly DraftKind[];
+}
+
+function draftKinds(input: PlanningInput, postponed: readonly string[]): Drafts {
   const desired = desiredServices(input, new Set(postponed));
   return { desired, kinds: mergeKinds(draftsOf(input, desired)) };
 }

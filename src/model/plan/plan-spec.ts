@@ -3,7 +3,7 @@ import { buildUp, peersChange, removeServices, serviceSteps, tearDown } from './
 import type { NodeSummary, PlanningInput } from './current.js';
 import type { Desired } from './desired.js';
 import { because, draft, type DraftKind, type DraftStep } from './draft.js';
-import { lookAgain, missingNodes, replacementOf, splitByCount, type Replacement } from './machines.js';
+import { probeAgain, missingNodes, replacementOf, splitByCount, type Replacement } from './machines.js';
 import { nodeId } from '../names.js';
 import { indexesOf } from './plan.js';
 import { PlanError } from './plan-error.js';
@@ -29,7 +29,7 @@ export function draftReplace(
     const ids = new Set(named);
     const indexes = indexesOf(summary.nodes);
     const { group, facts } = summary;
-    const services = input.spec?.groups[group]?.services ?? [];
+    const services = input.spec?.nodes[group]?.services ?? [];
     const meant = indexes.filter((index) => ids.has(nodeId(group, index)));
     checkStaying(input, summary, meant);
     const replacement = meant.length > 0 ? replacementOf(input, summary) : undefined;
@@ -83,8 +83,8 @@ function draftExisting(input: PlanningInput, desired: Desired, summary: NodeSumm
   const replacement = replacementOf(input, summary);
   if (replacement !== undefined)
     return [...left, ...draftReplacement(input, desired, summary, staying, replacement)];
-  const services = input.spec?.groups[group]?.services ?? [];
-  const look = lookAgain(input, facts);
+  const services = input.spec?.nodes[group]?.services ?? [];
+  const look = probeAgain(input, facts);
   const up = buildUp(input, desired, look.facts, services);
   const chain = [...explained(up, facts, look.why), ...removeServices(desired, facts, services)];
   return [
@@ -121,7 +121,7 @@ function draftReplacement(
   indexes: readonly number[],
   { why }: Replacement,
 ): readonly DraftKind[] {
-  const services = input.spec?.groups[group]?.services ?? [];
+  const services = input.spec?.nodes[group]?.services ?? [];
   const chain = because(
     [...tearDown(desired, facts, 'replace'), ...buildUp(input, desired, { services: {} }, services)],
     why,
@@ -148,7 +148,7 @@ function draftReplacement(
 
 function draftNew(input: PlanningInput, desired: Desired): readonly DraftKind[] {
   return Object.entries(missingNodes(input)).flatMap(([group, missing]) => {
-    const services = input.spec?.groups[group]?.services ?? [];
+    const services = input.spec?.nodes[group]?.services ?? [];
     return missing.length === 0
       ? []
       : draft({

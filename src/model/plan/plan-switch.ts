@@ -59,7 +59,11 @@ export function draftExec(
   intent: ExecIntent,
 ): readonly DraftKind[] {
   if (intent.nodes !== undefined) checkNodes(input, intent.nodes);
-  const step: DraftStep = { phase: 'up', action: 'EXEC', turn: width === undefined ? undefined : '@exec' };
+  const step: DraftStep = {
+    phase: 'up',
+    action: 'EXEC',
+    batchSlot: width === undefined ? undefined : '@exec',
+  };
   return input.current.nodes
     .filter((summary) => isUsable(summary) && summary.facts.executed !== true)
     .flatMap((summary: NodeSummary) =>

@@ -13,7 +13,7 @@ export interface Plan {
   readonly gates: Readonly<Record<string, number>>;
   /** Where each group's new machines come from. */
   readonly placements: Readonly<Record<string, readonly PlannedPlacement[]>>;
-  /** How many nodes may be in one turn at once; absent: there are no turns. */
+  /** How many nodes of one batch may be worked on at once; absent: no limit. */
   readonly width?: number;
   /** The closed spec that is brought about; absent where the operation leaves it as it is, and for delete. */
   readonly spec?: ClusterSpec;
@@ -57,10 +57,10 @@ export interface Step {
   /** The gate that its end counts for; absent if nothing waits for it. */
   readonly counts?: string;
   /**
-   * From a node's first step with a turn to its last in a row it holds one of `width` places of that turn. It
-   * takes the place when its gates are open, and keeps it when it fails.
+   * From a node's first step with a batch slot to its last in a row it holds one of `width` slots of that
+   * batch. It takes the place when its gates are open, and keeps it when it fails.
    */
-  readonly turn?: string;
+  readonly batchSlot?: string;
   /** Recorded in the node's facts when it is done. */
   readonly digest?: string;
   /** Why it is done again on a node that has it, for people. */

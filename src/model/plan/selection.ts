@@ -26,7 +26,7 @@ export function isUsable({ facts }: NodeSummary): boolean {
 
 /** The services that a node has or is to have. */
 export function servicesOn(input: PlanningInput, { group, facts }: NodeSummary): readonly string[] {
-  return [...new Set([...(input.spec?.groups[group]?.services ?? []), ...Object.keys(facts.services)])];
+  return [...new Set([...(input.spec?.nodes[group]?.services ?? []), ...Object.keys(facts.services)])];
 }
 
 /** @throws PlanError when the list is empty, or names a node that is not there. */

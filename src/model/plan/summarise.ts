@@ -32,7 +32,7 @@ export function summarise(state: Summarised & Pick<ClusterState, 'nodes' | 'grou
 }
 
 /** The same of nodes that more than one workflow carries. */
-export function summariseRows(state: Summarised, rows: readonly NodeRow[]): CurrentCluster {
+function summariseRows(state: Summarised, rows: readonly NodeRow[]): CurrentCluster {
   const services = outlinesOf(servicesOf(state));
   const operation = state.operation?.id ?? '';
   const nodes: readonly NodeSummary[] = mergeEqual(
@@ -52,7 +52,7 @@ export function rowsOf(nodes: readonly NodeState[], operation: string): readonly
   ).map((row) => ({ ...row, operation }));
 }
 
-export function indexOf(node: NodeState): number {
+function indexOf(node: NodeState): number {
   return Number(node.nodeId.slice(node.group.length + 1));
 }
 

@@ -62,7 +62,7 @@ export function workToReconfigureAndRestart(
 }
 
 /** It was installed and configured once, with whatever script. */
-export function isInstalled(outline: ServiceOutline, facts: PlannedServiceFacts): boolean {
+function isInstalled(outline: ServiceOutline, facts: PlannedServiceFacts): boolean {
   return (['INSTALL', 'CONFIGURE'] as const).every(
     (action) => !outline.actions.includes(action) || facts[action] !== undefined,
   );

@@ -1,5 +1,5 @@
 import { addTo, amountsText, type Amounts } from './amounts.js';
-import { offerKey, openBook, take, tenantUse, type Book } from './capacity-ledger.js';
+import { offerKey, openLedger, take, tenantUse, type CapacityLedger } from './capacity-ledger.js';
 import { makeRoom } from './evict.js';
 import { costOf, fitIn, refusalOf, type Fit } from './fit.js';
 import { fulfilIfWhole } from './allocate.js';
@@ -20,16 +20,16 @@ import { changePoolNode, changeRequest, type PoolState } from './state.js';
  */
 export function admit(pool: PoolState, now: number): void {
   if (pool.spec === undefined) return;
-  const book = openBook(pool, now);
+  const ledger = openLedger(pool, now);
   // Within a pass room only shrinks: what did not fit does not fit later either.
   const unserved = new Set<string>();
   for (const request of inOrder(pool)) {
     const signature = signatureOf(request);
     if (unserved.has(signature)) continue;
-    if (!serve(pool, book, request, now)) unserved.add(signature);
+    if (!serve(pool, ledger, request, now)) unserved.add(signature);
   }
-  keepReady(pool, book, now);
-  replaceOld(pool, book, now);
+  keepReady(pool, ledger, now);
+  replaceOld(pool, ledger, now);
 }
 
 interface Candidate {
@@ -38,15 +38,15 @@ interface Candidate {
   readonly fit: Fit;
 }
 
-function serve(pool: PoolState, book: Book, request: NodeRequest, now: number): boolean {
-  const candidates = candidatesFor(pool, book, request, now);
+function serve(pool: PoolState, ledger: CapacityLedger, request: NodeRequest, now: number): boolean {
+  const candidates = candidatesFor(pool, ledger, request, now);
   if (candidates === undefined) return true;
   const chosen = candidates.find(({ fit }) => fit.is === 'fits');
   if (chosen !== undefined && chosen.fit.is === 'fits') {
-    assign(pool, book, request, { ...chosen, takes: chosen.fit.takes, now });
+    assign(pool, ledger, request, { ...chosen, takes: chosen.fit.takes, now });
     return true;
   }
-  wait(pool, book, request, candidates, now);
+  wait(pool, ledger, request, candidates, now);
   return false;
 }
 
@@ -56,7 +56,7 @@ function serve(pool: PoolState, book: Book, request: NodeRequest, now: number): 
  */
 function candidatesFor(
   pool: PoolState,
-  book: Book,
+  ledger: CapacityLedger,
   request: NodeRequest,
   now: number,
 ): readonly Candidate[] | undefined {
@@ -65,7 +65,7 @@ function candidatesFor(
   for (const [name, provider] of Object.entries(pool.spec?.providerPools ?? {})) {
     const why = request.declined[name] ?? refusalOf(pool, request, provider);
     if (why !== undefined) declined[name] = why;
-    else candidates.push({ name, provider, fit: fitIn(pool, book, request, name, provider) });
+    else candidates.push({ name, provider, fit: fitIn(pool, ledger, request, name, provider) });
   }
   if (candidates.length === 0) {
     const { waits: _waits, target: _target, ...rest } = request;
@@ -76,7 +76,7 @@ function candidatesFor(
     (one, other) =>
       rankOf(request, one) - rankOf(request, other) ||
       one.provider.priority - other.provider.priority ||
-      loadOf(book, one) - loadOf(book, other) ||
+      loadOf(ledger, one) - loadOf(ledger, other) ||
       (one.name < other.name ? -1 : 1),
   );
 }
@@ -87,7 +87,7 @@ function rankOf({ prefers }: NodeRequest, { name, fit }: Candidate): number {
   return fit.is === 'fits' && fit.made === 0 ? 1 : 2;
 }
 
-function loadOf({ used }: Book, { name, provider }: Candidate): number {
+function loadOf({ used }: CapacityLedger, { name, provider }: Candidate): number {
   const limit = provider.limits['nodes'];
   const nodes = used[name]?.['nodes'] ?? 0;
   return limit === undefined ? nodes / 1e6 : nodes / Math.max(1, limit);
@@ -102,20 +102,20 @@ interface Choice {
 
 function assign(
   pool: PoolState,
-  book: Book,
+  ledger: CapacityLedger,
   request: NodeRequest,
   { name, provider, takes, now }: Choice,
 ): void {
   const { id, labels, tenant } = request;
   const open = labels.filter((_label, index) => takes[index] === undefined);
-  take(pool, book, name, costOf(book, name, provider, open));
+  take(pool, ledger, name, costOf(ledger, name, provider, open));
   const nodes = labels.map((label, index) => {
     const taken = takes[index];
     if (taken !== undefined) {
-      book.idle[offerKey(name, label)]?.shift();
+      ledger.idle[offerKey(name, label)]?.shift();
       return taken;
     }
-    return supplyNode(pool, book, { providerPool: name, label, now }).id;
+    return supplyNode(pool, ledger, { providerPool: name, label, now }).id;
   });
   for (const node of nodes) {
     changePoolNode(pool, node, (before) => ({
@@ -124,7 +124,7 @@ function assign(
       ...(tenant === undefined ? {} : { tenant }),
     }));
     const given = pool.nodes[node];
-    if (tenant !== undefined && given !== undefined) addTo((book.tenants[tenant] ??= {}), tenantUse(given));
+    if (tenant !== undefined && given !== undefined) addTo((ledger.tenants[tenant] ??= {}), tenantUse(given));
   }
   const { waits: _waits, target: _target, ...rest } = request;
   changeRequest(pool, id, () => ({ ...rest, state: 'pending', since: now, providerPool: name, nodes }));
@@ -132,12 +132,16 @@ function assign(
 }
 
 /** A node on a machine of its own, or on one that has room, or on a new one with room for more. */
-export function supplyNode(pool: PoolState, book: Book, making: Parameters<typeof makeNode>[2]): PoolNode {
+function supplyNode(
+  pool: PoolState,
+  ledger: CapacityLedger,
+  making: Parameters<typeof makeNode>[2],
+): PoolNode {
   const offer = pool.spec?.providerPools[making.providerPool]?.labels[making.label];
   if (offer === undefined)
     throw new Error(`provider pool ${making.providerPool} does not serve label ${making.label}`);
   if (offer.slots === undefined) return makeNode(pool, offer, making);
-  const rooms = (book.rooms[offerKey(making.providerPool, making.label)] ??= []);
+  const rooms = (ledger.rooms[offerKey(making.providerPool, making.label)] ??= []);
   let room = rooms.find(({ free }) => free > 0);
   if (room === undefined) {
     room = { backing: makeNode(pool, offer, making).id, slots: offer.slots, free: offer.slots };
@@ -152,7 +156,7 @@ export function supplyNode(pool: PoolState, book: Book, making: Parameters<typeo
 /** Room is made for it in one provider pool, and kept: what is free there is not given to later ones. */
 function wait(
   pool: PoolState,
-  book: Book,
+  ledger: CapacityLedger,
   request: NodeRequest,
   candidates: readonly Candidate[],
   now: number,
@@ -173,12 +177,12 @@ function wait(
     }));
   }
   if (target === undefined || target.fit.is === 'behind') return;
-  book.blocked.add(target.name);
+  ledger.blocked.add(target.name);
   if (target.fit.is !== 'short') return;
   for (const [index, label] of request.labels.entries()) {
-    if (target.fit.takes[index] !== undefined) book.idle[offerKey(target.name, label)]?.shift();
+    if (target.fit.takes[index] !== undefined) ledger.idle[offerKey(target.name, label)]?.shift();
   }
-  makeRoom(pool, book, { name: target.name, missing: target.fit.missing, request: request.id, now });
+  makeRoom(pool, ledger, { name: target.name, missing: target.fit.missing, request: request.id, now });
 }
 
 function reasonFor(candidate: Candidate | undefined): string {

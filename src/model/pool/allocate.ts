@@ -1,5 +1,6 @@
+import { milliseconds } from '../milliseconds.js';
 import { isOutdated } from './capacity-ledger.js';
-import { standingOf } from './library.js';
+import { versionStatusOf } from './library.js';
 import { mayBecome, type PoolNode, type PoolNodeState } from './node.js';
 import { defaultLeaseMs, defaultPriority, type NodeDemand, type NodeRequest } from './request.js';
 import { changePoolNode, changeRequest, endRequest, nextVersion, type PoolState } from './state.js';
@@ -70,7 +71,7 @@ export function renewLease(pool: PoolState, id: string, now: number): boolean {
  * Ends a request, whatever its state. Nodes that were allocated are used now; others serve whichever request
  * asks next.
  */
-export function giveBack(
+export function returnNodes(
   pool: PoolState,
   id: string,
   how: 'returned' | 'cancelled' | 'expired',
@@ -104,17 +105,17 @@ export function afterUse(pool: PoolState, node: PoolNode, now: number): void {
     label?.onReturn !== 'reuse' ||
     pool.leaving !== undefined ||
     isOutdated(pool, node) ||
-    standingOf(pool, node) === 'superseded'
+    versionStatusOf(pool, node) === 'superseded'
   )
     return setNodeState(pool, node.id, 'deleting', now, 'was used');
   setNodeState(pool, node.id, 'used', now);
   if (label.cleanUp === undefined) reuse(pool, node.id, now);
 }
 
-/** Ready again; its provider is told where it wants to hear of that. */
+/** Ready again; its provider is notified if it subscribes to reuse. */
 export function reuse(pool: PoolState, id: string, now: number): void {
   setNodeState(pool, id, 'ready', now);
-  if (pool.hearing?.includes(pool.nodes[id]?.providerPool ?? '') === true)
+  if (pool.notifiedOfReuse?.includes(pool.nodes[id]?.providerPool ?? '') === true)
     changePoolNode(pool, id, (node) => ({ ...node, reused: true }));
 }
 
@@ -135,8 +136,10 @@ export function holdNode(pool: PoolState, id: string, { by, comment, forMs }: Ho
     (node.state === 'ready' && node.request !== undefined)
   )
     return false;
-  const ownMs = pool.spec?.labels[node.label]?.maxHoldAgeMs;
-  const limits = [forMs, ownMs].filter((limit) => limit !== undefined);
+  const maxHoldAge = pool.spec?.labels[node.label]?.maxHoldAge;
+  const limits = [forMs, maxHoldAge === undefined ? undefined : milliseconds(maxHoldAge)].filter(
+    (limit) => limit !== undefined,
+  );
   const until = limits.length === 0 ? undefined : now + Math.min(...limits);
   setNodeState(pool, id, 'hold', now);
   changePoolNode(pool, id, (before) => ({ ...before, hold: { by, comment, until } }));
@@ -151,7 +154,7 @@ export function deleteNode(pool: PoolState, id: string, why: string, now: number
   const node = pool.nodes[id];
   if (node === undefined || node.state === 'deleting') return false;
   const request = node.request === undefined ? undefined : pool.requests[node.request];
-  if (node.state !== 'in-use' && request?.state === 'pending') takeBackUp(pool, request.id, now);
+  if (node.state !== 'in-use' && request?.state === 'pending') resumeNode(pool, request.id, now);
   if (node.slots !== undefined) return retireBacking(pool, node, why, now);
   if (node.backing !== undefined) {
     dropNode(pool, id, now);
@@ -163,7 +166,7 @@ export function deleteNode(pool: PoolState, id: string, why: string, now: number
 }
 
 /** The request begins anew: its nodes that are well are found again, because they are free now. */
-export function takeBackUp(pool: PoolState, id: string, now: number): void {
+export function resumeNode(pool: PoolState, id: string, now: number): void {
   const request = pool.requests[id];
   if (request?.state !== 'pending') return;
   for (const node of request.nodes) letGo(pool, node, id, now);
@@ -209,7 +212,7 @@ export function dropNode(pool: PoolState, id: string, now: number): void {
   if (backing !== undefined) changePoolNode(pool, backing, (node) => ({ ...node, since: now }));
 }
 
-export function withoutRequest({ request: _request, tenant: _tenant, ...node }: PoolNode): PoolNode {
+function withoutRequest({ request: _request, tenant: _tenant, ...node }: PoolNode): PoolNode {
   return node;
 }
 

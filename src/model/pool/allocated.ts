@@ -2,7 +2,7 @@ import type { NodeRequest } from './request.js';
 import type { PoolState } from './state.js';
 
 /** A node that a cluster drew from a pool, or asks for: what the provider `pool` shows as a machine. */
-export interface DrawnNode {
+export interface AllocatedNode {
   /** The key of the cluster's machine, which is the request's id. */
   readonly key: string;
   readonly tags: Readonly<Record<string, string>>;
@@ -12,8 +12,8 @@ export interface DrawnNode {
   readonly createdAt: number;
 }
 
-export interface DrawnPage {
-  readonly nodes: readonly DrawnNode[];
+export interface AllocatedPage {
+  readonly nodes: readonly AllocatedNode[];
   /** Present when there are more. */
   readonly next?: string;
 }
@@ -24,19 +24,19 @@ const pageSize = 500;
  * A page of them, in the order in which they were asked for. A request that failed has no machine, and
  * neither has one whose node was deleted.
  */
-export function viewDrawn(pool: PoolState, after: string): DrawnPage {
+export function viewAllocated(pool: PoolState, after: string): AllocatedPage {
   const later = Object.values(pool.requests).filter(
     ({ tags, seq }) => tags !== undefined && seq > Number(after),
   );
   const page = later.toSorted((one, other) => one.seq - other.seq).slice(0, pageSize);
   const last = page.at(-1);
   return {
-    nodes: page.flatMap((request) => drawnOf(pool, request) ?? []),
+    nodes: page.flatMap((request) => allocatedNodeOf(pool, request) ?? []),
     ...(last === undefined || page.length === later.length ? {} : { next: String(last.seq) }),
   };
 }
 
-function drawnOf(pool: PoolState, request: NodeRequest): DrawnNode | undefined {
+function allocatedNodeOf(pool: PoolState, request: NodeRequest): AllocatedNode | undefined {
   const {
     id,
     state,

@@ -1,6 +1,7 @@
+import { milliseconds } from '../milliseconds.js';
 import { bareRecord } from '../bare-record.js';
 import { addTo, excess, most, plus, type Amounts } from './amounts.js';
-import { standingOf } from './library.js';
+import { versionStatusOf } from './library.js';
 import { isIdle, type PoolNode } from './node.js';
 import type { PoolState } from './state.js';
 import type { ProviderPoolSpec } from './spec.js';
@@ -8,7 +9,7 @@ import type { ProviderPoolSpec } from './spec.js';
 /**
  * What is in use and what is free, worked out once for a pass of admission and kept up to date through it.
  */
-export interface Book {
+export interface CapacityLedger {
   /** By provider pool, by account, by tenant. */
   readonly used: Record<string, Record<string, number>>;
   readonly accounts: Record<string, Record<string, number>>;
@@ -26,7 +27,7 @@ export interface Book {
   readonly blocked: Set<string>;
 }
 
-export interface Room {
+interface Room {
   readonly backing: string;
   readonly slots: number;
   free: number;
@@ -36,8 +37,8 @@ export function offerKey(providerPool: string, label: string): string {
   return `${providerPool}/${label}`;
 }
 
-export function openBook(pool: PoolState, now: number): Book {
-  const book: Book = {
+export function openLedger(pool: PoolState, now: number): CapacityLedger {
+  const ledger: CapacityLedger = {
     used: {},
     accounts: {},
     tenants: bareRecord(),
@@ -48,35 +49,36 @@ export function openBook(pool: PoolState, now: number): Book {
   };
   const idle: PoolNode[] = [];
   for (const node of Object.values(pool.nodes)) {
-    enter(pool, book, node);
+    enter(pool, ledger, node);
     if (isIdle(node) && !isOutdated(pool, node)) idle.push(node);
   }
-  const isOld = (node: PoolNode): number => Number(standingOf(pool, node) === 'superseded');
+  const isOld = (node: PoolNode): number => Number(versionStatusOf(pool, node) === 'superseded');
   idle.sort(
     (one, other) =>
       Number(one.state === 'building') - Number(other.state === 'building') ||
       isOld(one) - isOld(other) ||
       one.createdAt - other.createdAt,
   );
-  for (const { id, providerPool, label } of idle) (book.idle[offerKey(providerPool, label)] ??= []).push(id);
-  openRooms(pool, book, now);
-  return book;
+  for (const { id, providerPool, label } of idle)
+    (ledger.idle[offerKey(providerPool, label)] ??= []).push(id);
+  openRooms(pool, ledger, now);
+  return ledger;
 }
 
-function enter(pool: PoolState, book: Book, node: PoolNode): void {
+function enter(pool: PoolState, ledger: CapacityLedger, node: PoolNode): void {
   const { providerPool, uses, tenant, state } = node;
-  take(pool, book, providerPool, uses);
-  if (tenant !== undefined) addTo((book.tenants[tenant] ??= {}), tenantUse(node));
+  take(pool, ledger, providerPool, uses);
+  if (tenant !== undefined) addTo((ledger.tenants[tenant] ??= {}), tenantUse(node));
   const goes =
     state === 'deleting' || (state === 'used' && pool.spec?.labels[node.label]?.onReturn !== 'reuse');
-  if (goes) addTo((book.leaving[providerPool] ??= {}), uses);
+  if (goes) addTo((ledger.leaving[providerPool] ??= {}), uses);
 }
 
 /** Notes that a machine is made. */
-export function take(pool: PoolState, book: Book, providerPool: string, uses: Amounts): void {
-  addTo((book.used[providerPool] ??= {}), uses);
+export function take(pool: PoolState, ledger: CapacityLedger, providerPool: string, uses: Amounts): void {
+  addTo((ledger.used[providerPool] ??= {}), uses);
   const account = pool.spec?.providerPools[providerPool]?.provider;
-  if (account !== undefined) addTo((book.accounts[account] ??= {}), uses);
+  if (account !== undefined) addTo((ledger.accounts[account] ??= {}), uses);
 }
 
 /** A node that shares a machine counts as one node for its tenant, whatever stands behind it. */
@@ -87,15 +89,15 @@ export function tenantUse({ backing, uses }: Pick<PoolNode, 'backing' | 'uses'>)
 /** How much too much it would be, by all limits that hold in the provider pool. */
 export function missingFor(
   pool: PoolState,
-  book: Book,
+  ledger: CapacityLedger,
   name: string,
   provider: ProviderPoolSpec,
   cost: Amounts,
 ): Amounts {
-  const own = excess(plus(book.used[name] ?? {}, cost), pickUsed(cost, provider.limits));
+  const own = excess(plus(ledger.used[name] ?? {}, cost), pickUsed(cost, provider.limits));
   const quota = provider.ignoreQuota === true ? undefined : pool.quotas[provider.provider]?.limits;
   if (quota === undefined) return own;
-  return most(own, excess(plus(book.accounts[provider.provider] ?? {}, cost), pickUsed(cost, quota)));
+  return most(own, excess(plus(ledger.accounts[provider.provider] ?? {}, cost), pickUsed(cost, quota)));
 }
 
 /** A limit that was lowered below what is in use says nothing of what costs none of it. */
@@ -103,7 +105,7 @@ function pickUsed(cost: Amounts, limits: Amounts): Amounts {
   return Object.fromEntries(Object.entries(limits).filter(([key]) => (cost[key] ?? 0) > 0));
 }
 
-function openRooms(pool: PoolState, book: Book, now: number): void {
+function openRooms(pool: PoolState, ledger: CapacityLedger, now: number): void {
   const taken: Record<string, number> = {};
   for (const { backing } of Object.values(pool.nodes))
     if (backing !== undefined) taken[backing] = (taken[backing] ?? 0) + 1;
@@ -111,20 +113,20 @@ function openRooms(pool: PoolState, book: Book, now: number): void {
     if (node.slots === undefined || !isInService(pool, node, now) || isReplaced(pool, node)) continue;
     const free = node.slots - (taken[node.id] ?? 0);
     if (free > 0)
-      (book.rooms[offerKey(node.providerPool, node.label)] ??= []).push({
+      (ledger.rooms[offerKey(node.providerPool, node.label)] ??= []).push({
         backing: node.id,
         slots: node.slots,
         free,
       });
   }
-  for (const rooms of Object.values(book.rooms)) rooms.sort((one, other) => one.free - other.free);
+  for (const rooms of Object.values(ledger.rooms)) rooms.sort((one, other) => one.free - other.free);
 }
 
 /** A machine of several nodes takes further ones while it is well, young and as the configuration has it. */
 function isInService(pool: PoolState, node: PoolNode, now: number): boolean {
   if ((node.state !== 'ready' && node.state !== 'building') || isOutdated(pool, node)) return false;
-  const maxAgeMs = pool.spec?.providerPools[node.providerPool]?.labels[node.label]?.maxAgeMs;
-  return maxAgeMs === undefined || now - node.createdAt < maxAgeMs;
+  const maxAge = pool.spec?.providerPools[node.providerPool]?.labels[node.label]?.maxAge;
+  return maxAge === undefined || now - node.createdAt < milliseconds(maxAge);
 }
 
 /**
@@ -132,7 +134,7 @@ function isInService(pool: PoolState, node: PoolNode, now: number): boolean {
  * kept ready, and no newer machine is.
  */
 function isReplaced(pool: PoolState, node: PoolNode): boolean {
-  if (standingOf(pool, node) !== 'superseded') return false;
+  if (versionStatusOf(pool, node) !== 'superseded') return false;
   return (
     pool.spec?.labels[node.label]?.minReady === 0 ||
     Object.values(pool.nodes).some(
@@ -140,7 +142,7 @@ function isReplaced(pool: PoolState, node: PoolNode): boolean {
         other.label === node.label &&
         other.slots !== undefined &&
         other.state === 'ready' &&
-        standingOf(pool, other) === 'current',
+        versionStatusOf(pool, other) === 'current',
     )
   );
 }
@@ -153,6 +155,6 @@ export function isOutdated(pool: PoolState, node: PoolNode): boolean {
   const { placements, nodes } = pool;
   const { machine } = node.backing === undefined ? node : (nodes[node.backing] ?? node);
   const placement = placements[node.providerPool]?.[node.label];
-  if (placement === undefined || standingOf(pool, node) === 'withdrawn') return true;
+  if (placement === undefined || versionStatusOf(pool, node) === 'withdrawn') return true;
   return machine.facts.machine !== undefined && machine.facts.machine !== placement.digest;
 }

@@ -16,7 +16,7 @@ export interface CarriedPool extends Omit<PoolState, 'nodes' | 'requests'> {
   readonly machines: readonly Placement[];
 }
 
-export interface CarriedNode extends Omit<PoolNode, 'machine' | 'id'> {
+interface CarriedNode extends Omit<PoolNode, 'machine' | 'id'> {
   readonly machine: Omit<
     NodeState,
     'placement' | 'services' | 'runs' | 'group' | 'nodeId' | 'hostname' | 'changedAt'
@@ -25,7 +25,7 @@ export interface CarriedNode extends Omit<PoolNode, 'machine' | 'id'> {
   readonly place?: number;
 }
 
-export type CarriedRequest = Omit<NodeRequest, 'id' | 'declined' | 'failures' | 'attributes'> &
+type CarriedRequest = Omit<NodeRequest, 'id' | 'declined' | 'failures' | 'attributes'> &
   Partial<Pick<NodeRequest, 'declined' | 'failures' | 'attributes'>>;
 
 /** What one message can carry, less room for what encryption and the message itself add. */

@@ -2,7 +2,7 @@ import type { NodeDemand } from './request.js';
 import type { PoolState } from './state.js';
 
 /** Open requests of one pool: its state must fit into one message. */
-export const maxRequests = 5_000;
+const maxRequests = 5_000;
 /** Nodes of one request. */
 export const maxNodesOfRequest = 100;
 const maxAttributes = 2_048;

@@ -9,15 +9,15 @@ import type { PlannedPool } from './spec.js';
  */
 export function configurePool(
   pool: PoolState,
-  { spec, placements, hearing = [], together = [] }: PlannedPool,
+  { spec, placements, notifiedOfReuse = [], batchedAccounts = [] }: PlannedPool,
 ): void {
   pool.spec = spec;
   pool.placements = placements;
-  if (hearing.length > 0) pool.hearing = hearing;
-  else delete pool.hearing;
+  if (notifiedOfReuse.length > 0) pool.notifiedOfReuse = notifiedOfReuse;
+  else delete pool.notifiedOfReuse;
   forgetUnused(pool);
-  if (together.length > 0) pool.together = together;
-  else delete pool.together;
+  if (batchedAccounts.length > 0) pool.batchedAccounts = batchedAccounts;
+  else delete pool.batchedAccounts;
   // What a provider pool could not do before, it may be able to do now.
   for (const request of Object.values(pool.requests)) {
     if (request.state === 'requested' && Object.keys(request.declined).length > 0)

@@ -1,7 +1,8 @@
-import { isOutdated, openBook } from './capacity-ledger.js';
-import { deleteNode, giveBack, setNodeState } from './allocate.js';
+import { milliseconds } from '../milliseconds.js';
+import { isOutdated, openLedger } from './capacity-ledger.js';
+import { deleteNode, returnNodes, setNodeState } from './allocate.js';
 import { countSpare } from './keep-ready.js';
-import { standingOf } from './library.js';
+import { versionStatusOf } from './library.js';
 import { isSpare, type PoolNode } from './node.js';
 import { labelsWithOld } from './replace-old.js';
 import type { PoolState } from './state.js';
@@ -18,9 +19,9 @@ export const quotaAgeMs = 5 * 60_000;
 export function carryOutDue(pool: PoolState, now: number): void {
   for (const request of Object.values(pool.requests)) {
     if (request.state === 'fulfilled' && (request.expiresAt ?? Infinity) <= now)
-      giveBack(pool, request.id, 'expired', now);
+      returnNodes(pool, request.id, 'expired', now);
     if (request.state === 'failed' && request.since + failedShownMs <= now)
-      giveBack(pool, request.id, 'cancelled', now);
+      returnNodes(pool, request.id, 'cancelled', now);
   }
   for (const [account, { until }] of Object.entries(pool.paused))
     if (until <= now) delete pool.paused[account];
@@ -31,8 +32,8 @@ export function carryOutDue(pool: PoolState, now: number): void {
     if (end !== undefined && end.at <= now) deleteNode(pool, node.id, end.why, now);
   }
   deleteSpare(pool, now);
-  for (const [name, { checkEveryMs }] of Object.entries(pool.spec?.providerPools ?? {})) {
-    if (checkEveryMs !== undefined && hasToCheck(pool, name)) pool.checkedAt[name] ??= now;
+  for (const [name, { checkEvery }] of Object.entries(pool.spec?.providerPools ?? {})) {
+    if (checkEvery !== undefined && hasToCheck(pool, name)) pool.checkedAt[name] ??= now;
     else delete pool.checkedAt[name];
   }
 }
@@ -50,9 +51,9 @@ function endOf(pool: PoolState, node: PoolNode): End | undefined {
   if (node.slots !== undefined) return endOfBacking(pool, node);
   if (node.state !== 'ready' || node.request !== undefined || node.backing !== undefined) return undefined;
   if (isOutdated(pool, node)) return { at: 0, why: whyOutdated(pool, node) };
-  return label?.maxReadyAgeMs === undefined
+  return label?.maxReadyAge === undefined
     ? undefined
-    : { at: node.since + label.maxReadyAgeMs, why: 'was ready for too long' };
+    : { at: node.since + milliseconds(label.maxReadyAge), why: 'was ready for too long' };
 }
 
 /** A machine for several nodes goes when it is empty and nothing speaks for keeping it. */
@@ -63,12 +64,12 @@ function endOfBacking(pool: PoolState, node: PoolNode): End | undefined {
   if (node.state === 'failed')
     return provider?.keepUnwell === true ? undefined : { at: 0, why: node.why ?? 'does not answer' };
   if (isOutdated(pool, node)) return { at: 0, why: whyOutdated(pool, node) };
-  const { maxAgeMs } = provider?.labels[node.label] ?? {};
-  return maxAgeMs === undefined ? undefined : { at: node.createdAt + maxAgeMs, why: 'is too old' };
+  const { maxAge } = provider?.labels[node.label] ?? {};
+  return maxAge === undefined ? undefined : { at: node.createdAt + milliseconds(maxAge), why: 'is too old' };
 }
 
 function whyOutdated(pool: PoolState, node: PoolNode): string {
-  return standingOf(pool, node) === 'withdrawn'
+  return versionStatusOf(pool, node) === 'withdrawn'
     ? 'its image was taken back'
     : 'its label is configured otherwise now';
 }
@@ -87,10 +88,10 @@ function surplus(pool: PoolState, now: number): readonly PoolNode[] {
     .filter((node) => isSpare(node) && !replacing.has(node.label))
     .toSorted((one, other) => one.since - other.since);
   if (spare.length === 0) return spare;
-  const book = openBook(pool, now);
+  const ledger = openLedger(pool, now);
   const left: Record<string, number> = {};
   return spare.filter(({ label, slots = 1 }) => {
-    const count = (left[label] ??= countSpare(pool, book, label));
+    const count = (left[label] ??= countSpare(pool, ledger, label));
     const goes = count - slots >= (pool.spec?.labels[label]?.minReady ?? 0);
     if (goes) left[label] = count - slots;
     return goes;
@@ -99,13 +100,11 @@ function surplus(pool: PoolState, now: number): readonly PoolNode[] {
 
 /** Machines of several nodes that have some are not spare. */
 function goesAt(pool: PoolState, node: PoolNode): number {
-  const spareAgeMs = pool.spec?.labels[node.label]?.spareAgeMs ?? 0;
-  if (node.slots === undefined) return node.since + spareAgeMs;
+  const { spareAge = 0 } = pool.spec?.labels[node.label] ?? {};
+  if (node.slots === undefined) return node.since + milliseconds(spareAge);
   if (Object.values(pool.nodes).some(({ backing }) => backing === node.id)) return Infinity;
-  return (
-    node.since +
-    (pool.spec?.providerPools[node.providerPool]?.labels[node.label]?.minRetentionMs ?? spareAgeMs)
-  );
+  const { minRetention = spareAge } = pool.spec?.providerPools[node.providerPool]?.labels[node.label] ?? {};
+  return node.since + milliseconds(minRetention);
 }
 
 /** When something is due next, in ms since the epoch; undefined: nothing is. */
@@ -123,16 +122,16 @@ export function nextDue(pool: PoolState, now: number): number | undefined {
     if (node.againAt !== undefined) times.push(node.againAt);
   }
   for (const node of surplus(pool, now)) times.push(goesAt(pool, node));
-  for (const [name, { checkEveryMs }] of Object.entries(pool.spec?.providerPools ?? {})) {
-    if (checkEveryMs !== undefined && hasToCheck(pool, name))
-      times.push((pool.checkedAt[name] ?? now) + checkEveryMs);
+  for (const [name, { checkEvery }] of Object.entries(pool.spec?.providerPools ?? {})) {
+    if (checkEvery !== undefined && hasToCheck(pool, name))
+      times.push((pool.checkedAt[name] ?? now) + milliseconds(checkEvery));
   }
   const soonest = times.reduce((least, time) => Math.min(least, time), Infinity);
   return soonest === Infinity ? undefined : Math.max(soonest, now);
 }
 
 /** Nodes that are looked at from time to time. */
-export function hasToCheck(pool: PoolState, providerPool: string): boolean {
+function hasToCheck(pool: PoolState, providerPool: string): boolean {
   return Object.values(pool.nodes).some((node) => node.providerPool === providerPool && isChecked(node));
 }
 

@@ -1,5 +1,5 @@
 import { addTo, isNothing, minus, type Amounts } from './amounts.js';
-import { isOutdated, type Book } from './capacity-ledger.js';
+import { isOutdated, type CapacityLedger } from './capacity-ledger.js';
 import { oldSpares } from './library.js';
 import type { PoolNode } from './node.js';
 import { changePoolNode, type PoolState } from './state.js';
@@ -17,10 +17,14 @@ export interface Need {
  * never one more. Where that is not enough, machines that have room for further nodes get none, so that they
  * too are empty in time.
  */
-export function makeRoom(pool: PoolState, book: Book, { name, missing, request, now }: Need): void {
-  let left = minus(missing, book.leaving[name] ?? {});
+export function makeRoom(
+  pool: PoolState,
+  ledger: CapacityLedger,
+  { name, missing, request, now }: Need,
+): void {
+  let left = minus(missing, ledger.leaving[name] ?? {});
   if (isCovered(left, missing)) return;
-  for (const node of evictable(pool, book, name)) {
+  for (const node of evictable(pool, ledger, name)) {
     if (!helps(node, left)) continue;
     changePoolNode(pool, node.id, (before) => ({
       ...before,
@@ -28,30 +32,30 @@ export function makeRoom(pool: PoolState, book: Book, { name, missing, request, 
       since: now,
       why: `makes room for request ${request}`,
     }));
-    addTo((book.leaving[name] ??= {}), node.uses);
-    for (const ids of Object.values(book.idle)) {
+    addTo((ledger.leaving[name] ??= {}), node.uses);
+    for (const ids of Object.values(ledger.idle)) {
       const at = ids.indexOf(node.id);
       if (at >= 0) ids.splice(at, 1);
     }
-    for (const rooms of Object.values(book.rooms)) {
+    for (const rooms of Object.values(ledger.rooms)) {
       const at = rooms.findIndex(({ backing }) => backing === node.id);
       if (at >= 0) rooms.splice(at, 1);
     }
     left = minus(left, node.uses);
     if (isCovered(left, missing)) return;
   }
-  closeRooms(pool, book, name, { left, missing });
+  closeRooms(pool, ledger, name, { left, missing });
 }
 
 /** The emptiest first: one that is closed only gets emptier, so it is the same one in the next pass. */
 function closeRooms(
   pool: PoolState,
-  book: Book,
+  ledger: CapacityLedger,
   name: string,
   need: { readonly left: Amounts; readonly missing: Amounts },
 ): void {
   let { left } = need;
-  const open = Object.entries(book.rooms).flatMap(([key, rooms]) =>
+  const open = Object.entries(ledger.rooms).flatMap(([key, rooms]) =>
     key.startsWith(`${name}/`) ? rooms : [],
   );
   for (const room of open.toSorted(
@@ -76,9 +80,9 @@ function helps({ uses }: PoolNode, left: Amounts): boolean {
 /**
  * Free, ready nodes of the provider pool, except those kept for the request itself.
  */
-function evictable(pool: PoolState, book: Book, name: string): readonly PoolNode[] {
-  const idle = Object.entries(book.idle).flatMap(([key, ids]) => (key.startsWith(`${name}/`) ? ids : []));
-  const empty = Object.entries(book.rooms).flatMap(([key, rooms]) =>
+function evictable(pool: PoolState, ledger: CapacityLedger, name: string): readonly PoolNode[] {
+  const idle = Object.entries(ledger.idle).flatMap(([key, ids]) => (key.startsWith(`${name}/`) ? ids : []));
+  const empty = Object.entries(ledger.rooms).flatMap(([key, rooms]) =>
     key.startsWith(`${name}/`)
       ? rooms.filter(({ free, slots }) => free === slots).map(({ backing }) => backing)
       : [],

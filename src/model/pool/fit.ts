@@ -1,5 +1,5 @@
 import { excess, isNothing, overText, plus, times, type Amounts } from './amounts.js';
-import { missingFor, offerKey, tenantUse, type Book } from './capacity-ledger.js';
+import { missingFor, offerKey, tenantUse, type CapacityLedger } from './capacity-ledger.js';
 import { lacksImage } from './library.js';
 import type { NodeRequest } from './request.js';
 import type { ProviderPoolSpec } from './spec.js';
@@ -20,30 +20,30 @@ export type Fit =
 
 export function fitIn(
   pool: PoolState,
-  book: Book,
+  ledger: CapacityLedger,
   request: NodeRequest,
   name: string,
   provider: ProviderPoolSpec,
 ): Fit {
-  const over = tenantExcess(pool, book, request, provider);
+  const over = tenantExcess(pool, ledger, request, provider);
   if (!isNothing(over)) return { is: 'tenant', missing: over };
   const used: Record<string, number> = {};
   const takes = request.labels.map((label) => {
     const key = offerKey(name, label);
     const at = used[key] ?? 0;
     used[key] = at + 1;
-    return book.idle[key]?.[at];
+    return ledger.idle[key]?.[at];
   });
   const open = request.labels.filter((_label, index) => takes[index] === undefined);
   const inRooms = open.length > 0 && open.every((label) => provider.labels[label]?.slots !== undefined);
-  const cost = costOf(book, name, provider, open);
+  const cost = costOf(ledger, name, provider, open);
   if (open.length === 0 || (inRooms && isNothing(cost))) return { is: 'fits', takes, made: open.length };
   const withoutImage = open.map((label) => lacksImage(pool, name, label)).find((why) => why !== undefined);
   if (withoutImage !== undefined) return { is: 'withoutImage', why: withoutImage };
-  if (book.blocked.has(name)) return { is: 'behind' };
+  if (ledger.blocked.has(name)) return { is: 'behind' };
   const pause = pool.paused[provider.provider];
   if (pause !== undefined) return { is: 'paused', why: pause.why };
-  const missing = missingFor(pool, book, name, provider, cost);
+  const missing = missingFor(pool, ledger, name, provider, cost);
   return isNothing(missing) ? { is: 'fits', takes, made: open.length } : { is: 'short', missing, takes };
 }
 
@@ -71,7 +71,7 @@ export function refusalOf(
 
 /** What the machines take that must be made for these labels. */
 export function costOf(
-  book: Book | undefined,
+  ledger: CapacityLedger | undefined,
   name: string,
   provider: ProviderPoolSpec,
   labels: readonly string[],
@@ -86,7 +86,7 @@ export function costOf(
   }
   for (const [label, count] of Object.entries(shared)) {
     const { slots = 1, uses = {} } = provider.labels[label] ?? {};
-    const free = book?.rooms[offerKey(name, label)]?.reduce((sum, room) => sum + room.free, 0) ?? 0;
+    const free = ledger?.rooms[offerKey(name, label)]?.reduce((sum, room) => sum + room.free, 0) ?? 0;
     cost = plus(cost, times(uses, Math.ceil(Math.max(0, count - free) / slots)));
   }
   return cost;
@@ -94,13 +94,13 @@ export function costOf(
 
 function tenantExcess(
   pool: PoolState,
-  book: Book,
+  ledger: CapacityLedger,
   { tenant, labels }: NodeRequest,
   provider: ProviderPoolSpec,
 ): Amounts {
   const limit = tenantLimits(pool, tenant);
   if (tenant === undefined || limit === undefined) return {};
-  return excess(plus(book.tenants[tenant] ?? {}, tenantCost(provider, labels)), limit);
+  return excess(plus(ledger.tenants[tenant] ?? {}, tenantCost(provider, labels)), limit);
 }
 
 /** A tenant is any text, and most have no limits. */
@@ -110,7 +110,7 @@ function tenantLimits({ spec }: PoolState, tenant: string | undefined): Amounts 
     : spec.tenants[tenant];
 }
 
-export function tenantCost(provider: ProviderPoolSpec, labels: readonly string[]): Amounts {
+function tenantCost(provider: ProviderPoolSpec, labels: readonly string[]): Amounts {
   return labels.reduce<Amounts>((sum, label) => {
     const { slots, uses = {} } = provider.labels[label] ?? {};
     return plus(sum, tenantUse({ uses, backing: slots === undefined ? undefined : label }));

@@ -1,5 +1,5 @@
 import { isNothing } from './amounts.js';
-import { missingFor, offerKey, take, type Book } from './capacity-ledger.js';
+import { missingFor, offerKey, take, type CapacityLedger } from './capacity-ledger.js';
 import { lacksImage } from './library.js';
 import { makeNode } from './make.js';
 import type { PoolState } from './state.js';
@@ -7,12 +7,12 @@ import type { PoolState } from './state.js';
 /**
  * Creates nodes ahead of requests from capacity that no request waits for. It never frees capacity.
  */
-export function keepReady(pool: PoolState, book: Book, now: number): void {
+export function keepReady(pool: PoolState, ledger: CapacityLedger, now: number): void {
   if (pool.leaving !== undefined) return;
   for (const [label, { minReady }] of Object.entries(pool.spec?.labels ?? {})) {
     if (minReady <= 0) continue;
-    for (let missing = minReady - countSpare(pool, book, label); missing > 0;) {
-      const made = makeOne(pool, book, label, now);
+    for (let missing = minReady - countSpare(pool, ledger, label); missing > 0;) {
+      const made = makeOne(pool, ledger, label, now);
       if (made === 0) break;
       missing -= made;
     }
@@ -20,16 +20,20 @@ export function keepReady(pool: PoolState, book: Book, now: number): void {
 }
 
 /** Nodes of a label that can be had at once or soon. */
-export function countSpare(pool: PoolState, book: Pick<Book, 'idle' | 'rooms'>, label: string): number {
+export function countSpare(
+  pool: PoolState,
+  ledger: Pick<CapacityLedger, 'idle' | 'rooms'>,
+  label: string,
+): number {
   return Object.keys(pool.spec?.providerPools ?? {}).reduce((sum, name) => {
     const key = offerKey(name, label);
-    const free = (book.rooms[key] ?? []).reduce((all, room) => all + room.free, 0);
-    return sum + free + (book.idle[key]?.length ?? 0);
+    const free = (ledger.rooms[key] ?? []).reduce((all, room) => all + room.free, 0);
+    return sum + free + (ledger.idle[key]?.length ?? 0);
   }, 0);
 }
 
 /** Gives how many nodes it makes; none where there is no room, or nothing to make them from. */
-export function makeOne(pool: PoolState, book: Book, label: string, now: number): number {
+export function makeOne(pool: PoolState, ledger: CapacityLedger, label: string, now: number): number {
   const ranked = Object.entries(pool.spec?.providerPools ?? {}).toSorted(
     ([, one], [, other]) => one.priority - other.priority,
   );
@@ -38,20 +42,20 @@ export function makeOne(pool: PoolState, book: Book, label: string, now: number)
     const key = offerKey(name, label);
     if (
       offer === undefined ||
-      book.blocked.has(name) ||
+      ledger.blocked.has(name) ||
       pool.paused[provider.provider] !== undefined ||
       (pool.resting[key]?.until ?? 0) > now ||
       lacksImage(pool, name, label) !== undefined
     )
       continue;
-    if (!isNothing(missingFor(pool, book, name, provider, offer.uses))) continue;
-    take(pool, book, name, offer.uses);
+    if (!isNothing(missingFor(pool, ledger, name, provider, offer.uses))) continue;
+    take(pool, ledger, name, offer.uses);
     const node = makeNode(pool, offer, { providerPool: name, label, now });
     if (offer.slots === undefined) {
-      (book.idle[key] ??= []).push(node.id);
+      (ledger.idle[key] ??= []).push(node.id);
       return 1;
     }
-    (book.rooms[key] ??= []).push({ backing: node.id, slots: offer.slots, free: offer.slots });
+    (ledger.rooms[key] ??= []).push({ backing: node.id, slots: offer.slots, free: offer.slots });
     return offer.slots;
   }
   return 0;

@@ -1,4 +1,4 @@
-import { isNewer, type ImageNews, type Offer } from '../image/notification.js';
+import { isNewer, type ImageUpdate, type Offer } from '../image/notification.js';
 import { imageRefOf } from '../image/build.js';
 import type { PlannedPlacement } from '../node/placement.js';
 import { isSpare, type PoolNode } from './node.js';
@@ -9,7 +9,7 @@ import type { PoolState } from './state.js';
  * - `superseded`: there is a newer one. The node serves until another one is there.
  * - `withdrawn`: it was rolled back and is no longer offered.
  */
-export type VersionStanding = 'current' | 'superseded' | 'withdrawn';
+export type VersionStatus = 'current' | 'superseded' | 'withdrawn';
 
 /** Where a machine comes from that is made now; undefined while there is nothing to make it from. */
 export function placementFor(
@@ -44,7 +44,7 @@ export function lacksImage(
     : `image ${libraryImage} has no ready version at ${provider}`;
 }
 
-export function standingOf(pool: PoolState, node: PoolNode): VersionStanding {
+export function versionStatusOf(pool: PoolState, node: PoolNode): VersionStatus {
   if (pool.library === undefined) return 'current';
   const { placement } = (node.backing === undefined ? node : (pool.nodes[node.backing] ?? node)).machine;
   const built = placement?.built;
@@ -63,7 +63,7 @@ export function standingOf(pool: PoolState, node: PoolNode): VersionStanding {
 export function oldSpares(pool: PoolState): readonly PoolNode[] {
   if (pool.library === undefined) return [];
   const nodes = Object.values(pool.nodes);
-  const old = nodes.filter((node) => isSpare(node) && standingOf(pool, node) === 'superseded');
+  const old = nodes.filter((node) => isSpare(node) && versionStatusOf(pool, node) === 'superseded');
   return old.filter(({ id, slots }) => slots === undefined || !nodes.some(({ backing }) => backing === id));
 }
 
@@ -78,7 +78,7 @@ export function hasLostItsImage(pool: PoolState, { id, providerPool, label }: Po
 }
 
 /** Takes over what an image says of itself; false when it is known, or of no interest. */
-export function learnNews(pool: PoolState, news: ImageNews): boolean {
+export function noteImageUpdate(pool: PoolState, news: ImageUpdate): boolean {
   if (!librariesOf(pool).includes(news.image) || !isNewer(news, pool.library?.[news.image])) return false;
   pool.library = { ...pool.library, [news.image]: news };
   // What failed with the version before may work with this one.

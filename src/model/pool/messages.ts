@@ -24,10 +24,10 @@ export interface ConfigureReply {
 export interface PoolPlan {
   readonly spec: PoolSpec;
   readonly placements: Placements;
-  /** Provider pools whose provider is told when a node is reused; absent: none. */
-  readonly hearing?: readonly string[];
-  /** Provider accounts whose tasks may go together, several nodes in one activity; absent: none. */
-  readonly together?: readonly string[];
+  /** Provider pools whose provider is notified when a node is reused; absent: none. */
+  readonly notifiedOfReuse?: readonly string[];
+  /** Provider accounts whose tasks may be batched: several nodes in one activity; absent: none. */
+  readonly batchedAccounts?: readonly string[];
 }
 
 export interface EndRequest {

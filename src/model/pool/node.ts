@@ -53,7 +53,7 @@ export interface PoolNode {
   readonly hold?: { readonly by: string; readonly comment: string; readonly until?: number };
   /** Why it failed, or cannot be deleted yet; or why it is being deleted. */
   readonly why?: string;
-  /** It is ready again after use, and its provider was not told yet. */
+  /** It is ready again after use, and its provider was not notified yet. */
   readonly reused?: true;
   /** How often it was handed out. */
   readonly handedOut: number;

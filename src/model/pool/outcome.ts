@@ -6,7 +6,7 @@ import {
   fulfilIfWhole,
   reuse,
   setNodeState,
-  takeBackUp,
+  resumeNode,
 } from './allocate.js';
 import { hasLostItsImage } from './library.js';
 import type { PoolNode } from './node.js';
@@ -64,7 +64,7 @@ export function launchFailed(
         ? { ...before, failures: 0, declined: { ...before.declined, [node.providerPool]: message } }
         : { ...before, failures };
     });
-    takeBackUp(pool, request, now);
+    resumeNode(pool, request, now);
   }
   if (requests.size === 0) rest(pool, node, now);
   for (const slice of node.slots === undefined ? [] : slicesOf(pool, id)) dropNode(pool, slice, now);
@@ -121,11 +121,11 @@ export function cleanUpFailed(pool: PoolState, id: string, why: string, now: num
 }
 
 /** A ready node does not answer, or its machine is not as it should be. */
-export function nodeUnwell(pool: PoolState, id: string, why: string, now: number): void {
+export function nodeUnhealthy(pool: PoolState, id: string, why: string, now: number): void {
   const node = pool.nodes[id];
   if (node?.state !== 'ready') return;
   const request = node.request === undefined ? undefined : pool.requests[node.request];
-  if (request?.state === 'pending') takeBackUp(pool, request.id, now);
+  if (request?.state === 'pending') resumeNode(pool, request.id, now);
   if (pool.spec?.providerPools[node.providerPool]?.keepUnwell !== true) {
     if (node.slots === undefined) deleteNode(pool, id, why, now);
     else setNodeState(pool, id, 'failed', now, why);
@@ -135,7 +135,7 @@ export function nodeUnwell(pool: PoolState, id: string, why: string, now: number
 }
 
 /** It answers again. */
-export function nodeWell(pool: PoolState, id: string, now: number): void {
+export function nodeHealthy(pool: PoolState, id: string, now: number): void {
   if (pool.nodes[id]?.state === 'failed') setNodeState(pool, id, 'ready', now);
 }
 
@@ -148,7 +148,7 @@ export function nodeRestarted(pool: PoolState, id: string, now: number): void {
     const { 'boot-id': _boot, ...payload } = node.machine.payload;
     return { ...node, machine: { ...node.machine, payload } };
   });
-  nodeWell(pool, id, now);
+  nodeHealthy(pool, id, now);
 }
 
 /** After a hold the node is treated as a used one. */

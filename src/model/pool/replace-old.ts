@@ -1,5 +1,5 @@
 import { addTo, isNothing, minus, type Amounts } from './amounts.js';
-import { missingFor, offerKey, type Book } from './capacity-ledger.js';
+import { missingFor, offerKey, type CapacityLedger } from './capacity-ledger.js';
 import { setNodeState } from './allocate.js';
 import { makeOne } from './keep-ready.js';
 import { lacksImage, oldSpares } from './library.js';
@@ -14,9 +14,9 @@ const shareAtOnce = 0.1;
  * there is: first another one is made, then an old one goes. Only where there is no room for another one an
  * old one goes first.
  */
-export function replaceOld(pool: PoolState, book: Book, now: number): void {
+export function replaceOld(pool: PoolState, ledger: CapacityLedger, now: number): void {
   if (pool.leaving !== undefined) return;
-  for (const label of labelsWithOld(pool)) replaceLabel(pool, book, label, now);
+  for (const label of labelsWithOld(pool)) replaceLabel(pool, ledger, label, now);
 }
 
 /** Labels that have free, ready nodes of an older image. */
@@ -24,9 +24,9 @@ export function labelsWithOld(pool: PoolState): ReadonlySet<string> {
   return new Set(oldSpares(pool).map(({ label }) => label));
 }
 
-function replaceLabel(pool: PoolState, book: Book, label: string, now: number): void {
+function replaceLabel(pool: PoolState, ledger: CapacityLedger, label: string, now: number): void {
   const minReady = pool.spec?.labels[label]?.minReady ?? 0;
-  const old = dropExcess(pool, book, { label, minReady, now });
+  const old = dropExcess(pool, ledger, { label, minReady, now });
   const width = Math.max(1, Math.floor(minReady * shareAtOnce));
   let coming = Object.values(pool.nodes).filter(
     (node) =>
@@ -35,9 +35,9 @@ function replaceLabel(pool: PoolState, book: Book, label: string, now: number): 
       node.request === undefined &&
       node.backing === undefined,
   ).length;
-  while (coming < Math.min(width, old.length) && makeOne(pool, book, label, now) > 0) coming += 1;
-  if (coming > 0 || roomComes(pool, book, label, now)) return;
-  const first = old.find((node) => makesRoom(pool, book, node, now));
+  while (coming < Math.min(width, old.length) && makeOne(pool, ledger, label, now) > 0) coming += 1;
+  if (coming > 0 || roomComes(pool, ledger, label, now)) return;
+  const first = old.find((node) => makesRoom(pool, ledger, node, now));
   if (first !== undefined) drop(pool, first, now);
 }
 
@@ -48,15 +48,19 @@ interface Keeping {
 }
 
 /** Deletes old nodes while enough others are ready; gives those that are left, the oldest first. */
-function dropExcess(pool: PoolState, book: Book, { label, minReady, now }: Keeping): readonly PoolNode[] {
+function dropExcess(
+  pool: PoolState,
+  ledger: CapacityLedger,
+  { label, minReady, now }: Keeping,
+): readonly PoolNode[] {
   const ready = (id: string): boolean => pool.nodes[id]?.state === 'ready';
   let serving = 0;
   const parts: Record<string, number> = {};
   for (const name of Object.keys(pool.spec?.providerPools ?? {})) {
     const key = offerKey(name, label);
-    for (const id of (book.idle[key] ?? []).filter(ready))
+    for (const id of (ledger.idle[key] ?? []).filter(ready))
       parts[id] = pool.nodes[id]?.backing === undefined ? 1 : 0;
-    for (const { backing, free } of book.rooms[key] ?? []) if (ready(backing)) parts[backing] = free;
+    for (const { backing, free } of ledger.rooms[key] ?? []) if (ready(backing)) parts[backing] = free;
   }
   for (const part of Object.values(parts)) serving += part;
   const left: PoolNode[] = [];
@@ -70,7 +74,7 @@ function dropExcess(pool: PoolState, book: Book, { label, minReady, now }: Keepi
       serving -= part;
       drop(pool, node, now);
       // Its room is free soon: no other one has to go for it.
-      addTo((book.leaving[node.providerPool] ??= {}), node.uses);
+      addTo((ledger.leaving[node.providerPool] ??= {}), node.uses);
     }
   }
   return left;
@@ -81,13 +85,13 @@ function drop(pool: PoolState, { id }: PoolNode, now: number): void {
 }
 
 /** What goes anyway is room enough for another one, once it is gone. */
-function roomComes(pool: PoolState, book: Book, label: string, now: number): boolean {
+function roomComes(pool: PoolState, ledger: CapacityLedger, label: string, now: number): boolean {
   return Object.keys(pool.spec?.providerPools ?? {}).some((name) => {
-    const missing = missingIn(pool, book, { providerPool: name, label, now });
+    const missing = missingIn(pool, ledger, { providerPool: name, label, now });
     return (
       missing !== undefined &&
       !isNothing(missing) &&
-      isNothing(pick(minus(missing, book.leaving[name] ?? {}), missing))
+      isNothing(pick(minus(missing, ledger.leaving[name] ?? {}), missing))
     );
   });
 }
@@ -95,20 +99,20 @@ function roomComes(pool: PoolState, book: Book, label: string, now: number): boo
 /** Nothing but its own room is missing for another one. */
 function makesRoom(
   pool: PoolState,
-  book: Book,
+  ledger: CapacityLedger,
   { providerPool, label, uses }: PoolNode,
   now: number,
 ): boolean {
-  const missing = missingIn(pool, book, { providerPool, label, now });
+  const missing = missingIn(pool, ledger, { providerPool, label, now });
   if (missing === undefined) return false;
-  const comes = minus(missing, book.leaving[providerPool] ?? {});
+  const comes = minus(missing, ledger.leaving[providerPool] ?? {});
   return !isNothing(pick(comes, missing)) && isNothing(pick(minus(comes, uses), missing));
 }
 
 /** What is missing for another node there; undefined where none is made now, whatever room there is. */
 function missingIn(
   pool: PoolState,
-  book: Book,
+  ledger: CapacityLedger,
   {
     providerPool,
     label,
@@ -120,12 +124,12 @@ function missingIn(
   if (provider === undefined || offer === undefined || lacksImage(pool, providerPool, label) !== undefined)
     return undefined;
   if (
-    book.blocked.has(providerPool) ||
+    ledger.blocked.has(providerPool) ||
     pool.paused[provider.provider] !== undefined ||
     (pool.resting[offerKey(providerPool, label)]?.until ?? 0) > now
   )
     return undefined;
-  return missingFor(pool, book, providerPool, provider, offer.uses);
+  return missingFor(pool, ledger, providerPool, provider, offer.uses);
 }
 
 function pick(

@@ -9,14 +9,6 @@ import type { JsonObject } from '../json.js';
 export const requestStates = ['requested', 'pending', 'fulfilled', 'failed'] as const;
 export type RequestState = (typeof requestStates)[number];
 
-/** What may follow what; from each of them a request may also end. */
-export const requestTransitions: Readonly<Record<RequestState, readonly RequestState[]>> = {
-  requested: ['pending', 'fulfilled', 'failed'],
-  pending: ['fulfilled', 'requested', 'failed'],
-  fulfilled: [],
-  failed: [],
-};
-
 /** A request for nodes, as a client makes it. */
 export interface NodeDemand {
   /** Made by the requester; the same id again is the same request. */

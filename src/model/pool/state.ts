@@ -1,5 +1,5 @@
 import { bareRecord } from '../bare-record.js';
-import type { ImageNews } from '../image/notification.js';
+import type { ImageUpdate } from '../image/notification.js';
 import type { Amounts } from './amounts.js';
 import type { PoolNode } from './node.js';
 import type { EndedRequest, NodeRequest } from './request.js';
@@ -18,11 +18,11 @@ export interface PoolState {
   spec?: PoolSpec;
   placements: Placements;
   /** What images of the library said of themselves, by their names; absent: none was asked. */
-  library?: Readonly<Record<string, ImageNews>>;
-  /** Provider pools whose provider is told when a node is reused. */
-  hearing?: readonly string[];
-  /** Provider accounts whose tasks may go together, several nodes in one activity. */
-  together?: readonly string[];
+  library?: Readonly<Record<string, ImageUpdate>>;
+  /** Provider pools whose provider is notified when a node is reused. */
+  notifiedOfReuse?: readonly string[];
+  /** Provider accounts whose tasks may be batched: several nodes in one activity. */
+  batchedAccounts?: readonly string[];
   readonly nodes: Record<string, PoolNode>;
   readonly requests: Record<string, NodeRequest>;
   /** The last that ended, newest first. */
@@ -40,7 +40,7 @@ export interface PoolState {
   leaving?: { readonly by: string; readonly at: number };
 }
 
-export interface Pause {
+interface Pause {
   readonly since: number;
   readonly until: number;
   readonly why: string;
@@ -48,7 +48,7 @@ export interface Pause {
   readonly times: number;
 }
 
-export interface Quota {
+interface Quota {
   /** What the account allows in all. */
   readonly total: Amounts;
   /** What this pool may have of the account. */

@@ -1,11 +1,11 @@
 import type { JsonObject } from '../json.js';
 import { formatImageRef } from '../machine/image.js';
 import { stripSecrets } from '../node/strip-secrets.js';
-import { openBook } from './capacity-ledger.js';
+import { openLedger } from './capacity-ledger.js';
 import type { Amounts } from './amounts.js';
 import { isLost } from './allocated.js';
 import type { PoolNode, PoolNodeState } from './node.js';
-import { lacksImage, placementFor, type VersionStanding, standingOf } from './library.js';
+import { lacksImage, placementFor, type VersionStatus, versionStatusOf } from './library.js';
 import { inOrder, signatureOf } from './order.js';
 import type { EndedRequest, NodeRequest, RequestState } from './request.js';
 import type { PoolState } from './state.js';
@@ -77,7 +77,7 @@ export interface PoolNodeView {
   /** The version of an image of the library that it was made from. */
   readonly image?: string;
   /** There is a newer version, or this one was taken back. */
-  readonly replaced?: Exclude<VersionStanding, 'current'>;
+  readonly replaced?: Exclude<VersionStatus, 'current'>;
 }
 
 export interface PoolNodesPage {
@@ -86,7 +86,7 @@ export interface PoolNodesPage {
   readonly next?: string;
 }
 
-export interface LabelView {
+interface LabelView {
   readonly minReady: number;
   readonly onReturn: string;
   /** Nodes by state. */
@@ -104,13 +104,13 @@ export interface LabelView {
 }
 
 /** Which version of its image nodes are made from there now; absent: why there is none. */
-export interface ServedImage {
+interface ServedImage {
   readonly name: string;
   readonly version?: string;
   readonly lacks?: string;
 }
 
-export interface ProviderPoolView {
+interface ProviderPoolView {
   readonly provider: string;
   readonly priority: number;
   readonly limits: Amounts;
@@ -131,7 +131,7 @@ export interface PoolView {
   readonly leaving?: { readonly by: string; readonly at: number };
 }
 
-export function viewRequest(pool: PoolState, request: NodeRequest): RequestView {
+function viewRequest(pool: PoolState, request: NodeRequest): RequestView {
   const {
     id,
     state,
@@ -171,7 +171,7 @@ export function viewRequest(pool: PoolState, request: NodeRequest): RequestView 
   };
 }
 
-export function viewEnded({ id, how, labels, requester, at, version }: EndedRequest): RequestView {
+function viewEnded({ id, how, labels, requester, at, version }: EndedRequest): RequestView {
   return { id, state: how, labels, requester, since: at, version };
 }
 
@@ -243,7 +243,7 @@ export function viewNode(pool: PoolState, node: PoolNode): PoolNodeView {
   const { payload, placement } = (backing === undefined ? node : (pool.nodes[backing] ?? node)).machine;
   const { ipaddress, providerid } = stripSecrets(payload);
   const requester = request === undefined ? undefined : pool.requests[request]?.requester;
-  const standing = standingOf(pool, node);
+  const status = versionStatusOf(pool, node);
   return {
     id,
     label,
@@ -259,7 +259,7 @@ export function viewNode(pool: PoolState, node: PoolNode): PoolNodeView {
     ...(typeof ipaddress === 'string' ? { ipaddress } : {}),
     ...(typeof providerid === 'string' ? { providerid } : {}),
     image: placement?.built === undefined ? undefined : formatImageRef(placement.built),
-    ...(standing === 'current' ? {} : { replaced: standing }),
+    ...(status === 'current' ? {} : { replaced: status }),
     hold,
     why,
     backing,
@@ -268,7 +268,7 @@ export function viewNode(pool: PoolState, node: PoolNode): PoolNodeView {
 }
 
 export function viewPool(pool: PoolState, now: number): PoolView {
-  const book = openBook(pool, now);
+  const ledger = openLedger(pool, now);
   const { name, uid, spec, leaving } = pool;
   const requests: Record<RequestState, number> = { requested: 0, pending: 0, fulfilled: 0, failed: 0 };
   for (const { state } of Object.values(pool.requests)) requests[state] += 1;
@@ -284,13 +284,13 @@ export function viewPool(pool: PoolState, now: number): PoolView {
       Object.entries(spec?.providerPools ?? {}).map(([key, { provider, priority, limits }]) => {
         const paused = pool.paused[provider]?.why;
         const quota = pool.quotas[provider]?.limits;
-        return [key, { provider, priority, limits, used: book.used[key] ?? {}, quota, paused }];
+        return [key, { provider, priority, limits, used: ledger.used[key] ?? {}, quota, paused }];
       }),
     ),
     tenants: Object.fromEntries(
       Object.entries(spec?.tenants ?? {}).map(([tenant, limits]) => [
         tenant,
-        { limits, used: book.tenants[tenant] ?? {} },
+        { limits, used: ledger.tenants[tenant] ?? {} },
       ]),
     ),
   };

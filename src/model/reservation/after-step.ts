@@ -2,11 +2,11 @@ import type { OperateMachineReply } from './messages.js';
 import {
   withNote,
   withReservation,
-  withSeat,
+  withAssignment,
   type Reservation,
   type ReservationsState,
-  type Seat,
-  type SeatStage,
+  type Assignment,
+  type AssignmentStage,
   type StepName,
 } from './state.js';
 import { patienceMs } from './steps.js';
@@ -24,19 +24,19 @@ export interface StepEnd {
 export function afterStep(
   state: ReservationsState,
   reservation: Reservation,
-  seat: Seat,
+  assignment: Assignment,
   end: StepEnd,
 ): ReservationsState {
-  const { asking: _asking, notBefore: _notBefore, ...settled } = seat;
-  const next = { ...settled, asked: seat.asked + 1 };
+  const { asking: _asking, notBefore: _notBefore, ...settled } = assignment;
+  const next = { ...settled, asked: assignment.asked + 1 };
   const { step, reply } = end;
-  if (step === 'look') return afterLook(state, reservation, next, end);
+  if (step === 'check') return afterCheck(state, reservation, next, end);
   if (reply.is === 'done')
-    return withReservation(state, withSeat(afterDone(reservation, next, end), advance(next, end)));
+    return withReservation(state, withAssignment(afterDone(reservation, next, end), advance(next, end)));
   return afterFailure(state, reservation, next, { ...end, step, why: reply.why });
 }
 
-const reached: Readonly<Partial<Record<StepName, SeatStage>>> = {
+const reached: Readonly<Partial<Record<StepName, AssignmentStage>>> = {
   hold: 'held',
   load: 'loaded',
   reserve: 'placed',
@@ -47,14 +47,18 @@ const reached: Readonly<Partial<Record<StepName, SeatStage>>> = {
   'let go': 'free',
 };
 
-function advance(seat: Seat, { step, to }: StepEnd): Seat {
-  const { why: _why, ...well } = seat;
-  const stage = reached[step] ?? seat.stage;
-  const kept = step === 'maintain' || step === 'let go' ? seat : well;
-  return { ...kept, stage, tries: 0, ...(step === 'hold' || step === 'prolong' ? { heldUntil: to } : {}) };
+function advance(assignment: Assignment, { step, to }: StepEnd): Assignment {
+  const { why: _why, ...well } = assignment;
+  const stage = reached[step] ?? assignment.stage;
+  const kept = step === 'maintain' || step === 'let go' ? assignment : well;
+  return { ...kept, stage, tries: 0, ...(step === 'hold' || step === 'extend' ? { heldUntil: to } : {}) };
 }
 
-function afterDone(reservation: Reservation, { machine }: Seat, { step, reply, now }: StepEnd): Reservation {
+function afterDone(
+  reservation: Reservation,
+  { machine }: Assignment,
+  { step, reply, now }: StepEnd,
+): Reservation {
   const did: Readonly<Partial<Record<StepName, string>>> = {
     load: `${machine} has its image`,
     'log in': `${machine} was opened to ${reservation.user}`,
@@ -80,37 +84,42 @@ const silentLoads = 2;
 /**
  * What a look says of the user: not whether the machine is right, but whether it may have been used.
  */
-function afterLook(
+function afterCheck(
   state: ReservationsState,
   reservation: Reservation,
-  seat: Seat,
+  assignment: Assignment,
   { reply, now }: StepEnd,
 ): ReservationsState {
   const verdict = reply.is === 'done' ? reply.verdict : undefined;
   if (verdict === 'READY' || verdict === 'POST_LOAD')
-    return withReservation(state, withSeat(reservation, { ...seat, stage: 'clean', tries: 0 }));
+    return withReservation(state, withAssignment(reservation, { ...assignment, stage: 'clean', tries: 0 }));
   if (verdict === 'RELOAD')
-    return withReservation(state, withSeat(reservation, { ...seat, stage: 'used', tries: 0 }));
+    return withReservation(state, withAssignment(reservation, { ...assignment, stage: 'used', tries: 0 }));
   // It is not this reservation's any more.
   if (reply.is === 'gone' || reply.is === 'refused')
     return withReservation(
       state,
-      withSeat(withNote(reservation, now, `${seat.machine}: ${reply.why}`), {
-        ...seat,
+      withAssignment(withNote(reservation, now, `${assignment.machine}: ${reply.why}`), {
+        ...assignment,
         stage: 'free',
         why: reply.why,
       }),
     );
   const why = reply.is === 'done' ? 'whether it was used is not known' : reply.why;
-  if (seat.tries + 1 < silences)
+  if (assignment.tries + 1 < silences)
     return withReservation(
       state,
-      withSeat(reservation, { ...seat, tries: seat.tries + 1, notBefore: now + askAgainMs, why }),
+      withAssignment(reservation, {
+        ...assignment,
+        tries: assignment.tries + 1,
+        notBefore: now + askAgainMs,
+        why,
+      }),
     );
   return withReservation(
     state,
-    withSeat(withNote(reservation, now, `${seat.machine}: ${why}`), {
-      ...seat,
+    withAssignment(withNote(reservation, now, `${assignment.machine}: ${why}`), {
+      ...assignment,
       stage: 'broken',
       tries: 0,
       why,
@@ -119,17 +128,17 @@ function afterLook(
 }
 
 interface FailedStep extends StepEnd {
-  readonly step: Exclude<StepName, 'look'>;
+  readonly step: Exclude<StepName, 'check'>;
   readonly why: string;
 }
 
 function afterFailure(
   state: ReservationsState,
   reservation: Reservation,
-  seat: Seat,
+  assignment: Assignment,
   { step, reply, now, why }: FailedStep,
 ): ReservationsState {
-  const noted = withNote(reservation, now, `${seat.machine}: ${step}: ${why}`);
+  const noted = withNote(reservation, now, `${assignment.machine}: ${step}: ${why}`);
   const isGone = reply.is === 'gone';
   switch (step) {
     case 'hold':
@@ -143,46 +152,65 @@ function afterFailure(
       ) {
         return withReservation(
           state,
-          withSeat(seat.why === why ? reservation : noted, { ...seat, notBefore: now + 10_000, why }),
+          withAssignment(assignment.why === why ? reservation : noted, {
+            ...assignment,
+            notBefore: now + 10_000,
+            why,
+          }),
         );
       }
-      return giveUp(state, noted, { ...seat, stage: 'free' }, why);
+      return giveUp(state, noted, { ...assignment, stage: 'free' }, why);
     case 'load':
       // Silence may pass, and there is no other machine.
       if (
         reply.is === 'not done' &&
         reply.answer === 'unknown' &&
         reservation.wanted.machines !== undefined &&
-        seat.tries < silentLoads
+        assignment.tries < silentLoads
       ) {
         return withReservation(
           state,
-          withSeat(noted, { ...seat, tries: seat.tries + 1, notBefore: now + 10_000, why }),
+          withAssignment(noted, { ...assignment, tries: assignment.tries + 1, notBefore: now + 10_000, why }),
         );
       }
-      return giveUp(state, noted, isGone ? { ...seat, stage: 'free' } : seat, why);
+      return giveUp(state, noted, isGone ? { ...assignment, stage: 'free' } : assignment, why);
     case 'reserve':
-      return giveUp(state, noted, isGone ? { ...seat, stage: 'free' } : seat, why);
+      return giveUp(state, noted, isGone ? { ...assignment, stage: 'free' } : assignment, why);
     case 'log in':
-      return withReservation(state, withSeat(noEntry(noted), { ...seat, why }));
-    case 'prolong':
-      return withReservation(state, withSeat(noted, { ...seat, notBefore: now + askAgainMs, why }));
+      return withReservation(state, withAssignment(withoutLogInRequest(noted), { ...assignment, why }));
+    case 'extend':
+      return withReservation(
+        state,
+        withAssignment(noted, { ...assignment, notBefore: now + askAgainMs, why }),
+      );
     case 'unload':
-      return withReservation(state, withSeat(noted, { ...seat, stage: isGone ? 'free' : 'used', why }));
+      return withReservation(
+        state,
+        withAssignment(noted, { ...assignment, stage: isGone ? 'free' : 'used', why }),
+      );
     case 'reload':
       return attention(
         state,
-        withSeat(noted, { ...seat, stage: isGone ? 'free' : 'broken', why }),
-        `machine ${seat.machine} could not be loaded after reservation ${reservation.id}: ${why}`,
+        withAssignment(noted, { ...assignment, stage: isGone ? 'free' : 'broken', why }),
+        `machine ${assignment.machine} could not be loaded after reservation ${reservation.id}: ${why}`,
         now,
       );
     case 'maintain':
-      return withReservation(state, withSeat(noted, { ...seat, stage: isGone ? 'free' : 'cleared', why }));
+      return withReservation(
+        state,
+        withAssignment(noted, { ...assignment, stage: isGone ? 'free' : 'cleared', why }),
+      );
     case 'let go':
       // Until it is released, it refuses all others.
       if (reply.is === 'not done')
-        return withReservation(state, withSeat(noted, { ...seat, notBefore: now + askAgainMs, why }));
-      return withReservation(state, withSeat(isGone ? reservation : noted, { ...seat, stage: 'free', why }));
+        return withReservation(
+          state,
+          withAssignment(noted, { ...assignment, notBefore: now + askAgainMs, why }),
+        );
+      return withReservation(
+        state,
+        withAssignment(isGone ? reservation : noted, { ...assignment, stage: 'free', why }),
+      );
   }
 }
 
@@ -190,12 +218,15 @@ function afterFailure(
 function giveUp(
   state: ReservationsState,
   reservation: Reservation,
-  seat: Seat,
+  assignment: Assignment,
   why: string,
 ): ReservationsState {
   return withReservation(
     state,
-    withSeat({ ...reservation, tried: [...reservation.tried, seat.machine] }, { ...seat, givenUp: why, why }),
+    withAssignment(
+      { ...reservation, tried: [...reservation.tried, assignment.machine] },
+      { ...assignment, givenUp: why, why },
+    ),
   );
 }
 
@@ -209,6 +240,6 @@ function attention(
 }
 
 /** The user asks again. */
-function noEntry({ entering: _entering, ...reservation }: Reservation): Reservation {
+function withoutLogInRequest({ logInRequested: _entering, ...reservation }: Reservation): Reservation {
   return reservation;
 }

@@ -1,10 +1,10 @@
 import type { Candidate } from './messages.js';
 import {
-  activeSeats,
+  activeAssignments,
   openReservations,
   type Reservation,
   type ReservationsState,
-  type Seat,
+  type Assignment,
   isoOf,
 } from './state.js';
 
@@ -17,34 +17,36 @@ export interface Span {
 export interface Booking extends Span {
   readonly machine: string;
   readonly reservation: Reservation;
-  readonly seat: Seat;
+  readonly assignment: Assignment;
 }
 
 /**
  * All that is promised. One that is over gives its time back at once: that its machines are cleared first is
  * the concern of the next.
  */
-export function bookings(state: ReservationsState): readonly Booking[] {
+function bookings(state: ReservationsState): readonly Booking[] {
   return openReservations(state)
-    .flatMap((reservation) => activeSeats(reservation).map((seat) => bookingOf(reservation, seat)))
+    .flatMap((reservation) =>
+      activeAssignments(reservation).map((assignment) => bookingOf(reservation, assignment)),
+    )
     .filter(({ from, to }) => from < to);
 }
 
 /** What is being prepared is taken already. */
-function bookingOf(reservation: Reservation, seat: Seat): Booking {
+function bookingOf(reservation: Reservation, assignment: Assignment): Booking {
   const {
     from,
     to,
     over,
     settings: { prepareMs },
   } = reservation;
-  const isBegun = seat.stage !== 'booked' || seat.asking !== undefined;
+  const isBegun = assignment.stage !== 'booked' || assignment.asking !== undefined;
   return {
-    machine: seat.machine,
+    machine: assignment.machine,
     from: isBegun ? from - prepareMs : from,
     to: over === undefined ? to : Math.min(to, over.at),
     reservation,
-    seat,
+    assignment,
   };
 }
 
@@ -93,7 +95,7 @@ export function isTakenByEarlier(
     (other) =>
       other.id !== id &&
       (other.from < from || other.over !== undefined) &&
-      other.seats.some((seat) => seat.machine === machine && seat.stage !== 'free'),
+      other.assignments.some((assignment) => assignment.machine === machine && assignment.stage !== 'free'),
   );
 }
 

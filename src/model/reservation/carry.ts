@@ -1,7 +1,7 @@
 import type { Reservation, ReservationsState } from './state.js';
 
 /** Most characters of what one run hands to the next; the server takes two megabytes. */
-export const mostCarried = 1_200_000;
+const mostCarried = 1_200_000;
 
 /** The calendar for the next run: where it is too large, without what people only like to read. */
 export function packReservations(state: ReservationsState, limit = mostCarried): ReservationsState {
@@ -18,7 +18,7 @@ export function packReservations(state: ReservationsState, limit = mostCarried):
       withReservations(one, (reservation) => ({
         ...reservation,
         notes: [],
-        seats: reservation.seats.filter(({ stage }) => stage !== 'free'),
+        assignments: reservation.assignments.filter(({ stage }) => stage !== 'free'),
       })),
   ];
   let packed = state;

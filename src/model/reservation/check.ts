@@ -1,10 +1,10 @@
 import { readPublicKey } from '../machine/access.js';
 import { parseImageRef } from '../machine/image.js';
 import { inTheWay } from './calendar.js';
-import type { EnterRequest, ExtendRequest, ReserveRequest } from './messages.js';
+import type { LogInRequest, ExtendRequest, ReserveRequest } from './messages.js';
 import {
   type ReservationSettings,
-  activeSeats,
+  activeAssignments,
   openReservations,
   stateOf,
   type Reservation,
@@ -15,16 +15,16 @@ import {
 const minute = 60_000;
 const day = 24 * 60 * minute;
 /** Reservations that are open at once: what is carried from run to run has a limit. */
-export const mostOpen = 500;
+const mostOpen = 500;
 /** Machines of one reservation. */
 export const mostMachines = 50;
 /** Machines of all open reservations. */
-export const mostSeats = 2_000;
+const maxAssignments = 2_000;
 /** How far ahead one may begin. */
 const furthestMs = 366 * day;
 const shortestMs = 1_000;
 const longestName = 100;
-/** Clocks differ, and messages take their time. */
+/** Clocks differ, and messages setState their time. */
 const lateMs = minute;
 
 /** Why a request can be refused before any machine is looked at; undefined when it cannot. */
@@ -52,9 +52,9 @@ export function refuseRequest(
     return `a reservation has 1 to ${mostMachines} machines, not ${count}`;
   if (open.length >= mostOpen)
     return `there are ${open.length} open reservations, which is as many as there may be; cancel some, or wait for their end`;
-  const seats = open.reduce((sum, { seats: { length } }) => sum + length, 0);
-  if (seats + count > mostSeats)
-    return `${seats} machines are reserved, and there may be ${mostSeats}; cancel some, or wait for their end`;
+  const assignments = open.reduce((sum, { assignments: { length } }) => sum + length, 0);
+  if (assignments + count > maxAssignments)
+    return `${assignments} machines are reserved, and there may be ${maxAssignments}; cancel some, or wait for their end`;
   return undefined;
 }
 
@@ -75,7 +75,7 @@ export function refuseExtension(state: ReservationsState, { id, to }: ExtendRequ
     return `reservation ${id} lasts until ${isoOf(reservation.to)}, and ${isoOf(to)} is not later; 'heddle reservation return ${id}' ends it early`;
   const tooLong = refuseLength({ from: reservation.from, to }, reservation.settings);
   if (tooLong !== undefined) return tooLong;
-  const blocking = activeSeats(reservation)
+  const blocking = activeAssignments(reservation)
     .map(({ machine }) => inTheWay(state, machine, { from: reservation.to, to }, id))
     .find((found) => found !== undefined);
   if (blocking === undefined) return undefined;
@@ -99,7 +99,7 @@ export function refuseEnd(
   return undefined;
 }
 
-export function refuseEntry(state: ReservationsState, { id, publicKey }: EnterRequest): string | undefined {
+export function refuseLogIn(state: ReservationsState, { id, publicKey }: LogInRequest): string | undefined {
   const reservation = state.reservations[id];
   if (reservation === undefined) return unknownText(id);
   if (reservation.over !== undefined) return `reservation ${id} is over: ${reservation.over.why}`;
@@ -107,17 +107,18 @@ export function refuseEntry(state: ReservationsState, { id, publicKey }: EnterRe
     return `reservation ${id} is ${stateOf(reservation)} and begins at ${isoOf(reservation.from)}${whyOf(reservation)}`;
   if (publicKey === undefined || publicKey === reservation.publicKey) return undefined;
   if (readPublicKey(publicKey) !== publicKey) return 'its key is not the public key of an OpenSSH key pair';
-  const isOpen = reservation.entering === true || reservation.seats.some(({ stage }) => stage === 'in use');
+  const isOpen =
+    reservation.logInRequested === true || reservation.assignments.some(({ stage }) => stage === 'in use');
   return isOpen ? `reservation ${id} is open already; a key is taken with the first log-in` : undefined;
 }
 
-export function unknownText(id: string): string {
+function unknownText(id: string): string {
   return `there is no reservation ${id}; 'heddle reservation list --all' shows those that are remembered`;
 }
 
 function whyOf(reservation: Reservation): string {
-  const why = activeSeats(reservation).flatMap((seat) =>
-    seat.why === undefined ? [] : [`${seat.machine}: ${seat.why}`],
+  const why = activeAssignments(reservation).flatMap((assignment) =>
+    assignment.why === undefined ? [] : [`${assignment.machine}: ${assignment.why}`],
   );
   return why.length === 0 ? '' : `: ${why.join('; ')}`;
 }

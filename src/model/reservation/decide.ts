@@ -1,9 +1,9 @@
 import {
-  activeSeats,
+  activeAssignments,
   openReservations,
   withNote,
   withReservation,
-  withSeat,
+  withAssignment,
   type Reservation,
   type ReservationsState,
   isoOf,
@@ -11,14 +11,14 @@ import {
 import { tell } from './notification.js';
 
 /** All that comes of the time that it is, and of what has come to its end. */
-export function turnClock(state: ReservationsState, now: number): ReservationsState {
+export function applyTime(state: ReservationsState, now: number): ReservationsState {
   return openReservations(state).reduce((before, { id }) => {
     const reservation = before.reservations[id];
-    return reservation === undefined ? before : turn(before, reservation, now);
+    return reservation === undefined ? before : batchSlot(before, reservation, now);
   }, state);
 }
 
-function turn(state: ReservationsState, reservation: Reservation, now: number): ReservationsState {
+function batchSlot(state: ReservationsState, reservation: Reservation, now: number): ReservationsState {
   const { over, readyAt, reminded, to, from, settings, wanted, id } = reservation;
   if (over !== undefined) return close(state, reservation, now);
   if (now >= to) {
@@ -30,7 +30,7 @@ function turn(state: ReservationsState, reservation: Reservation, now: number): 
         })
       : endReservation(state, reservation, { at: now, how: 'ended', why: 'its time is over' });
   }
-  const active = activeSeats(reservation);
+  const active = activeAssignments(reservation);
   if (
     readyAt === undefined &&
     now >= from &&
@@ -66,27 +66,29 @@ export function endReservation(
 
 /** What was never asked of a machine needs no machine to end. */
 function close(state: ReservationsState, reservation: Reservation, now: number): ReservationsState {
-  const freed = reservation.seats
+  const freed = reservation.assignments
     .filter(({ stage, asking }) => stage === 'booked' && asking === undefined)
-    .reduce((before, seat) => withSeat(before, { ...seat, stage: 'free' }), reservation);
-  if (freed.seats.every(({ stage }) => stage === 'free'))
+    .reduce((before, assignment) => withAssignment(before, { ...assignment, stage: 'free' }), reservation);
+  if (freed.assignments.every(({ stage }) => stage === 'free'))
     return withReservation(state, { ...freed, closedAt: now });
   return freed === reservation ? state : withReservation(state, freed);
 }
 
 /** Machines that a reservation still lacks, for some were given up. */
 export function lacking(reservation: Reservation): number {
-  return reservation.over === undefined ? reservation.wanted.count - activeSeats(reservation).length : 0;
+  return reservation.over === undefined
+    ? reservation.wanted.count - activeAssignments(reservation).length
+    : 0;
 }
 
 /** When the clock has something to do next, in ms since the epoch. */
 export function nextDue(state: ReservationsState, now: number): number | undefined {
   const moments = openReservations(state)
-    .flatMap(({ from, to, settings, readyAt, reminded, over, seats }) => [
+    .flatMap(({ from, to, settings, readyAt, reminded, over, assignments }) => [
       ...(over === undefined ? [to] : []),
       ...(over === undefined && readyAt === undefined ? [from, from - settings.prepareMs] : []),
       ...(over === undefined && reminded === undefined ? [to - settings.remindMs] : []),
-      ...seats.flatMap(({ notBefore }) => (notBefore === undefined ? [] : [notBefore])),
+      ...assignments.flatMap(({ notBefore }) => (notBefore === undefined ? [] : [notBefore])),
     ])
     .filter((moment) => moment > now);
   return moments.length === 0 ? undefined : Math.min(...moments);

@@ -21,7 +21,7 @@ export interface ReservationRequest {
   readonly by: string;
 }
 
-export interface EnterRequest extends ReservationRequest {
+export interface LogInRequest extends ReservationRequest {
   /** The user's own, in place of a password. */
   readonly publicKey?: string;
 }
@@ -67,7 +67,7 @@ export interface OperateMachineRequest {
   readonly until: string;
 }
 
-/** `refused`: it does not take it; nothing was done. `gone`: there is no such machine any more. */
+/** `refused`: it does not setState it; nothing was done. `gone`: there is no such machine any more. */
 export type OperateMachineReply =
   | { readonly is: 'done'; readonly verdict?: Verdict; readonly notes: readonly string[] }
   | { readonly is: 'not done'; readonly answer: Exclude<Answer, 'done'>; readonly why: string }

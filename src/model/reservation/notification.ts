@@ -2,7 +2,7 @@ import {
   type NotificationEvent,
   type ReservationNotification,
   isoOf,
-  activeSeats,
+  activeAssignments,
   type Reservation,
   type ReservationsState,
 } from './state.js';
@@ -12,7 +12,7 @@ import { formatImageRef } from '../machine/image.js';
 export function tell(
   state: ReservationsState,
   event: NotificationEvent,
-  { id, user, image, from, to, seats, notes }: Reservation,
+  { id, user, image, from, to, assignments, notes }: Reservation,
   text: string,
   now: number,
 ): ReservationsState {
@@ -27,7 +27,7 @@ export function tell(
       image: formatImageRef(image),
       from: isoOf(from),
       to: isoOf(to),
-      machines: activeSeats({ seats }).map(({ machine }) => machine),
+      machines: activeAssignments({ assignments }).map(({ machine }) => machine),
     },
   };
   return { ...state, notifications: [...state.notifications, notification].slice(-waitingAtMost) };

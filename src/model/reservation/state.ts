@@ -24,14 +24,14 @@ export interface Reservation {
   readonly wanted: Wanted;
   readonly settings: ReservationSettings;
   /** One for each machine; those that were given up stay until they are free. */
-  readonly seats: readonly Seat[];
+  readonly assignments: readonly Assignment[];
   /** Machines that were tried in vain. */
   readonly tried: readonly string[];
   /** When all machines were prepared and its time had come. */
   readonly readyAt?: number;
   readonly reminded?: true;
   /** The user asked for what is needed to log in. */
-  readonly entering?: true;
+  readonly logInRequested?: true;
   /** The user's public key, where one was given. */
   readonly publicKey?: string;
   /** It is over; machines may still have to be cleared. */
@@ -46,13 +46,13 @@ export interface Reservation {
   readonly notes: readonly Note[];
 }
 
-export interface Note {
+interface Note {
   readonly at: number;
   readonly text: string;
 }
 
 /** How far a machine has come in its reservation; each is reached by one operation of the machine. */
-export type SeatStage =
+export type AssignmentStage =
   | 'booked'
   | 'held'
   | 'loaded'
@@ -65,13 +65,13 @@ export type SeatStage =
   | 'free';
 
 /** One machine in one reservation. */
-export interface Seat {
+export interface Assignment {
   readonly machine: string;
   /** A machine that was registered anew under the name is another one. */
   readonly uid: string;
   /** What it is loaded with after its user, where no reservation follows. */
   readonly defaultImage: ImageRef;
-  readonly stage: SeatStage;
+  readonly stage: AssignmentStage;
   /** What the machine was asked and has not answered; it is asked the same again until it has. */
   readonly asking?: StepName;
   /** What the machine was asked so far: names each request for ever. */
@@ -88,13 +88,13 @@ export interface Seat {
   readonly why?: string;
 }
 
-export const stepNames = [
+const stepNames = [
   'hold',
   'load',
   'reserve',
   'log in',
-  'prolong',
-  'look',
+  'extend',
+  'check',
   'unload',
   'reload',
   'maintain',
@@ -111,23 +111,23 @@ export type ReservationState =
   | 'ending'
   | NonNullable<Reservation['over']>['how'];
 
-export function stateOf({ over, closedAt, readyAt, seats }: Reservation): ReservationState {
+export function stateOf({ over, closedAt, readyAt, assignments }: Reservation): ReservationState {
   if (over !== undefined) return closedAt === undefined ? 'ending' : over.how;
-  const active = activeSeats({ seats });
+  const active = activeAssignments({ assignments });
   if (readyAt !== undefined) return active.some(({ stage }) => stage === 'in use') ? 'in use' : 'ready';
   if (active.length > 0 && active.every(({ stage }) => stage === 'placed')) return 'prepared';
-  return seats.every(({ stage, asking }) => stage === 'booked' && asking === undefined)
+  return assignments.every(({ stage, asking }) => stage === 'booked' && asking === undefined)
     ? 'booked'
     : 'preparing';
 }
 
 /** It is part of what the user gets. */
-export function isActive({ givenUp, stage }: Seat): boolean {
+export function isActive({ givenUp, stage }: Assignment): boolean {
   return givenUp === undefined && stage !== 'free';
 }
 
-export function activeSeats({ seats }: Pick<Reservation, 'seats'>): readonly Seat[] {
-  return seats.filter(isActive);
+export function activeAssignments({ assignments }: Pick<Reservation, 'assignments'>): readonly Assignment[] {
+  return assignments.filter(isActive);
 }
 
 export function openReservations({ reservations }: ReservationsState): readonly Reservation[] {
@@ -157,10 +157,12 @@ export function withReservation(state: ReservationsState, reservation: Reservati
   };
 }
 
-export function withSeat(reservation: Reservation, seat: Seat): Reservation {
+export function withAssignment(reservation: Reservation, assignment: Assignment): Reservation {
   return {
     ...reservation,
-    seats: reservation.seats.map((other) => (other.machine === seat.machine ? seat : other)),
+    assignments: reservation.assignments.map((other) =>
+      other.machine === assignment.machine ? assignment : other,
+    ),
   };
 }
 
@@ -173,7 +175,7 @@ export function newReservations(uid: string): ReservationsState {
  * another machine took the place of one. `ended`, `failed`: it is over. `attention`: a machine needs an
  * administrator.
  */
-export const notificationEvents = ['ready', 'reminder', 'moved', 'ended', 'failed', 'attention'] as const;
+const notificationEvents = ['ready', 'reminder', 'moved', 'ended', 'failed', 'attention'] as const;
 
 export type NotificationEvent = (typeof notificationEvents)[number];
 

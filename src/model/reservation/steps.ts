@@ -1,36 +1,36 @@
 import type { ImageRef } from '../machine/image.js';
 import type { MachineIntent } from '../machine/state.js';
 import { isTakenByEarlier, nextOn } from './calendar.js';
-import { type Reservation, type ReservationsState, type Seat, type StepName, isoOf } from './state.js';
+import { type Reservation, type ReservationsState, type Assignment, type StepName, isoOf } from './state.js';
 
 /**
  * What a machine is asked next by its reservation, and what follows from its answer. The way there: hold,
- * load, reserve, log in. The way back: check whether it was used, then take out what its user left, or
+ * load, reserve, log in. The way back: check whether it was used, then setState out what its user left, or
  * write another image; let go.
  */
 export function nextStep(
   state: ReservationsState,
   reservation: Reservation,
-  seat: Seat,
+  assignment: Assignment,
   now: number,
 ): StepName | undefined {
-  if (seat.asking !== undefined) return seat.asking;
-  if (seat.notBefore !== undefined && seat.notBefore > now) return undefined;
-  return reservation.over === undefined && seat.givenUp === undefined
-    ? stepThere(state, reservation, seat, now)
-    : stepBack(reservation, seat);
+  if (assignment.asking !== undefined) return assignment.asking;
+  if (assignment.notBefore !== undefined && assignment.notBefore > now) return undefined;
+  return reservation.over === undefined && assignment.givenUp === undefined
+    ? stepThere(state, reservation, assignment, now)
+    : stepBack(reservation, assignment);
 }
 
 function stepThere(
   state: ReservationsState,
   reservation: Reservation,
-  seat: Seat,
+  assignment: Assignment,
   now: number,
 ): StepName | undefined {
-  const { from, to, settings, readyAt, entering } = reservation;
-  switch (seat.stage) {
+  const { from, to, settings, readyAt, logInRequested } = reservation;
+  switch (assignment.stage) {
     case 'booked':
-      return now >= from - settings.prepareMs && !isTakenByEarlier(state, reservation, seat.machine)
+      return now >= from - settings.prepareMs && !isTakenByEarlier(state, reservation, assignment.machine)
         ? 'hold'
         : undefined;
     case 'held':
@@ -38,23 +38,23 @@ function stepThere(
     case 'loaded':
       return 'reserve';
     case 'placed':
-      if (seat.heldUntil !== to) return 'prolong';
-      return readyAt !== undefined && entering === true ? 'log in' : undefined;
+      if (assignment.heldUntil !== to) return 'extend';
+      return readyAt !== undefined && logInRequested === true ? 'log in' : undefined;
     case 'in use':
-      return seat.heldUntil === to ? undefined : 'prolong';
+      return assignment.heldUntil === to ? undefined : 'extend';
     default:
       return undefined;
   }
 }
 
-function stepBack({ readyAt }: Reservation, { stage, givenUp }: Seat): StepName | undefined {
+function stepBack({ readyAt }: Reservation, { stage, givenUp }: Assignment): StepName | undefined {
   switch (stage) {
     // No access was given, so there is nothing to revoke.
     case 'held':
     case 'loaded':
       return 'let go';
     case 'placed':
-      return readyAt === undefined || givenUp !== undefined ? 'let go' : 'look';
+      return readyAt === undefined || givenUp !== undefined ? 'let go' : 'check';
     case 'in use':
     case 'used':
       return 'reload';
@@ -73,13 +73,13 @@ function stepBack({ readyAt }: Reservation, { stage, givenUp }: Seat): StepName 
 export function intentOf(
   state: ReservationsState,
   reservation: Reservation,
-  seat: Seat,
+  assignment: Assignment,
   step: StepName,
 ): MachineIntent {
   const { id, user, image, to, publicKey } = reservation;
   switch (step) {
     case 'hold':
-    case 'prolong':
+    case 'extend':
       return { kind: 'hold', reservation: id, user, until: isoOf(to) };
     case 'load':
       return { kind: 'load', image };
@@ -87,17 +87,17 @@ export function intentOf(
       return { kind: 'reserve', user };
     case 'log in':
       return { kind: 'log in', user, publicKey };
-    case 'look':
+    case 'check':
       return { kind: 'status', image, logIns: true };
     case 'unload':
       return { kind: 'unload' };
     // It was used, so it needs no check first.
     case 'reload':
-      return { kind: 'load', image: imageAfter(state, reservation, seat), force: true };
+      return { kind: 'load', image: imageAfter(state, reservation, assignment), force: true };
     case 'maintain':
       return {
         kind: 'maintain',
-        reason: `after reservation ${id}: ${seat.why ?? 'it could not be cleared'}`,
+        reason: `after reservation ${id}: ${assignment.why ?? 'it could not be cleared'}`,
       };
     case 'let go':
       return { kind: 'let go' };
@@ -105,10 +105,10 @@ export function intentOf(
 }
 
 /** The image of the reservation that has the machine next, else its default image. */
-export function imageAfter(
+function imageAfter(
   state: ReservationsState,
   reservation: Reservation,
-  { machine, defaultImage }: Seat,
+  { machine, defaultImage }: Assignment,
 ): ImageRef {
   return nextOn(state, { machine, reservation })?.reservation.image ?? defaultImage;
 }

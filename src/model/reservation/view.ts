@@ -1,10 +1,10 @@
 import { formatImageRef } from '../machine/image.js';
 import {
-  activeSeats,
+  activeAssignments,
   stateOf,
   type Reservation,
   type ReservationState,
-  type SeatStage,
+  type AssignmentStage,
   type Wanted,
   isoOf,
 } from './state.js';
@@ -21,23 +21,23 @@ export interface ReservationView {
   readonly by: string;
   readonly askedAt: string;
   readonly wanted: Wanted;
-  readonly machines: readonly SeatView[];
+  readonly machines: readonly AssignmentView[];
   readonly readyAt?: string;
   readonly overAt?: string;
   readonly notes: readonly { readonly at: string; readonly text: string }[];
 }
 
-export interface SeatView {
+interface AssignmentView {
   readonly name: string;
-  readonly stage: SeatStage;
+  readonly stage: AssignmentStage;
   /** What it is asked now. */
   readonly doing?: string;
   readonly why?: string;
 }
 
 export function viewOfReservation(reservation: Reservation): ReservationView {
-  const { id, user, image, from, to, by, askedAt, wanted, seats, readyAt, over, notes } = reservation;
-  const shown = over === undefined ? activeSeats(reservation) : seats;
+  const { id, user, image, from, to, by, askedAt, wanted, assignments, readyAt, over, notes } = reservation;
+  const shown = over === undefined ? activeAssignments(reservation) : assignments;
   return {
     id,
     state: stateOf(reservation),

@@ -1,7 +1,7 @@
 import { leakId, neededPasses, type Leak, type SweepReport } from './sweep.js';
 
 /** Why a leak stays, or when it goes. */
-export function standingOfLeak(leak: Leak, { policy, refused, deleted, at }: SweepReport): string {
+export function statusOfLeak(leak: Leak, { policy, refused, deleted, at }: SweepReport): string {
   const { kind, passes, firstSeen } = leak;
   if (kind === 'abandoned') return 'given up by a person; deleted only by name';
   if (kind === 'captured')
@@ -35,7 +35,7 @@ export function detailsOfSweep(report: SweepReport): string {
       .slice(0, 50)
       .map(
         (leak) =>
-          `- ${leak.kind}: ${leak.account} ${leak.what === 'image' ? 'image ' : ''}${leak.providerid} \`${leak.key}\`, since ${leak.firstSeen}; ${standingOfLeak(leak, report)}`,
+          `- ${leak.kind}: ${leak.account} ${leak.what === 'image' ? 'image ' : ''}${leak.providerid} \`${leak.key}\`, since ${leak.firstSeen}; ${statusOfLeak(leak, report)}`,
       ),
   ].join('\n');
 }

@@ -74,7 +74,7 @@ export interface Suspect {
 }
 
 /** What one look at one account came to. */
-export interface AccountLook {
+export interface AccountReport {
   readonly account: SweptAccount;
   /** Machines of this installation. */
   readonly machines: number;
@@ -99,7 +99,7 @@ export interface FindLeaksRequest {
   readonly provider: { readonly name: string; readonly type: string };
 }
 
-export type FindLeaksReply = Omit<AccountLook, 'account'>;
+export type FindLeaksReply = Omit<AccountReport, 'account'>;
 
 /** Input of DISOWN: suspects that a workflow was asked for. */
 export interface DisownRequest {
@@ -133,7 +133,7 @@ export interface Evidence {
   readonly now: number;
   readonly input: SweepInput;
   readonly earlier: readonly Leak[];
-  readonly looks: readonly AccountLook[];
+  readonly looks: readonly AccountReport[];
   readonly recorded: boolean;
 }
 

@@ -10,14 +10,14 @@ import {
 } from '../contract.js';
 import { PluginError } from '../errors.js';
 
-/** Something that exists, whoever has it. */
+/** An existing machine or service, free or in use. */
 export interface Claimed {
   readonly name: string;
   /** Absent: of any flavor. */
   readonly flavor?: string | undefined;
 }
 
-/** A provider of what exists already: CREATE takes one that nobody has, DELETE gives it back. */
+/** A provider of what exists already: CREATE claims a free one, DELETE releases it. */
 export abstract class ClaimingProvider<Thing extends Claimed> extends Provider {
   private readonly claims: Claims;
 

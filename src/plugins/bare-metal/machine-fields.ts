@@ -32,7 +32,7 @@ const controllersSchema = z.record(z.string(), z.record(z.string(), z.json()));
 
 /**
  * Programs on the workers of the site that know where images are: with 0 it is done or so, with 1 it is not,
- * with anything else nobody can tell.
+ * any other answer is unknown.
  */
 const imagerSchema = z.strictObject({
   exists: command.optional(),

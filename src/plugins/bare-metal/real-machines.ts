@@ -20,7 +20,7 @@ import { readImager, readMachines, type RealMachine } from './machine-fields.js'
 import type { PowerDriver } from './power-driver.js';
 
 /**
- * Real machines with a management controller each: CREATE takes one that nobody has, DELETE gives it back.
+ * Real machines with a management controller each: CREATE claims a free one, DELETE releases it.
  * What their controllers speak is the subclass's; where images come from is the administrator's programs'.
  */
 export abstract class RealMachines

@@ -1,174 +1,233 @@
-import type { Duplex } from 'node:stream';
-import { pathToFileURL } from 'node:url';
+import { Socket } from 'node:net';
+import pLimit from 'p-limit';
 import { copyPlainJson } from '../../schema/plain-json.js';
 import { formatPath } from '../../schema/problem.js';
 import { parseResult } from '../../schema/result.js';
-import type { PluginContext, PluginLog, Shell } from '../contract.js';
-import { clientFault, Clients } from '../clients.js';
-import { PluginError } from '../errors.js';
-import { exportOf, wordsForLoading } from './exports.js';
-import { HostRequests } from './host-requests.js';
-import { LineSplitter } from './lines.js';
+import type { Calls, Claims, PluginContext, PluginLog, RunOutcome, Shell } from '../contract.js';
+import { Clients } from '../clients.js';
+import { failureKinds, isPluginError, PluginError } from '../errors.js';
+import { loadClass, type LoadedClass } from '../load-class.js';
 import {
-  logLevels,
-  sizes,
+  limits,
+  LineSplitter,
+  type CancelMessage,
   type DrainMessage,
+  type ErrorMessage,
   type HostCall,
   type LoadAnswer,
   type LoadMessage,
+  type LogLevel,
   type ReplyMessage,
+  type RequestName,
 } from './protocol.js';
-import { failureOf } from './host-failure.js';
 
-type PluginClass = new (context: PluginContext & { readonly shell: Shell }) => object;
+// The plugin host: a process that loads the class of one plugin and serves its calls, one after the other.
+// File descriptor 3 connects it to the worker; standard output and error are the plugin's, for people.
 
-/** Serves the worker at the other end until it is gone. */
-export function serveHost(link: Duplex, end: () => void): void {
-  const send = (message: object): void => {
-    link.write(`${JSON.stringify(message)}\n`);
-  };
-  const requests = new HostRequests(send);
-  let loaded: Promise<LoadedClass> | undefined;
-  let cancelling = new AbortController();
-  const lines = new LineSplitter(sizes.line * 8, (line) => {
-    const message = JSON.parse(line) as
-      | LoadMessage
-      | HostCall
-      | ReplyMessage
-      | DrainMessage
-      | { readonly cancel: string };
-    if ('load' in message) {
-      loaded = load(message.load);
-      void loaded
-        .then(
-          ({ methods, clients }): LoadAnswer => ({ loaded: { methods, drains: clients.drains } }),
-          (error: unknown): LoadAnswer => ({ failed: wordsForLoading(error) }),
-        )
-        .then(send);
-    } else if ('drain' in message) {
-      void (loaded ?? Promise.reject(new Error('nothing is loaded')))
-        .then(({ clients }) => clients.close())
-        .finally(end)
-        .catch(() => undefined);
-    } else if ('cancel' in message) {
-      cancelling.abort(new Error(message.cancel));
-    } else if ('id' in message) {
-      requests.settle(message);
-    } else if (loaded !== undefined) {
-      cancelling = new AbortController();
-      void loaded.then((it) => carryOut(it, message, requests, cancelling.signal, send)).then(send);
-    }
-  });
-  link.on('data', (chunk: Buffer) => void lines.push(chunk));
-  // Without its worker nobody wants what it does.
-  link.on('close', end);
-  link.on('error', end);
+interface Waiting {
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: Error) => void;
 }
 
-interface LoadedClass {
-  readonly Class: PluginClass;
-  readonly methods: readonly string[];
+/** The engine's services in a plugin host: each method is a request to the worker. */
+class HostServices {
+  readonly #send: (message: object) => void;
+  readonly #waiting = new Map<number, Waiting>();
+  /** A class may make any number of requests at a time; more than the worker accepts wait here. */
+  readonly #limit = pLimit(limits.requests);
+  #lastId = 0;
+
+  constructor(send: (message: object) => void) {
+    this.#send = send;
+  }
+
+  readonly shell: Shell = {
+    run: (script) => this.#ask<RunOutcome>('run', script),
+    exec: (command, options) => this.#ask<RunOutcome>('exec', { command, ...options }),
+    putFile: (path, content, options) => {
+      const body =
+        typeof content === 'string' ? { content } : { base64: Buffer.from(content).toString('base64') };
+      return this.#ask('putFile', { path, ...body, ...options });
+    },
+  };
+
+  readonly claims: Claims = {
+    take: async (key, candidates) =>
+      (await this.#ask<string | null>('claims.take', { key, candidates })) ?? undefined,
+    release: (key) => this.#ask('claims.release', { key }),
+    held: () => this.#ask('claims.held', {}),
+  };
+
+  readonly calls: Calls = { take: () => this.#ask('calls.take', {}) };
+
+  /** Passes a reply of the worker to the request that waits for it. */
+  settle(reply: ReplyMessage): void {
+    const waiting = this.#waiting.get(reply.id);
+    this.#waiting.delete(reply.id);
+    if ('error' in reply) waiting?.reject(revive(reply.error));
+    else waiting?.resolve(reply.result);
+  }
+
+  #ask<Result>(request: RequestName, fields: object): Promise<Result> {
+    return this.#limit(() => {
+      this.#lastId += 1;
+      const id = this.#lastId;
+      return new Promise<Result>((resolve, reject) => {
+        this.#waiting.set(id, { resolve: (result) => resolve(result as Result), reject });
+        this.#send({ ...fields, id, request });
+      });
+    });
+  }
+}
+
+function revive({ kind, message, ...known }: ErrorMessage): Error {
+  const failure = failureKinds.find((candidate) => candidate === kind);
+  return failure === undefined ? new Error(message) : new PluginError(failure, message, known);
+}
+
+type HostContext = PluginContext & { readonly shell: Shell };
+
+interface Plugin extends LoadedClass<HostContext, object> {
+  readonly name: string;
   readonly clients: Clients;
 }
 
-async function load({ entry, class: name, clients }: LoadMessage['load']): Promise<LoadedClass> {
-  const module: unknown = await import(pathToFileURL(entry).href);
-  const exported = exportOf(module, name);
-  if (typeof exported !== 'function') throw new PluginError('Invalid', `${entry} exports no class ${name}`);
-  const fault = clientFault(exported, name);
-  if (fault !== undefined) throw new PluginError('Invalid', fault);
-  return {
-    Class: exported as PluginClass,
-    methods: methodsOf(exported),
-    clients: new Clients(clients, exported, (text) => process.stderr.write(`${text}\n`)),
-  };
+type Message = LoadMessage | HostCall | ReplyMessage | DrainMessage | CancelMessage;
+
+const link = new Socket({ fd: 3 });
+const services = new HostServices(send);
+let loading: Promise<Plugin> = Promise.reject(new Error('nothing is loaded'));
+loading.catch(() => undefined);
+let cancelling = new AbortController();
+
+const lines = new LineSplitter(Infinity, (line) => void receive(JSON.parse(line) as Message));
+link.setEncoding('utf8').on('data', (text: string) => void lines.push(text));
+// Without its worker the host has no purpose.
+link.on('close', () => process.exit());
+link.on('error', () => process.exit());
+
+function send(message: object): void {
+  link.write(`${JSON.stringify(message)}\n`);
 }
 
-/** Names of the methods that objects of the class have, their own or inherited ones. */
-function methodsOf(Class: object): readonly string[] {
-  const names = new Set<string>();
-  let prototype: unknown = Reflect.get(Class, 'prototype');
-  while (typeof prototype === 'object' && prototype !== null && prototype !== Object.prototype) {
-    for (const name of Object.getOwnPropertyNames(prototype))
-      if (typeof Reflect.get(prototype, name) === 'function') names.add(name);
-    prototype = Object.getPrototypeOf(prototype);
+async function receive(message: Message): Promise<void> {
+  if ('id' in message) return services.settle(message);
+  if ('cancel' in message) return cancelling.abort(new Error(message.cancel));
+  if ('load' in message) {
+    loading = load(message.load);
+    return send(await loadAnswer());
   }
-  names.delete('constructor');
-  return [...names];
+  if ('drain' in message) {
+    await loading.then(({ clients }) => clients.close()).catch(() => undefined);
+    process.exit();
+  }
+  cancelling = new AbortController();
+  send(await answer(await loading, message, cancelling.signal));
 }
 
-/** Gives the message that answers the call; it never fails. */
-async function carryOut(
-  { Class, clients }: LoadedClass,
+async function load({ entry, class: className, clients }: LoadMessage['load']): Promise<Plugin> {
+  const loaded = await loadClass<HostContext, object>(entry, className);
+  const say = (text: string): void => void process.stderr.write(`${text}\n`);
+  return { ...loaded, name: clients.plugin, clients: new Clients(clients, loaded.Class, say) };
+}
+
+function loadAnswer(): Promise<LoadAnswer> {
+  return loading.then(
+    ({ methods, clients: { drains } }) => ({ methods, drains }),
+    (error: unknown) => ({ failed: error instanceof Error ? error.message : String(error) }),
+  );
+}
+
+/** Serves a call; every failure becomes an answer. */
+async function answer(
+  { Class, name, clients }: Plugin,
   call: HostCall,
-  requests: HostRequests,
   signal: AbortSignal,
-  send: (message: object) => void,
 ): Promise<object> {
-  const {
-    protocol: _protocol,
-    call: method,
-    input: _input,
-    arguments: words,
-    fields,
-    claims,
-    calls,
-    isAction: _isAction,
-    plugin: _plugin,
-    ...task
-  } = call;
+  const { task, fields } = call;
   try {
-    const log = logTo(send);
-    const client = clients.openerOf({ task, fields, log });
     const plugin = new Class({
       task,
       fields,
       signal,
       log,
-      client,
-      shell: requests.shell,
-      ...(claims ? { claims: requests.claims } : {}),
-      ...(calls ? { calls: requests.calls } : {}),
+      client: clients.openerOf({ task, fields, log }),
+      shell: services.shell,
+      claims: call.claims ? services.claims : undefined,
+      calls: call.calls ? services.calls : undefined,
     });
-    const carry: unknown = Reflect.get(plugin, method);
-    if (typeof carry !== 'function') throw new PluginError('Invalid', `the plugin has no method ${method}`);
-    const returned: unknown = await Reflect.apply(carry, plugin, words);
-    return toAnswer(returned, call);
+    const method: unknown = Reflect.get(plugin, call.call);
+    if (typeof method !== 'function')
+      throw new PluginError('Invalid', `the plugin has no method ${call.call}`);
+    const returned: unknown = await Reflect.apply(method, plugin, call.arguments);
+    return call.isAction ? actionAnswer(returned, name) : abilityAnswer(returned, name);
   } catch (error) {
-    return failureOf(error);
+    return failureAnswer(error);
   }
 }
 
-/** Checked here already: only what is plain can be sent, and the message names the field. */
-function toAnswer(returned: unknown, { isAction, plugin }: HostCall): object {
-  if (isAction) {
-    const { status = 0, ...result } = parseResult(returned, { plugin });
-    return { status, ...result };
-  }
-  if (returned === undefined) return { status: 0, result: null };
-  const copy = copyPlainJson(returned, { bytes: sizes.result, depth: 16 });
+// Results are checked here already: only plain JSON can be sent, and messages name the field.
+
+function actionAnswer(returned: unknown, plugin: string): object {
+  const { status = 0, ...result } = parseResult(returned, { plugin });
+  return { status, ...result };
+}
+
+function abilityAnswer(returned: unknown, plugin: string): object {
+  const copy = copyPlainJson(returned ?? null, { bytes: limits.result, depth: 16 });
   if (copy.ok) return { status: 0, result: copy.value };
-  throw new PluginError(
-    'Invalid',
-    `plugin ${plugin} returned what is not plain JSON: ${copy.problems.map(({ path, wrong }) => `${formatPath(path)} ${wrong}`.trim()).join('; ')}`,
-  );
+  const faults = copy.problems.map(({ path, wrong }) => `${formatPath(path)} ${wrong}`.trim());
+  throw new PluginError('Invalid', `plugin ${plugin} returned what is not plain JSON: ${faults.join('; ')}`);
 }
 
-function logTo(send: (message: object) => void): PluginLog {
-  const [debug, info, warn, error] = logLevels.map(
-    (log) =>
-      (message: string, attributes?: object): void =>
-        send({
-          log,
-          message: String(message),
-          attributes: attributes === undefined ? undefined : sendable(attributes),
-        }),
-  );
-  const nothing = (): void => undefined;
-  return { debug: debug ?? nothing, info: info ?? nothing, warn: warn ?? nothing, error: error ?? nothing };
+function failureAnswer(thrown: unknown): object {
+  if (!isPluginError(thrown)) return { status: 1, error: internalError(thrown) };
+  const { kind, message, retryAfterMs, exitCode, stdout, stderr, cause, result } = thrown;
+  const error = { kind, message, retryAfterMs, exitCode, stdout, stderr, cause: causeOf(cause) };
+  const copy = plainCopy({ status: 1, error, result }) ?? plainCopy({ status: 1, error });
+  return copy ?? { status: 1, error: internalError(thrown) };
 }
 
-function sendable(attributes: object): unknown {
-  const copy = copyPlainJson(attributes, { bytes: sizes.logLine, depth: 8 });
-  return copy.ok ? copy.value : '(attributes that are not plain JSON)';
+function internalError(thrown: unknown): ErrorMessage {
+  if (thrown instanceof Error)
+    return {
+      kind: 'Internal',
+      message: textOf(thrown.message) || textOf(thrown.name),
+      cause: causeOf(thrown),
+    };
+  const text = typeof thrown === 'string' ? `"${thrown}"` : textOf(thrown);
+  return { kind: 'Internal', message: `threw ${text || `a ${typeof thrown}`}` };
 }
+
+function causeOf(error: unknown): ErrorMessage['cause'] {
+  if (!(error instanceof Error)) return undefined;
+  return { name: textOf(error.name), message: textOf(error.message), stack: textOf(error.stack) };
+}
+
+/** A value of any type as text; '' when its own conversion throws. */
+function textOf(value: unknown): string {
+  try {
+    return String(value).slice(0, limits.logLine);
+  } catch {
+    return '';
+  }
+}
+
+function plainCopy(value: object): object | undefined {
+  const copy = copyPlainJson(value, { bytes: limits.result, depth: 16 });
+  return copy.ok ? (copy.value as object) : undefined;
+}
+
+function logAs(level: LogLevel): PluginLog[LogLevel] {
+  return (message, attributes) => {
+    const sent = attributes && (plainCopy(attributes) ?? '(attributes that are not plain JSON)');
+    send({ log: level, message: String(message), attributes: sent });
+  };
+}
+
+const log: PluginLog = {
+  debug: logAs('debug'),
+  info: logAs('info'),
+  warn: logAs('warn'),
+  error: logAs('error'),
+};

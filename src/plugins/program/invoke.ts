@@ -1,135 +1,232 @@
+import { z } from 'zod';
 import { anySignal } from '../../model/signals.js';
-import type { Json, JsonObject } from '../../model/json.js';
+import { isJsonObject, type Json, type JsonObject } from '../../model/json.js';
 import type { Descriptor } from '../../schema/descriptor.js';
-import type { ParsedResult } from '../../schema/result.js';
+import { copyPlainJson } from '../../schema/plain-json.js';
+import { quoteValue } from '../../schema/problem.js';
+import { parseResult, type ParsedResult } from '../../schema/result.js';
 import type { PluginContext, Shell } from '../contract.js';
-import { PluginError, ProgramFault } from '../errors.js';
-import type { Call, Finish } from './converse.js';
-import { requestNames, protocolVersion, type CallMessage, type HostCall } from './protocol.js';
-import { readAbility, readResult } from './read-answer.js';
-import type { Reservation, Runner } from './runner.js';
+import { failureKinds, PluginError, ProgramFault } from '../errors.js';
+import type { ProgramPool, Reservation } from './pool.js';
+import { callMessage, limits, requestNames, type HostCall } from './protocol.js';
+import type { Finish } from './session.js';
 
-/** What the engine knows of an attempt besides what every plugin may see. */
+/** What the engine knows of an attempt besides the plugin's context. */
 export interface AttemptContext {
-  /** Aborted when the attempt lets go without ending what goes on at the node. */
+  /** Aborted when the attempt ends without ending what goes on at the node. */
   readonly detach?: AbortSignal;
-  /** When the attempt's time is over, in ms since the epoch. */
+  /** When the attempt times out, in ms since the epoch. */
   readonly endsAt?: number;
-  /** Resolves a secret reference that stands in the task. */
+  /** Resolves a secret reference that occurs in the task. */
   readonly resolveSecret?: (reference: string) => Promise<string>;
   readonly reservation?: Reservation;
 }
 
 export type ProgramContext = PluginContext & AttemptContext & { readonly shell?: Shell };
 
-/** What the calls of one plugin have in common. */
-export interface Invocation {
+/** A plugin that runs in processes of its own. */
+export interface ProgramPlugin {
   readonly descriptor: Descriptor;
-  readonly runner: Runner;
-  /** Whether the calls go to our own plugin host, which knows the method's arguments as they are. */
+  readonly pool: ProgramPool;
+  /** Whether the processes are plugin hosts, which get a method's arguments as they are. */
   readonly hosted: boolean;
-  /** Longest time of a call, in ms, where one is set. */
+  /** Longest time of a call, in ms. */
   readonly timeMs?: number;
 }
 
 export interface Method {
   readonly name: string;
   readonly arguments: readonly unknown[];
-  /** The arguments by name. */
+  /** The arguments by name, for programs. */
   readonly input: JsonObject;
 }
 
-/** Carries out an action; gives its result as it was parsed. @throws PluginError, ProgramFault */
+/** Carries out an action. @throws PluginError, ProgramFault */
 export async function invokeAction(
-  invocation: Invocation,
+  plugin: ProgramPlugin,
   context: ProgramContext,
   method: Method,
 ): Promise<ParsedResult> {
-  const finish = await invoke(invocation, context, method, true);
-  return readResult(finish, { plugin: invocation.descriptor.name, call: method.name });
+  return readResult(await invoke(plugin, context, method, true), plugin.descriptor.name);
 }
 
-/** Asks for an ability; gives what it answered. @throws PluginError, ProgramFault */
+/** Calls the method of an ability. @throws PluginError, ProgramFault */
 export async function invokeAbility(
-  invocation: Invocation,
+  plugin: ProgramPlugin,
   context: ProgramContext,
   method: Method,
 ): Promise<Json | undefined> {
-  const finish = await invoke(invocation, context, method, false);
-  return readAbility(finish, { plugin: invocation.descriptor.name, call: method.name });
+  return readAbility(await invoke(plugin, context, method, false), plugin.descriptor.name, method.name);
 }
 
 async function invoke(
-  invocation: Invocation,
+  plugin: ProgramPlugin,
   context: ProgramContext,
   method: Method,
   isAction: boolean,
 ): Promise<Finish> {
-  const { descriptor, runner, hosted, timeMs } = invocation;
-  const { signal, log, shell, claims, calls, resolveSecret, detach } = context;
-  const attempt = anySignal([signal, ...(detach === undefined ? [] : [detach]), ...endOf(context)]);
-  const reservation = await reserve(invocation, context, attempt);
-  // The call's own time begins when a process is there for it.
+  const { descriptor, hosted, timeMs } = plugin;
+  const { task, fields, signal, log, shell, claims, calls, resolveSecret, detach, endsAt } = context;
+  const attempt = anySignal([
+    signal,
+    ...(detach === undefined ? [] : [detach]),
+    ...(endsAt === undefined ? [] : [AbortSignal.timeout(Math.max(1, endsAt - Date.now()))]),
+  ]);
+  const reservation = await reserve(plugin, context, attempt);
+  // The call's own time begins when a process is ready for it.
   const stop = timeMs === undefined ? attempt : anySignal([attempt, AbortSignal.timeout(timeMs)]);
-  const call: Call = {
-    message: hosted ? hostCall(context, method, isAction, descriptor.name) : callMessage(context, method),
+  const hostCall: HostCall = {
+    call: method.name,
+    arguments: method.arguments,
+    task,
+    fields,
+    claims: claims !== undefined,
+    calls: calls !== undefined,
+    isAction,
+  };
+  const finish = await reservation.run({
+    message: hosted ? hostCall : callMessage(method.name, method.input, task),
     allowed: hosted ? requestNames : descriptor.requests,
     services: { shell, claims, calls, secret: resolveSecret },
     log,
     stop,
-  };
-  const finish = await runner.run(call, reservation);
-  // What was answered at the last moment counts.
+  });
+  // An answer at the last moment counts.
   const answered = finish.text !== '' && (finish.end === undefined || finish.end.exitCode === 0);
   if (!stop.aborted || answered) return finish;
-  // Cancelled, what it runs on the node is being ended: that is waited for. Otherwise another attempt takes
-  // it over.
+  // A cancelled task waits until what it runs on the node has ended; otherwise the next attempt adopts that.
   if (signal.aborted && !isTimeout(signal)) await finish.pending;
   const why = isTimeout(stop) ? `did not answer ${method.name} in time` : `was told to end in ${method.name}`;
+  const said = finish.lastWords === '' ? '' : `; it last said: ${finish.lastWords}`;
   throw new ProgramFault(
-    `plugin ${descriptor.name} ${why}; its program ${finish.end?.words ?? 'was ended'}${finish.lastWords === '' ? '' : `; it last said: ${finish.lastWords}`}`,
+    `plugin ${descriptor.name} ${why}; its program ${finish.end?.words ?? 'was ended'}${said}`,
   );
 }
 
-/** A second call of the same attempt finds its reservation spent. */
+/** A second call of the same attempt needs a reservation of its own. */
 async function reserve(
-  { descriptor: { name }, runner }: Invocation,
+  { descriptor: { name }, pool }: ProgramPlugin,
   { reservation }: AttemptContext,
   attempt: AbortSignal,
 ): Promise<Reservation> {
-  if (reservation?.spent() === false) return reservation;
+  if (reservation?.isReleased() === false) return reservation;
   try {
-    return await runner.reserve(attempt);
-  } catch (error) {
-    if (!isTimeout(attempt)) throw error;
+    return await pool.reserve(attempt);
+  } catch (cause) {
+    if (!isTimeout(attempt)) throw cause;
     throw new PluginError(
       'Retryable',
       `plugin ${name}: none of its processes was free in time; let it have more by pluginLimits.${name}.processes in heddle.yaml`,
-      { cause: error },
+      { cause },
     );
   }
-}
-
-function endOf({ endsAt }: AttemptContext): readonly AbortSignal[] {
-  return endsAt === undefined ? [] : [AbortSignal.timeout(Math.max(1, endsAt - Date.now()))];
 }
 
 function isTimeout({ reason }: AbortSignal): boolean {
   return reason instanceof Error && reason.name === 'TimeoutError';
 }
 
-function callMessage({ task }: ProgramContext, { name, input }: Method): CallMessage {
-  return { protocol: protocolVersion, call: name, input, ...task };
+const text = z.string().transform((value) => value.slice(0, limits.logLine));
+const errorSchema = z.strictObject({
+  kind: z.enum([...failureKinds, 'Internal']),
+  message: z.string().min(1).pipe(text),
+  retryAfterMs: z.number().min(0).exactOptional(),
+  exitCode: z.int().exactOptional(),
+  stdout: z.string().exactOptional(),
+  stderr: z.string().exactOptional(),
+  cause: z.strictObject({ name: text, message: text, stack: text.exactOptional() }).exactOptional(),
+});
+
+/**
+ * The result of an action. A status other than 0 without an `error` is left to the engine.
+ * @throws PluginError as the program reports it, or Invalid; ProgramFault when it gave no result.
+ */
+function readResult(finish: Finish, plugin: string): ParsedResult {
+  const document = readDocument(finish, plugin);
+  if (!isJsonObject(document)) return parseResult(document, { plugin, requireStatus: true });
+  const { error, ...rest } = document;
+  const parsed = parseResult(rest, { plugin, requireStatus: true });
+  checkStatus(finish, plugin, parsed, error);
+  return parsed;
 }
 
-function hostCall(context: ProgramContext, method: Method, isAction: boolean, plugin: string): HostCall {
-  return {
-    ...callMessage(context, { ...method, input: {} }),
-    arguments: method.arguments,
-    fields: context.fields,
-    claims: context.claims !== undefined,
-    calls: context.calls !== undefined,
-    isAction,
-    plugin,
-  };
+/**
+ * What an ability returned: any JSON under `result`.
+ * @throws as `readResult` does, also for other statuses.
+ */
+function readAbility(finish: Finish, plugin: string, method: string): Json | undefined {
+  const document = readDocument(finish, plugin);
+  const { error, result = null, ...rest } = isJsonObject(document) ? document : {};
+  const parsed = parseResult(isJsonObject(document) ? rest : document, { plugin, requireStatus: true });
+  checkStatus(finish, plugin, parsed, error);
+  if (parsed.status !== 0)
+    throw new PluginError('Invalid', `plugin ${plugin} ended ${method} with status ${parsed.status}`);
+  const copy = copyPlainJson(result, { bytes: limits.result, depth: 16 });
+  if (copy.ok) return copy.value ?? undefined;
+  const faults = copy.problems.map(({ path, wrong }) => `result.${path.join('.')} ${wrong}`);
+  throw invalid(plugin, faults.join('; '));
+}
+
+function readDocument({ text: written, end, lastWords }: Finish, plugin: string): Json {
+  const said = lastWords === '' ? '' : `; it last said: ${lastWords}`;
+  const failed = end?.exitCode !== 0 && end !== undefined;
+  if (end?.fault !== undefined || (written === '' && failed))
+    throw new ProgramFault(`plugin ${plugin} gave no result: its program ${end?.words}${said}`);
+  if (written === '' && end !== undefined) {
+    if (lastWords === '') return {};
+    throw invalid(
+      plugin,
+      `status is missing: its program printed nothing. A program must give it: 0 for success${said}`,
+    );
+  }
+  try {
+    return JSON.parse(written) as Json;
+  } catch {
+    if (failed && end.exitCode !== undefined)
+      throw new ProgramFault(
+        `plugin ${plugin} gave no result: its program ${end.words}, and printed ${quoteValue(written)}${said}`,
+      );
+    throw invalid(
+      plugin,
+      `its program printed what is not JSON: ${quoteValue(written)}. Print one result on standard output, and everything for people on standard error`,
+    );
+  }
+}
+
+/** Throws the program's `error`, and refuses a success that the exit code contradicts. */
+function checkStatus(
+  { end }: Finish,
+  plugin: string,
+  { status, result, stdout, stderr }: ParsedResult,
+  error: Json | undefined,
+): void {
+  if (error === undefined) {
+    if (status === 0 && end !== undefined && end.exitCode !== 0)
+      throw new ProgramFault(`plugin ${plugin} gave status 0, but its program ${end.words}`);
+    return;
+  }
+  const parsed = errorSchema.safeParse(error);
+  if (!parsed.success) {
+    const faults = parsed.error.issues.map(
+      ({ path, message }) => `${['error', ...path].join('.')}: ${message}`,
+    );
+    throw invalid(
+      plugin,
+      `${faults.join('; ')}. error is {kind, message, retryAfterMs?}; kinds are ${failureKinds.join(', ')}`,
+    );
+  }
+  if (status === 0) throw invalid(plugin, 'status is 0, yet there is an error');
+  const { kind, message, cause, ...known } = parsed.data;
+  if (kind === 'Internal') throw Object.assign(new Error(message), cause, { message });
+  throw new PluginError(kind, message, {
+    stdout,
+    stderr,
+    ...known,
+    result,
+    cause: cause && Object.assign(new Error(cause.message), cause),
+  });
+}
+
+function invalid(plugin: string, wrong: string): PluginError {
+  return new PluginError('Invalid', `plugin ${plugin} returned no valid result: ${wrong}`);
 }

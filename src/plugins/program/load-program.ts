@@ -1,96 +1,203 @@
 import { existsSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
+import { z } from 'zod';
 import { childEnvironment } from '../../config/child-environment.js';
-import type { Descriptor } from '../../schema/descriptor.js';
+import type { Json, JsonObject } from '../../model/json.js';
 import type { PluginLimits } from '../../schema/descriptor-program.js';
 import { clientPlan } from '../clients.js';
-import { ProgramFault } from '../errors.js';
+import {
+  Provider,
+  type CreateInput,
+  type MachineInput,
+  type Shell,
+  type SshAuth,
+  type TaskResult,
+} from '../contract.js';
+import { PluginError } from '../errors.js';
 import type { FoundPlugin } from '../find-plugins.js';
-import { HostPool } from './host-pool.js';
-import type { Invocation } from './invoke.js';
-import { OneShotRunner } from './runner.js';
-import type { Workshop } from './workshop.js';
+import { abilitiesOf } from '../load-class.js';
+import type { Loaded, ProviderContext, ProviderWithAbilities, AutomatorContext } from '../registered.js';
+import { invokeAbility, invokeAction, type ProgramContext, type ProgramPlugin } from './invoke.js';
+import { UniformAutomator } from '../uniform-automator.js';
+import { HostPool, OneShotPool } from './pool.js';
+import type { Sandbox } from './sandbox.js';
 
 export interface ProgramOptions {
-  /** The worker's environment: of it PATH, LANG and what descriptors name is passed on. */
+  /** The worker's environment: PATH, LANG and what descriptors name are passed on. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** What plugins may use, by their names; goes over what they say themselves. */
+  /** Limits by plugin name; they replace those of the descriptor. */
   readonly limits: Readonly<Record<string, PluginLimits>>;
-  /** Hears what went wrong outside of any call, such as a client that could not be stopped. */
+  /** Gets output that belongs to no call, such as of a client that cannot be stopped. */
   readonly say?: (text: string) => void;
 }
 
-export type ProgramReading =
-  | { readonly ok: true; readonly invocation: Invocation; readonly methods: readonly string[] }
-  | { readonly ok: false; readonly wrong: string };
+const defaultLimits = { memoryMb: 512, processes: 32, calls: 200 };
 
-const defaults = { memoryMb: 512, processes: 32, calls: 200 } as const;
-
-/**
- * Makes ready what carries out a plugin that is not built in. A class is loaded once, so that its faults show
- * now.
- */
-export async function loadProgram(
+/** Prepares a provider that runs as a program. @throws Error saying why it cannot be used. */
+export function loadProviderProgram(
   found: FoundPlugin,
-  workshop: Workshop,
+  sandbox: Sandbox,
   options: ProgramOptions,
-): Promise<ProgramReading> {
+): Promise<Loaded<ProviderContext, ProviderWithAbilities>> {
+  return loadProgram(found, sandbox, options, (plugin, context, abilities) => {
+    const provider = new ProgramProvider(plugin, context);
+    const methods = abilities.map((name) => [name, provider.ability(name)] as const);
+    return Object.assign(provider, Object.fromEntries(methods));
+  });
+}
+
+/** Prepares an automator that runs as a program. @throws Error saying why it cannot be used. */
+export function loadAutomatorProgram(
+  found: FoundPlugin,
+  sandbox: Sandbox,
+  options: ProgramOptions,
+): Promise<Loaded<AutomatorContext, ProgramAutomator>> {
+  return loadProgram(found, sandbox, options, (plugin, context) => new ProgramAutomator(plugin, context));
+}
+
+/** A class is loaded once now, so that its faults show when the worker starts. */
+async function loadProgram<Context extends ProgramContext, Instance>(
+  found: FoundPlugin,
+  sandbox: Sandbox,
+  { environment: own, limits: allLimits, say = () => undefined }: ProgramOptions,
+  create: (plugin: ProgramPlugin, context: Context, abilities: readonly string[]) => Instance,
+): Promise<Loaded<Context, Instance>> {
   const { descriptor, command, folder, entry } = found;
-  const limits = {
-    ...defaults,
-    ...defined(descriptor.limits),
-    ...defined(options.limits[descriptor.name] ?? {}),
+  const { memoryMb, processes, calls, timeMs } = mergeLimits(
+    descriptor.limits,
+    allLimits[descriptor.name] ?? {},
+  );
+  // The worker's whole environment would contain its secrets.
+  const environment = childEnvironment({
+    from: { PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8', ...own },
+    pass: descriptor.passEnvironment,
+    set: descriptor.environment,
+  });
+  const launch = { cwd: folder, environment, memoryBytes: memoryMb * 1024 * 1024 };
+  const finish = (pool: HostPool | OneShotPool, abilities: readonly string[]): Loaded<Context, Instance> => {
+    const plugin = { descriptor, pool, hosted: command === undefined, timeMs };
+    return {
+      abilities,
+      create: (context) => create(plugin, context, abilities),
+      reserve: (signal) => pool.reserve(signal),
+      close: () => pool.close(),
+    };
   };
-  const environment = environmentOf(descriptor, options);
-  const shared = { cwd: folder, environment, memoryBytes: limits.memoryMb * 1024 * 1024 };
-  const time = limits.timeMs === undefined ? {} : { timeMs: limits.timeMs };
   if (command !== undefined) {
     const [program = ''] = command;
     const path = environment['PATH'] ?? '';
-    if (!isAbsolute(program) && !path.split(delimiter).some((place) => existsSync(join(place, program)))) {
-      return { ok: false, wrong: `there is no program ${program} on PATH (${path})` };
-    }
-    return {
-      ok: true,
-      invocation: {
-        descriptor,
-        hosted: false,
-        runner: new OneShotRunner(workshop, { ...shared, command }, limits.processes),
-        ...time,
-      },
-      methods: descriptor.abilities,
-    };
+    if (!isAbsolute(program) && !path.split(delimiter).some((place) => existsSync(join(place, program))))
+      throw new Error(`there is no program ${program} on PATH (${path})`);
+    return finish(new OneShotPool(sandbox, { ...launch, command }, processes), descriptor.abilities);
   }
-  const pool = new HostPool(workshop, {
-    ...shared,
-    load: { entry, class: descriptor.class ?? '', clients: clientPlan(descriptor) },
-    say: options.say ?? (() => undefined),
-    processes: limits.processes,
-    calls: limits.calls,
-  });
+  const load = { entry, class: descriptor.class ?? '', clients: clientPlan(descriptor) };
+  const pool = new HostPool(sandbox, { ...launch, load, processes, calls, say });
   try {
-    return {
-      ok: true,
-      methods: await pool.load(),
-      invocation: { descriptor, hosted: true, runner: pool, ...time },
-    };
+    return finish(pool, abilitiesOf(found, await pool.load()));
   } catch (error) {
-    if (error instanceof ProgramFault) return { ok: false, wrong: error.message };
+    await pool.close();
     throw error;
   }
 }
 
-/** Never the whole environment: it holds the worker's secrets. */
-function environmentOf(
-  { environment, passEnvironment }: Descriptor,
-  { environment: own }: ProgramOptions,
-): Readonly<Record<string, string>> {
-  const from = { PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8', ...own };
-  return childEnvironment({ from, pass: passEnvironment, set: environment });
+function mergeLimits(
+  ofPlugin: PluginLimits,
+  ofWorker: PluginLimits,
+): typeof defaultLimits & { readonly timeMs?: number } {
+  const given = [...Object.entries(ofPlugin), ...Object.entries(ofWorker)] as [string, number | undefined][];
+  return { ...defaultLimits, ...Object.fromEntries(given.filter(([, value]) => value !== undefined)) };
 }
 
-function defined(limits: PluginLimits): { readonly [Key in keyof PluginLimits]?: number } {
-  return Object.fromEntries(
-    Object.entries(limits).filter(([, value]: [string, unknown]) => value !== undefined),
-  );
+/** A provider whose methods are carried out by a program. */
+class ProgramProvider extends Provider {
+  readonly #plugin: ProgramPlugin;
+  readonly #context: ProgramContext;
+
+  constructor(plugin: ProgramPlugin, context: ProgramContext) {
+    super(context);
+    this.#plugin = plugin;
+    this.#context = context;
+  }
+
+  override create(input: CreateInput): Promise<TaskResult> {
+    return this.#act('create', input);
+  }
+
+  override confirm(input: MachineInput): Promise<TaskResult> {
+    return this.#act('confirm', input);
+  }
+
+  override delete(input: MachineInput): Promise<TaskResult> {
+    return this.#act('delete', input);
+  }
+
+  /** The method of an ability. */
+  ability(name: string): (...words: readonly unknown[]) => Promise<unknown> {
+    return async (...words) => {
+      const input: JsonObject =
+        name === 'list'
+          ? { tags: plain(words[0]) }
+          : name === 'find'
+            ? { key: plain(words[0]) }
+            : { arguments: plain(words) };
+      const answer = await invokeAbility(this.#plugin, this.#context, { name, arguments: words, input });
+      return name === 'list' || name === 'find' ? this.#machines(name, answer) : answer;
+    };
+  }
+
+  #act(name: string, input: CreateInput | MachineInput): Promise<TaskResult> {
+    return invokeAction(this.#plugin, this.#context, { name, arguments: [input], input: { ...input } });
+  }
+
+  #machines(name: string, answer: unknown): z.output<typeof machinesSchema> {
+    const parsed = machinesSchema.safeParse(answer);
+    if (parsed.success) return parsed.data;
+    const faults = parsed.error.issues
+      .slice(0, 5)
+      .map(({ path, message }) => `${['result', ...path].join('.')}: ${message}`);
+    throw new PluginError(
+      'Invalid',
+      `plugin ${this.#plugin.descriptor.name} returned no valid list of machines from ${name}: ${faults.join('; ')}`,
+    );
+  }
+}
+
+const machinesSchema = z.array(
+  z.object({
+    providerid: z.string().min(1).max(512),
+    key: z.string().exactOptional(),
+    tags: z.record(z.string(), z.string()),
+    state: z.enum(['starting', 'running', 'stopped', 'gone', 'failed']),
+    createdAt: z.string().exactOptional(),
+    address: z.string().exactOptional(),
+    created: z.record(z.string(), z.json()).exactOptional(),
+  }),
+);
+
+/** An automator whose methods are carried out by a program. */
+class ProgramAutomator extends UniformAutomator {
+  readonly #plugin: ProgramPlugin;
+  readonly #context: ProgramContext;
+
+  constructor(plugin: ProgramPlugin, context: ProgramContext & { readonly shell: Shell }) {
+    super(context);
+    this.#plugin = plugin;
+    this.#context = context;
+  }
+
+  override bootstrap(sshAuth: SshAuth): Promise<TaskResult> {
+    const method = { name: 'bootstrap', arguments: [sshAuth], input: { sshAuth } };
+    return invokeAction(this.#plugin, this.#context, method);
+  }
+
+  override carryOut(script: string, data: string, name: string, sshAuth: SshAuth): Promise<TaskResult> {
+    // Programs that cannot read JSON rely on this order.
+    const method = { name, arguments: [sshAuth, script, data], input: { script, data, sshAuth } };
+    return invokeAction(this.#plugin, this.#context, method);
+  }
+}
+
+/** A copy as JSON, without undefined. */
+function plain(value: unknown): Json {
+  return JSON.parse(JSON.stringify(value ?? null)) as Json;
 }

@@ -1,235 +1,185 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
+import { finished } from 'node:stream/promises';
 import type { Readable, Writable } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { childEnvironment } from '../../config/child-environment.js';
-import { LineSplitter } from './lines.js';
-import { memoryOf, signalGroup } from './processes.js';
-import { maxLines, sizes } from './protocol.js';
-import type { Workshop } from './workshop.js';
+import { memoryOf, signalQuietly } from './processes.js';
+import { limits, LineSplitter } from './protocol.js';
+import type { Sandbox } from './sandbox.js';
 
 export interface LaunchOptions {
   readonly command: readonly string[];
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly memoryBytes: number;
-  /**
-   * `stdio`: it talks on standard input and output. `own`: on file descriptor 3, and its standard output is
-   * for people.
-   */
+  /** `own`: messages use file descriptor 3 in both directions, and standard output is for people. */
   readonly channel: 'stdio' | 'own';
 }
 
-/** How a program ended, in words that go on a sentence about it. */
+/** How a program ended; `words` continue a sentence about it. */
 export interface ProgramEnd {
   readonly words: string;
   readonly exitCode?: number;
-  /** Set when it was ended for what it did. */
+  /** Why it was killed, if it broke a rule. */
   readonly fault?: string;
 }
 
 export interface Listener {
-  /** A line of what it sends. */
+  /** Gets a line of its messages. */
   line(text: string): void;
-  /** A line for people. */
+  /** Gets a line for people. */
   said(text: string): void;
 }
 
-/** How long a program has to go by itself once SIGTERM was sent, in ms. */
+export const silent: Listener = { line: () => undefined, said: () => undefined };
+
+/** Time between SIGTERM and SIGKILL, in ms. */
 const termMs = 500;
 
-/**
- * How long output is waited for that others may hold open, in ms; and turns of the event loop in which it is
- * read after that.
- */
+/** How long its output is awaited after its end, in ms: processes that left its group may hold it open. */
 const drainMs = 500;
-const drainTurns = 100;
+const maxTurns = 100;
 
-const noCounts = { bytes: 0, lines: 0, words: 0 };
+const nothingSent = { characters: 0, lines: 0, spoken: 0 };
 
-const nobody: Listener = { line: () => undefined, said: () => undefined };
-
-/** A running program with all that it starts: a process group of its own, in a folder of its own. */
+/** A running program, in a process group and a HOME of its own. */
 export class Program {
   readonly ended: Promise<ProgramEnd>;
   readonly #child: ChildProcess;
   readonly #input: Writable | null;
-  readonly #workshop: Workshop;
-  #listener = nobody;
-  #counts = noCounts;
+  readonly #sandbox: Sandbox;
+  #listener = silent;
+  #sent = { ...nothingSent };
   #fault: string | undefined;
-  /** Pieces of output that came. */
   #chunks = 0;
 
-  constructor(workshop: Workshop, options: LaunchOptions) {
-    const {
-      command: [program = '', ...words],
-      cwd,
-      environment,
-      memoryBytes,
-      channel,
-    } = options;
-    const home = workshop.makeHome();
-    const stdio =
-      channel === 'own' ? (['ignore', 'pipe', 'pipe', 'pipe'] as const) : (['pipe', 'pipe', 'pipe'] as const);
-    this.#workshop = workshop;
+  constructor(sandbox: Sandbox, { command, cwd, environment, memoryBytes, channel }: LaunchOptions) {
+    const [program = '', ...words] = command;
+    const home = sandbox.makeHome();
+    this.#sandbox = sandbox;
     this.#child = spawn(program, words, {
       cwd,
       env: childEnvironment({ set: { ...environment, HOME: home } }),
       detached: true,
-      stdio: [...stdio],
+      stdio: channel === 'own' ? ['ignore', 'pipe', 'pipe', 'pipe'] : ['pipe', 'pipe', 'pipe'],
     });
-    const own = this.#child.stdio[3];
-    this.#input = channel === 'own' ? (own instanceof Socket ? own : null) : this.#child.stdin;
-    const output = channel === 'own' ? (own instanceof Socket ? own : null) : this.#child.stdout;
-    const spoken = channel === 'own' ? [this.#child.stdout, this.#child.stderr] : [this.#child.stderr];
-    // It may end before it reads, or be killed while it is written to.
+    const { pid, stdin, stdout, stderr, stdio } = this.#child;
+    const own = stdio[3] instanceof Socket ? stdio[3] : null;
+    this.#input = channel === 'own' ? own : stdin;
+    // The program may end before it reads.
     this.#input?.on('error', () => undefined);
-    const streams = [
-      this.#read(output, sizes.line, (text) => this.#listener.line(text), 'as its answer'),
-      ...spoken.map((stream) => this.#readCut(stream)),
-    ];
-    this.ended = this.#watch(home, streams);
-    if (this.#child.pid !== undefined)
-      workshop.guard({ pid: this.#child.pid, home, memoryBytes, over: (wrong) => this.kill(wrong) });
+    this.ended = this.#watch(home, [
+      this.#readMessages(channel === 'own' ? own : stdout),
+      this.#readSpoken(stderr),
+      ...(channel === 'own' ? [this.#readSpoken(stdout)] : []),
+    ]);
+    if (pid !== undefined) sandbox.guard({ pid, home, memoryBytes, onExceeded: (fault) => this.kill(fault) });
   }
 
-  /** Who hears it from now on; the counts of what it sent begin anew. */
+  /** Replaces the listener, and starts counting its output anew. */
   listen(listener: Listener): void {
     this.#listener = listener;
-    this.#counts = noCounts;
+    this.#sent = { ...nothingSent };
   }
 
-  /** False when it hears nothing any more. */
+  /** @returns false when its input is closed. */
   send(message: object): boolean {
     if (this.#input === null || this.#input.destroyed || this.#input.writableEnded) return false;
     this.#input.write(`${JSON.stringify(message)}\n`);
-    if (this.#input.writableLength > sizes.unread) this.kill('it does not read what it is sent');
+    if (this.#input.writableLength > limits.unread) this.kill('it does not read what it is sent');
     return true;
   }
 
-  /** Nothing more will be sent. */
   closeInput(): void {
     this.#input?.end();
   }
 
-  /** Asks it to go, then makes it. */
+  /** Ends it by SIGTERM, then by SIGKILL. */
   async stop(): Promise<ProgramEnd> {
-    // Whoever waits for its end must live that long: one that stood ready was let go.
-    this.hold();
     this.#signal('SIGTERM');
-    const waiting = new AbortController();
-    const late = pause(termMs, undefined, { signal: waiting.signal }).then(
-      () => this.#signal('SIGKILL'),
-      () => undefined,
-    );
-    const end = await this.ended;
-    waiting.abort();
-    await late;
-    return end;
+    const late = setTimeout(() => this.#signal('SIGKILL'), termMs);
+    return this.ended.finally(() => clearTimeout(late));
   }
 
-  /** Ends it at once, with everything it started. */
+  /** Kills its process group at once, because of a fault. */
   kill(fault: string): void {
     this.#fault ??= fault;
     this.#signal('SIGKILL');
   }
 
-  /** Of the program itself, without what it started; 0 where that cannot be read cheaply. */
+  /** Memory of the program without its children, in bytes; 0 where unknown. */
   memoryBytes(): number {
     return this.#child.pid === undefined ? 0 : memoryOf(this.#child.pid);
   }
 
-  /** Whether this process waits for it. One that only stands ready must not keep a command from ending. */
-  hold(): void {
-    this.#eachHandle((handle) => handle.ref());
-  }
-
-  letGo(): void {
-    this.#eachHandle((handle) => handle.unref());
+  /** Reads until the event loop brings no more output: what the program wrote before now is read then. */
+  async readRest(): Promise<void> {
+    for (let turn = 0, seen = -1; turn < maxTurns && seen !== this.#chunks; turn += 1) {
+      seen = this.#chunks;
+      await nextTurn();
+      await nextTurn();
+    }
   }
 
   #signal(signal: NodeJS.Signals): void {
-    if (this.#child.pid !== undefined && this.#child.exitCode === null && this.#child.signalCode === null)
-      signalGroup(this.#child.pid, signal);
+    const { pid, exitCode, signalCode } = this.#child;
+    if (pid !== undefined && exitCode === null && signalCode === null) signalQuietly(-pid, signal);
   }
 
-  #eachHandle(change: (handle: ChildProcess | Socket) => void): void {
-    change(this.#child);
-    for (const stream of this.#child.stdio) if (stream instanceof Socket) change(stream);
-  }
-
-  #read(
-    stream: Readable | null,
-    maxLine: number,
-    onLine: (line: string) => void,
-    where: string,
-  ): Promise<void> {
-    const lines = new LineSplitter(maxLine, (line) => {
-      this.#counts = { ...this.#counts, lines: this.#counts.lines + 1 };
-      if (this.#counts.lines <= maxLines) onLine(line);
-      else this.kill(`it wrote more than ${maxLines} lines`);
+  #readMessages(stream: Readable | null): Promise<void> {
+    const lines = new LineSplitter(limits.line, (line) => {
+      this.#sent.lines += 1;
+      if (this.#sent.lines <= limits.lines) this.#listener.line(line);
+      else this.kill(`it wrote more than ${limits.lines} lines`);
     });
-    return this.#consume(
-      stream,
-      (chunk) => {
-        this.#count(chunk);
-        if (!lines.push(chunk)) this.kill(`it wrote a line of more than ${maxLine} bytes ${where}`);
-      },
-      () => lines.end(),
-    );
+    return this.#read(stream, lines, (text) => {
+      if (!lines.push(text))
+        this.kill(`it wrote a line of more than ${limits.line} characters as its answer`);
+    });
   }
 
-  /**
-   * What is for people is cut where it is too long, and no fault: of very much only the beginning and the end
-   * are read.
-   */
-  #readCut(stream: Readable | null): Promise<void> {
-    const lines = new LineSplitter(Number.MAX_SAFE_INTEGER, (line) => this.#listener.said(line));
-    let inLine = 0;
-    let last: Buffer | undefined;
-    return this.#consume(
+  /** Of very much output for people only the beginning and the end are read. */
+  #readSpoken(stream: Readable | null): Promise<void> {
+    const lines = new LineSplitter(Infinity, (line) => this.#listener.said(line));
+    let end = '';
+    return this.#read(
       stream,
-      (chunk) => {
-        this.#count(chunk);
-        this.#counts = { ...this.#counts, words: this.#counts.words + chunk.length };
-        if (this.#counts.words > sizes.log) {
-          last = chunk;
+      lines,
+      (text) => {
+        this.#sent.spoken += text.length;
+        if (this.#sent.spoken > limits.log) {
+          end = (end + text).slice(-limits.lastWords);
           return;
         }
-        inLine = chunk.includes(10) ? chunk.length - chunk.lastIndexOf(10) - 1 : inLine + chunk.length;
-        lines.push(inLine > sizes.logLine ? Buffer.concat([chunk, Buffer.from('\n')]) : chunk);
-        if (inLine > sizes.logLine) inLine = 0;
+        lines.push(end + text);
+        end = '';
       },
-      () => {
-        lines.push(last?.subarray(-sizes.lastWords) ?? Buffer.alloc(0));
-        lines.end();
-      },
+      () => lines.push(end),
     );
   }
 
-  #count(chunk: Buffer): void {
-    this.#counts = { ...this.#counts, bytes: this.#counts.bytes + chunk.length };
-    if (this.#counts.bytes > sizes.call) this.kill(`it wrote more than ${sizes.call} bytes`);
-  }
-
-  #consume(stream: Readable | null, onData: (chunk: Buffer) => void, onEnd: () => void): Promise<void> {
-    return new Promise((resolve) => {
-      if (stream === null) return resolve();
-      stream.on('data', (chunk: Buffer) => {
-        this.#chunks += 1;
-        // What still comes from one that is being ended is of no use to anybody.
-        if (this.#fault === undefined) onData(chunk);
-      });
-      stream.once('error', () => resolve());
-      stream.once('close', () => {
-        if (this.#fault === undefined) onEnd();
-        resolve();
-      });
+  async #read(
+    stream: Readable | null,
+    lines: LineSplitter,
+    onText: (text: string) => void,
+    onEnd?: () => void,
+  ): Promise<void> {
+    if (stream === null) return;
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      this.#chunks += 1;
+      this.#sent.characters += text.length;
+      if (this.#sent.characters > limits.call) this.kill(`it wrote more than ${limits.call} characters`);
+      // Output of a program that is being killed is of no use.
+      if (this.#fault === undefined) onText(text);
     });
+    await finished(stream, { writable: false }).catch(() => undefined);
+    if (this.#fault !== undefined) return;
+    onEnd?.();
+    lines.end();
   }
 
-  async #watch(home: string, streams: readonly Promise<void>[]): Promise<ProgramEnd> {
+  async #watch(home: string, readings: readonly Promise<void>[]): Promise<ProgramEnd> {
     const end = await new Promise<ProgramEnd>((resolve) => {
       this.#child.once('error', (error) => resolve({ words: `cannot be started: ${error.message}` }));
       this.#child.once('exit', (exitCode, signal) =>
@@ -240,28 +190,14 @@ export class Program {
         ),
       );
     });
-    // What it left behind in its group goes with it, and lets go of the streams.
-    if (this.#child.pid !== undefined) signalGroup(this.#child.pid, 'SIGKILL');
-    const drained = new AbortController();
-    await Promise.race([
-      Promise.all(streams),
-      pause(drainMs, undefined, { signal: drained.signal }).catch(() => undefined),
-    ]);
-    drained.abort();
-    await this.#readRest();
-    for (const stream of this.#child.stdio) stream?.destroy();
-    this.#workshop.leave(this.#child.pid ?? 0, home);
-    return this.#fault === undefined
-      ? end
-      : { ...end, words: `was ended: ${this.#fault}`, fault: this.#fault };
-  }
-
-  /** A busy process learns that the time is over before it has read what came long ago. */
-  async #readRest(): Promise<void> {
-    for (let turn = 0, chunks = -1; turn < drainTurns && chunks !== this.#chunks; turn += 1) {
-      chunks = this.#chunks;
-      await nextTurn();
-      await nextTurn();
-    }
+    const { pid, stdio } = this.#child;
+    // Children in its group hold the streams open.
+    if (pid !== undefined) signalQuietly(-pid, 'SIGKILL');
+    await Promise.race([Promise.all(readings), pause(drainMs, undefined, { ref: false })]);
+    await this.readRest();
+    for (const stream of stdio) stream?.destroy();
+    this.#sandbox.leave(pid ?? 0, home);
+    const fault = this.#fault;
+    return fault === undefined ? end : { ...end, words: `was ended: ${fault}`, fault };
   }
 }

@@ -1,75 +1,67 @@
-import type { JsonObject } from '../../model/json.js';
+import type { Json, JsonObject } from '../../model/json.js';
 import type { Task } from '../../model/node/task.js';
 import type { ClientPlan } from '../clients.js';
 import type { FailureKind } from '../errors.js';
 
-/** Raised when what programs are told or may answer changes its meaning. */
-export const protocolVersion = 1;
+/** Raised when a message changes its meaning. */
+const protocolVersion = 1;
 
-/** What one program may send, in bytes; what passes a limit ends the program. */
-export const sizes = {
+/** Limits of one call. A program that exceeds one of the first six is killed. Sizes are in characters. */
+export const limits = {
   /** One line: a request may carry a script or a file. */
   line: 16 * 1024 * 1024,
-  /**
-   * A result. That of a task is checked again, against a much smaller limit; a list of machines may be long.
-   */
+  /** Lines other than those for people. */
+  lines: 100_000,
+  /** A result; a task's result has a much smaller limit besides, a list of machines may be long. */
   result: 4 * 1024 * 1024,
-  /** Everything of one call. */
+  /** All output. */
   call: 256 * 1024 * 1024,
-  /** What is read of one call's words for people; of the rest only the end is kept. */
-  log: 512 * 1024,
-  /** One log line. */
-  logLine: 8 * 1024,
-  /** The end of very many words. */
-  lastWords: 1024,
-  /** Answers that wait for a program that does not read them. */
+  /** Replies that the program has not read. */
   unread: 64 * 1024 * 1024,
+  /** Concurrent requests; further ones are refused. */
+  requests: 8,
+  /** Output for people; after that only its end is kept. */
+  log: 512 * 1024,
+  logLine: 8 * 1024,
+  logLines: 5_000,
+  /** The end of the output for people, for messages. */
+  lastWords: 1024,
 } as const;
 
-/** Lines of one call that are not for people. */
-export const maxLines = 100_000;
+/** One line to a program: the task, and the plugin's method that it stands for. */
+export function callMessage(call: string, input: JsonObject, task: Task): object {
+  // Programs that cannot read JSON rely on this order.
+  return { protocol: protocolVersion, call, input, ...task };
+}
 
-/** Log lines of one call that are written. */
-export const maxLogLines = 5_000;
-
-/** Requests of one call that may be under way at the same time. */
-export const maxRequests = 8;
-
-/** What a program is asked, as one line: the task, and which of the plugin's methods it stands for. */
-export interface CallMessage extends Task {
-  readonly protocol: typeof protocolVersion;
+/** A call of a plugin host, which has the class itself. */
+export interface HostCall {
   readonly call: string;
-  /** The method's arguments, by name. */
-  readonly input: JsonObject;
-}
-
-/** What the plugin host is asked besides: the arguments as the method gets them. */
-export interface HostCall extends CallMessage {
   readonly arguments: readonly unknown[];
+  readonly task: Task;
   readonly fields: JsonObject;
+  /** Whether the task has claims, and a limit of calls. */
   readonly claims: boolean;
-  /** Whether the account's calls are to be waited for. */
   readonly calls: boolean;
-  /** Whether the method carries out an action; what an ability returns is no result of a task. */
+  /** Whether the method carries out an action; an ability may return any JSON. */
   readonly isAction: boolean;
-  /** Name of the plugin, for messages. */
-  readonly plugin: string;
 }
 
-/** The first message to a plugin host, and its answer. */
+/** The first message to a plugin host. */
 export interface LoadMessage {
   readonly load: { readonly entry: string; readonly class: string; readonly clients: ClientPlan };
 }
+
 export type LoadAnswer =
-  | { readonly loaded: { readonly methods: readonly string[]; readonly drains: boolean } }
+  | { readonly methods: readonly string[]; readonly drains: boolean }
   | { readonly failed: string };
 
-/** The last message to a plugin host that has clients: it stops them, and ends. */
+/** The last message to a plugin host with clients: it stops them, and exits. */
 export interface DrainMessage {
   readonly drain: true;
 }
 
-/** Sent when the call is over for the engine: end what was begun, and soon. */
+/** The call is over for the engine; the program has a second to end what it began. */
 export interface CancelMessage {
   readonly cancel: string;
 }
@@ -86,7 +78,7 @@ export const requestNames = [
 ] as const;
 export type RequestName = (typeof requestNames)[number];
 
-/** What a program asks of the engine while it works. */
+/** What a program asks of the engine during a call. */
 export interface RequestMessage extends JsonObject {
   readonly id: number;
   readonly request: string;
@@ -99,13 +91,7 @@ export type ReplyMessage =
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-export interface LogMessage {
-  readonly log: LogLevel;
-  readonly message: string;
-  readonly attributes?: JsonObject;
-}
-
-/** A failure on the wire: a kind of the contract, or Internal for what is a fault of the plugin. */
+/** A failure on the wire: a kind of the contract, or Internal for a fault of the plugin. */
 export interface ErrorMessage {
   readonly kind: FailureKind | 'Internal';
   readonly message: string;
@@ -114,4 +100,40 @@ export interface ErrorMessage {
   readonly stdout?: string;
   readonly stderr?: string;
   readonly cause?: { readonly name: string; readonly message: string; readonly stack?: string };
+}
+
+/** The JSON object of a line; undefined for anything else. */
+export function parseObject(line: string): JsonObject | undefined {
+  if (!line.startsWith('{') || !line.endsWith('}')) return undefined;
+  try {
+    return JSON.parse(line) as { readonly [key: string]: Json };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Splits a stream of text into lines. */
+export class LineSplitter {
+  readonly #maxLength: number;
+  readonly #onLine: (line: string) => void;
+  #rest = '';
+
+  constructor(maxLength: number, onLine: (line: string) => void) {
+    this.#maxLength = maxLength;
+    this.#onLine = onLine;
+  }
+
+  /** @returns false when a line is too long; nothing may be pushed after that. */
+  push(text: string): boolean {
+    const [first = '', ...others] = text.split('\n');
+    const lines = [this.#rest + first, ...others];
+    this.#rest = lines.pop() ?? '';
+    for (const line of lines) this.#onLine(line.endsWith('\r') ? line.slice(0, -1) : line);
+    return this.#rest.length <= this.#maxLength;
+  }
+
+  /** Passes on the last line if no line feed ended it. */
+  end(): void {
+    if (this.#rest !== '') this.push('\n');
+  }
 }

@@ -1,11 +1,15 @@
 // @ts-check
-// Hooks of the plugin host's module loader: TypeScript without a build step, and `heddle/plugin` for plugins
-// in folders of their own. Plain JavaScript, because Node 20 reads nothing else before these hooks are there.
+// The plugin host's module loader: TypeScript without a build step, and `heddle/plugin` for plugins in
+// folders of their own. Imported at the start of the process, it registers its hooks, which run in a thread
+// of their own. Plain JavaScript, because Node 20 reads nothing else before the hooks exist.
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import { createRequire, register } from 'node:module';
 import { extname } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { isMainThread } from 'node:worker_threads';
+
+if (isMainThread) register(import.meta.url);
 
 const contract = ['../contract.js', '../contract.ts']
   .map((path) => new URL(path, import.meta.url))

@@ -1,10 +1,11 @@
-import { recipeGroup, type ImageSpec } from '../../model/image/spec.js';
+import { accountOfNode } from '../../model/image/account-of-node.js';
+import type { ImageSpec } from './spec.js';
 import { errorAt, type Problem } from '../problem.js';
 
 /** Checks what an image means, without asking any worker. Pure. */
-export function checkImage({ source, uploads, validate }: ImageSpec): readonly Problem[] {
+export function checkImage({ recipe, command, uploads, validate }: ImageSpec): readonly Problem[] {
   const problems: Problem[] = [];
-  const captured = source.kind === 'recipe' ? source.cluster.groups[recipeGroup]?.provider : undefined;
+  const captured = recipe?.provider ?? (recipe?.from === undefined ? undefined : accountOfNode);
   for (const [index, { provider, format }] of uploads.entries()) {
     const path = ['uploads', index] as const;
     if (provider === captured)
@@ -19,17 +20,17 @@ export function checkImage({ source, uploads, validate }: ImageSpec): readonly P
       problems.push(
         errorAt([...path, 'provider'], `names "${provider}" a second time`, 'One upload for each provider.'),
       );
-    if (source.kind === 'command' && !source.formats.includes(format))
+    if (command !== undefined && !command.formats.includes(format))
       problems.push(
         errorAt(
           [...path, 'format'],
           `is ${format}, which the command does not make`,
-          `Add it to command.formats, or say one of ${source.formats.join(', ')}.`,
+          `Add it to command.formats, or say one of ${command.formats.join(', ')}.`,
         ),
       );
   }
   if (
-    validate !== undefined &&
+    validate !== false &&
     validate.provider !== captured &&
     !uploads.some(({ provider }) => provider === validate.provider)
   ) {

@@ -1,24 +1,15 @@
 import { dirname } from 'node:path';
-import {
-  accountOfNode,
-  recipeGroup,
-  type CommandSource,
-  type ImageSpec,
-  type NodeRef,
-  type RecipeSource,
-  type Validation,
-} from '../../model/image/spec.js';
+import { sourceOf } from '../../model/image/spec.js';
 import type { Json } from '../../model/json.js';
-import { parseDuration } from '../duration.js';
-import { inlineFiles } from '../inline-files.js';
-import { maxSpecBytes, maxSpecDepth, parseWrittenSpec } from '../parse-spec.js';
-import { isPlainObject } from '../plain-json.js';
+import { inlineFiles } from '../cluster/inline-files.js';
+import { maxSpecBytes, maxSpecDepth, parseSpec } from '../cluster/read.js';
+import { copyPlainJson, isPlainObject } from '../plain-json.js';
 import { errorAt, maxProblems, placeProblems, type Path, type Problem } from '../problem.js';
 import { readTextFile } from '../read-text.js';
 import { readYaml } from '../yaml-source.js';
 import { problemsFromZod } from '../zod-problems.js';
 import { checkImage } from './check.js';
-import { writtenImageSchema, type WrittenImage } from './written.js';
+import { imageSchema, type ImageSpec } from './spec.js';
 
 export type ImageReading =
   | { readonly ok: true; readonly spec: ImageSpec }
@@ -51,119 +42,42 @@ export function readImageFile(text: string, fileName: string): ImageReading {
   const { value, problems: ofFiles } = inlineFiles(source.value, dirname(fileName));
   if (!isPlainObject(value))
     return fail([errorAt([], 'an image is a mapping with name and recipe, or name and command')]);
-  const parsed = writtenImageSchema.safeParse(value);
-  if (!parsed.success) return fail([...ofFiles, ...problemsFromZod(writtenImageSchema, parsed.error, value)]);
-  const made = sourceOf(parsed.data, value);
-  if (!made.ok) return fail([...ofFiles, ...made.problems]);
-  const spec = specOf(parsed.data, made.source);
-  const problems = [...ofFiles, ...checkImage(spec)];
-  return problems.length > 0 ? fail(problems) : { ok: true, spec };
+  const reading = checkShape(value);
+  if (!reading.ok) return fail([...ofFiles, ...reading.problems]);
+  return ofFiles.length > 0 ? fail(ofFiles) : reading;
 }
 
-type SourceReading =
-  | { readonly ok: true; readonly source: ImageSpec['source'] }
-  | { readonly ok: false; readonly problems: readonly Problem[] };
+/** Checks an image of unknown origin, as it reaches the activity CHECK_IMAGE. */
+export function parseImage(value: unknown): ImageReading {
+  const plain = copyPlainJson(value, { bytes: maxSpecBytes, depth: maxSpecDepth });
+  return plain.ok ? checkShape(plain.value) : plain;
+}
 
-function sourceOf(written: WrittenImage, value: Readonly<Record<string, Json>>): SourceReading {
-  const { recipe, command } = written;
-  if ((recipe === undefined) === (command === undefined))
+function checkShape(value: Json): ImageReading {
+  if (!isPlainObject(value))
     return {
       ok: false,
-      problems: [
-        errorAt(
-          [],
-          'an image has either a recipe or a command',
-          'Say recipe: {provider, …} or command: {run, formats}.',
-        ),
-      ],
+      problems: [errorAt([], 'an image is a mapping with name and recipe, or name and command')],
     };
-  if (command !== undefined) return { ok: true, source: commandOf(command) };
-  return recipeOf(written, value);
+  const parsed = imageSchema.safeParse(value);
+  if (!parsed.success) return { ok: false, problems: problemsFromZod(imageSchema, parsed.error, value) };
+  const inRecipe = checkRecipe(parsed.data);
+  const problems = inRecipe.length > 0 ? inRecipe : checkImage(parsed.data);
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, spec: parsed.data };
 }
 
-function commandOf({
-  run,
-  environment,
-  formats,
-  timeout,
-  site,
-}: NonNullable<WrittenImage['command']>): CommandSource {
-  const timeoutMs = timeout === undefined ? undefined : parseDuration(timeout);
-  return { kind: 'command', command: run, environment, formats, site, timeoutMs };
-}
-
-/** Its services are checked as those of a cluster of one node. */
-function recipeOf(
-  { name, recipe }: WrittenImage,
-  { services = {}, recipe: asWritten }: Readonly<Record<string, Json>>,
-): SourceReading {
-  const { system: _system, from: _from, ...own } = isPlainObject(asWritten) ? asWritten : {};
-  const from = recipe?.from;
-  const beside =
-    from === undefined
-      ? []
-      : ['provider', 'hardware', 'image', 'fields'].filter((key) => Object.hasOwn(own, key));
-  if (beside.length > 0)
-    return {
-      ok: false,
-      problems: beside.map((key) =>
-        errorAt(
-          ['recipe', key],
-          'stands beside a node, which has one already',
-          'Take it out, or take out from.',
-        ),
-      ),
-    };
-  const group =
-    from === undefined
-      ? own
-      : { ...own, provider: accountOfNode, hardware: accountOfNode, image: accountOfNode };
-  const reading = parseWrittenSpec({ name, services, nodes: { [recipeGroup]: { ...group, count: 1 } } });
-  if (!reading.ok)
-    return {
-      ok: false,
-      problems: reading.problems.map((problem) => ({ ...problem, path: pathInImage(problem.path) })),
-    };
-  const system = recipe === undefined || recipe.system === 'none' ? null : recipe.system;
-  const source: RecipeSource = {
-    kind: 'recipe',
-    cluster: reading.spec,
-    system,
-    from: from === undefined ? undefined : nodeOf(from),
-  };
-  return { ok: true, source };
-}
-
-function nodeOf({ cluster, pool, node }: NonNullable<NonNullable<WrittenImage['recipe']>['from']>): NodeRef {
-  return cluster === undefined
-    ? { of: 'pool', name: pool ?? '', node }
-    : { of: 'cluster', name: cluster, node };
+/** Checks the services of a recipe as those of a cluster of one node. */
+function checkRecipe(image: ImageSpec): readonly Problem[] {
+  const { recipe } = image;
+  if (recipe !== undefined && recipe.from === undefined && recipe.provider === undefined)
+    return [errorAt(['recipe', 'provider'], 'is missing', 'Name a provider account, or give from.')];
+  const source = sourceOf(image);
+  const reading = source.kind === 'recipe' ? parseSpec(source.cluster) : undefined;
+  return reading === undefined || reading.ok
+    ? []
+    : reading.problems.map((problem) => ({ ...problem, path: pathInImage(problem.path) }));
 }
 
 function pathInImage(path: Path): Path {
   return path[0] === 'nodes' ? ['recipe', ...path.slice(2)] : path;
-}
-
-function specOf(
-  { name, uploads, validate, keep, rebuildAge }: WrittenImage,
-  source: ImageSpec['source'],
-): ImageSpec {
-  const rebuildAgeMs = rebuildAge === undefined ? undefined : parseDuration(rebuildAge);
-  const validation = validate === false ? undefined : validationOf(validate, source, uploads[0]?.provider);
-  return { name, source, uploads, keep, validate: validation, rebuildAgeMs };
-}
-
-function validationOf(
-  { provider, hardware, fields, command, within }: Exclude<WrittenImage['validate'], false>,
-  source: ImageSpec['source'],
-  first: string | undefined,
-): Validation {
-  const group = source.kind === 'recipe' ? source.cluster.groups[recipeGroup] : undefined;
-  return {
-    provider: provider ?? group?.provider ?? first ?? '',
-    hardware: hardware ?? group?.hardware ?? 'default',
-    fields: fields ?? group?.fields ?? {},
-    withinMs: parseDuration(within) ?? 0,
-    command,
-  };
 }

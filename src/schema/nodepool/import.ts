@@ -1,14 +1,14 @@
 import { stringify } from 'yaml';
 import type { JsonObject } from '../../model/json.js';
 import { readPoolsFile } from '../pool/read.js';
-import { longestName } from '../pool/written.js';
+import { longestName } from '../pool/spec.js';
 import { errorAt, placeProblems, warningAt, type Path, type Problem } from '../problem.js';
 import { readYaml } from '../yaml-source.js';
 import { problemsFromZod } from '../zod-problems.js';
 import { Names } from './names.js';
 import { remarkUnread, remarkVariables } from './remarks.js';
-import { limitsOf, remarkPace, takeSimulatedPool } from './simulated-pool.js';
-import { takeStaticPool } from './static-pool.js';
+import { limitsOf, remarkPace, importSimulatedPool } from './simulated-pool.js';
+import { importStaticPool } from './static-pool.js';
 import type { Taking } from './taking.js';
 import { nodepoolSchema, type NodepoolFile, type NodepoolProvider } from './written.js';
 
@@ -198,8 +198,8 @@ function takeProvider(taking: Taking, provider: NodepoolProvider, path: Path): r
       };
       const taken =
         driver === 'static'
-          ? takeStaticPool(taking, pool, whole)
-          : takeSimulatedPool(taking, provider, pool, whole);
+          ? importStaticPool(taking, pool, whole)
+          : importSimulatedPool(taking, provider, pool, whole);
       return [...remarkUnread('pool', pool, at), ...taken];
     }),
   ];

@@ -10,7 +10,7 @@ const defaults = { launchTimeout: 3_600, bootTimeout: 60, launchRetries: 3 } as 
 /**
  * A provider pool of the simulated cloud; machines of the account `simulated` take the place of its servers.
  */
-export function takeSimulatedPool(
+export function importSimulatedPool(
   taking: Taking,
   provider: NodepoolProvider,
   pool: NodepoolPool,

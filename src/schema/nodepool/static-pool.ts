@@ -12,7 +12,7 @@ const hostKey = /^[a-z0-9@.-]+ [A-Za-z0-9+/]+={0,2}( .*)?$/;
  * A provider pool of machines that exist, with an account for them. Machines with the same labels are alike,
  * so each such set is one.
  */
-export function takeStaticPool(
+export function importStaticPool(
   taking: Taking,
   pool: NodepoolPool,
   { name, priority, path }: { readonly name: string; readonly priority: number; readonly path: Path },

@@ -1,8 +1,8 @@
 import { excess, isNothing, amountsText } from '../../model/pool/amounts.js';
-import type { PoolSpec, ProviderPoolSpec } from '../../model/pool/spec.js';
+import type { ProviderPoolSpec } from '../../model/pool/spec.js';
 import { errorAt, type Path, type Problem } from '../problem.js';
 import { suggest } from '../suggest.js';
-import { longestName } from './written.js';
+import { longestName, type PoolSpec } from './spec.js';
 
 /**
  * Checks what a pool means: that every label is served, and only labels are served.
@@ -85,7 +85,7 @@ function checkProviderPool(
         ),
       );
     for (const key of ['minRetention', 'maxAge'] as const) {
-      if (offer.slots === undefined && offer[`${key}Ms`] !== undefined)
+      if (offer.slots === undefined && offer[key] !== undefined)
         problems.push(
           errorAt(
             [...path, key],

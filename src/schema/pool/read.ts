@@ -1,5 +1,4 @@
-import type { PoolSpec } from '../../model/pool/spec.js';
-import { isPlainObject } from '../plain-json.js';
+import { copyPlainJson, isPlainObject } from '../plain-json.js';
 import {
   errorAt,
   hasErrors,
@@ -13,8 +12,7 @@ import { readTextFile } from '../read-text.js';
 import { readYaml } from '../yaml-source.js';
 import { problemsFromZod } from '../zod-problems.js';
 import { checkPool } from './check.js';
-import { normalisePool } from './normalise.js';
-import { poolsSchema } from './written.js';
+import { poolSchema, poolsSchema, type PoolSpec } from './spec.js';
 
 /** It must fit into one message to the server. */
 export const maxPoolsBytes = 1024 * 1024;
@@ -49,7 +47,23 @@ export function readPoolsFile(text: string, fileName: string): PoolsReading {
     return fail([errorAt([], 'pools are a mapping: pools: {<name>: {labels, providerPools}}')]);
   const parsed = poolsSchema.safeParse(value);
   if (!parsed.success) return fail(problemsFromZod(poolsSchema, parsed.error, value));
-  const pools = Object.entries(parsed.data.pools).map(([name, written]) => normalisePool(name, written));
+  const pools = Object.entries(parsed.data.pools).map(([name, pool]) => poolSchema.parse({ name, ...pool }));
   const problems = pools.flatMap((pool) => checkPool(pool, ['pools', pool.name]));
   return hasErrors(problems) ? fail(problems) : { ok: true, pools, locate };
+}
+
+export type PoolReading =
+  | { readonly ok: true; readonly spec: PoolSpec }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** Checks a pool of unknown origin, as it reaches the activity PLAN_POOL. */
+export function parsePool(value: unknown): PoolReading {
+  const plain = copyPlainJson(value, { bytes: maxPoolsBytes, depth: 32 });
+  if (!plain.ok) return plain;
+  if (!isPlainObject(plain.value))
+    return { ok: false, problems: [errorAt([], 'a pool is a mapping with name, labels and providerPools')] };
+  const parsed = poolSchema.safeParse(plain.value);
+  if (!parsed.success) return { ok: false, problems: problemsFromZod(poolSchema, parsed.error, plain.value) };
+  const problems = checkPool(parsed.data, []);
+  return hasErrors(problems) ? { ok: false, problems } : { ok: true, spec: parsed.data };
 }

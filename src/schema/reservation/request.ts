@@ -21,7 +21,7 @@ const moment = z
   });
 
 /** A request for machines, as users write it. */
-export const reservationSchema = z.strictObject({
+const reservationSchema = z.strictObject({
   image: z
     .string()
     .refine((text) => parseImageRef(text) !== undefined, {

@@ -1,8 +1,8 @@
 import { newMemory, query, runEntity, update } from '../entity.js';
-import { heldClaimsQuery, releaseClaimUpdate, takeClaimUpdate } from '../cluster/messages.js';
+import { heldClaimsQuery, releaseClaimUpdate, acquireClaimUpdate } from '../cluster/messages.js';
 
 /** The key that holds each claimed machine. */
-export type ClaimsState = Readonly<Record<string, string>>;
+type ClaimsState = Readonly<Record<string, string>>;
 
 /**
  * The machines that are claimed in a provider account whose machines carry no tags. There is one such
@@ -12,7 +12,7 @@ export async function claims(input?: { readonly carried: ClaimsState }): Promise
   let state = input?.carried ?? {};
   return runEntity(newMemory(), {
     messages: [
-      update(takeClaimUpdate, 'Claim the first free candidate for a key.', (key, candidates) => {
+      update(acquireClaimUpdate, 'Claim the first free candidate for a key.', (key, candidates) => {
         const claimed = Object.entries(state).find(([, holder]) => holder === key)?.[0];
         const machine = claimed ?? candidates.find((candidate) => state[candidate] === undefined);
         if (machine !== undefined) state = { ...state, [machine]: key };

@@ -1,9 +1,9 @@
 import { condition } from '@temporalio/workflow';
 import { isBudgetExceeded, newMemory, runEntity, update } from '../entity.js';
-import { releaseLockUpdate, takeLockUpdate } from '../cluster/messages.js';
+import { releaseLockUpdate, acquireLockUpdate } from '../cluster/messages.js';
 
 /** The holder of a lock, and when its lease ends, in ms since the epoch. */
-export interface LockState {
+interface LockState {
   readonly holder: string;
   readonly until: number;
 }
@@ -18,22 +18,26 @@ export async function lock(input?: { readonly carried?: LockState }): Promise<st
   const memory = newMemory();
   return runEntity(memory, {
     messages: [
-      update(takeLockUpdate, 'Wait for the lock, or renew its lease; false: ask again.', async (request) => {
-        const { holder, leaseMs, waitMs } = request;
-        const isFree = held === undefined ? waiting.length === 0 : held.holder === holder;
-        if (!isFree && waitMs > 0) {
-          if (!waiting.includes(holder)) waiting.push(holder);
-          // A run that ends lets its requests return; they ask the next run.
-          await condition(
-            () => (held === undefined && waiting[0] === holder) || isBudgetExceeded(memory),
-            waitMs,
-          );
-          waiting.splice(waiting.indexOf(holder), 1);
-        }
-        if (held !== undefined && held.holder !== holder) return false;
-        held = { holder, until: Date.now() + leaseMs };
-        return true;
-      }),
+      update(
+        acquireLockUpdate,
+        'Wait for the lock, or renew its lease; false: ask again.',
+        async (request) => {
+          const { holder, leaseMs, waitMs } = request;
+          const isFree = held === undefined ? waiting.length === 0 : held.holder === holder;
+          if (!isFree && waitMs > 0) {
+            if (!waiting.includes(holder)) waiting.push(holder);
+            // A run that ends lets its requests return; they ask the next run.
+            await condition(
+              () => (held === undefined && waiting[0] === holder) || isBudgetExceeded(memory),
+              waitMs,
+            );
+            waiting.splice(waiting.indexOf(holder), 1);
+          }
+          if (held !== undefined && held.holder !== holder) return false;
+          held = { holder, until: Date.now() + leaseMs };
+          return true;
+        },
+      ),
       update(releaseLockUpdate, 'Release the lock.', (holder) => {
         if (held?.holder === holder) held = undefined;
       }),

@@ -1,5 +1,5 @@
 import { newMemory, runEntity, update } from '../entity.js';
-import { takeCallTimesUpdate } from '../cluster/messages.js';
+import { acquireCallTimesUpdate } from '../cluster/messages.js';
 
 /**
  * The rate limiter of a provider account, shared by all workers. Each request reserves the next free times;
@@ -10,7 +10,7 @@ export async function rateLimiter(input?: { readonly carried: number }): Promise
   let freeAt = input?.carried ?? 0;
   return runEntity(newMemory(), {
     messages: [
-      update(takeCallTimesUpdate, 'Reserve the next times for calls.', ({ count, everyMs }) => {
+      update(acquireCallTimesUpdate, 'Reserve the next times for calls.', ({ count, everyMs }) => {
         const now = Date.now();
         const first = Math.max(now, freeAt);
         freeAt = first + count * everyMs;

@@ -94,13 +94,7 @@ function replaceInHeld(memory: Memory, operation: Operation, nodes: readonly str
   changeNodes(memory, (node) =>
     nodes.includes(node.nodeId) ? { ...node, facts: { ...node.facts, toReplace: true } } : node,
   );
-  instructAll(memory, {
-    do: 'begin',
-    operation: operation.id,
-    fresh: false,
-    toReplace: nodes,
-    survey: false,
-  });
+  instructAll(memory, { do: 'begin', operation: operation.id, fresh: false, toReplace: nodes, probe: false });
   return resumeHeld(memory, operation);
 }
 
@@ -113,8 +107,8 @@ export function acceptDelete(memory: Memory, { by }: PlainRequest): ApplyReply {
     return { operation: operation.id, clusterUid: uid, unchanged: true };
   }
   if (operation?.state === 'running') memory.halt = { to: 'delete', by };
-  // The borrower of a node finds its machine gone.
-  const { lent: _lent, ...state } = memory.state;
+  // The holder of a node finds its machine gone.
+  const { lease: _lease, ...state } = memory.state;
   memory.state = { ...state, queue: [] };
   return reply(memory, queueOperation(memory, { intent: { kind: 'delete' }, by }));
 }

@@ -9,7 +9,7 @@ import { instructSignal } from './messages.js';
 import { schedule, scheduleTask } from '../schedule.js';
 
 /** The machines that an earlier life of the cluster left, which was terminated or failed. */
-export interface Legacy {
+export interface PreviousRun {
   /** By the node that takes each over. */
   readonly adopted: Readonly<Record<string, AdoptedMachine>>;
 }
@@ -22,7 +22,7 @@ const patience = 60;
  * are taken over by the nodes of the same name, all others are deleted.
  * @throws ActivityFailure when a machine cannot be deleted, or when it cannot be told what there is.
  */
-export async function takeLegacy(memory: Memory, plan: ServedPlan): Promise<Legacy> {
+export async function adoptPreviousRun(memory: Memory, plan: ServedPlan): Promise<PreviousRun> {
   const { name } = memory.state;
   const earlier = await endGroupsOfEarlier(name);
   const accounts = accountsOf(plan);
@@ -57,7 +57,7 @@ interface Left {
   readonly placement: PlannedPlacement;
 }
 
-async function sortOut(memory: Memory, plan: ServedPlan, left: readonly Left[]): Promise<Legacy> {
+async function sortOut(memory: Memory, plan: ServedPlan, left: readonly Left[]): Promise<PreviousRun> {
   const adopted: Record<string, AdoptedMachine> = {};
   const others: Left[] = [];
   for (const entry of left) {

@@ -31,7 +31,7 @@ export function applyPlan(memory: NodesMemory, planned: PlannedNodes): void {
 /** The services of each group that a plan brings about. */
 export function servicesOfGroups({ spec }: Plan): Readonly<Record<string, readonly string[]>> | undefined {
   if (spec === undefined) return undefined;
-  return Object.fromEntries(Object.entries(spec.groups).map(([group, { services }]) => [group, services]));
+  return Object.fromEntries(Object.entries(spec.nodes).map(([group, { services }]) => [group, services]));
 }
 
 function changeServices(memory: NodesMemory, id: string, services: readonly string[]): void {

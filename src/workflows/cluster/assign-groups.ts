@@ -3,7 +3,7 @@ import { isMember, kindsOf, type Instruction } from '../../model/cluster/group.j
 import { indexesOf, type Kind, type Plan, type ServedPlan } from '../../model/plan/plan.js';
 import { servicesOf } from '../../model/cluster/state.js';
 import type { Work } from '../../model/cluster/work.js';
-import type { Legacy } from './adoption.js';
+import type { PreviousRun } from './adoption.js';
 import { commandOf } from './cluster-executor.js';
 import { changeGroup, groupOf, instruct, placeNode } from './groups.js';
 import type { Memory } from './memory.js';
@@ -17,11 +17,11 @@ export function assignGroups(
   memory: Memory,
   plan: PlanWithPins,
   operation: string,
-  adopted: Legacy['adopted'],
+  adopted: PreviousRun['adopted'],
 ): readonly Kind[] {
   const nodenums = placeNewNodes(memory, plan);
   for (const id of Object.keys(memory.state.groups))
-    tellGroup(memory, plan, id, { operation, nodenums, adopted });
+    instructGroup(memory, plan, id, { operation, nodenums, adopted });
   return kindsOf(plan.kinds, (group, index) => groupOf(memory, group, index) === undefined);
 }
 
@@ -52,10 +52,10 @@ type PlanWithPins = Plan & Pick<ServedPlan, 'plugins'>;
 interface Telling {
   readonly operation: string;
   readonly nodenums: Readonly<Record<string, number>>;
-  readonly adopted: Legacy['adopted'];
+  readonly adopted: PreviousRun['adopted'];
 }
 
-function tellGroup(
+function instructGroup(
   memory: Memory,
   plan: PlanWithPins,
   id: string,

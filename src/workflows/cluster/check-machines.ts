@@ -8,7 +8,7 @@ import { servicesOf } from '../../model/cluster/state.js';
 import { probeNodes } from './probe-nodes.js';
 
 /** Looks at the machines between operations: for a preview, and from time to time where the spec says so. */
-export function askLook(memory: Memory): number {
+export function requestCheck(memory: Memory): number {
   const { looks } = memory.state;
   const number = looks.asked + 1;
   memory.state = { ...memory.state, looks: { ...looks, asked: number } };
@@ -16,19 +16,19 @@ export function askLook(memory: Memory): number {
 }
 
 /** An operation under way changes the machines: it is not looked over its shoulder. */
-export function isToLook({ state }: Memory): boolean {
+export function isCheckDue({ state }: Memory): boolean {
   return state.looks.asked > state.looks.done && state.operation?.state !== 'running';
 }
 
 export async function look(memory: Memory): Promise<void> {
-  const { name, uid, looks, lent } = memory.state;
-  // The borrower of a node may have switched it off.
-  if (lent !== undefined) {
+  const { name, uid, looks, lease } = memory.state;
+  // The holder of a node may have switched it off.
+  if (lease !== undefined) {
     memory.state = { ...memory.state, looks: { ...looks, done: looks.asked } };
     return;
   }
   const isHalted = (): boolean => memory.state.queue.length > 0;
-  instructAll(memory, { do: 'survey' });
+  instructAll(memory, { do: 'probe' });
   await probeNodes({ memory, clusterId: name, uid, services: servicesOf(memory.state), isHalted });
   await condition(() => groupsOver(memory) || isHalted());
   memory.state = { ...memory.state, looks: { ...memory.state.looks, done: looks.asked } };

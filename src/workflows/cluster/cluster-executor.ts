@@ -4,11 +4,11 @@ import { rememberedFailures, type OperationFailure } from '../../model/cluster/o
 import { servicesOf } from '../../model/cluster/state.js';
 import {
   countGate,
-  enterTurn,
-  holdsTurn,
+  takeBatchSlot,
+  holdsBatchSlot,
   isOpen,
-  leaveTurn,
-  shutTurn,
+  releaseBatchSlot,
+  closeBatchSlot,
   type Coordination,
 } from '../../model/cluster/work.js';
 import { noteChange } from '../entity.js';
@@ -16,18 +16,25 @@ import type { Executor } from './executor.js';
 import { groupOfNode, instruct } from './groups.js';
 import { changeOperation, countTasks, hideNode, type Memory } from './memory.js';
 
-const noCoordination: Coordination = { needed: {}, passed: {}, width: 1, turns: {}, asked: [], aside: {} };
+const noCoordination: Coordination = {
+  needed: {},
+  passed: {},
+  width: 1,
+  batchSlots: {},
+  asked: [],
+  excluded: {},
+};
 
-/** The nodes that the cluster workflow carries itself, with gates and turns at hand. */
+/** The nodes that the cluster workflow carries itself, with direct access to gates and batch slots. */
 export function clusterExecutor(memory: Memory): Executor {
   return {
     memory,
     inFlight: memory.state.limits.inFlight,
     isOpen: (gate) => isOpen(coordinationOf(memory), gate),
     count: (gate) => count(memory, gate),
-    askTurn: (turn, nodeId) => askTurn(memory, turn, nodeId),
-    holdsTurn: (turn, nodeId) => holdsTurn(coordinationOf(memory), turn, nodeId),
-    leaveTurn: (turn, nodeId) => leaveTurnOf(memory, turn, nodeId),
+    requestBatchSlot: (batchSlot, nodeId) => requestBatchSlot(memory, batchSlot, nodeId),
+    holdsBatchSlot: (batchSlot, nodeId) => holdsBatchSlot(coordinationOf(memory), batchSlot, nodeId),
+    releaseBatchSlot: (batchSlot, nodeId) => releaseBatchSlotOf(memory, batchSlot, nodeId),
     paused: () => memory.state.operation?.paused !== undefined,
     tasks: (change) => countTasks(memory, change),
     failed: (node, failure, remaining) =>
@@ -80,36 +87,39 @@ function count(memory: Memory, gate: string): void {
   changeCoordination(memory, (coordination) => countGate(coordination, gate));
   if (wasOpen || !isOpen(coordinationOf(memory), gate)) return;
   for (const [id, { waits }] of Object.entries(memory.state.groups)) {
-    if (waits.includes(gate)) instruct(memory, id, { do: 'open', gates: [gate], turns: [] });
+    if (waits.includes(gate)) instruct(memory, id, { do: 'open', gates: [gate], batchSlots: [] });
   }
 }
 
-/** Gives the node a place in the turn when there is one; else it waits for its place. */
-export function askTurn(memory: Memory, turn: string, nodeId: string): void {
-  if (holdsTurn(coordinationOf(memory), turn, nodeId)) return;
-  changeCoordination(memory, (coordination) => enterTurn(coordination, turn, nodeId));
-  if (!holdsTurn(coordinationOf(memory), turn, nodeId)) {
-    const waits = coordinationOf(memory).asked.some((ask) => ask.turn === turn && ask.nodeId === nodeId);
+/** Gives the node a batch slot if one is free; otherwise the node waits for one. */
+export function requestBatchSlot(memory: Memory, batchSlot: string, nodeId: string): void {
+  if (holdsBatchSlot(coordinationOf(memory), batchSlot, nodeId)) return;
+  changeCoordination(memory, (coordination) => takeBatchSlot(coordination, batchSlot, nodeId));
+  if (!holdsBatchSlot(coordinationOf(memory), batchSlot, nodeId)) {
+    const waits = coordinationOf(memory).asked.some(
+      (ask) => ask.batchSlot === batchSlot && ask.nodeId === nodeId,
+    );
     if (!waits)
       changeCoordination(memory, (coordination) => ({
         ...coordination,
-        asked: [...coordination.asked, { turn, nodeId }],
+        asked: [...coordination.asked, { batchSlot, nodeId }],
       }));
     return;
   }
   const group = groupOfNode(memory, nodeId);
-  if (group !== undefined) instruct(memory, group, { do: 'open', gates: [], turns: [{ turn, nodeId }] });
+  if (group !== undefined)
+    instruct(memory, group, { do: 'open', gates: [], batchSlots: [{ batchSlot, nodeId }] });
 }
 
-export function leaveTurnOf(memory: Memory, turn: string, nodeId: string): void {
-  changeCoordination(memory, (coordination) => leaveTurn(coordination, turn, nodeId));
-  const next = coordinationOf(memory).asked.find((ask) => ask.turn === turn);
+export function releaseBatchSlotOf(memory: Memory, batchSlot: string, nodeId: string): void {
+  changeCoordination(memory, (coordination) => releaseBatchSlot(coordination, batchSlot, nodeId));
+  const next = coordinationOf(memory).asked.find((ask) => ask.batchSlot === batchSlot);
   if (next === undefined) return;
   changeCoordination(memory, (coordination) => ({
     ...coordination,
     asked: coordination.asked.filter((ask) => ask !== next),
   }));
-  askTurn(memory, next.turn, next.nodeId);
+  requestBatchSlot(memory, next.batchSlot, next.nodeId);
 }
 
 /** A node has failed for good: the operation goes on without it, or holds what depends on it. */
@@ -122,31 +132,33 @@ export function nodeFailed(
   const { nodeId } = failure;
   const earlier = memory.state.operation?.failures ?? [];
   if (earlier.length < rememberedFailures) changeOperation(memory, { failures: [...earlier, failure] });
-  const aside = mayGoOnWithout(memory, specGroup);
-  if (!aside) {
-    const turn = remaining[0]?.turn;
-    if (turn !== undefined) changeCoordination(memory, (coordination) => shutTurn(coordination, turn));
+  const excluded = mayContinueWithout(memory, specGroup);
+  if (!excluded) {
+    const batchSlot = remaining[0]?.batchSlot;
+    if (batchSlot !== undefined)
+      changeCoordination(memory, (coordination) => closeBatchSlot(coordination, batchSlot));
     return;
   }
   changeCoordination(memory, (coordination) => ({
     ...coordination,
-    aside: { ...coordination.aside, [specGroup]: (coordination.aside[specGroup] ?? 0) + 1 },
+    excluded: { ...coordination.excluded, [specGroup]: (coordination.excluded[specGroup] ?? 0) + 1 },
   }));
   const group = groupOfNode(memory, nodeId);
-  if (group === undefined) hideNode(memory, nodeId, 'aside');
-  else instruct(memory, group, { do: 'aside', nodeId });
+  if (group === undefined) hideNode(memory, nodeId, 'excluded');
+  else instruct(memory, group, { do: 'exclude', nodeId });
   // Its remaining steps block no other node.
   for (const { counts } of remaining) {
     if (counts !== undefined) count(memory, counts);
   }
-  for (const turn of new Set(remaining.flatMap((step) => step.turn ?? []))) leaveTurnOf(memory, turn, nodeId);
+  for (const batchSlot of new Set(remaining.flatMap((step) => step.batchSlot ?? [])))
+    releaseBatchSlotOf(memory, batchSlot, nodeId);
 }
 
 /** The cluster's policy says `continue`, or the node's group keeps its minimum without it. */
-function mayGoOnWithout(memory: Memory, specGroup: string): boolean {
+function mayContinueWithout(memory: Memory, specGroup: string): boolean {
   const { spec, operation } = memory.state;
   if (operation?.kind !== 'apply' && operation?.kind !== 'rollback') return false;
   if (spec?.onFailure === 'continue') return true;
-  const { count: wanted = 0, minimum = wanted } = spec?.groups[specGroup] ?? {};
-  return (coordinationOf(memory).aside[specGroup] ?? 0) < wanted - minimum;
+  const { count: wanted = 0, minimum = wanted } = spec?.nodes[specGroup] ?? {};
+  return (coordinationOf(memory).excluded[specGroup] ?? 0) < wanted - minimum;
 }

@@ -4,7 +4,7 @@ import { startRun, type Executor } from './executor.js';
 import { dropNode, hideNode } from './memory.js';
 
 /** A cancelled operation leaves no machine that was asked for and never confirmed. */
-export async function discardHalfMade(
+export async function discardIncomplete(
   executor: Executor,
   operation: string,
   isPreempted: () => boolean,

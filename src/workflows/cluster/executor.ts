@@ -6,13 +6,13 @@ import type { ServiceSpec } from '../../model/cluster/spec.js';
 import { chainsOf, type Chain, type Work } from '../../model/cluster/work.js';
 import { now } from '../entity.js';
 import { announceNode, changeNode, dropNode, type NodesMemory } from './memory.js';
-import { createPlaces, type Places } from '../permits.js';
+import { createSemaphore, type Semaphore } from '../permits.js';
 import { runNode, type NodeHooks } from '../run-node.js';
 import type { CarriedNode, TaskBase } from '../task-request.js';
 
 /**
- * The nodes that one workflow carries, and what it must ask of the whole cluster: gates, turns, numbers,
- * counts.
+ * The nodes that one workflow carries, and what it must ask of the whole cluster: gates, batch slots,
+ * numbers, counts.
  */
 export interface Executor {
   readonly memory: NodesMemory;
@@ -24,10 +24,10 @@ export interface Executor {
   isOpen(gate: string): boolean;
   /** A task that the gate counts has ended. */
   count(gate: string): void;
-  /** Asks for a place in the turn; `holdsTurn` tells when it was given. */
-  askTurn(turn: string, nodeId: string): void;
-  holdsTurn(turn: string, nodeId: string): boolean;
-  leaveTurn(turn: string, nodeId: string): void;
+  /** Requests a batch slot; `holdsBatchSlot` says when it is granted. */
+  requestBatchSlot(batchSlot: string, nodeId: string): void;
+  holdsBatchSlot(batchSlot: string, nodeId: string): boolean;
+  releaseBatchSlot(batchSlot: string, nodeId: string): void;
   paused(): boolean;
   /** A node joined, left or changed its address; these are its services. */
   announced(services: readonly string[]): void;
@@ -42,7 +42,7 @@ export interface Executor {
 export interface Run {
   /** Every chain has ended, one way or the other. */
   over(): boolean;
-  /** What has not ended waits for a gate or a turn that stays shut unless something comes from outside. */
+  /** What has not ended waits for a gate or a batch slot that opens only through an event from outside. */
   quiet(): boolean;
   /** Some node is at a CREATE: its machine must be known before anything else may happen to it. */
   creating(): boolean;
@@ -56,7 +56,7 @@ export interface Run {
 
 interface Progress {
   readonly executor: Executor;
-  readonly places: Places;
+  readonly permits: Semaphore;
   /** For each node that waits: may it go on now? */
   readonly waiting: Record<string, () => boolean>;
   open: number;
@@ -65,14 +65,14 @@ interface Progress {
 }
 
 /**
- * Starts the chains of the executor's work where each node stands. When something failed, what does not depend on
- * it goes on to its end.
+ * Starts the chains of the executor's work where each node stands. When something failed, what does not
+ * depend on it goes on to its end.
  */
 export function startRun(executor: Executor, work: Work): Run {
   const chains = chainsOf(work).filter((chain) => isStartable(executor, work, chain));
   const progress: Progress = {
     executor,
-    places: createPlaces(executor.inFlight),
+    permits: createSemaphore(executor.inFlight),
     waiting: {},
     open: chains.length,
     stopping: false,
@@ -95,7 +95,7 @@ export function startRun(executor: Executor, work: Work): Run {
       ),
     stop: () => {
       progress.stopping = true;
-      progress.places.close();
+      progress.permits.close();
     },
     cancel: () => scope.cancel(),
     abandon: () => {
@@ -166,8 +166,8 @@ function hooksOf(progress: Progress, { nodeId }: Chain): Partial<NodeHooks> {
       if (!progress.abandoned) act(...args);
     };
   return {
-    enter: (step) => waitFor(progress, nodeId, step),
-    leave: unlessAbandoned((turn) => executor.leaveTurn(turn, nodeId)),
+    beginStep: (step) => waitFor(progress, nodeId, step),
+    leave: unlessAbandoned((batchSlot) => executor.releaseBatchSlot(batchSlot, nodeId)),
     acquire: (step) => acquire(progress, nodeId, step),
     passed: unlessAbandoned((position) => passStep(memory, nodeId, position)),
     stepDone: unlessAbandoned((step) => {
@@ -197,7 +197,7 @@ function passStep(memory: NodesMemory, nodeId: string, position: number): void {
 }
 
 async function acquire(progress: Progress, nodeId: string, step: Step): Promise<(() => void) | undefined> {
-  const { executor, places } = progress;
+  const { executor, permits } = progress;
   for (;;) {
     if (executor.paused()) {
       changeNode(executor.memory, nodeId, (node) =>
@@ -206,7 +206,7 @@ async function acquire(progress: Progress, nodeId: string, step: Step): Promise<
       executor.changed();
       await condition(() => !executor.paused() || progress.stopping);
     }
-    const release = await acquirePermit(places, step);
+    const release = await acquirePermit(permits, step);
     const isPaused = executor.paused() && !progress.stopping;
     if (release !== undefined && !isPaused && !progress.stopping) {
       executor.changed();
@@ -218,19 +218,19 @@ async function acquire(progress: Progress, nodeId: string, step: Step): Promise<
 }
 
 /** CONFIRM waits between looks most of its time, so it needs no permit. */
-async function acquirePermit(places: Places, step: Step): Promise<(() => void) | undefined> {
+async function acquirePermit(permits: Semaphore, step: Step): Promise<(() => void) | undefined> {
   if (step.action === 'CONFIRM') return () => undefined;
-  return (await places.take()) ? () => places.giveBack() : undefined;
+  return (await permits.take()) ? () => permits.release() : undefined;
 }
 
 async function waitFor(progress: Progress, nodeId: string, step: Step): Promise<boolean> {
   const { executor } = progress;
-  const { after: gates = [], turn } = step;
+  const { after: gates = [], batchSlot } = step;
   const areOpen = (): boolean => gates.every((gate) => executor.isOpen(gate));
   if (!(await waitUntil(progress, nodeId, step, areOpen))) return false;
-  if (turn === undefined) return true;
-  executor.askTurn(turn, nodeId);
-  return waitUntil(progress, nodeId, step, () => executor.holdsTurn(turn, nodeId));
+  if (batchSlot === undefined) return true;
+  executor.requestBatchSlot(batchSlot, nodeId);
+  return waitUntil(progress, nodeId, step, () => executor.holdsBatchSlot(batchSlot, nodeId));
 }
 
 async function waitUntil(
@@ -242,13 +242,13 @@ async function waitUntil(
   const { executor } = progress;
   if (progress.stopping) return false;
   if (mayGoOn()) return true;
-  const { action, service, after = [], turn } = step;
+  const { action, service, after = [], batchSlot } = step;
   const gates = after.filter((gate) => !executor.isOpen(gate));
   const current: CurrentTask = {
     action,
     service,
     state: 'waiting',
-    gates: gates.length > 0 || turn === undefined ? gates : [`its turn (${turn})`],
+    gates: gates.length > 0 || batchSlot === undefined ? gates : [`a batch slot (${batchSlot})`],
     since: now(),
   };
   changeNode(executor.memory, nodeId, (node) => ({ ...node, current }));

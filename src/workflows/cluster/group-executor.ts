@@ -20,7 +20,7 @@ export interface GroupMemory extends NodesMemory, EntityMemory {
   state: GroupState;
   inbox: Instructions[];
   run?: Run;
-  /** Something is to be told to the cluster. */
+  /** Something is to be reported to the cluster. */
   unreported?: boolean;
   sending?: boolean;
   /** This run ends: nothing more is sent, for a message sent together with a continue-as-new is lost. */
@@ -32,7 +32,7 @@ export interface GroupExecutor extends Executor {
   start(work: Work): Run;
 }
 
-/** The nodes of a group: gates and turns are the cluster's, and come and go with messages. */
+/** The nodes of a group: gates and batch slots belong to the cluster and arrive by message. */
 export function groupExecutor(memory: GroupMemory): GroupExecutor {
   const executor: Executor = {
     memory,
@@ -40,16 +40,19 @@ export function groupExecutor(memory: GroupMemory): GroupExecutor {
     isOpen: (gate) => memory.state.opened.includes(gate),
     count: (gate) =>
       note(memory, ({ counts }) => ({ counts: { ...counts, [gate]: (counts[gate] ?? 0) + 1 } })),
-    askTurn: (turn, nodeId) => {
-      if (!holds(memory, turn, nodeId)) note(memory, ({ asks }) => ({ asks: [...asks, { turn, nodeId }] }));
+    requestBatchSlot: (batchSlot, nodeId) => {
+      if (!holds(memory, batchSlot, nodeId))
+        note(memory, ({ asks }) => ({ asks: [...asks, { batchSlot, nodeId }] }));
     },
-    holdsTurn: (turn, nodeId) => holds(memory, turn, nodeId),
-    leaveTurn: (turn, nodeId) => {
+    holdsBatchSlot: (batchSlot, nodeId) => holds(memory, batchSlot, nodeId),
+    releaseBatchSlot: (batchSlot, nodeId) => {
       memory.state = {
         ...memory.state,
-        turns: memory.state.turns.filter((held) => held.turn !== turn || held.nodeId !== nodeId),
+        batchSlots: memory.state.batchSlots.filter(
+          (held) => held.batchSlot !== batchSlot || held.nodeId !== nodeId,
+        ),
       };
-      note(memory, ({ leaves }) => ({ leaves: [...leaves, { turn, nodeId }] }));
+      note(memory, ({ leaves }) => ({ leaves: [...leaves, { batchSlot, nodeId }] }));
     },
     paused: () => memory.state.paused,
     tasks: (change) =>
@@ -67,7 +70,7 @@ export function groupExecutor(memory: GroupMemory): GroupExecutor {
           {
             failure: failureOf(node.nodeId, failure),
             group: node.group,
-            remaining: remaining.map(({ counts, turn }) => ({ counts, turn })),
+            remaining: remaining.map(({ counts, batchSlot }) => ({ counts, batchSlot })),
           },
         ],
       })),
@@ -96,8 +99,8 @@ export function groupExecutor(memory: GroupMemory): GroupExecutor {
   return { ...executor, start: (work) => startRun(executor, work) };
 }
 
-function holds({ state }: GroupMemory, turn: string, nodeId: string): boolean {
-  return state.turns.some((held) => held.turn === turn && held.nodeId === nodeId);
+function holds({ state }: GroupMemory, batchSlot: string, nodeId: string): boolean {
+  return state.batchSlots.some((held) => held.batchSlot === batchSlot && held.nodeId === nodeId);
 }
 
 function note(memory: GroupMemory, change: (report: Pending) => Partial<Pending>): void {
@@ -106,10 +109,10 @@ function note(memory: GroupMemory, change: (report: Pending) => Partial<Pending>
   noteChange(memory);
 }
 
-/** What is to be told to the cluster now. */
+/** What is to be reported to the cluster now. */
 export function reportOf(memory: GroupMemory): GroupReport {
   const { state } = memory;
-  const { over, quiet } = standingOf(memory);
+  const { over, quiet } = progressOf(memory);
   return {
     ...state.report,
     group: state.group,
@@ -123,7 +126,7 @@ export function reportOf(memory: GroupMemory): GroupReport {
 }
 
 /** What the cluster waits for beside counts: that all is over, or that nothing goes on by itself. */
-export function standingOf({ run, draining }: GroupMemory): {
+export function progressOf({ run, draining }: GroupMemory): {
   readonly over: boolean;
   readonly quiet: boolean;
 } {
@@ -135,12 +138,12 @@ export function standingOf({ run, draining }: GroupMemory): {
 function summaryOf(state: GroupState): NonNullable<GroupReport['summary']> {
   const nodes = Object.values(state.nodes);
   const failed = nodes.filter(({ failure }) => failure !== undefined);
-  const aside = failed.filter((node) => node.aside === true).length;
+  const excluded = failed.filter((node) => node.excluded === true).length;
   return {
     rows: rowsOf(nodes, state.operation),
     members: membersOf(nodes),
-    failed: failed.length - aside,
-    aside,
+    failed: failed.length - excluded,
+    excluded,
   };
 }
 

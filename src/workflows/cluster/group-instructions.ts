@@ -1,7 +1,7 @@
 import { condition } from '@temporalio/workflow';
 import type { Instruction } from '../../model/cluster/group.js';
 import { withoutService } from '../../model/node/record.js';
-import { discardHalfMade } from './discard.js';
+import { discardIncomplete } from './discard.js';
 import { groupExecutor, type GroupMemory } from './group-executor.js';
 import { changeNode, changeNodes, dropNode, hideNode, showNode } from './memory.js';
 import { probeNodes } from './probe-nodes.js';
@@ -15,7 +15,7 @@ export async function carryOutInstruction(memory: GroupMemory, instruction: Inst
   switch (instruction.do) {
     case 'begin':
       return begin(memory, instruction);
-    case 'survey':
+    case 'probe':
       return look(memory);
     case 'work':
       return work(memory, instruction);
@@ -23,12 +23,12 @@ export async function carryOutInstruction(memory: GroupMemory, instruction: Inst
       memory.state = {
         ...memory.state,
         opened: [...memory.state.opened, ...instruction.gates],
-        turns: [...memory.state.turns, ...instruction.turns],
+        batchSlots: [...memory.state.batchSlots, ...instruction.batchSlots],
       };
       return undefined;
     case 'abandon':
       return dropNode(memory, instruction.nodeId);
-    case 'aside':
+    case 'exclude':
       return setAside(memory, instruction.nodeId);
     case 'pause':
       memory.state = { ...memory.state, paused: instruction.paused };
@@ -45,14 +45,14 @@ type Told<Do extends Instruction['do']> = Extract<Instruction, { readonly do: Do
 
 async function begin(
   memory: GroupMemory,
-  { operation, fresh, toReplace, survey }: Told<'begin'>,
+  { operation, fresh, toReplace, probe }: Told<'begin'>,
 ): Promise<void> {
   delete memory.run;
   memory.state = { ...memory.state, operation };
   if (fresh) {
-    for (const { nodeId, aside } of Object.values(memory.state.nodes))
-      if (aside === true) showAgain(memory, nodeId);
-    changeNodes(memory, ({ facts: { toReplace: _condemned, ...facts }, ...node }) => ({
+    for (const { nodeId, excluded } of Object.values(memory.state.nodes))
+      if (excluded === true) showAgain(memory, nodeId);
+    changeNodes(memory, ({ facts: { toReplace: _toReplace, ...facts }, ...node }) => ({
       ...node,
       facts,
       runs: {},
@@ -61,7 +61,7 @@ async function begin(
   changeNodes(memory, ({ failure: _failure, ...node }) =>
     toReplace.includes(node.nodeId) ? { ...node, facts: { ...node.facts, toReplace: true } } : node,
   );
-  if (survey) await look(memory);
+  if (probe) await look(memory);
 }
 
 async function look(memory: GroupMemory): Promise<void> {
@@ -108,7 +108,7 @@ function work(memory: GroupMemory, told: Told<'work'>): void {
     limits,
     incarnation: Math.max(incarnation, state.incarnation),
     opened: [],
-    turns: [],
+    batchSlots: [],
     work: given,
     ...(command === undefined ? {} : { command }),
   };
@@ -131,7 +131,7 @@ function work(memory: GroupMemory, told: Told<'work'>): void {
 
 function setAside(memory: GroupMemory, nodeId: string): void {
   const services = memory.state.nodes[nodeId]?.services ?? [];
-  hideNode(memory, nodeId, 'aside');
+  hideNode(memory, nodeId, 'excluded');
   groupExecutor(memory).announced(services);
 }
 
@@ -150,7 +150,7 @@ async function halt(memory: GroupMemory, how: 'stop' | 'cancel' | 'discard'): Pr
   }
   const { operation } = memory.state;
   delete memory.run;
-  if (how === 'discard') await discardHalfMade(executor, operation, () => isToHalt(memory));
+  if (how === 'discard') await discardIncomplete(executor, operation, () => isToHalt(memory));
   tidy(memory);
   const { work: _work, command: _command, ...state } = memory.state;
   memory.state = { ...state, paused: false };

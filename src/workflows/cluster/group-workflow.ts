@@ -8,7 +8,7 @@ import {
 } from '../../model/cluster/group.js';
 import { noPeers, peersPage } from '../../model/node/peers.js';
 import { nodeStatus, nodesTable } from '../../model/cluster/report.js';
-import { groupExecutor, reportOf, standingOf, type GroupMemory } from './group-executor.js';
+import { groupExecutor, reportOf, progressOf, type GroupMemory } from './group-executor.js';
 import { carryOutInstruction, isToHalt } from './group-instructions.js';
 import {
   disownUpdate,
@@ -24,7 +24,7 @@ import { newMemory, query, runEntity, signal, update, type Message, type NextSte
 import { nodeIn } from './lease.js';
 import { disownInGroup, ownershipInGroup } from './ownership.js';
 
-export type GroupInput = GroupStart | { readonly carried: GroupState };
+type GroupInput = GroupStart | { readonly carried: GroupState };
 
 /** A group of nodes of a large cluster. It carries out the cluster's instructions and reports the results. */
 export async function group(input: GroupInput): Promise<string> {
@@ -81,7 +81,7 @@ function openState(input: GroupInput): GroupState {
     services: {},
     config: {},
     opened: [],
-    turns: [],
+    batchSlots: [],
     paused: false,
     report: nothingPending,
   };
@@ -140,15 +140,15 @@ function isDrained({ run }: GroupMemory): boolean {
  */
 async function keepReporting(memory: GroupMemory): Promise<never> {
   const cluster = getExternalWorkflowHandle(clusterWorkflowId(memory.state.cluster));
-  let told = '';
+  let reported = '';
   for (;;) {
     await condition(
-      () => memory.closing !== true && (memory.unreported === true || standing(memory) !== told),
+      () => memory.closing !== true && (memory.unreported === true || progressText(memory) !== reported),
     );
     // The run may have begun to end since the condition held.
     if (memory.closing === true) continue;
     const report: GroupReport = reportOf(memory);
-    told = standing(memory);
+    reported = progressText(memory);
     memory.unreported = false;
     memory.state = { ...memory.state, report: nothingPending };
     memory.sending = true;
@@ -160,7 +160,7 @@ async function keepReporting(memory: GroupMemory): Promise<never> {
   }
 }
 
-function standing(memory: GroupMemory): string {
-  const { over, quiet } = standingOf(memory);
+function progressText(memory: GroupMemory): string {
+  const { over, quiet } = progressOf(memory);
   return `${over} ${quiet}`;
 }

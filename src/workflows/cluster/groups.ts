@@ -74,7 +74,7 @@ export function groupsOver(memory: Memory): boolean {
   return Object.values(memory.state.groups).every((group) => isUpToDate(group) && group.over);
 }
 
-/** The same, or what is under way there waits for gates and turns that stay shut. */
+/** The same, or what is under way there waits for gates and batch slots that stay closed. */
 export function groupsQuiet(memory: Memory): boolean {
   return Object.values(memory.state.groups).every(
     (group) => isUpToDate(group) && (group.quiet || group.over),

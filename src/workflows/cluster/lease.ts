@@ -1,6 +1,6 @@
 import { ActivityFailure, condition, isCancellation, log } from '@temporalio/workflow';
 import type { Json } from '../../model/json.js';
-import { unfitText, type GiveBackRequest, type LendRequest, type NodeReply } from '../../model/node/lease.js';
+import { unfitText, type ReleaseRequest, type LeaseRequest, type NodeReply } from '../../model/node/lease.js';
 import { groupWorkflowId, taskId } from '../../model/names.js';
 import type { NodeFacts, NodeState } from '../../model/node/state.js';
 import { mergePayload, stableJson } from '../../model/node/payload.js';
@@ -11,16 +11,17 @@ import { groupOfNode } from './groups.js';
 import { changeNode, type Memory } from './memory.js';
 import { refuseBusy, refuseDeleting, refuseUnknownNodes } from './refuse.js';
 
-/** How often a cluster asks the borrower of its node whether it still works on it, in ms. */
-const askBorrowerMs = 5 * 60_000;
+/** How often a cluster asks the holder of its node whether it still works on it, in ms. */
+const checkLeaseMs = 5 * 60_000;
 
 /**
- * Why a node is not lent; undefined if it is. A cluster lends a node only while it is idle and up to date.
+ * Why a node cannot be leased; undefined if it can. A cluster leases a node out only while it is idle and up
+ * to date.
  */
-export function refuseLend(memory: Memory, request: LendRequest): string | undefined {
+export function refuseLease(memory: Memory, request: LeaseRequest): string | undefined {
   const { state } = memory;
-  const { name, operation, spec, achieved, nodes, lent } = state;
-  if (lent?.loan === request.loan) return undefined;
+  const { name, operation, spec, achieved, nodes, lease } = state;
+  if (lease?.leaseId === request.leaseId) return undefined;
   if (request.rewrites === true && groupOfNode(memory, request.nodeId) !== undefined)
     return `node ${request.nodeId} is carried by a group of cluster ${name}, which cannot take one back that was rewritten; heddle replace ${name} ${request.nodeId}`;
   const refusal =
@@ -37,11 +38,11 @@ export function refuseLend(memory: Memory, request: LendRequest): string | undef
   return unfit === undefined ? undefined : `cluster ${name}: ${unfit}`;
 }
 
-export function lend(memory: Memory, { nodeId, loan, to, rewrites }: LendRequest): void {
-  if (memory.state.lent?.loan === loan) return;
+export function grantLease(memory: Memory, { nodeId, leaseId, to, rewrites }: LeaseRequest): void {
+  if (memory.state.lease?.leaseId === leaseId) return;
   memory.state = {
     ...memory.state,
-    lent: { nodeId, loan, to, since: now(), ...(rewrites === true ? { rewrites } : {}) },
+    lease: { nodeId, leaseId, to, since: now(), ...(rewrites === true ? { rewrites } : {}) },
   };
   noteChange(memory);
 }
@@ -50,23 +51,23 @@ export function lend(memory: Memory, { nodeId, loan, to, rewrites }: LendRequest
  * What ran on a machine that was switched off, or is not on it any more, is carried out by an apply of the
  * spec as it is.
  */
-export function giveBack(memory: Memory, { loan, repair, rewritten, broken }: GiveBackRequest): void {
-  const { lent, ...state } = memory.state;
-  if (lent?.loan !== loan) return;
+export function releaseLease(memory: Memory, { leaseId, repair, rewritten, broken }: ReleaseRequest): void {
+  const { lease, ...state } = memory.state;
+  if (lease?.leaseId !== leaseId) return;
   memory.state = state;
   noteChange(memory);
   if (state.spec === undefined || !(repair || rewritten !== undefined || broken === true)) return;
   if (broken !== true) {
-    changeNode(memory, lent.nodeId, (node) =>
+    changeNode(memory, lease.nodeId, (node) =>
       rewritten === undefined
         ? // Not every machine tells that it came up again.
-          { ...node, payload: { ...node.payload, 'boot-id': `before ${loan}` } }
+          { ...node, payload: { ...node.payload, 'boot-id': `before ${leaseId}` } }
         : { ...node, payload: mergePayload(node.payload, rewritten), facts: withoutServices(node.facts) },
     );
   }
   queueOperation(memory, {
-    intent: broken === true ? { kind: 'replace', nodes: [lent.nodeId] } : { kind: 'apply' },
-    by: `${lent.to} (it gave ${lent.nodeId} back)`,
+    intent: broken === true ? { kind: 'replace', nodes: [lease.nodeId] } : { kind: 'apply' },
+    by: `${lease.to} (it released ${lease.nodeId})`,
     spec: state.spec,
     waits: true,
     // What waits for the node wants it as it was; and what is to be applied next is not to be undone by the
@@ -76,51 +77,56 @@ export function giveBack(memory: Memory, { loan, repair, rewritten, broken }: Gi
 }
 
 /**
- * Asks the borrower whether it still works on the node, periodically and when an operation begins to wait for
- * the node. A borrower that no longer exists cannot return the node, so the cluster takes it back.
+ * Asks the holder whether it still works on the node, periodically and when an operation begins to wait for
+ * the node. A holder that no longer exists cannot return the node, so the cluster takes it back.
  */
-export async function checkBorrower(memory: Memory): Promise<NextWake> {
-  const { lent, queue } = memory.state;
+export async function checkLease(memory: Memory): Promise<NextWake> {
+  const { lease, queue } = memory.state;
   const now = Date.now();
-  if (lent === undefined) {
-    delete memory.borrowerCheckedAt;
+  if (lease === undefined) {
+    delete memory.leaseCheckedAt;
     return {};
   }
   const waiting = queue.at(-1)?.operation.id;
-  memory.borrowerCheckedAt ??= now;
-  const nextAt = memory.borrowerCheckedAt + askBorrowerMs;
+  memory.leaseCheckedAt ??= now;
+  const nextAt = memory.leaseCheckedAt + checkLeaseMs;
   if (now < nextAt && (waiting === undefined || waiting === memory.askedFor)) return { wakeAt: nextAt };
-  memory.borrowerCheckedAt = now;
+  memory.leaseCheckedAt = now;
   if (waiting !== undefined) memory.askedFor = waiting;
-  await takeBackIfAbandoned(memory, lent);
+  await takeBackIfAbandoned(memory, lease);
   noteChange(memory);
   return {};
 }
 
 async function takeBackIfAbandoned(
   memory: Memory,
-  lent: NonNullable<Memory['state']['lent']>,
+  lease: NonNullable<Memory['state']['lease']>,
 ): Promise<void> {
   try {
     const { has, node } = await schedule(
-      'CHECK_BORROWER',
-      { ...lent, owner: memory.state.name },
-      { summary: `CHECK_BORROWER ${lent.to}` },
+      'CHECK_LEASE',
+      { ...lease, owner: memory.state.name },
+      { summary: `CHECK_LEASE ${lease.to}` },
     );
-    if (has || memory.state.lent?.loan !== lent.loan) return;
-    log.warn(`${lent.to} does not work on ${lent.nodeId} any more, so it is taken back`, { loan: lent.loan });
-    if (lent.rewrites === true) {
+    if (has || memory.state.lease?.leaseId !== lease.leaseId) return;
+    log.warn(`${lease.to} does not work on ${lease.nodeId} any more, so it is taken back`, {
+      leaseId: lease.leaseId,
+    });
+    if (lease.rewrites === true) {
       // The disk may hold part of an image.
-      giveBack(memory, { loan: lent.loan, repair: false, broken: true });
+      releaseLease(memory, { leaseId: lease.leaseId, repair: false, broken: true });
       return;
     }
     // A delete of the cluster does not wait for the machine.
     if (node !== undefined)
-      await Promise.race([switchOn(memory, node), condition(() => memory.state.lent?.loan !== lent.loan)]);
-    giveBack(memory, { loan: lent.loan, repair: true });
+      await Promise.race([
+        switchOn(memory, node),
+        condition(() => memory.state.lease?.leaseId !== lease.leaseId),
+      ]);
+    releaseLease(memory, { leaseId: lease.leaseId, repair: true });
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-    log.warn(`whether ${lent.to} still works on ${lent.nodeId} is not known`, {
+    log.warn(`whether ${lease.to} still works on ${lease.nodeId} is not known`, {
       why: error.cause?.message ?? error.message,
     });
   }
@@ -155,13 +161,13 @@ export function nodeIn(nodes: Readonly<Record<string, NodeState>>, uid: string, 
  * look shows it.
  */
 async function switchOn(
-  { state: { name, lent } }: Memory,
+  { state: { name, lease } }: Memory,
   { uid, node }: NodeReply & { readonly is: 'here' },
 ): Promise<void> {
   const { nodeId, incarnation, payload, placement } = node;
   if (placement === undefined) return;
   const { provider, type, site, fields } = placement;
-  const operation = `give-back-${lent?.loan.replaceAll('/', '-')}`;
+  const operation = `release-${lease?.leaseId.replaceAll('/', '-')}`;
   try {
     await scheduleMachineTask(
       'POWER_ON',

@@ -25,10 +25,10 @@ export interface Memory extends NodesMemory, EntityMemory {
   sending: readonly string[];
   /** Nodes that the plan being taken over adds to this workflow. */
   placing: number;
-  /** The operation for which the borrower of a node was last asked. */
+  /** The operation for which the holder of a node was last asked. */
   askedFor?: string;
-  /** When the borrower of a node was last asked, in ms since the epoch. */
-  borrowerCheckedAt?: number;
+  /** When the holder of a node was last asked, in ms since the epoch. */
+  leaseCheckedAt?: number;
   /** When the machines are checked next, in ms since the epoch. */
   checkAt?: number;
 }
@@ -69,7 +69,7 @@ export function announceNode(memory: NodesMemory, nodeId: string): void {
 }
 
 /** Hides a node from its peers: it is on its way out, or the operation goes on without it. */
-export function hideNode(memory: NodesMemory, nodeId: string, why: 'leaving' | 'aside'): void {
+export function hideNode(memory: NodesMemory, nodeId: string, why: 'leaving' | 'excluded'): void {
   const node = memory.state.nodes[nodeId];
   if (node === undefined || node[why] === true) return;
   const peers = touchPeers(memory.state.peers, [...node.services, ...Object.keys(node.facts.services)]);
@@ -80,8 +80,8 @@ export function hideNode(memory: NodesMemory, nodeId: string, why: 'leaving' | '
 /** Makes a node that was hidden a peer again. */
 export function showNode(memory: NodesMemory, nodeId: string): void {
   const node = memory.state.nodes[nodeId];
-  if (node === undefined || (node.leaving !== true && node.aside !== true)) return;
-  changeNode(memory, nodeId, ({ leaving: _leaving, aside: _aside, ...rest }) => rest);
+  if (node === undefined || (node.leaving !== true && node.excluded !== true)) return;
+  changeNode(memory, nodeId, ({ leaving: _leaving, excluded: _excluded, ...rest }) => rest);
   announceNode(memory, nodeId);
 }
 
@@ -113,7 +113,7 @@ export async function keepSearchAttributes(memory: Memory): Promise<never> {
     const seen = memory.changes;
     const { name, spec, features } = memory.state;
     const phase = phaseOf(memory.state);
-    const names = Object.values(spec?.groups ?? {}).map((group) => group.provider);
+    const names = Object.values(spec?.nodes ?? {}).map((group) => group.provider);
     const providers = [...new Set(names)].toSorted().join(',');
     if (features.searchAttributes && published !== `${phase} ${providers}`) {
       published = `${phase} ${providers}`;

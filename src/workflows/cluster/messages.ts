@@ -1,5 +1,5 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
-import type { GiveBackRequest, LendRequest, NodeReply } from '../../model/node/lease.js';
+import type { ReleaseRequest, LeaseRequest, NodeReply } from '../../model/node/lease.js';
 import type { CurrentCluster } from '../../model/plan/plan-operation.js';
 import type {
   AbandonRequest,
@@ -40,19 +40,21 @@ export const peersQuery = defineQuery<PeersPage, [PeersRequest]>('peers');
 export const payloadQuery = defineQuery<JsonObject | null, [nodeId: string]>('payload');
 /** A node, credentials included, for who is to work on it; asked of clusters, their groups and pools. */
 export const nodeQuery = defineQuery<NodeReply, [nodeId: string]>('node');
-/** Another workflow is to work on a node, until it gives it back. The same loan twice is one. */
-export const lendUpdate = defineUpdate<void, [LendRequest]>('lend');
-export const giveBackSignal = defineSignal<[GiveBackRequest]>('giveBack');
-/** Whether a workflow still works on what was lent to it. */
-export const borrowedQuery = defineQuery<boolean, [loan: string]>('borrowed');
+/**
+ * Leases a node to another workflow until that releases it. Requests with the same lease id are idempotent.
+ */
+export const leaseUpdate = defineUpdate<void, [LeaseRequest]>('lease');
+export const releaseSignal = defineSignal<[ReleaseRequest]>('release');
+/** Whether a workflow still works on the node it leases. */
+export const leasedQuery = defineQuery<boolean, [leaseId: string]>('leased');
 /**
  * Has the machines of a cluster at rest looked at; gives the number of the look. Its result shows in
  * `current`.
  */
-export const lookUpdate = defineUpdate<number>('look');
+export const checkUpdate = defineUpdate<number>('check');
 /** Between a cluster and its groups. */
 /** To machines and images: look at yourself, for the time has come. */
-export const roundSignal = defineSignal('round');
+export const checkSignal = defineSignal('check');
 export const instructSignal = defineSignal<[Instructions]>('instruct');
 export const reportSignal = defineSignal<[GroupReport]>('report');
 export const nodesQuery = defineQuery<readonly NodeStatus[]>('nodes');
@@ -68,7 +70,7 @@ export interface LockRequest {
   /** How long this message waits for it, in ms; 0 for a renewal. */
   readonly waitMs: number;
 }
-export const takeLockUpdate = defineUpdate<boolean, [LockRequest]>('take');
+export const acquireLockUpdate = defineUpdate<boolean, [LockRequest]>('take');
 export const releaseLockUpdate = defineUpdate<void, [holder: string]>('release');
 /** Calls of a provider account that are to be made one after the other. */
 export interface CallTimesRequest {
@@ -77,9 +79,9 @@ export interface CallTimesRequest {
   readonly everyMs: number;
 }
 /** Gives how long from now the first of them is to wait, in ms. */
-export const takeCallTimesUpdate = defineUpdate<number, [CallTimesRequest]>('take');
+export const acquireCallTimesUpdate = defineUpdate<number, [CallTimesRequest]>('take');
 /** Claims of machines that carry no tags. */
-export const takeClaimUpdate = defineUpdate<string | null, [key: string, candidates: readonly string[]]>(
+export const acquireClaimUpdate = defineUpdate<string | null, [key: string, candidates: readonly string[]]>(
   'take',
 );
 export const releaseClaimUpdate = defineUpdate<void, [key: string]>('release');

@@ -16,10 +16,10 @@ export function hasWork({ state }: Memory): boolean {
 }
 
 /**
- * While an operation is held, only what was asked to take its place begins; while a node is lent, nothing.
+ * While an operation is held, only what was asked to take its place begins; while a node is leased, nothing.
  */
-function nextQueued({ operation, queue, lent }: ClusterState): QueuedOperation | undefined {
-  if (lent !== undefined) return undefined;
+function nextQueued({ operation, queue, lease }: ClusterState): QueuedOperation | undefined {
+  if (lease !== undefined) return undefined;
   return operation?.state === 'held' ? queue.find(({ waits }) => waits !== true) : queue[0];
 }
 
@@ -70,9 +70,9 @@ function begin(memory: Memory): void {
   };
   const replaced = operation.intent.kind === 'replace' ? operation.intent.nodes : [];
   // Runs, failures and what is to be replaced belong to an operation.
-  for (const { nodeId, aside } of Object.values(memory.state.nodes))
-    if (aside === true) showNode(memory, nodeId);
-  changeNodes(memory, ({ failure: _failure, facts: { toReplace: _condemned, ...facts }, ...node }) => ({
+  for (const { nodeId, excluded } of Object.values(memory.state.nodes))
+    if (excluded === true) showNode(memory, nodeId);
+  changeNodes(memory, ({ failure: _failure, facts: { toReplace: _toReplace, ...facts }, ...node }) => ({
     ...node,
     runs: {},
     facts: replaced.includes(node.nodeId) ? { ...facts, toReplace: true } : facts,

@@ -12,10 +12,10 @@ import { isEmptyPlan, taskCount, type ServedPlan } from '../../model/plan/plan.j
 import { withoutService } from '../../model/node/record.js';
 import { servicesOf } from '../../model/cluster/state.js';
 import { summarise } from '../../model/plan/summarise.js';
-import { takeLegacy, type Legacy } from './adoption.js';
+import { adoptPreviousRun, type PreviousRun } from './adoption.js';
 import { clusterExecutor } from './cluster-executor.js';
 import { startRun, type Run } from './executor.js';
-import { discardHalfMade } from './discard.js';
+import { discardIncomplete } from './discard.js';
 import { endEmptyGroups, groupsOver, groupsQuiet, instructAll } from './groups.js';
 import { changeNode, changeOperation, dropNode, type Memory } from './memory.js';
 import { schedule } from '../schedule.js';
@@ -44,12 +44,12 @@ export async function operate(memory: Memory): Promise<OperationEnd> {
 /** Looks, plans, and takes the plan over into the state. Gives an end when there is nothing to carry out. */
 async function prepare(memory: Memory): Promise<OperationEnd | undefined> {
   try {
-    await lookAtNodes(memory);
+    await probeAllNodes(memory);
     if (memory.halt !== undefined) return 'halted';
     const plan = await planWhatIsLeft(memory);
     if (memory.halt !== undefined) return 'halted';
     const legacy = isFirst(memory, plan)
-      ? await Promise.race([takeLegacy(memory, plan), untilHalted(memory)])
+      ? await Promise.race([adoptPreviousRun(memory, plan), untilHalted(memory)])
       : { adopted: {} };
     if (legacy === undefined || memory.halt !== undefined) return 'halted';
     adopt(memory, plan, legacy);
@@ -74,21 +74,21 @@ function isFirst({ state }: Memory, plan: ServedPlan): boolean {
 }
 
 /** An apply repairs what it finds, so it looks at all machines first; the groups at theirs. */
-async function lookAtNodes(memory: Memory): Promise<void> {
+async function probeAllNodes(memory: Memory): Promise<void> {
   const { operation, name, uid, fresh = false } = memory.state;
   if (operation === undefined) return;
-  const survey = operation.kind === 'apply' || operation.kind === 'rollback';
+  const probe = operation.kind === 'apply' || operation.kind === 'rollback';
   const toReplace = operation.intent.kind === 'replace' ? operation.intent.nodes : [];
   instructAll(memory, {
     do: 'begin',
     operation: operation.id,
     fresh,
     toReplace: fresh ? toReplace : [],
-    survey,
+    probe,
   });
   const { fresh: _fresh, ...state } = memory.state;
   memory.state = state;
-  if (survey)
+  if (probe)
     await probeNodes({
       memory,
       clusterId: name,
@@ -120,7 +120,7 @@ function rejectionOf(error: unknown): { readonly message: string; readonly inval
 }
 
 /** Takes the plan over into the state: the accepted spec, new nodes, nodes that leave, the work to do. */
-function adopt(memory: Memory, plan: ServedPlan, { adopted }: Legacy): void {
+function adopt(memory: Memory, plan: ServedPlan, { adopted }: PreviousRun): void {
   const { spec, features, limits, gates, placements, plugins, width = 1, later = [] } = plan;
   memory.state = { ...memory.state, features, limits, ...(plugins === undefined ? {} : { plugins }) };
   if (spec !== undefined) {
@@ -133,7 +133,7 @@ function adopt(memory: Memory, plan: ServedPlan, { adopted }: Legacy): void {
   const operation = memory.state.operation?.id ?? '0';
   memory.state = {
     ...memory.state,
-    coordination: { needed: gates, passed: {}, width, turns: {}, asked: [], aside: {} },
+    coordination: { needed: gates, passed: {}, width, batchSlots: {}, asked: [], excluded: {} },
   };
   const inline = assignGroups(memory, plan, operation, adopted);
   const services = servicesOfGroups(plan);
@@ -182,7 +182,7 @@ async function carryOut(memory: Memory): Promise<OperationEnd> {
   endEmptyGroups(memory);
   const end = settle(memory);
   // A round that could do nothing would only be planned over and over: what is left waits for a node that was
-  // set aside.
+  // excluded.
   const wentOn = (memory.state.operation?.tasks.done ?? 0) > work.doneBefore;
   return end === 'done' && work.again === true && wentOn ? operate(memory) : end;
 }
@@ -199,7 +199,11 @@ async function halt(memory: Memory, run: Run): Promise<OperationEnd> {
   endWork(memory);
   const { operation } = memory.state;
   if (to === 'cancel')
-    await discardHalfMade(clusterExecutor(memory), operation?.id ?? '0', () => memory.halt?.to === 'delete');
+    await discardIncomplete(
+      clusterExecutor(memory),
+      operation?.id ?? '0',
+      () => memory.halt?.to === 'delete',
+    );
   await condition(() => groupsOver(memory));
   endEmptyGroups(memory);
   return 'halted';
@@ -213,10 +217,10 @@ function endWork(memory: Memory): void {
 function settle(memory: Memory): OperationEnd {
   const { operation, groups } = memory.state;
   const failed = Object.values(memory.state.nodes).filter((node) => node.failure !== undefined);
-  const holding = failed.filter((node) => node.aside !== true);
+  const holding = failed.filter((node) => node.excluded !== true);
   const inGroups = Object.values(groups).reduce((sum, group) => sum + group.failed, 0);
-  const aside =
-    failed.length - holding.length + Object.values(groups).reduce((sum, group) => sum + group.aside, 0);
+  const excluded =
+    failed.length - holding.length + Object.values(groups).reduce((sum, group) => sum + group.excluded, 0);
   if (operation?.kind === 'exec' && holding.length + inGroups > 0) {
     // A command that failed leaves the cluster as it was.
     for (const { nodeId } of holding) changeNode(memory, nodeId, ({ failure: _failure, ...node }) => node);
@@ -225,9 +229,9 @@ function settle(memory: Memory): OperationEnd {
   }
   if (holding.length + inGroups === 0) {
     tidy(memory);
-    if (aside > 0)
+    if (excluded > 0)
       changeOperation(memory, {
-        reason: `went on without ${aside === 1 ? 'a node' : `${aside} nodes`}: ${reasonOf(operation, aside)}`,
+        reason: `went on without ${excluded === 1 ? 'a node' : `${excluded} nodes`}: ${reasonOf(operation, excluded)}`,
       });
     return 'done';
   }

@@ -8,9 +8,9 @@ import { changeNode, type NodesMemory } from './memory.js';
 import { schedule } from '../schedule.js';
 
 /** Nodes that one activity looks at: its input stays small, and a slow provider is asked in few calls. */
-const nodesPerSurvey = 25;
+const nodesPerProbe = 25;
 
-export interface Surveyed {
+export interface Probed {
   readonly memory: NodesMemory;
   /** Name and uid of the cluster. */
   readonly clusterId: string;
@@ -20,20 +20,20 @@ export interface Surveyed {
 }
 
 /** Looks at the machines, and notes how they were found. What cannot be told is left as it was known. */
-export async function probeNodes(surveyed: Surveyed): Promise<void> {
+export async function probeNodes(surveyed: Probed): Promise<void> {
   const { memory } = surveyed;
   const nodes = Object.values(memory.state.nodes).filter(
     ({ facts, leaving }) => facts.CONFIRM === true && leaving !== true,
   );
   let open = true;
-  const all = Promise.all(batchesOf(nodes).map(async (batch) => surveyBatch(surveyed, batch))).finally(() => {
+  const all = Promise.all(batchesOf(nodes).map(async (batch) => probeBatch(surveyed, batch))).finally(() => {
     open = false;
   });
   await Promise.race([all, condition(() => !open || surveyed.isHalted())]);
 }
 
-async function surveyBatch(
-  { memory, clusterId, uid, services }: Surveyed,
+async function probeBatch(
+  { memory, clusterId, uid, services }: Probed,
   nodes: readonly NodeState[],
 ): Promise<void> {
   const placement = nodes[0]?.placement;
@@ -49,7 +49,7 @@ async function surveyBatch(
   };
   try {
     const {
-      sightings,
+      observations,
       unknown,
       health = [],
     } = await schedule('PROBE_NODES', request, {
@@ -58,10 +58,10 @@ async function surveyBatch(
     });
     for (const { nodeId, why } of unknown) log.warn(`the state of ${nodeId} is unknown`, { why });
     for (const { nodeId, incarnation } of nodes) {
-      const sighting = sightings.find((found) => found.nodeId === nodeId);
+      const observation = observations.find((found) => found.nodeId === nodeId);
       const found = health.filter((one) => one.nodeId === nodeId);
       changeNode(memory, nodeId, (node) =>
-        node.incarnation === incarnation ? withHealth(withSighting(node, sighting), found) : node,
+        node.incarnation === incarnation ? withHealth(withObservation(node, observation), found) : node,
       );
     }
   } catch (error) {
@@ -74,7 +74,7 @@ async function surveyBatch(
 }
 
 /** Only of what runs there anything can be said. */
-function checksOf({ facts }: NodeState, services: Surveyed['services']): Pick<ProbedNode, 'checks'> {
+function checksOf({ facts }: NodeState, services: Probed['services']): Pick<ProbedNode, 'checks'> {
   const checks = Object.entries(services).flatMap(([name, { check }]) =>
     check === undefined || facts.services[name]?.START === undefined ? [] : [[name, check] as const],
   );
@@ -93,12 +93,12 @@ function withHealth(node: NodeState, found: readonly HealthObservation[]): NodeS
   );
 }
 
-function withSighting(
+function withObservation(
   { facts: { seen: _before, ...facts }, drift: _drift, ...node }: NodeState,
-  sighting: Observation | undefined,
+  observation: Observation | undefined,
 ): NodeState {
-  if (sighting === undefined) return { ...node, facts };
-  const { seen, why } = sighting;
+  if (observation === undefined) return { ...node, facts };
+  const { seen, why } = observation;
   const { health: _old, ...known } = node;
   return { ...known, facts: { ...facts, seen }, drift: { seen, why } };
 }
@@ -112,8 +112,8 @@ function batchesOf(nodes: readonly NodeState[]): readonly (readonly NodeState[])
     accounts.set(key, [...(accounts.get(key) ?? []), node]);
   }
   return [...accounts.values()].flatMap((all) =>
-    Array.from({ length: Math.ceil(all.length / nodesPerSurvey) }, (_, place) =>
-      all.slice(place * nodesPerSurvey, (place + 1) * nodesPerSurvey),
+    Array.from({ length: Math.ceil(all.length / nodesPerProbe) }, (_, place) =>
+      all.slice(place * nodesPerProbe, (place + 1) * nodesPerProbe),
     ),
   );
 }

@@ -10,7 +10,7 @@ export function refuseDeleting({ name, operation, queue }: ClusterState, then: s
 }
 
 export function refuseBusy(
-  { name: cluster, operation, queue, lent }: ClusterState,
+  { name: cluster, operation, queue, lease }: ClusterState,
   mayWait: boolean,
 ): string | undefined {
   if (mayWait) {
@@ -18,10 +18,10 @@ export function refuseBusy(
       ? `cluster ${cluster} has ${queue.length} operations waiting already`
       : undefined;
   }
-  if (lent !== undefined) {
+  if (lease !== undefined) {
     // The commands have the names of what they are about: image/web, machine/web/app-1.
-    const [command, ...name] = lent.to.split('/');
-    return `node ${lent.nodeId} of cluster ${cluster} is lent to ${lent.to} since ${lent.since}; ask again when it is given back, or wait for it with --queue ('heddle ${command} cancel ${name.join('/')}' ends it)`;
+    const [command, ...name] = lease.to.split('/');
+    return `node ${lease.nodeId} of cluster ${cluster} is leased to ${lease.to} since ${lease.since}; ask again when it is released, or wait for it with --queue ('heddle ${command} cancel ${name.join('/')}' ends it)`;
   }
   if (operation?.state !== 'running' && queue.length === 0) return undefined;
   const busy = operation ?? queue[0]?.operation;

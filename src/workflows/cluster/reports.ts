@@ -1,11 +1,11 @@
-import type { GroupReport, TurnOf } from '../../model/cluster/group.js';
+import type { GroupReport, BatchSlotRef } from '../../model/cluster/group.js';
 import { touchPeers } from '../../model/node/peers.js';
-import { askTurn, clusterExecutor, leaveTurnOf, nodeFailed } from './cluster-executor.js';
+import { requestBatchSlot, clusterExecutor, releaseBatchSlotOf, nodeFailed } from './cluster-executor.js';
 import { changeGroup } from './groups.js';
 import { countTasks, type Memory } from './memory.js';
 
-/** Takes what a group reports: counts for gates, turns, failures, and how it stands. */
-export function takeReport(memory: Memory, report: GroupReport): void {
+/** Applies a group's report: gate counts, batch slots, failures and progress. */
+export function applyReport(memory: Memory, report: GroupReport): void {
   const { group, seen, quiet, over, peersVersion, summary, incarnation } = report;
   const known = memory.state.groups[group];
   if (known === undefined) return;
@@ -29,7 +29,7 @@ export function takeReport(memory: Memory, report: GroupReport): void {
     peersVersion,
     ...(summary === undefined || seen !== known.sent
       ? {}
-      : { rows: summary.rows, members: summary.members, failed: summary.failed, aside: summary.aside }),
+      : { rows: summary.rows, members: summary.members, failed: summary.failed, excluded: summary.excluded }),
   });
   countTasks(memory, report.tasks);
   takeCounts(memory, report.counts);
@@ -45,7 +45,7 @@ function takeCounts(memory: Memory, counts: GroupReport['counts']): void {
   }
 }
 
-function takeTurns(memory: Memory, leaves: readonly TurnOf[], asks: readonly TurnOf[]): void {
-  for (const { turn, nodeId } of leaves) leaveTurnOf(memory, turn, nodeId);
-  for (const { turn, nodeId } of asks) askTurn(memory, turn, nodeId);
+function takeTurns(memory: Memory, leaves: readonly BatchSlotRef[], asks: readonly BatchSlotRef[]): void {
+  for (const { batchSlot, nodeId } of leaves) releaseBatchSlotOf(memory, batchSlot, nodeId);
+  for (const { batchSlot, nodeId } of asks) requestBatchSlot(memory, batchSlot, nodeId);
 }

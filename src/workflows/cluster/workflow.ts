@@ -1,3 +1,4 @@
+import { milliseconds } from '../../model/milliseconds.js';
 import { ApplicationFailure, condition, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { ClusterStart } from '../../model/cluster/messages.js';
 import { clusterWorkflowId } from '../../model/names.js';
@@ -28,8 +29,8 @@ import {
   refuseRetry,
 } from './accept.js';
 import { keepInstructing } from './groups.js';
-import { askLook, isToLook, look, checkAndRepair } from './check-machines.js';
-import { checkBorrower, giveBack, lend, nodeReply, refuseLend } from './lease.js';
+import { requestCheck, isCheckDue, look, checkAndRepair } from './check-machines.js';
+import { checkLease, releaseLease, grantLease, nodeReply, refuseLease } from './lease.js';
 import { keepSearchAttributes, type Memory } from './memory.js';
 import {
   abandonUpdate,
@@ -39,9 +40,9 @@ import {
   deleteSignal,
   deleteUpdate,
   disownUpdate,
-  giveBackSignal,
-  lendUpdate,
-  lookUpdate,
+  releaseSignal,
+  leaseUpdate,
+  checkUpdate,
   nodeQuery,
   operateUpdate,
   ownersQuery,
@@ -66,13 +67,13 @@ import {
   type Message,
   type NextStep,
 } from '../entity.js';
-import { takeReport } from './reports.js';
+import { applyReport } from './reports.js';
 import { hasWork, isOver, startNextOperation } from './next-operation.js';
 
 /**
  * What a cluster workflow starts with: a Heddle client's word, a raw spec, or the state of its earlier run.
  */
-export type ClusterInput = ClusterStart | { readonly carried: ClusterState } | object;
+type ClusterInput = ClusterStart | { readonly carried: ClusterState } | object;
 
 /**
  * A cluster: it carries out operations one at a time and is idle in between. It ends when the cluster was
@@ -114,7 +115,7 @@ export async function cluster(input: ClusterInput): Promise<string> {
 
 /** Carries out the next operation, or looks after the machines of an idle cluster. */
 async function act(memory: Memory): Promise<NextStep> {
-  if (isToLook(memory)) await look(memory);
+  if (isCheckDue(memory)) await look(memory);
   if (hasWork(memory)) {
     delete memory.checkAt;
     const end = await startNextOperation(memory);
@@ -123,15 +124,15 @@ async function act(memory: Memory): Promise<NextStep> {
     noteChange(memory);
     return {};
   }
-  if (memory.state.lent !== undefined) return checkBorrower(memory);
+  if (memory.state.lease !== undefined) return checkLease(memory);
   return checkMachines(memory);
 }
 
 /** Checks the machines periodically if the spec says so. */
 async function checkMachines(memory: Memory): Promise<NextStep> {
-  const { everyMs } = memory.state.spec?.repair ?? {};
-  if (everyMs === undefined) return {};
-  memory.checkAt ??= Date.now() + everyMs;
+  const { every } = memory.state.spec?.repair ?? {};
+  if (every === undefined) return {};
+  memory.checkAt ??= Date.now() + milliseconds(every);
   if (Date.now() < memory.checkAt) return { wakeAt: memory.checkAt };
   delete memory.checkAt;
   await checkAndRepair(memory);
@@ -215,9 +216,9 @@ function messagesOf(memory: Memory): readonly Message[] {
       (_request) => acceptResume(memory),
       (_request) => refuseResume(memory),
     ),
-    update(lookUpdate, 'Check the machines; the plan shows the result.', () => askLook(memory)),
+    update(checkUpdate, 'Check the machines; the plan shows the result.', () => requestCheck(memory)),
     signal(reportSignal, 'The results of the instructions to a group.', (report) =>
-      takeReport(memory, report),
+      applyReport(memory, report),
     ),
     update(
       abandonUpdate,
@@ -231,12 +232,12 @@ function messagesOf(memory: Memory): readonly Message[] {
       (machines) => disown(memory, machines),
     ),
     update(
-      lendUpdate,
+      leaseUpdate,
       'Lend a node to another workflow.',
-      (request) => lend(memory, request),
-      (request) => refuseLend(memory, request),
+      (request) => grantLease(memory, request),
+      (request) => refuseLease(memory, request),
     ),
-    signal(giveBackSignal, 'Return a borrowed node.', (request) => giveBack(memory, request)),
+    signal(releaseSignal, 'Return a leased node.', (request) => releaseLease(memory, request)),
     ...queriesOf(memory),
   ];
 }

@@ -3,8 +3,8 @@ import { waitsForBuilder, type Build } from '../../model/image/build.js';
 import { afterFailure, rotate } from '../../model/image/decide.js';
 import type { CheckedImage } from '../../model/image/messages.js';
 import { withAccountOf } from '../../model/image/node.js';
-import { describeSource, type ImageSpec } from '../../model/image/spec.js';
-import { buildPlacesOf } from '../../model/names.js';
+import { describeSource, sourceOf, type ImageSpec } from '../../model/image/spec.js';
+import { buildPermitsOf } from '../../model/names.js';
 import { schedule } from '../schedule.js';
 import { buildByCommand } from './command.js';
 import { whyOf } from './failure.js';
@@ -25,7 +25,7 @@ export async function build(memory: ImageMemory, spec: ImageSpec): Promise<void>
     uploads: [],
     notes: [],
     step: waitsForBuilder,
-    provenance: { recipe: '', source: describeSource(spec.source), by: request?.by ?? '-' },
+    provenance: { recipe: '', source: describeSource(spec), by: request?.by ?? '-' },
   };
   change(memory, { numbers: number, builds: [begun, ...memory.state.builds] });
   const scope = new CancellationScope({ cancellable: true });
@@ -37,7 +37,7 @@ export async function build(memory: ImageMemory, spec: ImageSpec): Promise<void>
     ended(memory, number, {
       state: 'ready',
       provenance:
-        spec.validate === undefined ? undefined : { ...buildOf(memory, number).provenance, validated: now() },
+        spec.validate === false ? undefined : { ...buildOf(memory, number).provenance, validated: now() },
     });
     const { request: _answered, ...state } = memory.state;
     memory.state = { ...state, builds: rotate(state.builds, spec.keep) };
@@ -62,19 +62,20 @@ async function make(memory: ImageMemory, number: number, spec: ImageSpec): Promi
   changeBuild(memory, number, {
     provenance: { ...buildOf(memory, number).provenance, recipe: checked.recipe },
   });
-  const slots = { site: buildPlacesOf(checked.site), places: 1 };
+  const source = sourceOf(whole);
+  const slots = { site: buildPermitsOf(checked.site), places: 1 };
   try {
     await runLibraryTask(memory, number, 'ACQUIRE_BUILD_PERMIT', checked, { slots });
-    await (whole.source.kind === 'recipe'
-      ? buildByRecipe(memory, number, whole, whole.source, checked)
-      : buildByCommand(memory, number, whole, whole.source, checked));
+    await (source.kind === 'recipe'
+      ? buildByRecipe(memory, number, whole, source, checked)
+      : buildByCommand(memory, number, whole, source, checked));
   } finally {
-    await givePlace(memory, number, checked, slots);
+    await releasePermit(memory, number, checked, slots);
   }
 }
 
 /** A place that was not given back is the same image's at its next build. */
-async function givePlace(
+async function releasePermit(
   memory: ImageMemory,
   number: number,
   checked: CheckedImage,
@@ -84,7 +85,7 @@ async function givePlace(
     try {
       await runLibraryTask(memory, number, 'RELEASE_PERMIT', checked, { slots });
     } catch (error) {
-      noteBuild(memory, number, `its place among the builds of the site was not given back: ${whyOf(error)}`);
+      noteBuild(memory, number, `its build permit of the site was not released: ${whyOf(error)}`);
     }
   });
 }

@@ -1,3 +1,4 @@
+import { milliseconds } from '../../model/milliseconds.js';
 import { ApplicationFailure } from '@temporalio/workflow';
 import type { ImageFile } from '../../model/image/build.js';
 import type { CheckedImage } from '../../model/image/messages.js';
@@ -17,7 +18,8 @@ export async function buildByCommand(
   source: CommandSource,
   checked: CheckedImage,
 ): Promise<void> {
-  const { command: name, environment, formats, timeoutMs } = source;
+  const { run: name, environment, formats, timeout } = source;
+  const timeoutMs = timeout === undefined ? undefined : milliseconds(timeout);
   changeBuild(memory, number, { step: `BUILD_FILE by ${name}` });
   const command = { name, environment, formats, timeoutMs };
   const { files = [], builder } = await runLibraryTask(
@@ -43,6 +45,5 @@ export async function buildByCommand(
     );
   }
   // The files of a command need not have a record of their image.
-  if (spec.validate !== undefined)
-    await validate(memory, number, { validation: spec.validate, system: null });
+  if (spec.validate !== false) await validate(memory, number, { validation: spec.validate, system: null });
 }

@@ -1,3 +1,4 @@
+import { sourceOf } from '../../model/image/spec.js';
 import { ActivityFailure, ApplicationFailure } from '@temporalio/workflow';
 import type { Build } from '../../model/image/build.js';
 import { requestOfAge, newestReady, rollbackRefusal } from '../../model/image/decide.js';
@@ -11,10 +12,10 @@ import { readMachineKey, uploadId } from '../../model/names.js';
 import type { NamedMachine, Ownership } from '../../model/node/ownership.js';
 import { ownershipOf } from '../machine/ownership.js';
 import {
-  borrowedQuery,
+  leasedQuery,
   disownUpdate,
   ownersQuery,
-  roundSignal,
+  checkSignal,
   usedResourcesQuery,
 } from '../cluster/messages.js';
 import { now, noteChange, query, signal, update, type Message } from '../entity.js';
@@ -87,7 +88,7 @@ export function messagesOf(memory: ImageMemory): readonly Message[] {
           ? undefined
           : `image ${memory.state.name} has no build ${build}; 'heddle image show ${memory.state.name}' shows those it has`,
     ),
-    signal(roundSignal, 'Check its age, and retry what failed.', () => recheck(memory)),
+    signal(checkSignal, 'Check its age, and retry what failed.', () => recheck(memory)),
     signal(
       watchImageSignal,
       'Notify a pool of the versions offered, now and after each change.',
@@ -101,9 +102,9 @@ export function messagesOf(memory: ImageMemory): readonly Message[] {
       digestsIn(memory.state.spec ?? {}),
     ),
     query(
-      borrowedQuery,
-      'Whether the image still works on a borrowed node.',
-      (loan) => memory.state.loan?.id === loan,
+      leasedQuery,
+      'Whether the image still works on a leased node.',
+      (lease) => memory.state.lease?.id === lease,
     ),
     query(ownersQuery, 'The owners of machines.', ownerships),
     update(disownUpdate, 'Report the owners of machines.', ownerships),
@@ -125,7 +126,7 @@ function ownershipIn(
 }
 
 /** What was tried in vain may be tried again, and age may ask for a build. */
-export function recheck(memory: ImageMemory): void {
+function recheck(memory: ImageMemory): void {
   memory.tried = [];
   const request = requestOfAge(memory.state, Date.now());
   change(memory, request === undefined ? {} : { request });
@@ -140,7 +141,8 @@ async function configure(
   try {
     const { spec, placement } = await schedule('CHECK_IMAGE', { name, spec: written });
     const whole = withAccountOf(spec, placement);
-    if (whole.source.kind === 'recipe') await planRecipe(memory, whole.source.cluster);
+    const source = sourceOf(whole);
+    if (source.kind === 'recipe') await planRecipe(memory, source.cluster);
     const unchanged = stableJson((memory.state.spec ?? null) as Json) === stableJson(spec as unknown as Json);
     change(memory, { spec });
     recheck(memory);

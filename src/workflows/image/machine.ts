@@ -40,7 +40,7 @@ export function openMachine(
 }
 
 /** One that an earlier run of the workflow may have begun. */
-export function machineOf(memory: ImageMemory, name: string): MachineMemory {
+function machineOf(memory: ImageMemory, name: string): MachineMemory {
   return {
     ...newMemory(),
     get state(): MachineState {

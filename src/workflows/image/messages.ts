@@ -1,6 +1,6 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { BuildReply, ConfigureImageReply, ConfigureImageRequest } from '../../model/image/messages.js';
-import type { ImageNews } from '../../model/image/notification.js';
+import type { ImageUpdate } from '../../model/image/notification.js';
 import type { ImageSpec } from '../../model/image/spec.js';
 import type { ImageView } from '../../model/image/view.js';
 
@@ -22,6 +22,6 @@ export const deleteImageUpdate = defineUpdate<void, [Asked & { readonly build?: 
 /** From a pool: tell me which versions are offered, now and whenever that changes. */
 export const watchImageSignal = defineSignal<[{ readonly workflowId: string }]>('watch');
 /** To who watches. */
-export const imageNewsSignal = defineSignal<[ImageNews]>('imageNews');
+export const imageUpdateSignal = defineSignal<[ImageUpdate]>('imageUpdate');
 export const imageQuery = defineQuery<ImageView>('image');
 export const imageSpecQuery = defineQuery<ImageSpec | null>('spec');

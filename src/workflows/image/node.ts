@@ -1,7 +1,7 @@
 import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
 import { imageRefOf } from '../../model/image/build.js';
 import type { CheckedImage } from '../../model/image/messages.js';
-import { workflowOfNode, type FoundNode, type Loan } from '../../model/image/node.js';
+import { workflowOfNode, type FoundNode, type LeasedNode } from '../../model/image/node.js';
 import { describeNode, recipeGroup, type NodeRef, type RecipeSource } from '../../model/image/spec.js';
 import { formatImageRef } from '../../model/machine/image.js';
 import type { MachineState } from '../../model/machine/state.js';
@@ -10,7 +10,7 @@ import { capture } from '../machine/capture.js';
 import { toNotDone } from '../machine/failure.js';
 import type { MachineMemory } from '../machine/memory.js';
 import { can, runAction } from '../machine/run-step.js';
-import { giveBackSignal } from '../cluster/messages.js';
+import { releaseSignal } from '../cluster/messages.js';
 import { now, newMemory } from '../entity.js';
 import { schedule } from '../schedule.js';
 import { signalIfThere } from '../signal-if-there.js';
@@ -25,7 +25,7 @@ const captureMs = 7 * 3_600_000;
 const switchOnTries = 12;
 const switchOnPauseMs = 5 * 60_000;
 
-/** From a node that is there, as it stands: it is lent for the time, and given back whatever comes of it. */
+/** Captures an existing node as it is. The node is leased meanwhile and released in every case. */
 export async function captureNode(
   memory: ImageMemory,
   number: number,
@@ -35,20 +35,20 @@ export async function captureNode(
   const { from, cluster, system } = source;
   const { name, uid } = memory.state;
   const tell = (step: string): void => changeBuild(memory, number, { step });
-  const loan: Loan = { id: `${uid}/${number}`, of: from, build: number };
+  const lease: LeasedNode = { id: `${uid}/${number}`, of: from, build: number };
   // Recorded first: the lender may ask whether the node is still in use.
-  change(memory, { loan });
+  change(memory, { lease });
   try {
-    tell(`borrows ${describeNode(from)}`);
-    const found = await schedule('BORROW_NODE', { node: from, loan: loan.id, to: imageWorkflowId(name) });
-    const machine = await openNode(memory, found, { system, loan });
+    tell(`leases ${describeNode(from)}`);
+    const found = await schedule('LEASE_NODE', { node: from, leaseId: lease.id, to: imageWorkflowId(name) });
+    const machine = await openNode(memory, found, { system, lease });
     changeBuild(memory, number, {
       provenance: {
         ...buildOf(memory, number).provenance,
         machine: machineKey(found.uid, found.nodeId, found.incarnation),
       },
     });
-    const services = cluster.groups[recipeGroup]?.services ?? [];
+    const services = cluster.nodes[recipeGroup]?.services ?? [];
     if (services.length > 0) {
       const plan = await planRecipe(memory, cluster);
       const chain = (plan.kinds[0]?.chain ?? []).filter(
@@ -59,7 +59,7 @@ export async function captureNode(
         spec: cluster,
         plugins: plan.plugins,
         tell,
-        operation: operationOf(loan),
+        operation: operationOf(lease),
       });
     }
     tell('CAPTURE');
@@ -67,17 +67,17 @@ export async function captureNode(
     const { type = '', site = '' } = accounts[provider] ?? {};
     const image = imageRefOf(name, buildOf(memory, number));
     changeUpload(memory, number, { provider, type, site, state: 'uploading' });
-    changeLoan(memory, { disturbed: true });
+    changeLease(memory, { disturbed: true });
     const { sizeMb } = await capture(machine, {
       image,
       prove: false,
       withinMs: captureMs,
-      token: `${loan.id}/${provider}`,
+      token: `${lease.id}/${provider}`,
     });
     changeUpload(memory, number, { provider, type, site, state: 'ready', image: formatImageRef(image) });
     if (sizeMb !== undefined) changeBuild(memory, number, { sizeMb });
   } finally {
-    await giveBack(memory, number);
+    await returnNode(memory, number);
   }
 }
 
@@ -85,11 +85,11 @@ export async function captureNode(
 async function openNode(
   memory: ImageMemory,
   { clusterId, uid, nodeId, incarnation, payload, placement }: FoundNode,
-  { system, loan }: { readonly system: string | null; readonly loan: Loan },
+  { system, lease }: { readonly system: string | null; readonly lease: LeasedNode },
 ): Promise<MachineMemory> {
   const { provider, flavor, image, fields } = placement;
   const registration = { provider, flavor, image, fields, system };
-  changeLoan(memory, {
+  changeLease(memory, {
     machine: {
       stateVersion: 1,
       name: nodeId,
@@ -102,12 +102,12 @@ async function openNode(
       history: [],
       operations: 1,
       measured: {},
-      capturesFor: captureOwnerOf(memory, loan.build),
+      capturesFor: captureOwnerOf(memory, lease.build),
       account: await schedule('DESCRIBE_ACCOUNT', registration, {
         summary: `DESCRIBE_ACCOUNT ${registration.provider}`,
       }),
       operation: {
-        id: operationOf(loan),
+        id: operationOf(lease),
         intent: { kind: 'status' },
         by: 'a build',
         state: 'running',
@@ -116,19 +116,19 @@ async function openNode(
       },
     },
   });
-  return machineOfLoan(memory);
+  return machineOfLease(memory);
 }
 
-function machineOfLoan(memory: ImageMemory): MachineMemory {
+function machineOfLease(memory: ImageMemory): MachineMemory {
   return {
     ...newMemory(),
     get state(): MachineState {
-      const machine = memory.state.loan?.machine;
-      if (machine === undefined) throw new Error('there is no node that was lent');
+      const machine = memory.state.lease?.machine;
+      if (machine === undefined) throw new Error('no node is leased');
       return machine;
     },
     set state(machine: MachineState) {
-      changeLoan(memory, { machine });
+      changeLease(memory, { machine });
     },
   };
 }
@@ -137,22 +137,22 @@ function machineOfLoan(memory: ImageMemory): MachineMemory {
  * It goes on working: it is on, and answers, before it is reported as free. What ran on it is then
  * started by who has it.
  */
-async function giveBack(memory: ImageMemory, number: number): Promise<void> {
+async function returnNode(memory: ImageMemory, number: number): Promise<void> {
   await CancellationScope.nonCancellable(async () => {
-    const { loan } = memory.state;
-    if (loan === undefined) return;
-    changeBuild(memory, number, { step: `gives back ${describeNode(loan.of)}` });
-    const answers = loan.disturbed === true && (await switchOn(memory, number, loan));
-    for (const note of memory.state.loan?.machine?.operation?.notes ?? []) noteBuild(memory, number, note);
-    if (loan.of.of === 'cluster')
-      await signalIfThere(workflowOfNode(loan.of), giveBackSignal, { loan: loan.id, repair: answers });
-    const { loan: _returned, ...state } = memory.state;
+    const { lease } = memory.state;
+    if (lease === undefined) return;
+    changeBuild(memory, number, { step: `releases ${describeNode(lease.of)}` });
+    const answers = lease.disturbed === true && (await switchOn(memory, number, lease));
+    for (const note of memory.state.lease?.machine?.operation?.notes ?? []) noteBuild(memory, number, note);
+    if (lease.of.of === 'cluster')
+      await signalIfThere(workflowOfNode(lease.of), releaseSignal, { leaseId: lease.id, repair: answers });
+    const { lease: _returned, ...state } = memory.state;
     memory.state = state;
   });
 }
 
-async function switchOn(memory: ImageMemory, number: number, loan: Loan): Promise<boolean> {
-  const machine = machineOfLoan(memory);
+async function switchOn(memory: ImageMemory, number: number, lease: LeasedNode): Promise<boolean> {
+  const machine = machineOfLease(memory);
   for (let tries = 1; ; tries += 1) {
     try {
       if (can(machine, 'POWER_ON')) await runAction(machine, 'POWER_ON');
@@ -162,21 +162,25 @@ async function switchOn(memory: ImageMemory, number: number, loan: Loan): Promis
       if (isCancellation(error)) throw error;
       const { answer, message } = toNotDone(machine, 'POWER_ON', error);
       if (answer === 'unknown' && tries < switchOnTries) {
-        changeBuild(memory, number, { step: `switches on ${describeNode(loan.of)}: ${message}` });
+        changeBuild(memory, number, { step: `switches on ${describeNode(lease.of)}: ${message}` });
         await sleep(switchOnPauseMs);
         continue;
       }
-      noteBuild(memory, number, `${describeNode(loan.of)} does not answer since it was captured: ${message}`);
+      noteBuild(
+        memory,
+        number,
+        `${describeNode(lease.of)} does not answer since it was captured: ${message}`,
+      );
       return false;
     }
   }
 }
 
-function changeLoan(memory: ImageMemory, part: Partial<Loan>): void {
-  const { loan } = memory.state;
-  if (loan !== undefined) change(memory, { loan: { ...loan, ...part } });
+function changeLease(memory: ImageMemory, part: Partial<LeasedNode>): void {
+  const { lease } = memory.state;
+  if (lease !== undefined) change(memory, { lease: { ...lease, ...part } });
 }
 
-function operationOf({ id }: Loan): string {
+function operationOf({ id }: LeasedNode): string {
   return `image-${id.replaceAll('/', '-')}`;
 }

@@ -1,23 +1,23 @@
 import { condition } from '@temporalio/workflow';
-import { isSameOffers, offersOf, type ImageNews, type Offers } from '../../model/image/notification.js';
+import { isSameOffers, offersOf, type ImageUpdate, type Offers } from '../../model/image/notification.js';
 import { isOver } from '../../model/image/decide.js';
-import type { ImageState, Told } from '../../model/image/state.js';
+import type { ImageState, Published } from '../../model/image/state.js';
 import { signalIfThere } from '../signal-if-there.js';
-import { imageNewsSignal } from './messages.js';
+import { imageUpdateSignal } from './messages.js';
 import { change, type ImageMemory } from './memory.js';
 
-const nothingTold: Told = { version: 0, offers: {}, watchers: {} };
+const nothingPublished: Published = { version: 0, offers: {}, watchers: {} };
 
 /**
  * Subscribes a workflow to the versions that are offered. A repeated request is answered again, also while it
- * is being told.
+ * is being sent.
  */
 export function addWatcher(memory: ImageMemory, workflowId: string): void {
-  const { told = nothingTold } = memory.state;
+  const { published = nothingPublished } = memory.state;
   change(memory, {
-    told: {
-      ...told,
-      watchers: { ...told.watchers, [workflowId]: Math.min(0, told.watchers[workflowId] ?? 0) - 1 },
+    published: {
+      ...published,
+      watchers: { ...published.watchers, [workflowId]: Math.min(0, published.watchers[workflowId] ?? 0) - 1 },
     },
   });
 }
@@ -26,37 +26,37 @@ export function addWatcher(memory: ImageMemory, workflowId: string): void {
  * Tells those who watch what is offered, whenever that is something else than before; a build under way does
  * not delay it.
  */
-export async function keepTelling(memory: ImageMemory): Promise<never> {
+export async function publishChanges(memory: ImageMemory): Promise<never> {
   for (;;) {
-    await condition(() => !isAllTold(memory.state));
-    const news = noteNews(memory);
-    const behind = Object.entries(memory.state.told?.watchers ?? {}).filter(
-      ([, known]) => known < news.version,
+    await condition(() => !isPublished(memory.state));
+    const update = noteNews(memory);
+    const behind = Object.entries(memory.state.published?.watchers ?? {}).filter(
+      ([, known]) => known < update.version,
     );
-    await Promise.all(behind.map(([workflowId, known]) => tell(memory, { workflowId, known }, news)));
+    await Promise.all(behind.map(([workflowId, known]) => tell(memory, { workflowId, known }, update)));
   }
 }
 
 /** All subscribers have the current versions. */
-export function isAllTold(state: ImageState): boolean {
-  const { told = nothingTold } = state;
-  if (Object.keys(told.watchers).length === 0) return true;
+export function isPublished(state: ImageState): boolean {
+  const { published = nothingPublished } = state;
+  if (Object.keys(published.watchers).length === 0) return true;
   const current = currentOffers(state);
   return (
-    isSameOffers(told.offers, current.offers) &&
-    told.gone === current.gone &&
-    Object.values(told.watchers).every((version) => version === told.version)
+    isSameOffers(published.offers, current.offers) &&
+    published.gone === current.gone &&
+    Object.values(published.watchers).every((version) => version === published.version)
   );
 }
 
-function noteNews(memory: ImageMemory): ImageNews {
+function noteNews(memory: ImageMemory): ImageUpdate {
   const { state } = memory;
-  const { told = nothingTold } = state;
+  const { published = nothingPublished } = state;
   const current = currentOffers(state);
-  const isNew = !isSameOffers(told.offers, current.offers) || told.gone !== current.gone;
-  const { gone: _gone, ...before } = told;
-  const next: Told = isNew ? { ...before, ...current, version: told.version + 1 } : told;
-  change(memory, { told: next });
+  const isNew = !isSameOffers(published.offers, current.offers) || published.gone !== current.gone;
+  const { gone: _gone, ...before } = published;
+  const next: Published = isNew ? { ...before, ...current, version: published.version + 1 } : published;
+  change(memory, { published: next });
   return { image: state.name, uid: state.uid, version: next.version, ...current };
 }
 
@@ -68,14 +68,14 @@ function currentOffers(state: ImageState): { readonly offers: Offers; readonly g
 async function tell(
   memory: ImageMemory,
   { workflowId, known }: { readonly workflowId: string; readonly known: number },
-  news: ImageNews,
+  update: ImageUpdate,
 ): Promise<void> {
-  const isThere = await signalIfThere(workflowId, imageNewsSignal, news);
-  const { told = nothingTold } = memory.state;
-  const { [workflowId]: now, ...others } = told.watchers;
+  const isThere = await signalIfThere(workflowId, imageUpdateSignal, update);
+  const { published = nothingPublished } = memory.state;
+  const { [workflowId]: now, ...others } = published.watchers;
   // It asked again meanwhile, and may be another one of that name.
   if (now !== known) return;
   change(memory, {
-    told: { ...told, watchers: isThere ? { ...others, [workflowId]: news.version } : others },
+    published: { ...published, watchers: isThere ? { ...others, [workflowId]: update.version } : others },
   });
 }

@@ -27,10 +27,10 @@ export async function buildByRecipe(
 ): Promise<void> {
   const { provider } = captured(source);
   await captureRecipe(memory, number, source, checked);
-  if (spec.validate !== undefined && spec.validate.provider === provider)
+  if (spec.validate !== false && spec.validate.provider === provider)
     await validate(memory, number, { validation: spec.validate, system: source.system });
   await bringToOthers(memory, number, spec, source, checked);
-  if (spec.validate !== undefined && spec.validate.provider !== provider)
+  if (spec.validate !== false && spec.validate.provider !== provider)
     await validate(memory, number, { validation: spec.validate, system: source.system });
 }
 
@@ -108,8 +108,8 @@ async function bringToOthers(
   await uploadAll(memory, number, checked, uploads);
 }
 
-function captured({ cluster }: Pick<RecipeSource, 'cluster'>): RecipeSource['cluster']['groups'][string] {
-  const group = cluster.groups[recipeGroup];
+function captured({ cluster }: Pick<RecipeSource, 'cluster'>): RecipeSource['cluster']['nodes'][string] {
+  const group = cluster.nodes[recipeGroup];
   if (group === undefined) throw ApplicationFailure.nonRetryable('the recipe names no machine', 'Invalid');
   return group;
 }

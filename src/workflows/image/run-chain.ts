@@ -58,7 +58,7 @@ export async function runChain(
     }),
   };
   const end = await runNode(carried, chain, {
-    enter: () => Promise.resolve(memory.cancelled !== true),
+    beginStep: () => Promise.resolve(memory.cancelled !== true),
     stepFailed: (_step, failed) => {
       failure = failed;
     },
@@ -85,7 +85,7 @@ function nodeOf(machine: MachineMemory, { group, spec }: ChainOptions): NodeStat
     incarnation: number,
     payload,
     facts: { CREATE: true, CONFIRM: true, services: {} },
-    services: spec?.groups[group]?.services ?? [],
+    services: spec?.nodes[group]?.services ?? [],
     changedAt: 0,
     runs: {},
     placement:

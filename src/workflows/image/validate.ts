@@ -1,3 +1,4 @@
+import { milliseconds } from '../../model/milliseconds.js';
 import { ApplicationFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
 import { formatImageRef } from '../../model/machine/image.js';
 import { imageRefOf } from '../../model/image/build.js';
@@ -21,7 +22,7 @@ export async function validate(
   number: number,
   { validation, system }: Validating,
 ): Promise<void> {
-  const { provider, hardware, fields, withinMs } = validation;
+  const { provider, hardware, fields, within } = validation;
   const image = imageRefOf(memory.state.name, buildOf(memory, number));
   const upload = buildOf(memory, number).uploads.find((one) => one.provider === provider);
   if (upload?.state !== 'ready')
@@ -40,7 +41,7 @@ export async function validate(
   });
   const outer = CancellationScope.current();
   try {
-    await CancellationScope.withTimeout(withinMs, async () => {
+    await CancellationScope.withTimeout(milliseconds(within), async () => {
       await operate(machine, { kind: 'register' });
       if (system !== null) {
         const { status } = await operate(machine, { kind: 'status', image });
@@ -63,7 +64,7 @@ export async function validate(
   } catch (error) {
     if (isCancellation(error) && !outer.consideredCancelled && memory.cancelled !== true)
       throw ApplicationFailure.nonRetryable(
-        `a machine made from it was not right within ${withinMs} ms`,
+        `a machine made from it was not right within ${milliseconds(within)} ms`,
         'Timeout',
       );
     throw error;

@@ -11,7 +11,7 @@ import { whyOf } from './failure.js';
 import { messagesOf } from './handlers.js';
 import { takeBack } from './machine.js';
 import { noteBuild, type ImageMemory } from './memory.js';
-import { isAllTold, keepTelling } from './publish.js';
+import { isPublished, publishChanges } from './publish.js';
 import { uploadAll } from './uploads.js';
 
 export type ImageInput = { readonly uid?: string } | { readonly carried: ImageState };
@@ -34,9 +34,9 @@ export async function image(input?: ImageInput): Promise<string> {
             withinMs: 120_000,
             otherwise: 'nothing was asked of this image',
           },
-    background: [() => keepTelling(memory)],
+    background: [() => publishChanges(memory)],
     step: () => act(memory),
-    budget: { isPostponed: () => !isAllTold(memory.state) },
+    budget: { isPostponed: () => !isPublished(memory.state) },
     onCancel: () => {
       if (memory.scope === undefined) return;
       memory.cancelled = true;
@@ -60,7 +60,7 @@ async function act(memory: ImageMemory): Promise<NextStep> {
     return {};
   }
   if (isOver(memory.state)) {
-    await condition(() => isAllTold(memory.state));
+    await condition(() => isPublished(memory.state));
     return { ended: `image ${memory.state.name} was deleted` };
   }
   if (memory.tried.length > 0) memory.retryAt ??= now + tryAgainMs;

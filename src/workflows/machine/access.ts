@@ -61,7 +61,7 @@ export async function extendAccess(memory: MachineMemory, until: string): Promis
 /**
  * Removes the account of the machine's user, and looks whether the machine's own accounts are as they were.
  */
-export async function revokeAccess(memory: MachineMemory): Promise<void> {
+async function revokeAccess(memory: MachineMemory): Promise<void> {
   if (memory.state.access === undefined) return;
   settleAccess(memory, await runAccess(memory, 'REVOKE_ACCESS'));
 }

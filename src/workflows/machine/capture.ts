@@ -8,7 +8,7 @@ import { NotDone, refuse, toNotDone } from './failure.js';
 import { backOn, load, stopIfCancelled } from './load.js';
 import { change, changeOperation, happen, note, type MachineMemory } from './memory.js';
 import { accessOf, can, runAction, runStep, stepsFor } from './run-step.js';
-import { givePlace, placesOf } from './permits.js';
+import { releasePermit, permitsOf } from './permits.js';
 
 export interface CaptureOrder {
   readonly image: ImageRef;
@@ -76,7 +76,7 @@ async function makeImage(
           `the capture was not done within its ${withinMs} ms; it was about to ${step.step}`,
         );
       const owner = capturesFor === undefined ? {} : { belongs: capturesFor };
-      const order = { image, token, slots: placesOf(memory), ...accessOf(memory, step), ...owner };
+      const order = { image, token, slots: permitsOf(memory), ...accessOf(memory, step), ...owner };
       const outcome = await runStep(memory, steps, step, { leftMs, order }).catch((error: unknown) => {
         throw toNotDone(memory, step.action, error);
       });
@@ -85,7 +85,7 @@ async function makeImage(
       if (step.action === 'GET_IMAGE_SIZE') sizeMb = outcome.sizeMb;
     }
   } finally {
-    await givePlace(memory);
+    await releasePermit(memory);
   }
   if (sizeMb === 0)
     refuse(

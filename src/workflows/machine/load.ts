@@ -9,7 +9,7 @@ import { refuse, toNotDone } from './failure.js';
 import { now } from '../entity.js';
 import { change, happen, note, type MachineMemory } from './memory.js';
 import { accessOf, can, runAction, runStep, stepsFor } from './run-step.js';
-import { givePlace, placesOf } from './permits.js';
+import { releasePermit, permitsOf } from './permits.js';
 
 export interface LoadOrder {
   readonly image: ImageRef;
@@ -26,7 +26,7 @@ export interface LoadOrder {
 /**
  * LOAD: brings an image onto the machine. A machine that has the image already is left alone; an unknown
  * state is left alone too, and said so. From the first byte written until the image was proved, the machine
- * is nobody's.
+ * is unusable.
  */
 export async function load(memory: MachineMemory, order: LoadOrder): Promise<OperationResult> {
   const { image } = order;
@@ -53,7 +53,7 @@ export async function load(memory: MachineMemory, order: LoadOrder): Promise<Ope
   }
   const seen = status === undefined ? {} : { status };
   if (plan === 'nothing') {
-    takeOver(memory, image);
+    recordLoaded(memory, image);
     return { ...seen, image, did: plan };
   }
   happen(memory, 'begin load');
@@ -96,7 +96,7 @@ async function write(memory: MachineMemory, order: LoadOrder, end: number): Prom
   try {
     await runSteps(memory, order, steps, end);
   } finally {
-    await givePlace(memory);
+    await releasePermit(memory);
   }
 }
 
@@ -129,7 +129,7 @@ async function runSteps(
         token,
         boot: 'image',
         fresh: true,
-        slots: placesOf(memory),
+        slots: permitsOf(memory),
         ...accessOf(memory, step),
       } as const;
       const outcome = await runStep(memory, steps, step, { leftMs, order: about });
@@ -205,11 +205,11 @@ function judgeRecord(memory: MachineMemory, { image }: LoadOrder, { record }: Ma
 
 function done(memory: MachineMemory, result: OperationResult): OperationResult {
   happen(memory, 'load done');
-  if (result.image !== undefined) takeOver(memory, result.image);
+  if (result.image !== undefined) recordLoaded(memory, result.image);
   return result;
 }
 
-function takeOver(memory: MachineMemory, image: ImageRef): void {
+function recordLoaded(memory: MachineMemory, image: ImageRef): void {
   const { half, user, why, keepsOff: _off, ...state } = memory.state;
   const same = half === undefined && state.image !== undefined && isSameImage(image, state.image);
   memory.state = {

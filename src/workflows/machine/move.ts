@@ -7,7 +7,7 @@ import { schedule } from '../schedule.js';
 import { toNotDone } from './failure.js';
 import { change, type MachineMemory } from './memory.js';
 import { incarnation } from './run-step.js';
-import { firstPayload, giveBack, task } from './three-tasks.js';
+import { firstPayload, releaseMachine, task } from './three-tasks.js';
 
 /**
  * Another account gets the machine. It is had there, and answers, before the account that has it gives it up;
@@ -72,7 +72,7 @@ function moved(
     image: _image,
     keepsOff: _off,
     drift: _drift,
-    lookedAt: _looked,
+    checkedAt: _looked,
     account: _account,
     incarnation: _own,
     ...state
@@ -89,7 +89,7 @@ function moved(
 
 /** A machine that cannot be deleted now is found by the sweep: its key has no owner. */
 async function giveUp(memory: MachineMemory, there: MachineMemory): Promise<void> {
-  await giveBack(there, memory);
+  await releaseMachine(there, memory);
   const { moving: _moving, ...state } = memory.state;
   memory.state = state;
 }

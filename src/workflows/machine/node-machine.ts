@@ -1,8 +1,8 @@
 import { ApplicationFailure, CancellationScope, workflowInfo } from '@temporalio/workflow';
 import { workflowOfNode, type FoundNode } from '../../model/image/node.js';
 import { describeNode } from '../../model/image/spec.js';
-import type { GiveBackRequest } from '../../model/node/lease.js';
-import { refusalOf, wordsOf } from '../../model/machine/decide.js';
+import type { ReleaseRequest } from '../../model/node/lease.js';
+import { refusalOf, describeIntent } from '../../model/machine/decide.js';
 import {
   viewOfMachine,
   type MachineOperation,
@@ -11,7 +11,7 @@ import {
   type OperationResult,
 } from '../../model/machine/state.js';
 import {
-  isLook,
+  isReadOnly,
   mainAction,
   nodeName,
   rewrites,
@@ -19,7 +19,7 @@ import {
   type NodeMachineInput,
 } from '../../model/machine/node-machine.js';
 import { machineWorkflowId, nodeOperationId } from '../../model/names.js';
-import { borrowedQuery, giveBackSignal, payloadQuery } from '../cluster/messages.js';
+import { leasedQuery, releaseSignal, payloadQuery } from '../cluster/messages.js';
 import { now, newMemory, query, runEntity, update, type Message } from '../entity.js';
 import { schedule } from '../schedule.js';
 import { signalIfThere } from '../signal-if-there.js';
@@ -39,37 +39,37 @@ export async function nodeMachine(input: NodeMachineInput): Promise<MachineView>
   const { runId } = workflowInfo();
   const state = openState(input, nodeOperationId(runId));
   const memory: MachineMemory = { ...newMemory(), state };
-  const borrowed: Borrowed = { loan: runId, has: false };
+  const leased: Leased = { leaseId: runId, has: false };
   const view = (): MachineView => ({ ...viewOfMachine(memory.state), name: nodeName(input.node) });
   return runEntity(memory, {
-    messages: messagesOf(memory, borrowed, view),
+    messages: messagesOf(memory, leased, view),
     step: async () => {
-      if (state.operation !== undefined) await carryOutOnNode(memory, input, borrowed, state.operation);
+      if (state.operation !== undefined) await carryOutOnNode(memory, input, leased, state.operation);
       return { ended: view() };
     },
     onCancel: () => cancelOperation(memory),
     carry: () => undefined,
-    details: () => `**${wordsOf(input.intent)}** on ${describeNode(input.node)} by ${input.by}`,
+    details: () => `**${describeIntent(input.intent)}** on ${describeNode(input.node)} by ${input.by}`,
   });
 }
 
 async function carryOutOnNode(
   memory: MachineMemory,
   input: NodeMachineInput,
-  borrowed: Borrowed,
+  leased: Leased,
   operation: MachineOperation,
 ): Promise<void> {
   await operate(memory, operation, async () => {
     let result: OperationResult = {};
     try {
-      await open(memory, input, borrowed);
+      await open(memory, input, leased);
       result = await carryOut(memory, operation);
       if (input.intent.kind === 'capture' && input.intent.prove)
         note(memory, 'it was not proved: that would write the disk that the node works with');
       return result;
     } finally {
       // Before the result is visible: the next request must find the node with its owner.
-      await CancellationScope.nonCancellable(() => giveBack(memory, input, { borrowed, result }));
+      await CancellationScope.nonCancellable(() => release(memory, input, { leased, result }));
     }
   });
 }
@@ -77,20 +77,20 @@ async function carryOutOnNode(
 /** The automator that has the system's part: what Heddle logs in to is a Unix. */
 const system = 'linux';
 
-interface Borrowed {
-  readonly loan: string;
-  /** Whether it was asked for, so that it may be lent, and is not given back. */
+interface Leased {
+  readonly leaseId: string;
+  /** A lease was requested, so it may have been granted, and is not released. */
   has: boolean;
 }
 
-function messagesOf(memory: MachineMemory, borrowed: Borrowed, view: () => MachineView): readonly Message[] {
+function messagesOf(memory: MachineMemory, leased: Leased, view: () => MachineView): readonly Message[] {
   return [
     query(machineQuery, 'State and operation, without secrets.', view),
     query(payloadQuery, 'The payload, credentials included.', () => memory.state.payload),
     query(
-      borrowedQuery,
-      'Whether it still works on the borrowed node.',
-      (loan) => borrowed.has && loan === borrowed.loan,
+      leasedQuery,
+      'Whether it still works on the leased node.',
+      (leaseId) => leased.has && leaseId === leased.leaseId,
     ),
     update(cancelMachineUpdate, 'Cancel the operation under way.', (_request) => {
       const { operation } = memory.state;
@@ -100,15 +100,15 @@ function messagesOf(memory: MachineMemory, borrowed: Borrowed, view: () => Machi
   ];
 }
 
-async function giveBack(
+async function release(
   memory: MachineMemory,
   input: NodeMachineInput,
-  { borrowed, result }: { readonly borrowed: Borrowed; readonly result: OperationResult },
+  { leased, result }: { readonly leased: Leased; readonly result: OperationResult },
 ): Promise<void> {
   const end = await settle(memory, input, result);
-  if (borrowed.has && input.node.of === 'cluster')
-    await signalIfThere(workflowOfNode(input.node), giveBackSignal, { loan: borrowed.loan, ...end });
-  borrowed.has = false;
+  if (leased.has && input.node.of === 'cluster')
+    await signalIfThere(workflowOfNode(input.node), releaseSignal, { leaseId: leased.leaseId, ...end });
+  leased.has = false;
 }
 
 function openState(input: NodeMachineInput, id: string): MachineState {
@@ -143,7 +143,7 @@ function openState(input: NodeMachineInput, id: string): MachineState {
 async function open(
   memory: MachineMemory,
   { node, intent }: NodeMachineInput,
-  borrowed: Borrowed,
+  leased: Leased,
 ): Promise<void> {
   const action = mainAction(intent);
   if (node.of === 'pool' && rewrites(intent)) {
@@ -161,7 +161,7 @@ async function open(
       incarnation,
       payload,
       placement: { provider, flavor, image, fields },
-    } = await find(node, intent, borrowed);
+    } = await find(node, intent, leased);
     const registration = { provider, flavor, image, fields, system };
     change(memory, {
       uid,
@@ -181,18 +181,14 @@ async function open(
   if (refusal !== undefined) refuse(memory, action, 'not done', refusal);
 }
 
-async function find(
-  node: NodeMachineInput['node'],
-  intent: NodeIntent,
-  borrowed: Borrowed,
-): Promise<FoundNode> {
-  if (isLook(intent))
+async function find(node: NodeMachineInput['node'], intent: NodeIntent, leased: Leased): Promise<FoundNode> {
+  if (isReadOnly(intent))
     return schedule('FIND_NODE', { node }, { summary: `FIND_NODE ${node.node} of ${node.name}` });
   // Recorded first: the lender may ask whether the node is still in use.
-  borrowed.has = true;
-  return schedule('BORROW_NODE', {
+  leased.has = true;
+  return schedule('LEASE_NODE', {
     node,
-    loan: borrowed.loan,
+    leaseId: leased.leaseId,
     to: workflowInfo().workflowId,
     ...(rewrites(intent) ? { rewrites: true } : {}),
   });
@@ -203,9 +199,9 @@ async function settle(
   memory: MachineMemory,
   { intent }: NodeMachineInput,
   { did }: OperationResult,
-): Promise<Omit<GiveBackRequest, 'loan'>> {
+): Promise<Omit<ReleaseRequest, 'leaseId'>> {
   const { state, account, payload, half, operation } = memory.state;
-  if (account === undefined || isLook(intent)) return { repair: false };
+  if (account === undefined || isReadOnly(intent)) return { repair: false };
   if (half !== undefined || state === 'failed') return { repair: false, broken: true };
   if (rewrites(intent) && state === 'available' && did !== 'post-load')
     return { repair: false, rewritten: payload };

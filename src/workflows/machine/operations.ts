@@ -14,7 +14,7 @@ import { load } from './load.js';
 import { change, happen, note, type MachineMemory } from './memory.js';
 import { moveTo } from './move.js';
 import { incarnation, runAction } from './run-step.js';
-import { firstPayload, giveBack, task } from './three-tasks.js';
+import { firstPayload, releaseMachine, task } from './three-tasks.js';
 
 const hour = 3_600_000;
 
@@ -97,7 +97,7 @@ async function register(memory: MachineMemory): Promise<OperationResult> {
  * given back stays registered, as failed.
  */
 async function withdraw(memory: MachineMemory, error: unknown): Promise<never> {
-  if (await CancellationScope.nonCancellable(() => giveBack(memory))) {
+  if (await CancellationScope.nonCancellable(() => releaseMachine(memory))) {
     const { account: _account, begun: _begun, ...state } = memory.state;
     memory.state = state;
   }

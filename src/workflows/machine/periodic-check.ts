@@ -1,6 +1,6 @@
 import { schedule } from '../schedule.js';
 import { ActivityFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
-import { correctionOf, noteLook, noteTry, type Look } from '../../model/machine/drift.js';
+import { correctionOf, noteReadings, noteTry, type Look } from '../../model/machine/drift.js';
 import type { NodeStatusReport } from '../../model/machine/node-status.js';
 import { refusalOf } from '../../model/machine/decide.js';
 import type { MachineIntent } from '../../model/machine/state.js';
@@ -17,12 +17,12 @@ const lookMs = 60_000;
  * A look between operations, which ends when one is asked for; it changes nothing but what is known. Gives
  * what is to be done about it.
  */
-export async function lookAtItself(memory: MachineMemory): Promise<MachineIntent | undefined> {
+export async function checkMachine(memory: MachineMemory): Promise<MachineIntent | undefined> {
   const scope = new CancellationScope({ cancellable: true });
   memory.scope = scope;
   try {
     const look = await scope.run(() => takeLook(memory));
-    change(memory, { drift: noteLook(memory.state, look, now()), lookedAt: now() });
+    change(memory, { drift: noteReadings(memory.state, look, now()), checkedAt: now() });
   } catch (error) {
     if (!isCancellation(error)) throw error;
     return undefined;
@@ -65,7 +65,7 @@ async function askProvider({ state }: MachineMemory): Promise<Look['there']> {
   } = state;
   const { type = '', site = '' } = account ?? {};
   try {
-    const { sightings, unknown } = await schedule(
+    const { observations, unknown } = await schedule(
       'PROBE_NODES',
       {
         clusterId: owner ?? machineWorkflowId(name),
@@ -74,7 +74,7 @@ async function askProvider({ state }: MachineMemory): Promise<Look['there']> {
       },
       { at: { site }, summary: `PROBE_NODES ${name} of ${provider}` },
     );
-    if (sightings.some(({ seen }) => seen === 'gone')) return 'no';
+    if (observations.some(({ seen }) => seen === 'gone')) return 'no';
     return unknown.length > 0 ? 'unknown' : 'yes';
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;

@@ -4,7 +4,7 @@ import { toNotDone } from './failure.js';
 import { note, type MachineMemory } from './memory.js';
 import { runAction } from './run-step.js';
 
-export function placesOf({ state: { account } }: MachineMemory): NonNullable<MachineOrder['slots']> {
+export function permitsOf({ state: { account } }: MachineMemory): NonNullable<MachineOrder['slots']> {
   return { site: account?.site ?? '', places: account?.places ?? 1 };
 }
 
@@ -12,15 +12,15 @@ export function placesOf({ state: { account } }: MachineMemory): NonNullable<Mac
  * A place that was not given back is the same machine's at its next load, so a failure here blocks no other
  * machine for long.
  */
-export async function givePlace(memory: MachineMemory): Promise<void> {
+export async function releasePermit(memory: MachineMemory): Promise<void> {
   await CancellationScope.nonCancellable(async () => {
     try {
-      await runAction(memory, 'RELEASE_PERMIT', { order: { slots: placesOf(memory) } });
+      await runAction(memory, 'RELEASE_PERMIT', { order: { slots: permitsOf(memory) } });
     } catch (error) {
       if (isCancellation(error)) throw error;
       note(
         memory,
-        `its place among the loads of the site was not given back: ${toNotDone(memory, 'RELEASE_PERMIT', error).message}`,
+        `its load permit of the site was not released: ${toNotDone(memory, 'RELEASE_PERMIT', error).message}`,
       );
     }
   });

@@ -14,7 +14,7 @@ import { incarnation } from './run-step.js';
 /**
  * There may be no worker that reaches it: the longest wait for a clean-up, in ms.
  */
-const giveBackMs = 60_000;
+const releaseMs = 60_000;
 
 /** What is known of a machine before CREATE. */
 export function firstPayload(name: string, { flavor, image }: AccountReply): JsonObject {
@@ -70,18 +70,21 @@ export async function task(memory: MachineMemory, action: 'CREATE' | 'CONFIRM' |
   }
 }
 
-/** Whether what was had, if anything, was given back; where it was not, `teller` notes that. */
-export async function giveBack(memory: MachineMemory, teller: MachineMemory = memory): Promise<boolean> {
+/** Releases the machine, if there is one. Returns false if that failed, and notes it in `reporter`. */
+export async function releaseMachine(
+  memory: MachineMemory,
+  reporter: MachineMemory = memory,
+): Promise<boolean> {
   try {
-    await CancellationScope.withTimeout(giveBackMs, () => task(memory, 'DELETE'));
+    await CancellationScope.withTimeout(releaseMs, () => task(memory, 'DELETE'));
     return true;
   } catch (error) {
     const why = isCancellation(error)
-      ? `not within ${giveBackMs / 1_000} s`
-      : toNotDone(teller, 'DELETE', error).message;
+      ? `not within ${releaseMs / 1_000} s`
+      : toNotDone(reporter, 'DELETE', error).message;
     note(
-      teller,
-      `what was had at ${memory.state.registration.provider}, if anything, could not be given back (${why}); 'heddle leaks' shows it`,
+      reporter,
+      `what was had at ${memory.state.registration.provider}, if anything, could not be released (${why}); 'heddle leaks' shows it`,
     );
     return false;
   }

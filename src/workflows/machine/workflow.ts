@@ -1,6 +1,6 @@
 import { ApplicationFailure, workflowInfo } from '@temporalio/workflow';
 import { accessFor } from '../../model/machine/access.js';
-import { refusalOf, wordsOf } from '../../model/machine/decide.js';
+import { refusalOf, describeIntent } from '../../model/machine/decide.js';
 import {
   viewOfMachine,
   type MachineOperation,
@@ -10,7 +10,7 @@ import {
 import { faultOf } from '../../model/machine/request.js';
 import { machineWorkflowId } from '../../model/names.js';
 import type { NamedMachine, Ownership } from '../../model/node/ownership.js';
-import { disownUpdate, ownersQuery, payloadQuery, roundSignal } from '../cluster/messages.js';
+import { disownUpdate, ownersQuery, payloadQuery, checkSignal } from '../cluster/messages.js';
 import { now, newMemory, query, runEntity, signal, update, type Message, type NextStep } from '../entity.js';
 import { askImage } from './ask-image.js';
 import { change, type MachineMemory } from './memory.js';
@@ -25,7 +25,7 @@ import {
 } from './messages.js';
 import { cancelOperation, operate } from './operate.js';
 import { carryOut } from './operations.js';
-import { lookAtItself } from './periodic-check.js';
+import { checkMachine } from './periodic-check.js';
 import { ownershipOf } from './ownership.js';
 
 export type MachineInput =
@@ -65,7 +65,7 @@ async function act(memory: MachineMemory): Promise<NextStep> {
 async function goRound(memory: MachineMemory): Promise<NextStep> {
   delete memory.round;
   memory.looking = true;
-  const intent = await lookAtItself(memory);
+  const intent = await checkMachine(memory);
   delete memory.looking;
   if (intent !== undefined) accept(memory, { intent, by: 'a round' });
   return {};
@@ -122,7 +122,7 @@ function messagesOf(memory: MachineMemory): readonly Message[] {
         memory.state.operation === undefined ? `machine ${memory.state.name} is doing nothing` : undefined,
     ),
     update(askImageUpdate, 'Whether the machine could load an image.', (image) => askImage(memory, image)),
-    signal(roundSignal, 'Check the state of the machine.', () => {
+    signal(checkSignal, 'Check the state of the machine.', () => {
       // An operation under way observes more than a check would.
       if (memory.state.operation === undefined) memory.round = true;
     }),
@@ -174,11 +174,11 @@ function detailsOf({ name, state, why, registration, image, operation, history }
     `- image ${image === undefined ? 'not known' : `${image.name}@${image.revision}, since ${image.since}`}`,
     ...(operation === undefined
       ? []
-      : [`- ${wordsOf(operation.intent)} by ${operation.by}, since ${operation.startedAt}`]),
+      : [`- ${describeIntent(operation.intent)} by ${operation.by}, since ${operation.startedAt}`]),
     ...(last === undefined
       ? []
       : [
-          `- before: ${wordsOf(last.intent)}, ${last.state}${last.failure === undefined ? '' : `: ${last.failure.message}`}`,
+          `- before: ${describeIntent(last.intent)}, ${last.state}${last.failure === undefined ? '' : `: ${last.failure.message}`}`,
         ]),
   ].join('\n');
 }

@@ -31,13 +31,13 @@ export function mayBatch({ pool, alone }: PoolMemory, node: PoolNode, kind: stri
   if (alone[node.id] !== undefined) return false;
   const { facts, placement } = node.machine;
   if (kind === 'delete')
-    return facts.machine !== undefined && pool.together?.includes(placement?.provider ?? '') === true;
+    return facts.machine !== undefined && pool.batchedAccounts?.includes(placement?.provider ?? '') === true;
   if (kind !== 'build' || facts.CREATE === true) return false;
   const provider =
     facts.machine === undefined
       ? placementFor(pool, node.providerPool, node.label)?.provider
       : placement?.provider;
-  return provider !== undefined && pool.together?.includes(provider) === true;
+  return provider !== undefined && pool.batchedAccounts?.includes(provider) === true;
 }
 
 /**
@@ -117,12 +117,12 @@ function beginBatch(memory: PoolMemory, kind: BatchKind, members: readonly Membe
       // The batch ends when all of its nodes are cancelled; it is short.
       if (wanted === 0) scope.cancel();
     };
-    noteReplayOfWork(memory, 'together');
-    memory.work[id] = { kind, cancel, together: true };
+    noteReplayOfWork(memory, 'batch');
+    memory.work[id] = { kind, cancel, inBatch: true };
   }
   const over = (settle: (member: Member, index: number) => void): void => {
     for (const [index, member] of members.entries()) {
-      memory.places.giveBack();
+      memory.permits.release();
       delete memory.work[member.id];
       settle(member, index);
     }

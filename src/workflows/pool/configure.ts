@@ -42,8 +42,8 @@ export async function configure(memory: PoolMemory, { spec }: ConfigureRequest):
 function textOf({
   spec,
   placements,
-  hearing = [],
-  together = [],
+  notifiedOfReuse = [],
+  batchedAccounts = [],
 }: Partial<PlannedPool> & Pick<PlannedPool, 'placements'>): string {
-  return stableJson({ spec: spec ?? null, placements, hearing, together } as unknown as Json);
+  return stableJson({ spec: spec ?? null, placements, notifiedOfReuse, batchedAccounts } as unknown as Json);
 }

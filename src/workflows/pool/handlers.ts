@@ -5,20 +5,20 @@ import { admit } from '../../model/pool/admit.js';
 import { refuseDemand } from '../../model/pool/check-demand.js';
 import { refuseDeletion, refuseEndHold, refuseHold } from '../../model/pool/check-messages.js';
 import { emptyPool } from '../../model/pool/configure.js';
-import { viewDrawn } from '../../model/pool/allocated.js';
-import { addRequest, deleteNode, giveBack, holdNode, renewLease } from '../../model/pool/allocate.js';
+import { viewAllocated } from '../../model/pool/allocated.js';
+import { addRequest, deleteNode, returnNodes, holdNode, renewLease } from '../../model/pool/allocate.js';
 import { endHold, nodeGone } from '../../model/pool/outcome.js';
 import type { NodeDemand } from '../../model/pool/request.js';
 import { viewNode, viewPool, viewRequests, type RequestView } from '../../model/pool/view.js';
 import { configure } from './configure.js';
-import { imageNewsSignal } from '../image/messages.js';
+import { imageUpdateSignal } from '../image/messages.js';
 import { nodeQuery } from '../cluster/messages.js';
 import { query, signal, update, type Message } from '../entity.js';
 import {
   configureUpdate,
   deleteNodesUpdate,
   deletePoolUpdate,
-  drawnQuery,
+  allocatedQuery,
   endHoldUpdate,
   endUpdate,
   holdUpdate,
@@ -55,7 +55,7 @@ export function messagesOf(memory: PoolMemory): readonly Message[] {
       (demands) => refuseDemands(memory, demands),
     ),
     update(endUpdate, 'End requests: release their nodes, or cancel them.', ({ ids, how }) => {
-      for (const id of ids) giveBack(pool, id, how, Date.now());
+      for (const id of ids) returnNodes(pool, id, how, Date.now());
     }),
     update(renewUpdate, 'Renew the leases of requests; returns the ids of requests without nodes.', (ids) =>
       ids.filter((id) => !renewLease(pool, id, Date.now())),
@@ -93,8 +93,8 @@ export function messagesOf(memory: PoolMemory): readonly Message[] {
       'Report the owners of machines; keys of machines without owner are never used again.',
       (machines) => disown(memory, machines),
     ),
-    signal(imageNewsSignal, 'An image of the library reports which versions it offers.', (news) =>
-      learn(memory, news),
+    signal(imageUpdateSignal, 'An image of the library reports which versions it offers.', (update) =>
+      learn(memory, update),
     ),
     ...queriesOf(memory),
   ];
@@ -117,8 +117,8 @@ function queriesOf({ pool }: PoolMemory): readonly Message[] {
         next: last === undefined || last === all.at(-1) ? undefined : String(last.machine.nodenum),
       };
     }),
-    query(drawnQuery, 'A page of nodes allocated to clusters, without secrets.', (after) =>
-      viewDrawn(pool, after),
+    query(allocatedQuery, 'A page of nodes allocated to clusters, without secrets.', (after) =>
+      viewAllocated(pool, after),
     ),
     query(nodePayloadQuery, "A node's payload, credentials included.", (nodeId) => {
       const node = pool.nodes[nodeId];

@@ -1,7 +1,7 @@
 import type { PoolState } from '../../model/pool/state.js';
 import type { EntityMemory } from '../entity.js';
-import type { Places } from '../permits.js';
-import type { Told } from './metrics.js';
+import type { Semaphore } from '../permits.js';
+import type { Published } from './metrics.js';
 
 /** Holds a pool's state during one run of its workflow. */
 export interface PoolMemory extends EntityMemory {
@@ -9,8 +9,8 @@ export interface PoolMemory extends EntityMemory {
   /** Work on nodes that is under way, by node. */
   readonly work: Record<string, Work>;
   /** For calls that change something, and for looks: those wait most of their time. */
-  places: Places;
-  looks: Places;
+  permits: Semaphore;
+  looks: Semaphore;
   /** Nodes whose task failed beside others, and in how many ms it is tried again, by itself. */
   readonly alone: Record<string, number>;
   /** About how many ms of CPU a worker needs to replay what this run did. */
@@ -20,7 +20,7 @@ export interface PoolMemory extends EntityMemory {
   /** Do not continue as new before this time: the state is too large. In ms since the epoch. */
   carryAt?: number;
   /** Of the metrics. */
-  readonly told: Told;
+  readonly published: Published;
   /** Provider pools whose nodes are being looked at, and accounts whose quota is being read. */
   readonly looking: Record<string, true>;
   /** Images of the library that were asked to tell of themselves, by this run. */
@@ -31,10 +31,10 @@ export interface Work {
   readonly kind: 'build' | 'clean' | 'delete';
   readonly cancel: () => void;
   /** With other nodes: it is over soon. */
-  readonly together?: true;
+  readonly inBatch?: true;
 }
 
-export interface Watched {
+interface Watched {
   readonly askedAt: number;
   /** There was none, so it is asked again. */
   readonly missing?: true;

@@ -1,7 +1,7 @@
 import { defineQuery, defineUpdate } from '@temporalio/workflow';
 import type { NamedMachine, Ownership } from '../../model/node/ownership.js';
 import type { JsonObject } from '../../model/json.js';
-import type { DrawnPage } from '../../model/pool/allocated.js';
+import type { AllocatedPage } from '../../model/pool/allocated.js';
 import type {
   ConfigureReply,
   ConfigureRequest,
@@ -36,7 +36,7 @@ export const poolNodesQuery = defineQuery<PoolNodesPage, [after: string]>('nodes
 /**
  * A page of nodes that clusters drew, the oldest first: the first for an empty text, then what `next` says.
  */
-export const drawnQuery = defineQuery<DrawnPage, [after: string]>('drawn');
+export const allocatedQuery = defineQuery<AllocatedPage, [after: string]>('allocated');
 export const nodePayloadQuery = defineQuery<JsonObject | null, [nodeId: string]>('payload');
 export const poolOwnersQuery = defineQuery<readonly Ownership[], [readonly NamedMachine[]]>('owners');
 export const poolDisownUpdate = defineUpdate<readonly Ownership[], [readonly NamedMachine[]]>('disown');

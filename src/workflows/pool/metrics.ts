@@ -5,39 +5,39 @@ import type { PoolNode } from '../../model/pool/node.js';
 import type { PoolState } from '../../model/pool/state.js';
 
 /**
- * What was told of a pool so far, by this process. It is no part of the pool's state: another worker tells
- * all of it anew.
+ * What was published of a pool so far, by this process. It is no part of the pool's state: another worker
+ * tells all of it anew.
  */
-export interface Told {
+export interface Published {
   figures: Readonly<Record<string, Figure>>;
   /** Of the pool's changes the last that was looked at. */
   version: number;
 }
 
-export function nothingTold(pool: PoolState): Told {
+export function nothingPublished(pool: PoolState): Published {
   return { figures: {}, version: pool.counters.version };
 }
 
 /**
  * Updates the worker's metrics. Replayed changes are skipped: they were counted when they happened.
  */
-export function tellFigures(told: Told, pool: PoolState, now: number): void {
+export function publishMetrics(published: Published, pool: PoolState, now: number): void {
   const fulfilled = Object.values(pool.requests).filter(
-    ({ version, state }) => version > told.version && state === 'fulfilled',
+    ({ version, state }) => version > published.version && state === 'fulfilled',
   );
-  told.version = pool.counters.version;
+  published.version = pool.counters.version;
   if (workflowInfo().unsafe.isReplaying) return;
   const figures = Object.fromEntries(
     figuresOf(pool).map((figure) => [JSON.stringify([figure.name, figure.tags]), figure]),
   );
   metricMeter.createGauge('heddle_pool_told').set(Math.round(now / 1_000), { pool: pool.name });
   for (const [key, { name, tags, value }] of Object.entries(figures)) {
-    if (told.figures[key]?.value !== value) metricMeter.createGauge(name).set(value, tags);
+    if (published.figures[key]?.value !== value) metricMeter.createGauge(name).set(value, tags);
   }
-  for (const [key, { name, tags }] of Object.entries(told.figures)) {
+  for (const [key, { name, tags }] of Object.entries(published.figures)) {
     if (figures[key] === undefined) metricMeter.createGauge(name).set(0, tags);
   }
-  told.figures = figures;
+  published.figures = figures;
   if (fulfilled.length === 0) return;
   const times = metricMeter.createHistogram(
     'heddle_pool_request_time',
@@ -50,7 +50,7 @@ export function tellFigures(told: Told, pool: PoolState, now: number): void {
 }
 
 /** How the making of a node ended: `ready`, or the kind of failure. */
-export function tellLaunch(
+export function publishLaunch(
   pool: PoolState,
   { label, providerPool, createdAt }: PoolNode,
   result: string,

@@ -1,9 +1,10 @@
+import { milliseconds } from '../../model/milliseconds.js';
 import { ActivityFailure, log } from '@temporalio/workflow';
 import { poolWorkflowId } from '../../model/names.js';
 import { isChecked, quotaAgeMs } from '../../model/pool/due.js';
 import { excess, minus, plus, type Amounts } from '../../model/pool/amounts.js';
 import type { PoolNode } from '../../model/pool/node.js';
-import { nodeRestarted, nodeUnwell, nodeWell } from '../../model/pool/outcome.js';
+import { nodeRestarted, nodeUnhealthy, nodeHealthy } from '../../model/pool/outcome.js';
 import { changePoolNode, type PoolState } from '../../model/pool/state.js';
 import { schedule } from '../schedule.js';
 import { noteChange } from '../entity.js';
@@ -16,16 +17,17 @@ const nodesPerLook = 25;
  * Begins the looks that are due: at ready nodes, where the configuration says so, and tells of reused ones;
  * and at the quotas of accounts that are asked for machines.
  */
-export function beginLooks(memory: PoolMemory, now: number): void {
+export function beginChecks(memory: PoolMemory, now: number): void {
   const { pool } = memory;
-  for (const [name, { checkEveryMs }] of Object.entries(pool.spec?.providerPools ?? {})) {
+  for (const [name, { checkEvery }] of Object.entries(pool.spec?.providerPools ?? {})) {
     const checkedAt = pool.checkedAt[name];
-    if (checkEveryMs === undefined || checkedAt === undefined || checkedAt + checkEveryMs > now) continue;
+    if (checkEvery === undefined || checkedAt === undefined || checkedAt + milliseconds(checkEvery) > now)
+      continue;
     pool.checkedAt[name] = now;
     look(memory, `check ${name}`, () => check(pool, name));
   }
   for (const { id, reused } of Object.values(pool.nodes))
-    if (reused === true) look(memory, `telling of ${id}`, () => tellReused(pool, id));
+    if (reused === true) look(memory, `telling of ${id}`, () => notifyReused(pool, id));
   if (!isBusy(pool)) return;
   for (const account of accountsOf(pool)) {
     if ((pool.quotas[account]?.readAt ?? -Infinity) + quotaAgeMs > now) continue;
@@ -55,8 +57,8 @@ function look(memory: PoolMemory, what: string, work: () => Promise<void>): void
     });
 }
 
-/** Told once, whatever comes of it. */
-async function tellReused(pool: PoolState, id: string): Promise<void> {
+/** Sent once, whether or not it succeeds. */
+async function notifyReused(pool: PoolState, id: string): Promise<void> {
   const { machine } = pool.nodes[id] ?? {};
   changePoolNode(pool, id, ({ reused: _reused, ...node }) => node);
   if (machine?.placement === undefined) return;
@@ -93,7 +95,7 @@ async function checkBatch(pool: PoolState, nodes: readonly PoolNode[]): Promise<
     keyUid: pool.uid,
     config: payload,
   }));
-  const { sightings, unknown } = await schedule(
+  const { observations, unknown } = await schedule(
     'PROBE_NODES',
     { clusterId: poolWorkflowId(pool.name), provider: { name: provider, type, fields }, nodes: looked },
     { at: placement, summary: `PROBE_NODES ${looked.length} nodes of ${provider}` },
@@ -101,11 +103,11 @@ async function checkBatch(pool: PoolState, nodes: readonly PoolNode[]): Promise<
   const keeps = pool.spec?.providerPools[nodes[0]?.providerPool ?? '']?.keepUnwell === true;
   const unsure = new Set(unknown.map(({ nodeId }) => nodeId));
   for (const { id } of nodes) {
-    const seen = sightings.find(({ nodeId }) => nodeId === id);
+    const seen = observations.find(({ nodeId }) => nodeId === id);
     // A machine that was made here and came up again, or moved, is not the one that was made ready.
     if (seen?.seen === 'rebooted' && keeps) nodeRestarted(pool, id, Date.now());
-    else if (seen !== undefined) nodeUnwell(pool, id, seen.why, Date.now());
-    else if (!unsure.has(id)) nodeWell(pool, id, Date.now());
+    else if (seen !== undefined) nodeUnhealthy(pool, id, seen.why, Date.now());
+    else if (!unsure.has(id)) nodeHealthy(pool, id, Date.now());
   }
 }
 

@@ -7,20 +7,20 @@ import type { PoolMemory } from './memory.js';
  */
 const mostReplayMs = 1_000;
 /**
- * What a replay takes, in ms: for a round of decisions, for each node and request that it looks at, and for
+ * What a replay takes, in ms: for a step of decisions, for each node and request that it looks at, and for
  * work begun on a node.
  */
-const replayMs = { round: 0.5, looked: 0.006, together: 0.3, alone: 4 } as const;
+const replayMs = { step: 0.5, examined: 0.006, batch: 0.3, alone: 4 } as const;
 
-/** Notes what another round adds to the replay of this run. */
+/** Notes what another step adds to the replay of this run. */
 export function noteReplayOfStep(memory: PoolMemory): void {
   const { nodes, requests } = memory.pool;
   memory.replayMs +=
-    replayMs.round + replayMs.looked * (Object.keys(nodes).length + Object.keys(requests).length);
+    replayMs.step + replayMs.examined * (Object.keys(nodes).length + Object.keys(requests).length);
 }
 
 /** Notes what the work on a node adds. */
-export function noteReplayOfWork(memory: PoolMemory, how: 'together' | 'alone'): void {
+export function noteReplayOfWork(memory: PoolMemory, how: 'batch' | 'alone'): void {
   memory.replayMs += replayMs[how];
 }
 

@@ -1,7 +1,7 @@
 import { log } from '@temporalio/workflow';
 import { launchFailed, nodeBuilt, nodeGone, postpone, type LaunchFailure } from '../../model/pool/outcome.js';
 import type { PoolState } from '../../model/pool/state.js';
-import { tellLaunch } from './metrics.js';
+import { publishLaunch } from './metrics.js';
 
 /** Machines that cannot be deleted are tried again after so long, and later each time. */
 const firstAgainMs = 60_000;
@@ -11,7 +11,7 @@ const lastAgainMs = 30 * 60_000;
 export function endBuild(pool: PoolState, nodeId: string, failure?: LaunchFailure): void {
   const node = pool.nodes[nodeId];
   const now = Date.now();
-  if (node?.state === 'building') tellLaunch(pool, node, failure?.kind ?? 'ready', now);
+  if (node?.state === 'building') publishLaunch(pool, node, failure?.kind ?? 'ready', now);
   if (failure === undefined) return nodeBuilt(pool, nodeId, now);
   log.warn(`node ${nodeId} was not built`, { kind: failure.kind });
   launchFailed(pool, nodeId, { kind: failure.kind, message: failure.message }, now);

@@ -50,12 +50,12 @@ export async function runPoolNode(
 ): Promise<ChainEnd> {
   const isStopped = (): boolean => memory.draining || work.isOver();
   return runNode(poolNode(memory, work), chain, {
-    enter: () => Promise.resolve(!isStopped()),
+    beginStep: () => Promise.resolve(!isStopped()),
     acquire: async ({ action }) => {
-      const places = action === 'CONFIRM' ? memory.looks : memory.places;
-      if (isStopped() || !(await places.take())) return undefined;
-      if (!isStopped()) return () => places.giveBack();
-      places.giveBack();
+      const permits = action === 'CONFIRM' ? memory.looks : memory.permits;
+      if (isStopped() || !(await permits.take())) return undefined;
+      if (!isStopped()) return () => permits.release();
+      permits.release();
       return undefined;
     },
   });

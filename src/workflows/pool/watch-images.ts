@@ -1,7 +1,7 @@
 import { workflowInfo } from '@temporalio/workflow';
-import type { ImageNews } from '../../model/image/notification.js';
+import type { ImageUpdate } from '../../model/image/notification.js';
 import { imageWorkflowId } from '../../model/names.js';
-import { learnNews, librariesOf } from '../../model/pool/library.js';
+import { noteImageUpdate, librariesOf } from '../../model/pool/library.js';
 import { watchImageSignal } from '../image/messages.js';
 import { signalIfThere } from '../signal-if-there.js';
 import { noteChange } from '../entity.js';
@@ -47,8 +47,8 @@ export function forgetWatches({ watched }: PoolMemory): void {
   for (const image of Object.keys(watched)) delete watched[image];
 }
 
-export function learn(memory: PoolMemory, news: ImageNews): void {
-  if (learnNews(memory.pool, news)) noteChange(memory);
+export function learn(memory: PoolMemory, update: ImageUpdate): void {
+  if (noteImageUpdate(memory.pool, update)) noteChange(memory);
 }
 
 function ask(memory: PoolMemory, image: string, now: number): void {

@@ -1,3 +1,4 @@
+import { milliseconds } from '../../model/milliseconds.js';
 import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
 import { cleanUpFailed, launchFailed, nodeCleaned, nodeGone } from '../../model/pool/outcome.js';
 import { changePoolNode, type PoolState } from '../../model/pool/state.js';
@@ -25,7 +26,7 @@ export function beginWork(memory: PoolMemory, now: number): boolean {
   const defersDeletes =
     nodes.filter(({ state }) => state === 'building').length > busyBuilding &&
     !Object.values(pool.requests).some(({ state }) => state === 'requested');
-  const together: Record<BatchKind, string[]> = { build: [], delete: [] };
+  const batches: Record<BatchKind, string[]> = { build: [], delete: [] };
   let begun = 0;
   let isAllBegun = true;
   for (const node of nodes) {
@@ -43,24 +44,24 @@ export function beginWork(memory: PoolMemory, now: number): boolean {
     }
     if (!mayBatch(memory, node, due)) begin(memory, node.id, due);
     // When there is no place it is begun after others have ended.
-    else if (memory.places.takeNow()) together[due].push(node.id);
+    else if (memory.permits.takeNow()) batches[due].push(node.id);
     else continue;
     begun += 1;
   }
-  beginDueBatches(memory, together);
+  beginDueBatches(memory, batches);
   return isAllBegun;
 }
 
-function beginDueBatches(memory: PoolMemory, together: Readonly<Record<BatchKind, readonly string[]>>): void {
+function beginDueBatches(memory: PoolMemory, batches: Readonly<Record<BatchKind, readonly string[]>>): void {
   for (const kind of ['build', 'delete'] as const) {
-    const ids = together[kind];
+    const ids = batches[kind];
     const [first, ...others] = ids;
     if (first === undefined) continue;
     if (others.length > 0) {
       beginBatches(memory, kind, ids);
       continue;
     }
-    memory.places.giveBack();
+    memory.permits.release();
     begin(memory, first, kind);
   }
 }
@@ -124,7 +125,8 @@ async function clean(memory: PoolMemory, nodeId: string, isOver: () => boolean):
   const node = pool.nodes[nodeId];
   const cleanUp = pool.spec?.labels[node?.label ?? '']?.cleanUp;
   if (node === undefined || cleanUp === undefined) return;
-  const { script, sudo, timeoutMs } = cleanUp;
+  const { script, sudo, timeout } = cleanUp;
+  const timeoutMs = timeout === undefined ? undefined : milliseconds(timeout);
   const command = { text: script, sudo, timeoutMs };
   changePoolNode(pool, nodeId, (before) => ({ ...before, machine: { ...before.machine, runs: {} } }));
   const end = await runPoolNode(memory, { nodeId, operation: `use-${node.handedOut}`, command, isOver }, [

@@ -6,26 +6,26 @@ import { carryOutDue, nextDue } from '../../model/pool/due.js';
 import { deleteNode } from '../../model/pool/allocate.js';
 import type { PoolStart } from '../../model/pool/messages.js';
 import { newPool, type PoolState } from '../../model/pool/state.js';
-import { createPlaces } from '../permits.js';
+import { createSemaphore } from '../permits.js';
 import { detailsOfPool } from './details.js';
 import { newMemory, runEntity, type NextStep } from '../entity.js';
 import { messagesOf } from './handlers.js';
-import { beginLooks } from './periodic-checks.js';
+import { beginChecks } from './periodic-checks.js';
 import type { PoolMemory } from './memory.js';
-import { nothingTold, tellFigures } from './metrics.js';
+import { nothingPublished, publishMetrics } from './metrics.js';
 import { nextWatch, watchImages } from './watch-images.js';
 import { isReplayTooLong, noteReplayOfStep } from './replay-budget.js';
 import { beginWork } from './work.js';
 
-export type PoolInput = PoolStart | { readonly carried: CarriedPool };
+type PoolInput = PoolStart | { readonly carried: CarriedPool };
 
 /**
  * Tasks in flight at once, and machines that are waited for at once. Far below what the server allows a
- * workflow: what ends together is taken up in one workflow task, which must not take seconds on a busy
+ * workflow: what ends at the same time is handled in one workflow task, which must not take seconds on a busy
  * worker.
  */
 const inFlight = 60;
-const lookedAt = 300;
+const checkedAt = 300;
 
 /** A pool of nodes. It lives until its deletion is requested and its last node is gone. */
 export async function pool(input?: PoolInput): Promise<string> {
@@ -33,10 +33,10 @@ export async function pool(input?: PoolInput): Promise<string> {
   const memory: PoolMemory = {
     ...newMemory(),
     pool: state,
-    told: nothingTold(state),
+    published: nothingPublished(state),
     work: {},
-    places: createPlaces(inFlight),
-    looks: createPlaces(lookedAt),
+    permits: createSemaphore(inFlight),
+    looks: createSemaphore(checkedAt),
     alone: {},
     replayMs: 0,
     looking: {},
@@ -90,9 +90,9 @@ function carryOut(memory: PoolMemory): NextStep {
   carryOutDue(state, now);
   admit(state, now);
   const isAllBegun = beginWork(memory, now);
-  beginLooks(memory, now);
+  beginChecks(memory, now);
   watchImages(memory, now);
-  tellFigures(memory.told, state, now);
+  publishMetrics(memory.published, state, now);
   if (isOver(memory)) return { ended: `pool ${state.name} was deleted` };
   const retryAt = carryAt !== undefined && carryAt > now ? carryAt : undefined;
   const due = soonest(soonest(nextDue(state, now), nextWatch(memory)), retryAt);
@@ -124,15 +124,15 @@ function mayCarry(memory: PoolMemory): boolean {
  * again.
  */
 async function drain(memory: PoolMemory): Promise<boolean> {
-  const { pool: state, work, places, looks, looking } = memory;
-  places.close();
+  const { pool: state, work, permits, looks, looking } = memory;
+  permits.close();
   looks.close();
   const isCreating = (id: string): boolean => {
     const { current } = state.nodes[id]?.machine ?? {};
     return current?.action === 'CREATE' && current.state === 'running';
   };
-  for (const [id, { cancel, together }] of Object.entries(work))
-    if (together !== true && !isCreating(id)) cancel();
+  for (const [id, { cancel, inBatch }] of Object.entries(work))
+    if (inBatch !== true && !isCreating(id)) cancel();
   const isIdle = (): boolean => Object.keys(work).length === 0;
   // A provider that is silent for long does not keep the pool from going on.
   if (!(await condition(isIdle, '10 seconds'))) await cutShort(memory);

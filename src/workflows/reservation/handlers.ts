@@ -1,13 +1,13 @@
-import { refuseEnd, refuseEntry, refuseExtension, refuseRequest } from '../../model/reservation/check.js';
+import { refuseEnd, refuseLogIn, refuseExtension, refuseRequest } from '../../model/reservation/check.js';
 import { endReservation } from '../../model/reservation/decide.js';
 import type { ReserveReply } from '../../model/reservation/messages.js';
 import { withNote, withReservation, type Reservation, isoOf } from '../../model/reservation/state.js';
 import { viewOfReservation } from '../../model/reservation/view.js';
 import { query, update, type Message } from '../entity.js';
-import { take, type ReservationsMemory } from './memory.js';
+import { setState, type ReservationsMemory } from './memory.js';
 import {
   cancelReservationUpdate,
-  enterUpdate,
+  logInUpdate,
   extendUpdate,
   reservationQuery,
   reservationsQuery,
@@ -57,13 +57,13 @@ export function messagesOf(memory: ReservationsMemory): readonly Message[] {
       ({ id }) => refuseEnd(memory.state, id, 'returned'),
     ),
     update(
-      enterUpdate,
+      logInUpdate,
       'Open its machines to the user.',
       ({ id, publicKey }) => {
         const key = publicKey === undefined ? {} : { publicKey };
-        return change(memory, id, (reservation) => ({ ...reservation, entering: true, ...key }));
+        return change(memory, id, (reservation) => ({ ...reservation, logInRequested: true, ...key }));
       },
-      (request) => refuseEntry(memory.state, request),
+      (request) => refuseLogIn(memory.state, request),
     ),
     query(reservationQuery, 'One reservation.', (id) => {
       const reservation = memory.state.reservations[id];
@@ -80,7 +80,7 @@ function end(
   why: string,
 ): ReserveReply {
   const reservation = known(memory, id);
-  take(memory, endReservation(memory.state, reservation, { at: Date.now(), how, why }));
+  setState(memory, endReservation(memory.state, reservation, { at: Date.now(), how, why }));
   return { reservation: viewOfReservation(known(memory, id)) };
 }
 
@@ -90,7 +90,7 @@ function change(
   to: (reservation: Reservation) => Reservation,
 ): ReserveReply {
   const changed = to(known(memory, id));
-  take(memory, withReservation(memory.state, changed));
+  setState(memory, withReservation(memory.state, changed));
   return { reservation: viewOfReservation(changed) };
 }
 
@@ -108,11 +108,11 @@ function pageOf(
   const numberOf = (id: string): number => Number(id.slice(1));
   const found = Object.values(reservations)
     .filter(
-      ({ id, closedAt, user: whose, seats }) =>
+      ({ id, closedAt, user: whose, assignments }) =>
         (after === undefined || numberOf(id) > numberOf(after)) &&
         (all || closedAt === undefined) &&
         (user === undefined || whose === user) &&
-        (machine === undefined || seats.some((seat) => seat.machine === machine)),
+        (machine === undefined || assignments.some((assignment) => assignment.machine === machine)),
     )
     .toSorted((a, b) => numberOf(a.id) - numberOf(b.id));
   const page = found.slice(0, pageSize);

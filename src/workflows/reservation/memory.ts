@@ -9,7 +9,7 @@ export interface ReservationsMemory extends EntityMemory {
   readonly work: Record<string, CancellationScope>;
 }
 
-export function take(memory: ReservationsMemory, state: ReservationsState): void {
+export function setState(memory: ReservationsMemory, state: ReservationsState): void {
   if (memory.state === state) return;
   memory.state = state;
   noteChange(memory);

@@ -1,6 +1,6 @@
 import { defineQuery, defineUpdate } from '@temporalio/workflow';
 import type {
-  EnterRequest,
+  LogInRequest,
   ExtendRequest,
   ReservationRequest,
   ReserveReply,
@@ -16,7 +16,7 @@ export const cancelReservationUpdate = defineUpdate<ReserveReply, [ReservationRe
 /** Before its time is over. */
 export const returnUpdate = defineUpdate<ReserveReply, [ReservationRequest]>('return');
 /** The user is about to learn how to log in: from then on its machines may have been used. */
-export const enterUpdate = defineUpdate<ReserveReply, [EnterRequest]>('enter');
+export const logInUpdate = defineUpdate<ReserveReply, [LogInRequest]>('logIn');
 /** Null for one that is not remembered. */
 export const reservationQuery = defineQuery<ReservationView | null, [id: string]>('reservation');
 /** A page of them, oldest first, from after an id. */

@@ -8,11 +8,16 @@ import type {
   ReserveRequest,
 } from '../../model/reservation/messages.js';
 import { formatImageRef } from '../../model/machine/image.js';
-import { withNote, withReservation, type Reservation, type Seat } from '../../model/reservation/state.js';
+import {
+  withNote,
+  withReservation,
+  type Reservation,
+  type Assignment,
+} from '../../model/reservation/state.js';
 import { viewOfReservation } from '../../model/reservation/view.js';
 import { refuse } from '../entity.js';
 import { schedule } from '../schedule.js';
-import { take, type ReservationsMemory } from './memory.js';
+import { setState, type ReservationsMemory } from './memory.js';
 
 /**
  * Takes a reservation into the calendar, with all its machines or not at all. Looking for machines takes
@@ -32,7 +37,7 @@ export async function reserve(memory: ReservationsMemory, request: ReserveReques
   const choice = choose(memory.state, { count: wanted.count, computers, from, to: request.to });
   if ('lacking' in choice) throw refused(choice.lacking);
   const id = `r${memory.state.numbers + 1}`;
-  const seats = choice.chosen.map(newSeat);
+  const assignments = choice.chosen.map(newAssignment);
   const reservation: Reservation = {
     id,
     user,
@@ -43,21 +48,21 @@ export async function reserve(memory: ReservationsMemory, request: ReserveReques
     askedAt: now,
     wanted,
     settings,
-    seats,
+    assignments,
     tried: [],
     notes: [],
   };
-  take(
+  setState(
     memory,
     withReservation(
       { ...memory.state, numbers: memory.state.numbers + 1 },
-      withNote(reservation, now, `booked by ${by}: ${seats.map(({ machine }) => machine).join(', ')}`),
+      withNote(reservation, now, `booked by ${by}: ${assignments.map(({ machine }) => machine).join(', ')}`),
     ),
   );
   return { reservation: viewOfReservation(reservation) };
 }
 
-export function newSeat({ name, uid, defaultImage }: Candidate): Seat {
+export function newAssignment({ name, uid, defaultImage }: Candidate): Assignment {
   return { machine: name, uid, defaultImage, stage: 'booked', asked: 0, tries: 0 };
 }
 

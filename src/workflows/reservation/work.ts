@@ -8,9 +8,9 @@ import {
   openReservations,
   withNote,
   withReservation,
-  withSeat,
+  withAssignment,
   type Reservation,
-  type Seat,
+  type Assignment,
   type StepName,
   isoOf,
   type ReservationNotification,
@@ -19,8 +19,8 @@ import { askUntil, intentOf, nextStep } from '../../model/reservation/steps.js';
 import { tell } from '../../model/reservation/notification.js';
 import { noteChange } from '../entity.js';
 import { schedule } from '../schedule.js';
-import { take, type ReservationsMemory } from './memory.js';
-import { newSeat } from './reserve.js';
+import { setState, type ReservationsMemory } from './memory.js';
+import { newAssignment } from './reserve.js';
 
 /** Machines that are asked for something at once: far fewer than activities have room on one worker. */
 const inFlight = 40;
@@ -35,20 +35,28 @@ export function beginWork(memory: ReservationsMemory): void {
     const reservation = memory.state.reservations[id];
     if (reservation === undefined) continue;
     if (lacking(reservation) > 0) begin(memory, `${id} machines`, () => findOthers(memory, id));
-    for (const seat of reservation.seats) beginStep(memory, reservation, seat, now);
+    for (const assignment of reservation.assignments) beginStep(memory, reservation, assignment, now);
   }
 }
 
-function beginStep(memory: ReservationsMemory, { id }: Reservation, seat: Seat, now: number): void {
-  const key = `${id} ${seat.machine}`;
+function beginStep(
+  memory: ReservationsMemory,
+  { id }: Reservation,
+  assignment: Assignment,
+  now: number,
+): void {
+  const key = `${id} ${assignment.machine}`;
   if (memory.work[key] !== undefined || Object.keys(memory.work).length >= inFlight) return;
   const reservation = memory.state.reservations[id];
   if (reservation === undefined) return;
-  const step = nextStep(memory.state, reservation, seat, now);
+  const step = nextStep(memory.state, reservation, assignment, now);
   if (step === undefined) return;
   // Noted before it is asked: whatever becomes of this run, the same is asked until there is an answer.
-  take(memory, withReservation(memory.state, withSeat(reservation, { ...seat, asking: step })));
-  begin(memory, key, () => carryOut(memory, id, seat, step));
+  setState(
+    memory,
+    withReservation(memory.state, withAssignment(reservation, { ...assignment, asking: step })),
+  );
+  begin(memory, key, () => carryOut(memory, id, assignment, step));
 }
 
 function begin(memory: ReservationsMemory, key: string, work: () => Promise<void>): void {
@@ -69,25 +77,25 @@ function begin(memory: ReservationsMemory, key: string, work: () => Promise<void
 async function carryOut(
   memory: ReservationsMemory,
   id: string,
-  { machine, uid, asked }: Seat,
+  { machine, uid, asked }: Assignment,
   step: StepName,
 ): Promise<void> {
   const reservation = memory.state.reservations[id];
-  const seat = reservation?.seats.find((one) => one.machine === machine);
-  if (reservation === undefined || seat === undefined) return;
+  const assignment = reservation?.assignments.find((one) => one.machine === machine);
+  if (reservation === undefined || assignment === undefined) return;
   const { to } = reservation;
   const reply = await ask({
     machine,
     uid,
-    intent: intentOf(memory.state, reservation, seat, step),
+    intent: intentOf(memory.state, reservation, assignment, step),
     holder: id,
     key: `${memory.state.uid}/${id}/${asked}/${step}`,
     until: isoOf(askUntil(reservation, step, Date.now())),
   });
   const current = memory.state.reservations[id];
-  const now = current?.seats.find((one) => one.machine === machine);
+  const now = current?.assignments.find((one) => one.machine === machine);
   if (current !== undefined && now !== undefined)
-    take(memory, afterStep(memory.state, current, now, { step, reply, to, now: Date.now() }));
+    setState(memory, afterStep(memory.state, current, now, { step, reply, to, now: Date.now() }));
 }
 
 async function ask(request: OperateMachineRequest): Promise<OperateMachineReply> {
@@ -119,31 +127,31 @@ async function findOthers(memory: ReservationsMemory, id: string): Promise<void>
   const reservation = memory.state.reservations[id];
   if (reservation === undefined || reservation.over !== undefined) return;
   const now = Date.now();
-  const had = new Set([...reservation.tried, ...reservation.seats.map(({ machine }) => machine)]);
+  const had = new Set([...reservation.tried, ...reservation.assignments.map(({ machine }) => machine)]);
   const choice = choose(memory.state, {
     count: lacking(reservation),
     computers: computers.filter(({ name }) => !had.has(name)),
     from: now,
     to: reservation.to,
   });
-  const gaveUp = reservation.seats
-    .filter((seat) => !isActive(seat))
+  const gaveUp = reservation.assignments
+    .filter((assignment) => !isActive(assignment))
     .flatMap(({ machine, givenUp }) => (givenUp === undefined ? [] : [`${machine}: ${givenUp}`]));
   if ('lacking' in choice) {
     const why = [
       `a machine could not be had, and no other one can: ${gaveUp.join('; ')}`,
       ...others.slice(0, 3),
     ].join('; ');
-    take(memory, endReservation(memory.state, reservation, { at: now, how: 'failed', why }));
+    setState(memory, endReservation(memory.state, reservation, { at: now, how: 'failed', why }));
     return;
   }
   const text = `${choice.chosen.map(({ name }) => name).join(', ')} took the place of what could not be had: ${gaveUp.join('; ')}`;
   const moved = withNote(
-    { ...reservation, seats: [...reservation.seats, ...choice.chosen.map(newSeat)] },
+    { ...reservation, assignments: [...reservation.assignments, ...choice.chosen.map(newAssignment)] },
     now,
     text,
   );
-  take(memory, tell(withReservation(memory.state, moved), 'moved', moved, text, now));
+  setState(memory, tell(withReservation(memory.state, moved), 'moved', moved, text, now));
 }
 
 /**
@@ -162,7 +170,7 @@ async function sendNotification(
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     const reservation = memory.state.reservations[notification.reservation.id];
     if (reservation !== undefined)
-      take(
+      setState(
         memory,
         withReservation(
           memory.state,
@@ -170,7 +178,7 @@ async function sendNotification(
         ),
       );
   }
-  take(memory, {
+  setState(memory, {
     ...memory.state,
     notifications: memory.state.notifications.filter(({ id }) => id !== notification.id),
   });

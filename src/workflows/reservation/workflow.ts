@@ -1,6 +1,6 @@
 import { condition, uuid4 } from '@temporalio/workflow';
 import { packReservations } from '../../model/reservation/carry.js';
-import { nextDue, turnClock } from '../../model/reservation/decide.js';
+import { nextDue, applyTime } from '../../model/reservation/decide.js';
 import {
   newReservations,
   openReservations,
@@ -43,7 +43,7 @@ export async function reservations(input?: ReservationsInput): Promise<string> {
 function settle(memory: ReservationsMemory): void {
   for (let before: ReservationsState | undefined; before !== memory.state;) {
     before = memory.state;
-    memory.state = turnClock(memory.state, Date.now());
+    memory.state = applyTime(memory.state, Date.now());
   }
 }
 
@@ -57,8 +57,8 @@ function detailsOf(state: ReservationsState): string {
     `${open.length} open reservations`,
     '',
     ...open.slice(0, 20).map((reservation) => {
-      const { id, user, image, from, to, seats } = reservation;
-      return `- ${id}: ${stateOf(reservation)}, ${image.name}@${image.revision} for ${user}, ${isoOf(from)} to ${isoOf(to)}, ${seats.map(({ machine }) => machine).join(', ')}`;
+      const { id, user, image, from, to, assignments } = reservation;
+      return `- ${id}: ${stateOf(reservation)}, ${image.name}@${image.revision} for ${user}, ${isoOf(from)} to ${isoOf(to)}, ${assignments.map(({ machine }) => machine).join(', ')}`;
     }),
   ].join('\n');
 }

@@ -118,12 +118,12 @@ export async function openBench(
       ask: () => Promise.reject(new Error('no pools here')),
       look: () => Promise.resolve(undefined),
       end: () => Promise.resolve(),
-      drawn: () => Promise.resolve([]),
+      allocated: () => Promise.resolve([]),
       names: () => Promise.resolve([]),
     },
     absences: createAbsences(),
     turns: () => ({ take: () => Promise.resolve(true), release: () => Promise.resolve() }),
-    paces: () => undefined,
+    rateLimiters: () => undefined,
     resources: () => Promise.reject(new Error('no resources here')),
     // No server here: the attempt under way is the only one there is.
     runs: {
@@ -160,7 +160,7 @@ function runOf(runId: string): WorkflowRun {
 
 /** A server without any cluster. */
 const noClusters: ActivityParts['clusters'] = {
-  standing: () => Promise.resolve('unknown'),
+  status: () => Promise.resolve('unknown'),
   living: () => Promise.resolve([]),
   hasAny: () => Promise.resolve(false),
   owners: () => Promise.reject(new Error('there is no workflow')),

@@ -35,7 +35,7 @@ export async function judgeWhole(
 ): Promise<readonly string[]> {
   const alive = await machines.list();
   const spec = await readSurely(() => stack.client.spec(name));
-  const wantedNodes = Object.values(spec?.groups ?? {}).reduce((sum, { count }) => sum + count, 0);
+  const wantedNodes = Object.values(spec?.nodes ?? {}).reduce((sum, { count }) => sum + count, 0);
   const wrong =
     nodes.length === wantedNodes ? [] : [`${name}: ${nodes.length} nodes instead of ${wantedNodes}`];
   for (const { nodeId, state, services, running, providerid } of nodes) {

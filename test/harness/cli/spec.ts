@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { HeddleClient } from '../../../src/client/index.js';
 import { formatProblem } from '../../../src/schema/problem.js';
-import { loadSpecFile } from '../../../src/schema/read-spec.js';
+import { loadSpecFile } from '../../../src/schema/cluster/read.js';
 
 /** Scripts of the one service `web` of a small cluster. */
 export interface SpecOptions {

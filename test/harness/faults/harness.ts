@@ -201,7 +201,7 @@ async function partsOf(temporal: Client, registry: Registry, cloud: Cloud): Prom
     pools: readNodePools(temporal),
     absences: createAbsences(),
     turns: () => ({ take: () => Promise.resolve(true), release: () => Promise.resolve() }),
-    paces: () => undefined,
+    rateLimiters: () => undefined,
     resources: () => Promise.reject(new Error('no resources here')),
     runs: readWorkflowRuns(temporal),
     clusters: readClusterRecords(temporal),

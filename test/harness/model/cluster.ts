@@ -29,7 +29,7 @@ export interface Play {
   readonly failed: readonly string[];
   /** Nodes that never came to the end of their chain, and did not fail. */
   readonly stuck: readonly string[];
-  /** Most nodes in one turn at once. */
+  /** Most nodes in one batchSlot at once. */
   readonly widest: number;
 }
 
@@ -81,7 +81,7 @@ export class TestCluster {
     const intent = this.state.operation?.intent ?? { kind: 'apply' };
     const wanted = intent.kind === 'delete' ? undefined : spec;
     const placements = Object.fromEntries(
-      Object.entries(wanted?.groups ?? {}).map(([name, group]) => [name, [placementOf(group)]]),
+      Object.entries(wanted?.nodes ?? {}).map(([name, group]) => [name, [placementOf(group)]]),
     );
     return planOperation({
       intent,
@@ -116,7 +116,7 @@ export class TestCluster {
       indexesOf(kind.nodes).map((index) => ({ id: nodeId(kind.group, index), kind, at: 0, failed: false })),
     );
     const passed: Record<string, number> = {};
-    const turns: Record<string, Set<string>> = {};
+    const batchSlots: Record<string, Set<string>> = {};
     const done: Done[] = [];
     const failed: string[] = [];
     let widest = 0;
@@ -128,17 +128,17 @@ export class TestCluster {
         !(step.after ?? []).every((gate) => (passed[gate] ?? 0) >= (plan.gates[gate] ?? 0))
       )
         return false;
-      if (step.turn === undefined) return true;
-      const holders = (turns[step.turn] ??= new Set());
+      if (step.batchSlot === undefined) return true;
+      const holders = (batchSlots[step.batchSlot] ??= new Set());
       return holders.has(id) || holders.size < (plan.width ?? 0);
     };
     for (let able = chains.filter(mayGoOn); able.length > 0; able = chains.filter(mayGoOn)) {
       const chain = able[this.#pick(able.length)];
       const step = chain?.kind.chain[chain.at];
       if (chain === undefined || step === undefined) throw new Error('nothing was picked');
-      if (step.turn !== undefined) {
-        turns[step.turn]?.add(chain.id);
-        widest = Math.max(widest, turns[step.turn]?.size ?? 0);
+      if (step.batchSlot !== undefined) {
+        batchSlots[step.batchSlot]?.add(chain.id);
+        widest = Math.max(widest, batchSlots[step.batchSlot]?.size ?? 0);
       }
       this.#change(chain.id, (node) => recordBegun(node, step));
       if (fails(titleOf(chain.id, step)) && step.mayFail !== true) {
@@ -150,8 +150,8 @@ export class TestCluster {
       done.push({ nodeId: chain.id, step });
       if (step.counts !== undefined) passed[step.counts] = (passed[step.counts] ?? 0) + 1;
       chain.at += 1;
-      if (step.turn !== undefined && chain.kind.chain[chain.at]?.turn !== step.turn)
-        turns[step.turn]?.delete(chain.id);
+      if (step.batchSlot !== undefined && chain.kind.chain[chain.at]?.batchSlot !== step.batchSlot)
+        batchSlots[step.batchSlot]?.delete(chain.id);
     }
     const stuck = chains
       .filter(({ kind, at, failed: broken }) => !broken && at < kind.chain.length)
@@ -168,7 +168,7 @@ export class TestCluster {
       );
       this.state = { ...this.state, spec, retired };
       for (const node of Object.values(this.state.nodes))
-        this.#join(node.nodeId, spec.groups[node.group]?.services ?? node.services);
+        this.#join(node.nodeId, spec.nodes[node.group]?.services ?? node.services);
     }
     for (const kind of kinds)
       for (const index of indexesOf(kind.nodes)) this.#take(kind, nodeId(kind.group, index));

@@ -1,9 +1,5 @@
-import {
-  type ClusterSpec,
-  type GroupSpec,
-  type ServiceSpec,
-  defaultRepair,
-} from '../../../src/model/cluster/spec.js';
+import { defaultRepair } from '../../../src/model/cluster/default-repair.js';
+import { type ClusterSpec, type GroupSpec, type ServiceSpec } from '../../../src/model/cluster/spec.js';
 import type { Json } from '../../../src/model/json.js';
 import { stableJson } from '../../../src/model/node/payload.js';
 import type { PlannedPlacement } from '../../../src/model/node/placement.js';
@@ -72,7 +68,15 @@ export function spec(
   services: Record<string, ServiceSpec>,
   changes: Partial<ClusterSpec> = {},
 ): ClusterSpec {
-  return { name: 'web', config: {}, groups, services, onFailure: 'hold', repair: defaultRepair, ...changes };
+  return {
+    name: 'web',
+    config: {},
+    nodes: groups,
+    services,
+    onFailure: 'hold',
+    repair: defaultRepair,
+    ...changes,
+  };
 }
 
 export const digest = (value: Json): string => stableJson(value);

@@ -22,17 +22,17 @@ export async function buildWith(distPath: string, before: string): Promise<Build
   await cp(distPath, dist, { recursive: true });
   await cp(join(root, 'package.json'), join(folder, 'package.json'));
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
-  const scheduling = join(dist, 'workflows', 'run-task.js');
-  await rename(scheduling, join(dist, 'workflows', 'run-task-before.js'));
+  const scheduling = join(dist, 'workflows', 'schedule.js');
+  await rename(scheduling, join(dist, 'workflows', 'schedule-before.js'));
   await writeFile(
     scheduling,
     `
     import { patched, sleep } from '@temporalio/workflow';
-    import { runTask as runTaskBefore } from './run-task-before.js';
-    export * from './run-task-before.js';
-    export async function runTask(...words) {
+    import { scheduleTask as scheduleTaskBefore } from './schedule-before.js';
+    export * from './schedule-before.js';
+    export async function scheduleTask(...args) {
       ${before}
-      return runTaskBefore(...words);
+      return scheduleTaskBefore(...args);
     }
     void patched; void sleep;
   `,

@@ -5,7 +5,7 @@ import type { MessageWorld, WorkflowType } from './message-world.js';
 /** Proper messages that the workflows act on, as proof that attacks left them working. */
 export const proofs: { readonly [Type in WorkflowType]?: (world: MessageWorld) => Promise<unknown> } = {
   cluster: async (world) => {
-    expect(await world.handle('proper', 'cluster').executeUpdate('look')).toBe(1);
+    expect(await world.handle('proper', 'cluster').executeUpdate('check')).toBe(1);
     expect(
       await world.handle('proper', 'cluster').executeUpdate('delete', { args: [{ by: 'test' }] }),
     ).toMatchObject({ operation: '2' });

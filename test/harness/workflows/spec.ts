@@ -1,5 +1,5 @@
 import type { ClusterSpec } from '../../../src/model/cluster/spec.js';
-import { parseSpec } from '../../../src/schema/parse-spec.js';
+import { parseSpec } from '../../../src/schema/cluster/read.js';
 import { formatProblem } from '../../../src/schema/problem.js';
 
 /** A group of directory machines as people write it. */

@@ -27,10 +27,12 @@ const buildOf = (number: number, state: BuildState, part: Partial<Build> = {}): 
 });
 const spec: ImageSpec = {
   name: 'web',
-  source: { kind: 'command', command: 'pack', environment: {}, formats: ['tar'], site: 'default' },
+  command: { run: 'pack', environment: {}, formats: ['tar'], site: 'default' },
+  services: {},
+  validate: false,
   uploads: [],
   keep: 2,
-  rebuildAgeMs: 86_400_000,
+  rebuildAge: 86400,
 };
 const stateOf = (part: Partial<ImageState> = {}): ImageState => ({
   stateVersion: 1,
@@ -117,7 +119,7 @@ describe('age', () => {
       by: 'its age',
     });
     expect(requestOfAge(stateOf({ request }), at)).toBeUndefined();
-    const { rebuildAgeMs: _age, ...onRequest } = spec;
+    const { rebuildAge: _age, ...onRequest } = spec;
     expect(requestOfAge(stateOf({ spec: onRequest }), at)).toBeUndefined();
   });
 

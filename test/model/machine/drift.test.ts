@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { correctionOf, counts, type Look, noteLook, noteTry } from '../../../src/model/machine/drift.js';
+import { correctionOf, counts, type Look, noteReadings, noteTry } from '../../../src/model/machine/drift.js';
 import { type Drift, driftKinds, type MachineState } from '../../../src/model/machine/state.js';
 
 const web = { name: 'web', revision: '3' } as const;
@@ -19,7 +19,7 @@ const stateOf = (part: Partial<MachineState> = {}): MachineState => ({
 const right: Look = { there: 'yes', power: 'on', image: web };
 const look = (machine: MachineState, ...looks: readonly Look[]): MachineState =>
   looks.reduce<MachineState>(
-    (state, one, index) => ({ ...state, drift: noteLook(state, one, `t${index + 1}`) }),
+    (state, one, index) => ({ ...state, drift: noteReadings(state, one, `t${index + 1}`) }),
     machine,
   );
 const kindsThatCount = ({ drift = [] }: MachineState): readonly string[] =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { admit } from '../../../src/model/pool/admit.js';
-import { addRequest, giveBack, holdNode } from '../../../src/model/pool/allocate.js';
+import { addRequest, returnNodes, holdNode } from '../../../src/model/pool/allocate.js';
 import { carryOutDue, nextDue } from '../../../src/model/pool/due.js';
 import { launchFailed, nodeBuilt, nodeGone } from '../../../src/model/pool/outcome.js';
 import type { PoolState } from '../../../src/model/pool/state.js';
@@ -23,7 +23,7 @@ function build(pool: PoolState): void {
 }
 
 function giveAll(pool: PoolState, id: string): void {
-  giveBack(pool, id, 'returned', (now += 1));
+  returnNodes(pool, id, 'returned', (now += 1));
   admit(pool, now);
 }
 
@@ -257,7 +257,7 @@ describe('the clock of a pool', () => {
   });
 
   it("ends a hold at the earlier of its own end and the label's", () => {
-    const pool = openPool({ ...one, labels: { a: { maxHoldAgeMs: 5_000 }, b: {} } });
+    const pool = openPool({ ...one, labels: { a: { maxHoldAge: 5 }, b: {} } });
     ask(pool, 'r', ['a']);
     build(pool);
     const held = (now += 1);
@@ -270,7 +270,7 @@ describe('the clock of a pool', () => {
   });
 
   it('replaces ready nodes that are too old, and those whose label changed', () => {
-    const wanted: Wanted = { ...one, labels: { a: { minReady: 1, maxReadyAgeMs: 9_000 }, b: {} } };
+    const wanted: Wanted = { ...one, labels: { a: { minReady: 1, maxReadyAge: 9 }, b: {} } };
     const pool = openPool(wanted);
     admit(pool, now);
     build(pool);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { addRequest, giveBack } from '../../../src/model/pool/allocate.js';
-import { endHold, nodeBuilt, nodeCleaned, nodeGone, nodeWell } from '../../../src/model/pool/outcome.js';
+import { addRequest, returnNodes } from '../../../src/model/pool/allocate.js';
+import { endHold, nodeBuilt, nodeCleaned, nodeGone, nodeHealthy } from '../../../src/model/pool/outcome.js';
 import { anyEvent, anyWanted, labels, World } from './any-world.js';
 import { tell } from './support.js';
 import { fc } from '../../harness/property.js';
@@ -69,12 +69,12 @@ describe('any pool', () => {
               if (at === 'deleting') nodeGone(pool, id, world.now);
               if (at === 'used') nodeCleaned(pool, id, world.now);
               if (at === 'hold') endHold(pool, id, world.now);
-              if (at === 'failed') nodeWell(pool, id, world.now);
+              if (at === 'failed') nodeHealthy(pool, id, world.now);
             }
             const oldest = Object.values(pool.requests)
               .filter(({ state: at }) => at === 'fulfilled')
               .toSorted((left, right) => left.since - right.since)[0];
-            if (oldest !== undefined) giveBack(pool, oldest.id, 'returned', world.now);
+            if (oldest !== undefined) returnNodes(pool, oldest.id, 'returned', world.now);
             world.settle(new Map());
           }
           expect(world.pool.requests['large']).toBe('served');

@@ -3,8 +3,14 @@ import { admit } from '../../../src/model/pool/admit.js';
 import { excess, plus, type Amounts } from '../../../src/model/pool/amounts.js';
 import { isOutdated } from '../../../src/model/pool/capacity-ledger.js';
 import { carryOutDue } from '../../../src/model/pool/due.js';
-import { addRequest, deleteNode, giveBack, holdNode, renewLease } from '../../../src/model/pool/allocate.js';
-import { standingOf } from '../../../src/model/pool/library.js';
+import {
+  addRequest,
+  deleteNode,
+  returnNodes,
+  holdNode,
+  renewLease,
+} from '../../../src/model/pool/allocate.js';
+import { versionStatusOf } from '../../../src/model/pool/library.js';
 import { nodeTransitions, type PoolNodeState } from '../../../src/model/pool/node.js';
 import {
   endHold,
@@ -12,8 +18,8 @@ import {
   nodeBuilt,
   nodeCleaned,
   nodeGone,
-  nodeUnwell,
-  nodeWell,
+  nodeUnhealthy,
+  nodeHealthy,
 } from '../../../src/model/pool/outcome.js';
 import type { PoolState } from '../../../src/model/pool/state.js';
 import { begin, offer, openPool, providerPool, reconfigure, tell, type Wanted } from './support.js';
@@ -30,7 +36,7 @@ export const anyWanted: fc.Arbitrary<Wanted> = fc.record({
           .record({
             minReady: fc.integer({ min: 0, max: 2 }),
             onReturn: fc.constantFrom('delete' as const, 'reuse' as const),
-            spareAgeMs: fc.constantFrom(1_000, 60_000),
+            spareAge: fc.constantFrom(1, 60),
             cleanUp: fc.option(fc.constant({ script: 'rm' }), { nil: undefined }),
           })
           .map(({ cleanUp, ...label }) => ({ ...label, ...(cleanUp === undefined ? {} : { cleanUp }) })),
@@ -228,9 +234,14 @@ export class World {
       case 'gone':
         return nodeGone(pool, one('deleting'), now);
       case 'return':
-        return giveBack(pool, requests.find(({ state }) => state === 'fulfilled')?.id ?? '', 'returned', now);
+        return returnNodes(
+          pool,
+          requests.find(({ state }) => state === 'fulfilled')?.id ?? '',
+          'returned',
+          now,
+        );
       case 'cancel':
-        return giveBack(pool, request, 'cancelled', now);
+        return returnNodes(pool, request, 'cancelled', now);
       case 'hold':
         holdNode(pool, node, { by: 'me', comment: 'look' }, now);
         return;
@@ -244,9 +255,9 @@ export class World {
         renewLease(pool, request, now);
         return;
       case 'unwell':
-        return nodeUnwell(pool, one('ready'), 'silent', now);
+        return nodeUnhealthy(pool, one('ready'), 'silent', now);
       case 'well':
-        return nodeWell(pool, one('failed'), now);
+        return nodeHealthy(pool, one('failed'), now);
       case 'clean':
         return nodeCleaned(pool, one('used'), now);
       case 'news':
@@ -274,7 +285,7 @@ export class World {
       this.now += 1_000;
       this.#workAway();
       const [fulfilled] = Object.values(pool.requests).filter(({ state }) => state === 'fulfilled');
-      if (fulfilled !== undefined) giveBack(pool, fulfilled.id, 'returned', this.now);
+      if (fulfilled !== undefined) returnNodes(pool, fulfilled.id, 'returned', this.now);
       this.settle(new Map());
     }
     this.#checkServed();
@@ -290,7 +301,7 @@ export class World {
       const { pool } = this;
       this.now += 1_000;
       this.#workAway();
-      for (const { id } of Object.values(pool.requests)) giveBack(pool, id, 'returned', this.now);
+      for (const { id } of Object.values(pool.requests)) returnNodes(pool, id, 'returned', this.now);
       const ready = new Map(Object.keys(pool.spec?.labels ?? {}).map((label) => [label, this.#ready(label)]));
       this.settle(new Map());
       for (const [label, before] of ready) {
@@ -299,7 +310,7 @@ export class World {
       }
     }
     for (const node of Object.values(this.pool.nodes))
-      if (node.state === 'ready') expect(standingOf(this.pool, node)).toBe('current');
+      if (node.state === 'ready') expect(versionStatusOf(this.pool, node)).toBe('current');
   }
 
   #workAway(): void {
@@ -309,7 +320,7 @@ export class World {
       if (state === 'deleting') nodeGone(pool, id, this.now);
       if (state === 'used') nodeCleaned(pool, id, this.now);
       if (state === 'hold') endHold(pool, id, this.now);
-      if (state === 'failed') nodeWell(pool, id, this.now);
+      if (state === 'failed') nodeHealthy(pool, id, this.now);
     }
   }
 

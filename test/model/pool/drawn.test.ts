@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { admit } from '../../../src/model/pool/admit.js';
 import { refuseDemand } from '../../../src/model/pool/check-demand.js';
-import { viewDrawn } from '../../../src/model/pool/allocated.js';
+import { viewAllocated } from '../../../src/model/pool/allocated.js';
 import { carryOutDue } from '../../../src/model/pool/due.js';
 import { addRequest, deleteNode, renewLease } from '../../../src/model/pool/allocate.js';
 import { nodeBuilt } from '../../../src/model/pool/outcome.js';
@@ -27,7 +27,7 @@ describe('nodes that clusters draw', () => {
     const pool = openWith(2);
     begin(pool, 'a-1');
     nodeBuilt(pool, 'a-1', 20);
-    expect(viewDrawn(pool, '')).toEqual({
+    expect(viewAllocated(pool, '')).toEqual({
       nodes: [
         { key: 'uid/app-1/1', tags: { owner: 'web' }, state: 'running', createdAt: 10 },
         { key: 'uid/app-2/1', tags: { owner: 'web' }, state: 'starting', createdAt: 10 },
@@ -48,18 +48,18 @@ describe('nodes that clusters draw', () => {
     expect(renewLease(pool, 'uid/app-1/1', 1e12)).toBe(true);
     expect(pool.requests['uid/app-1/1']?.expiresAt).toBeUndefined();
     deleteNode(pool, 'a-1', 'a test', 1e12);
-    expect(viewDrawn(pool, '')).toEqual({ nodes: [] });
+    expect(viewAllocated(pool, '')).toEqual({ nodes: [] });
     expect(viewRequests(pool, { ids: ['uid/app-1/1'] }).requests[0]?.nodes).toMatchObject([
       { id: 'a-1', lost: true },
     ]);
   });
 
-  it('are told page by page', () => {
+  it('are published page by page', () => {
     const pool = openWith(501);
-    const { nodes, next } = viewDrawn(pool, '');
+    const { nodes, next } = viewAllocated(pool, '');
     expect(nodes).toHaveLength(500);
-    expect(viewDrawn(pool, next ?? '')).toMatchObject({ nodes: [{ key: 'uid/app-501/1' }] });
-    expect(viewDrawn(pool, next ?? '').next).toBeUndefined();
+    expect(viewAllocated(pool, next ?? '')).toMatchObject({ nodes: [{ key: 'uid/app-501/1' }] });
+    expect(viewAllocated(pool, next ?? '').next).toBeUndefined();
   });
 
   it('are one for each demand, whose tags are short', () => {

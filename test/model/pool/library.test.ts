@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { admit } from '../../../src/model/pool/admit.js';
 import { carryOutDue } from '../../../src/model/pool/due.js';
-import { addRequest, giveBack } from '../../../src/model/pool/allocate.js';
-import { hasLostItsImage, placementFor, standingOf } from '../../../src/model/pool/library.js';
+import { addRequest, returnNodes } from '../../../src/model/pool/allocate.js';
+import { hasLostItsImage, placementFor, versionStatusOf } from '../../../src/model/pool/library.js';
 import { launchFailed, nodeBuilt, nodeGone } from '../../../src/model/pool/outcome.js';
 import type { LabelSpec, OfferSpec, ProviderPoolSpec } from '../../../src/model/pool/spec.js';
 import type { PoolState } from '../../../src/model/pool/state.js';
@@ -79,7 +79,7 @@ describe('nodes of an image of the library', () => {
     ask(pool, 'two', 0);
     ask(pool, 'three', 0);
     for (let now = 0; now < 3; now += 1) round(pool, now);
-    for (const id of ['one', 'two', 'three']) giveBack(pool, id, 'returned', 3);
+    for (const id of ['one', 'two', 'three']) returnNodes(pool, id, 'returned', 3);
     for (const { id, state } of Object.values(pool.nodes)) if (state === 'deleting') nodeGone(pool, id, 3);
     expect(versions(pool)).toEqual(['ready web@1', 'ready web@1']);
     tell(pool, { cloud: 2 });
@@ -136,7 +136,7 @@ describe('nodes of an image of the library', () => {
     expect(pool.nodes[held]?.state).toBe('in-use');
     ask(pool, 'new', 21);
     expect(viewNode(pool, pool.nodes[pool.requests['new']?.nodes[0] ?? ''] ?? never()).image).toBe('web@2');
-    giveBack(pool, 'holds', 'returned', 22);
+    returnNodes(pool, 'holds', 'returned', 22);
     expect(pool.nodes[held]?.state).toBe('deleting');
   });
 
@@ -188,10 +188,10 @@ describe('nodes of an image of the library', () => {
     const first = pool.nodes[pool.requests['one']?.nodes[0] ?? '']?.backing ?? '';
     tell(pool, { cloud: 2 });
     for (let now = 10; now < 20; now += 1) round(pool, now);
-    expect(standingOf(pool, pool.nodes[first] ?? never())).toBe('superseded');
+    expect(versionStatusOf(pool, pool.nodes[first] ?? never())).toBe('superseded');
     ask(pool, 'two', 21);
     expect(viewNode(pool, pool.nodes[pool.requests['two']?.nodes[0] ?? ''] ?? never()).image).toBe('web@2');
-    giveBack(pool, 'one', 'returned', 22);
+    returnNodes(pool, 'one', 'returned', 22);
     for (let now = 30; now < 40; now += 1) round(pool, now);
     expect(pool.nodes[first]).toBeUndefined();
   });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { admit } from '../../../src/model/pool/admit.js';
 import { carryOutDue, nextDue } from '../../../src/model/pool/due.js';
-import { addRequest, giveBack } from '../../../src/model/pool/allocate.js';
-import { nodeBuilt, nodeRestarted, nodeUnwell, nodeWell } from '../../../src/model/pool/outcome.js';
+import { addRequest, returnNodes } from '../../../src/model/pool/allocate.js';
+import { nodeBuilt, nodeRestarted, nodeUnhealthy, nodeHealthy } from '../../../src/model/pool/outcome.js';
 import type { OfferSpec, ProviderPoolSpec } from '../../../src/model/pool/spec.js';
 import type { PoolState } from '../../../src/model/pool/state.js';
 import { begin, offer, openPool, providerPool, reconfigure } from './support.js';
@@ -28,10 +28,10 @@ const nodeOf = (pool: PoolState, request: string): string => pool.requests[reque
 
 describe('machines that several nodes share', () => {
   it('stay for their minimum retention after the last of their nodes, and serve whoever comes meanwhile', () => {
-    const pool = open({ slots: 2, minRetentionMs: 5 * minute });
+    const pool = open({ slots: 2, minRetention: 5 * 60 });
     ask(pool, 'one', 0);
     built(pool, 'a-1', 10);
-    giveBack(pool, 'one', 'returned', minute);
+    returnNodes(pool, 'one', 'returned', minute);
     expect(nextDue(pool, minute)).toBe(6 * minute);
     carryOutDue(pool, 5 * minute);
     expect(stateOf(pool, 'a-1')).toBe('ready');
@@ -39,13 +39,13 @@ describe('machines that several nodes share', () => {
     expect(pool.nodes[nodeOf(pool, 'two')]?.backing).toBe('a-1');
     carryOutDue(pool, 60 * minute);
     expect(stateOf(pool, 'a-1')).toBe('ready');
-    giveBack(pool, 'two', 'returned', 61 * minute);
+    returnNodes(pool, 'two', 'returned', 61 * minute);
     carryOutDue(pool, 66 * minute);
     expect(stateOf(pool, 'a-1')).toBe('deleting');
   });
 
   it('get no new nodes from their maximum age on, and go when they are empty', () => {
-    const pool = open({ slots: 2, maxAgeMs: 10 * minute, minRetentionMs: 60 * minute });
+    const pool = open({ slots: 2, maxAge: 10 * 60, minRetention: 60 * 60 });
     ask(pool, 'one', 0);
     built(pool, 'a-1', 10);
     ask(pool, 'two', 11 * minute);
@@ -53,7 +53,7 @@ describe('machines that several nodes share', () => {
     expect(machine).not.toBe('a-1');
     carryOutDue(pool, 12 * minute);
     expect(stateOf(pool, 'a-1')).toBe('ready');
-    giveBack(pool, 'one', 'returned', 13 * minute);
+    returnNodes(pool, 'one', 'returned', 13 * minute);
     carryOutDue(pool, 13 * minute);
     expect([stateOf(pool, 'a-1'), stateOf(pool, machine)]).toEqual(['deleting', 'building']);
   });
@@ -68,7 +68,7 @@ describe('machines that several nodes share', () => {
     addRequest(pool, { id: 'two', labels: ['b'], requester: 'test' }, 20);
     admit(pool, 20);
     expect(stateOf(pool, 'a-1')).toBe('ready');
-    giveBack(pool, 'one', 'returned', 30);
+    returnNodes(pool, 'one', 'returned', 30);
     carryOutDue(pool, 30);
     expect(stateOf(pool, 'a-1')).toBe('deleting');
   });
@@ -77,12 +77,12 @@ describe('machines that several nodes share', () => {
     const pool = open({ slots: 2 });
     ask(pool, 'one', 0);
     built(pool, 'a-1', 10);
-    nodeUnwell(pool, 'a-1', 'does not answer', 20);
+    nodeUnhealthy(pool, 'a-1', 'does not answer', 20);
     expect(stateOf(pool, 'a-1')).toBe('failed');
     expect(pool.requests['one']?.state).toBe('fulfilled');
     ask(pool, 'two', 30);
     expect(pool.nodes[nodeOf(pool, 'two')]?.backing).not.toBe('a-1');
-    giveBack(pool, 'one', 'returned', 40);
+    returnNodes(pool, 'one', 'returned', 40);
     carryOutDue(pool, 40);
     expect(pool.nodes['a-1']).toMatchObject({ state: 'deleting', why: 'does not answer' });
   });
@@ -95,10 +95,10 @@ describe('machines that exist', () => {
     built(pool, 'a-1', 10);
     pool.spec = {
       ...pool.spec,
-      labels: { a: { minReady: 0, spareAgeMs: 1e9, onReturn: 'reuse' } },
+      labels: { a: { minReady: 0, spareAge: 1_000_000, onReturn: 'reuse' } },
     } as NonNullable<PoolState['spec']>;
-    giveBack(pool, 'one', 'returned', 20);
-    nodeUnwell(pool, 'a-1', 'does not answer', 30);
+    returnNodes(pool, 'one', 'returned', 20);
+    nodeUnhealthy(pool, 'a-1', 'does not answer', 30);
     ask(pool, 'two', 40);
     carryOutDue(pool, 1e6);
     admit(pool, 1e6);
@@ -107,7 +107,7 @@ describe('machines that exist', () => {
       'requested',
       1,
     ]);
-    nodeWell(pool, 'a-1', 1e6 + 1);
+    nodeHealthy(pool, 'a-1', 1e6 + 1);
     admit(pool, 1e6 + 1);
     expect([stateOf(pool, 'a-1'), nodeOf(pool, 'two')]).toEqual(['in-use', 'a-1']);
   });

@@ -3,7 +3,7 @@ import { admit } from '../../../src/model/pool/admit.js';
 import { packPool, unpackPool } from '../../../src/model/pool/carry.js';
 import { refuseDemand } from '../../../src/model/pool/check-demand.js';
 import { refuseDeletion, refuseEndHold, refuseHold } from '../../../src/model/pool/check-messages.js';
-import { addRequest, giveBack, holdNode, renewLease } from '../../../src/model/pool/allocate.js';
+import { addRequest, returnNodes, holdNode, renewLease } from '../../../src/model/pool/allocate.js';
 import { endHold, nodeBuilt, nodeCleaned } from '../../../src/model/pool/outcome.js';
 import { signatureOf } from '../../../src/model/pool/order.js';
 import type { PoolState } from '../../../src/model/pool/state.js';
@@ -42,7 +42,7 @@ describe('a request that lost a node', () => {
       state: 'fulfilled',
       nodes: [{ id: 'a-1', label: 'a', lost: true, payload: {} }],
     });
-    giveBack(pool, 'first', 'returned', 6);
+    returnNodes(pool, 'first', 'returned', 6);
     expect(pool.nodes['a-1']).toMatchObject({ state: 'in-use', request: 'second' });
   });
 });
@@ -57,7 +57,7 @@ describe('names that people choose', () => {
       viewPool(unpackPool(JSON.parse(JSON.stringify(packPool(pool)))), 3).providerPools['main']?.used,
     ).toEqual({ nodes: 1 });
     expect(Object.keys(Object.prototype)).toEqual([]);
-    giveBack(pool, word, 'returned', 4);
+    returnNodes(pool, word, 'returned', 4);
     expect(shown(pool, word)).toMatchObject({ state: 'returned' });
     expect(refuseHold(pool, { nodeId: word, comment: 'x' })).toMatchObject({ is: 'NotFound' });
   });

@@ -1,11 +1,11 @@
 import type { Amounts } from '../../../src/model/pool/amounts.js';
 import { configurePool } from '../../../src/model/pool/configure.js';
 import type { LabelSpec, OfferSpec, PoolSpec, ProviderPoolSpec } from '../../../src/model/pool/spec.js';
-import { learnNews, placementFor } from '../../../src/model/pool/library.js';
+import { noteImageUpdate, placementFor } from '../../../src/model/pool/library.js';
 import type { Placement } from '../../../src/model/node/placement.js';
 import { newPool, type PoolState } from '../../../src/model/pool/state.js';
 
-export const labelDefaults: LabelSpec = { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete' };
+export const labelDefaults: LabelSpec = { minReady: 0, spareAge: 600, onReturn: 'delete' };
 
 export function offer(more: Partial<OfferSpec> = {}): OfferSpec {
   return { hardware: 'small', image: 'host', fields: {}, uses: { nodes: 1 }, ...more };
@@ -84,7 +84,7 @@ export function begin(pool: PoolState, id: string, digest = `${pool.nodes[id]?.l
 /** As the image `web` tells it: by provider account, the build that is offered there. */
 export function tell(pool: PoolState, offers: Readonly<Record<string, number>>, uid = 'web-uid'): void {
   const version = (pool.library?.['web']?.version ?? 0) + 1;
-  learnNews(pool, {
+  noteImageUpdate(pool, {
     image: 'web',
     uid,
     version,

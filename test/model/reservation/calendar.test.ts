@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { choose, overlaps } from '../../../src/model/reservation/calendar.js';
 import { refuseExtension } from '../../../src/model/reservation/check.js';
-import { endReservation, turnClock } from '../../../src/model/reservation/decide.js';
+import { endReservation, applyTime } from '../../../src/model/reservation/decide.js';
 import {
   newReservations,
   openReservations,
   withReservation,
   type Reservation,
   type ReservationsState,
-  type Seat,
+  type Assignment,
 } from '../../../src/model/reservation/state.js';
 import { fc } from '../../harness/property.js';
 
@@ -28,7 +28,7 @@ function book(
 ): ReservationsState {
   const choice = choose(state, { count, computers: of, from, to });
   if ('lacking' in choice) return state;
-  const seats = choice.chosen.map(({ name, uid, defaultImage }): Seat => ({
+  const assignments = choice.chosen.map(({ name, uid, defaultImage }): Assignment => ({
     machine: name,
     uid,
     defaultImage,
@@ -47,7 +47,7 @@ function book(
     askedAt: 0,
     wanted: { count },
     settings,
-    seats,
+    assignments,
     tried: [],
     notes: [],
   };
@@ -58,7 +58,9 @@ function book(
 function clashes(state: ReservationsState): readonly string[] {
   const all = openReservations(state)
     .filter(({ over }) => over === undefined)
-    .flatMap(({ id, from, to, seats }) => seats.map(({ machine }) => ({ id, machine, from, to })));
+    .flatMap(({ id, from, to, assignments }) =>
+      assignments.map(({ machine }) => ({ id, machine, from, to })),
+    );
   return all.flatMap((one, index) =>
     all
       .slice(index + 1)
@@ -101,7 +103,7 @@ describe('the calendar', () => {
           )
             state = withReservation(state, { ...reservation, to: reservation.to + one.by });
           if (reservation !== undefined && reservation.over === undefined && one.do === 'end')
-            state = turnClock(
+            state = applyTime(
               endReservation(state, reservation, { at: one.at, how: 'cancelled', why: 'test' }),
               one.at,
             );
@@ -153,7 +155,7 @@ describe('the calendar', () => {
       choose(
         withReservation(state, {
           ...first,
-          seats: first.seats.map((seat) => ({ ...seat, stage: 'loaded' })),
+          assignments: first.assignments.map((assignment) => ({ ...assignment, stage: 'loaded' })),
         }),
         span,
       ),

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { afterStep } from '../../../src/model/reservation/after-step.js';
 import { packReservations } from '../../../src/model/reservation/carry.js';
 import { refuseRequest } from '../../../src/model/reservation/check.js';
-import { endReservation, lacking, nextDue, turnClock } from '../../../src/model/reservation/decide.js';
+import { endReservation, lacking, nextDue, applyTime } from '../../../src/model/reservation/decide.js';
 import type { OperateMachineReply } from '../../../src/model/reservation/messages.js';
 import {
   newReservations,
@@ -10,7 +10,7 @@ import {
   withReservation,
   type Reservation,
   type ReservationsState,
-  type Seat,
+  type Assignment,
   type StepName,
 } from '../../../src/model/reservation/state.js';
 import { intentOf, nextStep } from '../../../src/model/reservation/steps.js';
@@ -20,7 +20,7 @@ const usual = { name: 'host', revision: '1' };
 const done: OperateMachineReply = { is: 'done', notes: [] };
 const settings = { prepareMs: 100, remindMs: 50, longestMs: 10_000 };
 
-function seat(machine: string, part: Partial<Seat> = {}): Seat {
+function assignment(machine: string, part: Partial<Assignment> = {}): Assignment {
   return { machine, uid: machine, defaultImage: usual, stage: 'booked', asked: 0, tries: 0, ...part };
 }
 
@@ -35,7 +35,7 @@ function reservation(part: Partial<Reservation> = {}): Reservation {
     askedAt: 0,
     wanted: { count: 1 },
     settings,
-    seats: [seat('a')],
+    assignments: [assignment('a')],
     tried: [],
     notes: [],
     ...part,
@@ -52,15 +52,17 @@ function play(
   now: number,
   answers: Readonly<Partial<Record<StepName, OperateMachineReply>>> = {},
 ): { readonly steps: readonly string[]; readonly state: ReservationsState } {
-  let state = turnClock(start, now);
+  let state = applyTime(start, now);
   const steps: string[] = [];
-  for (let turns = 0; turns < 50; turns += 1) {
+  for (let batchSlots = 0; batchSlots < 50; batchSlots += 1) {
     const next = Object.values(state.reservations)
-      .flatMap((one) => one.seats.map((place) => ({ one, place, step: nextStep(state, one, place, now) })))
+      .flatMap((one) =>
+        one.assignments.map((place) => ({ one, place, step: nextStep(state, one, place, now) })),
+      )
       .find(({ step }) => step !== undefined);
     if (next?.step === undefined) return { steps, state };
     steps.push(`${next.place.machine} ${next.step}`);
-    state = turnClock(
+    state = applyTime(
       afterStep(state, next.one, next.place, {
         step: next.step,
         reply: answers[next.step] ?? done,
@@ -95,8 +97,8 @@ describe('what the machines of a reservation are asked', () => {
   it('a user who was in it: the image of who comes next, else the default image', () => {
     const used = reservation({
       readyAt: 1_000,
-      entering: true,
-      seats: [seat('a', { stage: 'in use', heldUntil: 2_000 })],
+      logInRequested: true,
+      assignments: [assignment('a', { stage: 'in use', heldUntil: 2_000 })],
     });
     const next = reservation({
       id: 'r2',
@@ -107,7 +109,7 @@ describe('what the machines of a reservation are asked', () => {
     });
     const over = play(stateWith(used, next), 2_000);
     expect(over.steps).toEqual(['a reload', 'a let go']);
-    const place = used.seats[0] ?? seat('a');
+    const place = used.assignments[0] ?? assignment('a');
     expect(intentOf(stateWith(used, next), used, place, 'reload')).toEqual({
       kind: 'load',
       image: { name: 'db', revision: '7' },
@@ -123,47 +125,55 @@ describe('what the machines of a reservation are asked', () => {
   });
 
   it.each([
-    ['READY', ['a look', 'a unload', 'a let go']],
-    ['POST_LOAD', ['a look', 'a unload', 'a let go']],
-    ['RELOAD', ['a look', 'a reload', 'a let go']],
+    ['READY', ['a check', 'a unload', 'a let go']],
+    ['POST_LOAD', ['a check', 'a unload', 'a let go']],
+    ['RELOAD', ['a check', 'a reload', 'a let go']],
   ] as const)('a user who was not told how to log in, and a machine that is %s', (verdict, steps) => {
-    const placed = reservation({ readyAt: 1_000, seats: [seat('a', { stage: 'placed', heldUntil: 2_000 })] });
-    expect(play(stateWith(placed), 2_000, { look: { ...done, verdict } }).steps).toEqual(steps);
+    const placed = reservation({
+      readyAt: 1_000,
+      assignments: [assignment('a', { stage: 'placed', heldUntil: 2_000 })],
+    });
+    expect(play(stateWith(placed), 2_000, { check: { ...done, verdict } }).steps).toEqual(steps);
   });
 
   it('silence is neither: it is asked again, and in the end people look at it; nothing is loaded', () => {
     let state = stateWith(
-      reservation({ readyAt: 1_000, seats: [seat('a', { stage: 'placed', heldUntil: 2_000 })] }),
+      reservation({ readyAt: 1_000, assignments: [assignment('a', { stage: 'placed', heldUntil: 2_000 })] }),
     );
     const steps: string[] = [];
     for (let now = 2_000; now < 400_000; now += 40_000) {
-      const played = play(state, now, { look: { ...done, verdict: 'UNKNOWN' } });
+      const played = play(state, now, { check: { ...done, verdict: 'UNKNOWN' } });
       steps.push(...played.steps);
       ({ state } = played);
     }
-    expect(steps).toEqual([...Array.from({ length: 5 }, () => 'a look'), 'a maintain', 'a let go']);
+    expect(steps).toEqual([...Array.from({ length: 5 }, () => 'a check'), 'a maintain', 'a let go']);
   });
 
   it('what cannot be cleared is loaded anew, and what cannot be loaded is taken out of use and told of', () => {
-    const placed = reservation({ readyAt: 1_000, seats: [seat('a', { stage: 'placed', heldUntil: 2_000 })] });
+    const placed = reservation({
+      readyAt: 1_000,
+      assignments: [assignment('a', { stage: 'placed', heldUntil: 2_000 })],
+    });
     const failed: OperateMachineReply = { is: 'not done', answer: 'not done', why: 'no room' };
     const end = play(stateWith(placed), 2_000, {
-      look: { ...done, verdict: 'READY' },
+      check: { ...done, verdict: 'READY' },
       unload: failed,
       reload: failed,
     });
-    expect(end.steps).toEqual(['a look', 'a unload', 'a reload', 'a maintain', 'a let go']);
+    expect(end.steps).toEqual(['a check', 'a unload', 'a reload', 'a maintain', 'a let go']);
     expect(end.state.notifications.map(({ event }) => event)).toEqual(['ended', 'attention']);
   });
 
   it('a machine that cannot be had is let go of, and is lacking; what was asked before the end is waited for', () => {
     const failed: OperateMachineReply = { is: 'not done', answer: 'unknown', why: 'silence' };
-    const given = play(stateWith(reservation({ wanted: { count: 2 }, seats: [seat('a'), seat('b')] })), 950, {
-      load: failed,
-    });
+    const given = play(
+      stateWith(reservation({ wanted: { count: 2 }, assignments: [assignment('a'), assignment('b')] })),
+      950,
+      { load: failed },
+    );
     expect(given.steps).toEqual(['a hold', 'a load', 'a let go', 'b hold', 'b load', 'b let go']);
     expect(lacking(firstOf(given.state))).toBe(2);
-    const cut = stateWith(reservation({ seats: [seat('a', { asking: 'hold' })] }));
+    const cut = stateWith(reservation({ assignments: [assignment('a', { asking: 'hold' })] }));
     expect(
       play(endReservation(cut, firstOf(cut), { at: 950, how: 'cancelled', why: 'test' }), 950).steps,
     ).toEqual(['a hold', 'a let go']);
@@ -172,7 +182,7 @@ describe('what the machines of a reservation are asked', () => {
   it('a machine that is busy with something else at the end is let go of later, not forgotten', () => {
     const over = reservation({
       over: { at: 1_500, how: 'cancelled', why: 'cancelled' },
-      seats: [seat('a', { stage: 'held' })],
+      assignments: [assignment('a', { stage: 'held' })],
     });
     const busy = play(stateWith(over), 1_500, {
       'let go': { is: 'not done', answer: 'not done', why: 'it is busy' },
@@ -205,7 +215,10 @@ describe('what the machines of a reservation are asked', () => {
   });
 
   it('nobody begins with a machine before those who had it are out of it', () => {
-    const used = reservation({ readyAt: 1_000, seats: [seat('a', { stage: 'in use', heldUntil: 2_000 })] });
+    const used = reservation({
+      readyAt: 1_000,
+      assignments: [assignment('a', { stage: 'in use', heldUntil: 2_000 })],
+    });
     const next = reservation({ id: 'r2', from: 2_000, to: 3_000 });
     expect(play(stateWith(used, next), 1_990).steps).toEqual([]);
     expect(play(stateWith(used, next), 2_000).steps).toEqual([
@@ -221,14 +234,14 @@ describe('what the machines of a reservation are asked', () => {
     const used = reservation({
       to: 3_000,
       readyAt: 1_000,
-      seats: [seat('a', { stage: 'in use', heldUntil: 2_000 })],
+      assignments: [assignment('a', { stage: 'in use', heldUntil: 2_000 })],
     });
-    expect(play(stateWith(used), 1_500).steps).toEqual(['a prolong']);
+    expect(play(stateWith(used), 1_500).steps).toEqual(['a extend']);
   });
 
   it('one whose time is over before it was ready has failed', () => {
     const { state } = play(
-      stateWith(reservation({ seats: [seat('a', { stage: 'held', heldUntil: 2_000 })] })),
+      stateWith(reservation({ assignments: [assignment('a', { stage: 'held', heldUntil: 2_000 })] })),
       2_001,
     );
     expect(stateOf(firstOf(state))).toBe('failed');
@@ -265,8 +278,8 @@ describe('what is refused before any machine is looked at', () => {
             id: `r${index + 1}`,
             user: 'u'.repeat(100),
             notes,
-            seats: Array.from({ length: 4 }, (__, of) =>
-              seat(`machine-with-a-long-name-number-${index}-${of}`, { why: 'y'.repeat(100) }),
+            assignments: Array.from({ length: 4 }, (__, of) =>
+              assignment(`machine-with-a-long-name-number-${index}-${of}`, { why: 'y'.repeat(100) }),
             ),
           }),
         ),

@@ -38,7 +38,7 @@ export class P extends Provider {
       case 'busy loop': for (;;);
       case 'exit': process.exit(0);
       case 'exit code 7': process.exit(7);
-      case 'unhandled rejection': void Promise.reject(new Error('nobody caught me')); return new Promise(() => undefined);
+      case 'unhandled rejection': void Promise.reject(new Error('rejected by the test')); return new Promise(() => undefined);
       case 'thrown later': setImmediate(() => { throw new Error('thrown later'); }); return new Promise(() => undefined);
       case 'abort': process.abort();
       case 'deaf to signals': process.on('SIGTERM', () => undefined); return new Promise(() => undefined);
@@ -109,7 +109,7 @@ describe('a class that is not built in', () => {
   it.concurrent.each([
     ['exit', 'its program ended with exit code 0 before it answered'],
     ['exit code 7', 'its program ended with exit code 7'],
-    ['unhandled rejection', 'nobody caught me'],
+    ['unhandled rejection', 'rejected by the test'],
     ['thrown later', 'thrown later'],
     ['abort', 'was ended by SIGABRT'],
     ['memory', 'MB are allowed'],

@@ -18,7 +18,7 @@ export class Bad {
   async install(_auth, script) {
     process.title = '${mark}';
     if (script === 'exit') process.exit(1);
-    if (script === 'reject') void Promise.reject(new Error('nobody caught me'));
+    if (script === 'reject') void Promise.reject(new Error('rejected by the test'));
     if (script === 'loop') for (;;);
     return script === 'garbage' ? { status: '0' } : new Promise(() => undefined);
   }
@@ -126,7 +126,7 @@ describe('plugins that run as programs, in a worker', () => {
   test('what goes wrong in one fails its own task alone; the worker lives, and others go on', async () => {
     const cases = [
       ['exit', 'plugin bad gave no result: its program ended with exit code 1'],
-      ['reject', 'nobody caught me'],
+      ['reject', 'rejected by the test'],
       ['loop', 'plugin bad did not answer install in time'],
       ['garbage', 'status should be a whole number, but is "0"'],
       ['hang', 'plugin bad did not answer install in time'],

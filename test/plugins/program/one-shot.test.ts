@@ -9,7 +9,7 @@ import {
   type ProgramBench,
 } from '../../harness/programs/bench.js';
 
-/** A number of seconds that nobody else sleeps, by which what the program starts is found again. */
+/** A unique number of seconds; it identifies the `sleep` processes of the program. */
 const mark = String(100_000 + process.pid);
 
 const script = `#!/bin/sh

@@ -84,7 +84,7 @@ const claims: Claims = {
 };
 
 let called = 0;
-const pace = createRateLimiter({
+const rateLimiter = createRateLimiter({
   account: 'p',
   perSecond: 1_000,
   slots: {
@@ -118,7 +118,12 @@ beforeAll(async () => {
       'automators/typed/greeting.ts': "export const greeting: string = 'hello';\n",
       'automators/typed/typed.json': automatorOf('typed', { entry: './typed.ts', class: 'Typed' }),
     },
-    { changes: { claims: () => claims, paces: (account) => (account === 'p' ? pace : undefined) } },
+    {
+      changes: {
+        claims: () => claims,
+        rateLimiters: (account) => (account === 'p' ? rateLimiter : undefined),
+      },
+    },
   );
 });
 afterAll(async () => {

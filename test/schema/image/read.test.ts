@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { withAccountOf } from '../../../src/model/image/node.js';
-import { accountOfNode } from '../../../src/model/image/spec.js';
-import { parseImage } from '../../../src/schema/image/closed.js';
+import { accountOfNode } from '../../../src/model/image/account-of-node.js';
+import { sourceOf } from '../../../src/model/image/spec.js';
+import { parseImage } from '../../../src/schema/image/read.js';
 import { readImageFile } from '../../../src/schema/image/read.js';
 import { formatProblem } from '../../../src/schema/problem.js';
 
@@ -28,13 +29,18 @@ describe('image.yaml', () => {
       spec: {
         name: 'web',
         keep: 2,
-        rebuildAgeMs: 86_400_000,
+        rebuildAge: 86_400,
         uploads: [{ provider: 'other', format: 'tar' }],
-        validate: { provider: 'local', hardware: 'small', withinMs: 300_000 },
-        source: { kind: 'recipe', system: 'linux', cluster: { groups: { build: { count: 1 } } } },
+        validate: { provider: 'local', hardware: 'small', within: 300 },
       },
     });
-    if (reading.ok) expect(parseImage(reading.spec)).toEqual(reading);
+    if (!reading.ok) return;
+    expect(parseImage(reading.spec)).toEqual(reading);
+    expect(sourceOf(reading.spec)).toMatchObject({
+      kind: 'recipe',
+      system: 'linux',
+      cluster: { nodes: { build: { count: 1 } } },
+    });
   });
 
   it('takes a node in place of a machine; what the node tells is left to it', () => {
@@ -44,17 +50,15 @@ describe('image.yaml', () => {
     );
     expect(reading).toMatchObject({
       ok: true,
-      spec: {
-        source: { from: { of: 'cluster', name: 'shop', node: 'web-1' } },
-        validate: { provider: accountOfNode, hardware: accountOfNode },
-      },
+      spec: { validate: { provider: accountOfNode, hardware: accountOfNode } },
     });
     if (!reading.ok) return;
+    expect(sourceOf(reading.spec)).toMatchObject({ from: { of: 'cluster', name: 'shop', node: 'web-1' } });
     expect(parseImage(reading.spec)).toEqual(reading);
     expect(
       withAccountOf(reading.spec, { provider: 'local', flavor: 'small', image: 'host', fields: {} }),
     ).toMatchObject({
-      source: { cluster: { groups: { build: { provider: 'local', hardware: 'small', image: 'host' } } } },
+      recipe: { provider: 'local', hardware: 'small', image: 'host' },
       validate: { provider: 'local', hardware: 'small', command: 'true' },
     });
   });

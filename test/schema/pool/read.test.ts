@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parsePool } from '../../../src/schema/pool/closed.js';
+import { parsePool } from '../../../src/schema/pool/read.js';
 import { readPoolsFile } from '../../../src/schema/pool/read.js';
 import { formatProblem } from '../../../src/schema/problem.js';
 
@@ -26,7 +26,7 @@ function problemsOf(text: string): readonly string[] {
 }
 
 describe('pools.yaml', () => {
-  it('is read with its defaults written out, and its closed form is taken again', () => {
+  it('is read with its defaults written out, and its normalised form is a valid input', () => {
     const reading = readPoolsFile(good, 'pools.yaml');
     if (!reading.ok) throw new Error(reading.problems.map(formatProblem).join('\n'));
     const [pool] = reading.pools;
@@ -36,10 +36,10 @@ describe('pools.yaml', () => {
       labels: {
         small: {
           minReady: 2,
-          maxReadyAgeMs: 28_800_000,
-          spareAgeMs: 600_000,
+          maxReadyAge: 28800,
+          spareAge: 600,
           onReturn: 'reuse',
-          cleanUp: { script: 'rm -rf work', timeoutMs: 300_000 },
+          cleanUp: { script: 'rm -rf work', timeout: 300 },
         },
         large: { minReady: 0, onReturn: 'delete' },
       },
@@ -47,7 +47,7 @@ describe('pools.yaml', () => {
         main: {
           priority: 100,
           launchAttempts: 3,
-          checkEveryMs: 60_000,
+          checkEvery: 60,
           labels: { small: { uses: { nodes: 1, cores: 1 } }, large: { slots: 4, hardware: 'default' } },
         },
       },
@@ -64,12 +64,11 @@ describe('pools.yaml', () => {
     if (!reading.ok) throw new Error(reading.problems.map(formatProblem).join('\n'));
     expect(reading.pools[0]?.providerPools['main']?.labels).toMatchObject({
       small: { image: 'host' },
-      large: { image: 'default', libraryImage: 'other' },
+      large: { libraryImage: 'other' },
     });
     expect(reading.pools[0]?.providerPools['main']?.labels['small']).not.toHaveProperty('libraryImage');
     const plain = readPoolsFile(text.replace('image: host, ', ''), 'pools.yaml');
     expect(plain.ok && plain.pools[0]?.providerPools['main']?.labels['small']).toMatchObject({
-      image: 'default',
       libraryImage: 'web',
     });
   });

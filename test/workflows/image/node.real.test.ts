@@ -56,8 +56,8 @@ describe('an image of a node that is there', () => {
     await until(
       `cluster ${name} is at rest`,
       async () => {
-        const { lent, operation, queued } = await stack.client.status(name);
-        return lent === undefined && operation === undefined && queued.length === 0;
+        const { lease, operation, queued } = await stack.client.status(name);
+        return lease === undefined && operation === undefined && queued.length === 0;
       },
       120_000,
     );
@@ -96,7 +96,7 @@ describe('an image of a node that is there', () => {
     expect(await machineOf('shop')).toBe(machine);
   }, 240_000);
 
-  it('is refused while the node is gone or busy; while it is lent the cluster waits, and delete does not', async () => {
+  it('is refused while the node is gone or busy; while it is lease the cluster waits, and delete does not', async () => {
     await expect(
       ground.apply('none', { recipe: { from: { cluster: 'nobody', node: 'app-1' } } }),
     ).rejects.toThrow(/there is no cluster nobody/);
@@ -123,10 +123,10 @@ describe('an image of a node that is there', () => {
     const captured = await points.arm('after', 'CAPTURE');
     await stack.client.images.build('busy');
     await until('it is captured', async () => (await captured.met()) !== undefined);
-    expect((await stack.client.status('busy')).lent).toMatchObject({ nodeId: 'app-1', to: 'image/busy' });
+    expect((await stack.client.status('busy')).lease).toMatchObject({ nodeId: 'app-1', to: 'image/busy' });
     await expect(stack.client.operate('busy', { kind: 'restart', services: [] })).rejects.toMatchObject({
       code: 'Refused',
-      message: expect.stringMatching(/app-1 of cluster busy is lent to image\/busy.*--queue/),
+      message: expect.stringMatching(/app-1 of cluster busy is leased to image\/busy.*--queue/),
     });
     const { operation: deleted } = await stack.client.delete('busy');
     await stack.client.waitFor('busy', deleted ?? '', { everyMs: 100 });
@@ -142,7 +142,7 @@ describe('an image of a node that is there', () => {
 
   it('survives the worker at each step; the node is switched on again, once its image is cancelled too', async () => {
     const moments = [
-      ['after', 'BORROW_NODE'],
+      ['after', 'LEASE_NODE'],
       ['after', 'POWER_OFF'],
       ['before', 'CAPTURE'],
       ['after', 'CAPTURE'],
@@ -188,7 +188,7 @@ describe('an image of a node that is there', () => {
     expect((await ground.see('kill-1')).builds[0]).toMatchObject({ number: 2, state: 'cancelled' });
   }, 240_000);
 
-  it('a node whose borrower was terminated is taken back when somebody waits for it', async () => {
+  it('a node whose holder was terminated is taken back when somebody waits for it', async () => {
     const machine = await cluster('left');
     await ground.apply('left', { recipe: { from: { cluster: 'left', node: 'app-1' } }, validate: false });
     const off = await points.arm('after', 'POWER_OFF');

@@ -53,12 +53,12 @@ describe('the machine of a node', () => {
   async function atRest(name: string): Promise<void> {
     await until(`cluster ${name} is at rest`, async () => {
       const {
-        lent,
+        lease,
         operation,
         queued,
         nodes: [node],
       } = await stack.client.status(name);
-      return lent === undefined && operation === undefined && queued.length === 0 && node?.state === 'ready';
+      return lease === undefined && operation === undefined && queued.length === 0 && node?.state === 'ready';
     });
   }
 
@@ -131,7 +131,7 @@ describe('the machine of a node', () => {
     const write = await points.arm('after', 'LOAD');
     const load = await ground.begin('shop/app-1', { kind: 'load', image: host, force: true });
     await until('it is written', async () => (await write.met()) !== undefined);
-    expect((await stack.client.status('shop')).lent).toMatchObject({
+    expect((await stack.client.status('shop')).lease).toMatchObject({
       nodeId: 'app-1',
       to: 'machine/shop/app-1',
     });

@@ -81,7 +81,7 @@ describe('machines that look at themselves in rounds', () => {
     expect((await stack.client.machines.show('gone')).why).toMatch(/it is gone/);
     await until(
       'the silent one was looked at',
-      async () => (await stack.client.machines.show('silent')).lookedAt !== undefined,
+      async () => (await stack.client.machines.show('silent')).checkedAt !== undefined,
     );
     expect(await drifts('silent')).toEqual([]);
     expect((await stack.client.machines.show('silent')).state).toBe('available');

@@ -2,7 +2,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { machineWorkflowId } from '../../../src/model/names.js';
-import { roundSignal } from '../../../src/workflows/cluster/messages.js';
+import { checkSignal } from '../../../src/workflows/cluster/messages.js';
 import {
   noPostgres,
   postgresImage,
@@ -78,11 +78,11 @@ describe.skipIf(noPostgres !== undefined)(
     const letGo = (verb: string, name: string): Promise<void> => rm(join(folder, `hold.${verb}.${name}`));
 
     const lookAt = async (name: string): Promise<void> => {
-      const { lookedAt } = await stack.client.machines.show(name);
-      await stack.client.temporal.workflow.getHandle(machineWorkflowId(name)).signal(roundSignal);
+      const { checkedAt } = await stack.client.machines.show(name);
+      await stack.client.temporal.workflow.getHandle(machineWorkflowId(name)).signal(checkSignal);
       await until(
         'it was looked at',
-        async () => (await stack.client.machines.show(name)).lookedAt !== lookedAt,
+        async () => (await stack.client.machines.show(name)).checkedAt !== checkedAt,
       );
     };
 
@@ -246,7 +246,7 @@ describe.skipIf(noPostgres !== undefined)(
         services: {},
       });
       await expect(stack.client.plan(spec)).rejects.toMatchObject({
-        cause: { cause: { cause: { message: expect.stringContaining('nobody logs in to') } } },
+        cause: { cause: { cause: { message: expect.stringContaining('have no log-in') } } },
       });
     });
   },

@@ -24,11 +24,11 @@ describe('a pool of nodes of an image that is built', () => {
 
   it('has ready nodes of the newest version, replaced without a gap, and goes back when that is taken back', async () => {
     const pool = new PoolClient(stack.client.temporal, 'built', { by: 'test' });
-    const offer = { hardware: 'tiny', image: 'default', libraryImage: 'web', fields: {}, uses: { nodes: 1 } };
+    const offer = { hardware: 'tiny', libraryImage: 'web', fields: {}, uses: { nodes: 1 } };
     const spec: PoolSpec = {
       name: 'built',
       tenants: {},
-      labels: { a: { minReady: 2, spareAgeMs: 600_000, onReturn: 'delete' } },
+      labels: { a: { minReady: 2, spareAge: 600, onReturn: 'delete' } },
       providerPools: {
         main: {
           provider: 'local',
@@ -90,7 +90,7 @@ describe('a pool of nodes of an image that is built', () => {
     await until('two of the first again', () => ready('web@1'));
     await until('the second is gone', async () => !(await ground.has('web@2')));
 
-    await pool.giveBack(early.id);
+    await pool.return(early.id);
     await pool.deletePool();
     await pool.gone();
     await stack.client.images.delete('web');

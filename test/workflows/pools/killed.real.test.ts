@@ -53,7 +53,7 @@ describe('a pool whose workers are killed while many ask', () => {
     await pool.apply({
       name: 'ci',
       tenants: {},
-      labels: { a: { minReady: 2, spareAgeMs: 600_000, onReturn: 'delete' } },
+      labels: { a: { minReady: 2, spareAge: 600, onReturn: 'delete' } },
       providerPools: {
         main: {
           provider: 'local',
@@ -81,7 +81,7 @@ describe('a pool whose workers are killed while many ask', () => {
       while (!isOver) {
         const { id } = await surely(() => pool.obtain(['a']));
         served += 1;
-        await surely(() => pool.giveBack(id));
+        await surely(() => pool.return(id));
       }
     };
     // Somebody is always asking, so that queries wait for the worker that comes.

@@ -29,7 +29,7 @@ function specOf(
   return {
     name,
     tenants: {},
-    labels: { a: { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete', ...label } },
+    labels: { a: { minReady: 0, spareAge: 600, onReturn: 'delete', ...label } },
     providerPools: {
       main: {
         provider: 'memory',
@@ -93,7 +93,7 @@ describe('a pool', () => {
     );
     expect(got.nodes?.[0]?.payload).toMatchObject({ 'ssh-port': 22, hostname: 'demand-a-1' });
     expect(await states(pool)).toEqual(['in-use', 'in-use']);
-    await pool.giveBack(got.id);
+    await pool.return(got.id);
     await noMachineOf('demand');
     await until('no nodes', async () => (await pool.nodes()).length === 0);
     expect(await pool.requests([got.id])).toMatchObject([{ state: 'returned' }]);
@@ -125,7 +125,7 @@ describe('a pool', () => {
       Array.from({ length: 12 }, async () => {
         const request = await pool.obtain(['a']);
         expect(machines('full').length).toBeLessThanOrEqual(3);
-        await pool.giveBack(request.id);
+        await pool.return(request.id);
         return request.state;
       }),
     );
@@ -148,7 +148,7 @@ describe('a pool', () => {
     const second = await pool.request(['a']);
     await until('it waits', async () => (await pool.requests([second.id]))[0]?.waits?.includes('over quota'));
     expect((await pool.view()).providerPools['main']?.paused).toContain('over quota');
-    await pool.giveBack(first.id);
+    await pool.return(first.id);
     expect(await pool.waitFor(second.id)).toMatchObject({ state: 'fulfilled' });
     await checkEnd(pool);
   });
@@ -194,7 +194,7 @@ describe('a pool', () => {
     for (let round = 1; round <= 2; round += 1) {
       const got = await pool.obtain(['a']);
       expect(got.nodes?.[0]?.id).toBe('a-1');
-      await pool.giveBack(got.id);
+      await pool.return(got.id);
     }
     await ready(pool, 1);
     expect(harness.points.seen('pool/clean').filter((task) => task === 'a-1 - EXEC')).toHaveLength(2);
@@ -208,7 +208,7 @@ describe('a pool', () => {
       },
     });
     const last = await pool.obtain(['a']);
-    await pool.giveBack(last.id);
+    await pool.return(last.id);
     expect((await pool.obtain(['a'])).nodes?.[0]?.id).toBe('a-2');
     await checkEnd(pool);
     // The provider heard of it, once each; what it threw changed nothing.
@@ -229,7 +229,7 @@ describe('a pool', () => {
     const pool = await open('hold');
     const got = await pool.obtain(['a']);
     await pool.hold('a-1', 'the tests hang', 60_000);
-    await pool.giveBack(got.id);
+    await pool.return(got.id);
     expect(await pool.nodes()).toMatchObject([
       { id: 'a-1', state: 'hold', hold: { by: 'test', comment: 'the tests hang' } },
     ]);
@@ -261,7 +261,7 @@ describe('a pool', () => {
     const runs = new Set<string>();
     const jobs = Array.from({ length: 16 }, async () => {
       const request = await pool.obtain(['a']);
-      await pool.giveBack(request.id);
+      await pool.return(request.id);
     });
     const all = Promise.all(jobs);
     let busy = true;
@@ -296,7 +296,7 @@ describe('a pool', () => {
           .toSorted()
           .join(', ') === 'a-1 in-use, a-3 ready',
     );
-    await pool.giveBack(got.id);
+    await pool.return(got.id);
     await until('the used one is gone', async () => (await pool.nodes()).length === 1);
     await checkEnd(pool);
   });
@@ -329,7 +329,7 @@ describe('a pool', () => {
     for (const word of ['constructor', '__proto__']) {
       expect(await pool.obtain(['a'], { id: word, tenant: word })).toMatchObject({ state: 'fulfilled' });
       await expect(pool.deleteNodes([word])).rejects.toThrow(`pool sent has no node ${word}`);
-      await pool.giveBack(word);
+      await pool.return(word);
       expect(await pool.renew(word)).toBe(false);
     }
     await checkEnd(pool);

@@ -27,7 +27,7 @@ function specOf(
   return {
     name,
     tenants: {},
-    labels: { a: { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete', ...label } },
+    labels: { a: { minReady: 0, spareAge: 600, onReturn: 'delete', ...label } },
     providerPools: {
       main: {
         provider: 'local',
@@ -81,7 +81,7 @@ describe('pools on real machines', () => {
     await worker.stop();
   });
 
-  it('stays within the quota of the account, which it reads, and serves everybody in turn', async () => {
+  it('stays within the quota of the account, which it reads, and serves everybody in batchSlot', async () => {
     const worker = await stack.startWorker('three');
     await stack.service.call('PUT', '/v1/quota', { machines: 3 });
     const pool = new PoolClient(stack.client.temporal, 'quota', { by: 'test' });
@@ -95,7 +95,7 @@ describe('pools on real machines', () => {
       asked.map(async ({ id }) => {
         const { nodes } = await pool.waitFor(id);
         expect((await machinesOf('quota')).length).toBeLessThanOrEqual(3);
-        await pool.giveBack(id);
+        await pool.return(id);
         return nodes?.length;
       }),
     );
@@ -109,7 +109,7 @@ describe('pools on real machines', () => {
     const worker = await stack.startWorker('four');
     await stack.service.call('PUT', '/v1/quota', { machines: 100 });
     const pool = new PoolClient(stack.client.temporal, 'checked', { by: 'test' });
-    await pool.apply(specOf('checked', { minReady: 1 }, { checkEveryMs: 1_000 }));
+    await pool.apply(specOf('checked', { minReady: 1 }, { checkEvery: 1 }));
     const first = await until('a ready node', async () =>
       (await pool.nodes()).find(({ state }) => state === 'ready'),
     );
@@ -149,7 +149,7 @@ describe('pools on real machines', () => {
     await pool.apply({
       name: 'rack',
       tenants: {},
-      labels: { a: { minReady: 1, spareAgeMs: 600_000, onReturn: 'delete' } },
+      labels: { a: { minReady: 1, spareAge: 600, onReturn: 'delete' } },
       providerPools: {
         main: {
           provider: 'rack',
@@ -157,7 +157,7 @@ describe('pools on real machines', () => {
           limits: { nodes: 1 },
           attributes: {},
           launchAttempts: 3,
-          checkEveryMs: 1_000,
+          checkEvery: 1,
           keepUnwell: true,
           labels: { a: offer },
         },

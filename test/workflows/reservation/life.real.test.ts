@@ -37,9 +37,9 @@ describe.skipIf(unable !== undefined)('a reservation', () => {
     const { reservations, machines } = stack.client;
     const {
       id,
-      machines: [seat],
+      machines: [assignment],
     } = await reservations.create({ image: 'host', user: 'ada', for: '1h' });
-    const name = seat?.name ?? '';
+    const name = assignment?.name ?? '';
     await reservations.waitUntil(id, ({ state }) => state === 'ready', { everyMs: 100 });
     const held = await machines.show(name);
     expect(held).toMatchObject({

@@ -26,8 +26,8 @@ export interface AccountsPage {
 const maxFormBytes = 512 * 1024;
 
 /**
- * Serves a form for provider accounts on loopback, to users who have its address. The workspace is read anew for
- * each request. Only POST changes anything.
+ * Serves a form for provider accounts on loopback, to users who have its address. The workspace is read anew
+ * for each request. Only POST changes anything.
  */
 export async function startAccountsPage(open: () => Promise<Workspace>): Promise<AccountsPage> {
   const token = randomBytes(24).toString('base64url');

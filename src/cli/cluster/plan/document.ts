@@ -38,7 +38,7 @@ function layoutOf({ spec, placements, kinds }: Plan): object {
     return Object.fromEntries(kinds.map(({ group, services }) => [group, { services }]));
   }
   return Object.fromEntries(
-    Object.entries(spec.groups).map(([group, { count, services }]) => {
+    Object.entries(spec.nodes).map(([group, { count, services }]) => {
       const [placement] = placements[group] ?? [];
       const from =
         placement === undefined
@@ -56,7 +56,7 @@ function layoutOf({ spec, placements, kinds }: Plan): object {
 
 function tasksOf(kind: Kind, place: number): readonly object[] {
   const nodes = indexesOf(kind.nodes).map((index) => nodeId(kind.group, index));
-  return kind.chain.map(({ action, service, reason, after, turn }, step) => ({
+  return kind.chain.map(({ action, service, reason, after, batchSlot }, step) => ({
     id: stepId(place, step),
     purpose: kind.purpose,
     nodes,
@@ -64,6 +64,6 @@ function tasksOf(kind: Kind, place: number): readonly object[] {
     service,
     reason,
     after,
-    turn,
+    batchSlot,
   }));
 }

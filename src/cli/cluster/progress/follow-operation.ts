@@ -108,8 +108,8 @@ export interface FollowTroublesOptions {
 }
 
 /**
- * Reports what keeps workflows from continuing, and undefined when nothing does any more; needs no worker. Ends with
- * the signal.
+ * Reports what keeps workflows from continuing, and undefined when nothing does any more; needs no worker.
+ * Ends with the signal.
  */
 export async function followTroubles({ signal, look, more, onChange }: FollowTroublesOptions): Promise<void> {
   let told: string | undefined;

@@ -47,8 +47,8 @@ export async function workflowsOf(client: Client, cluster: string): Promise<read
 }
 
 /**
- * The runs of a workflow, the latest first, with their events since a moment (ms since the epoch). Reads backwards, so
- * that a long history costs nothing.
+ * The runs of a workflow, the latest first, with their events since a moment (ms since the epoch). Reads
+ * backwards, so that a long history costs nothing.
  */
 export async function* runsOf(client: Client, workflowId: string, since = 0): AsyncGenerator<WorkflowRun> {
   const { namespace } = client.options;

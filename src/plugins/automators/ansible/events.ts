@@ -1,17 +1,17 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../model/json.js';
 import type { PluginLog } from '../../contract.js';
 
-/** What a play did, as its events tell. */
+/** What a play did, according to its events. */
 export interface PlayStory {
-  /** Tasks that were carried out on the node. */
+  /** Tasks that ran on the node. */
   readonly tasks: number;
-  /** A play was for the node. */
+  /** Whether a play matched the node. */
   readonly played: boolean;
   readonly failed?: Failure;
   readonly unreachable?: string;
-  /** What set_stats said. */
+  /** Results of set_stats. */
   readonly custom: JsonObject;
-  /** For people: each task, what came of it, and what it printed. */
+  /** For people: each task with its result and output. */
   readonly transcript: string;
 }
 
@@ -23,8 +23,8 @@ export interface Failure {
   readonly stderr: string;
 }
 
-const longest = 48 * 1024;
-const marks: Readonly<Record<string, string>> = {
+const maxTranscript = 48 * 1024;
+const results: Readonly<Record<string, string>> = {
   ok: 'ok',
   skipped: 'skipped',
   failed: 'failed',
@@ -33,16 +33,18 @@ const marks: Readonly<Record<string, string>> = {
   'item-failed': 'an item failed',
 };
 
-/** Reads events as they come, shows them as progress, and keeps what matters at the end. */
+/** Reads events as they come, logs progress, and keeps what matters at the end. */
 export class PlayReader {
   readonly #log: PluginLog;
-  #tasks = 0;
   #plays = 0;
   #unmatched = 0;
-  #failed: Failure | undefined;
-  #unreachable: string | undefined;
-  #custom: JsonObject = {};
-  #transcript = '';
+  #story = {
+    tasks: 0,
+    custom: {} as JsonObject,
+    transcript: '',
+    failed: undefined as Failure | undefined,
+    unreachable: undefined as string | undefined,
+  };
 
   constructor(log: PluginLog) {
     this.#log = log;
@@ -50,86 +52,59 @@ export class PlayReader {
 
   read(line: string): void {
     const event = parse(line);
-    if (event === undefined) return;
-    const text = (key: string): string => (typeof event[key] === 'string' ? event[key] : '');
-    switch (text('event')) {
-      case 'play':
-        this.#plays += 1;
-        return this.#write(`PLAY [${text('name')}]`);
-      case 'no-hosts':
-        this.#unmatched += 1;
-        return;
-      case 'task':
-        return this.#log.debug(`TASK [${text('task')}]`);
-      case 'stats':
-        if (isJsonObject(event['custom'])) this.#custom = event['custom'];
-        return;
-      default:
-        return this.#readResult(event, text);
-    }
+    const kind = event['event'];
+    if (kind === 'play') {
+      this.#plays += 1;
+      this.#write(`PLAY [${textOf(event, 'name')}]`);
+    } else if (kind === 'no-hosts') this.#unmatched += 1;
+    else if (kind === 'task') this.#log.debug(`TASK [${textOf(event, 'task')}]`);
+    else if (kind === 'stats' && isJsonObject(event['custom'])) this.#story.custom = event['custom'];
+    else if (typeof kind === 'string') this.#readResult(event, kind);
   }
 
   story(): PlayStory {
-    return {
-      tasks: this.#tasks,
-      played: this.#plays > this.#unmatched,
-      custom: this.#custom,
-      transcript: this.#transcript,
-      failed: this.#failed,
-      unreachable: this.#unreachable,
-    };
+    return { ...this.#story, played: this.#plays > this.#unmatched };
   }
 
-  #readResult(event: JsonObject, text: (key: string) => string): void {
-    const kind = text('event');
-    const mark = marks[kind];
-    if (mark === undefined) return;
-    this.#tasks += kind === 'ok' || kind === 'failed' ? 1 : 0;
-    const message = text('msg') || text('reason');
-    const said = kind === 'ok' && event['changed'] === true ? 'changed' : mark;
-    const bad = kind !== 'ok' && kind !== 'skipped';
-    const ignored = event['ignored'] === true;
-    const stdout = text('stdout') || text('module_stdout');
-    const stderr = text('stderr') || text('module_stderr');
-    this.#write(
-      [
-        `TASK [${text('task')}] ${said}${bad && message !== '' ? `: ${message}` : ''}${ignored ? ' (ignored)' : ''}`,
-        stdout,
-        stderr,
-      ]
-        .filter((part) => part !== '')
-        .join('\n'),
-    );
-    this.#log[bad ? 'warn' : 'info'](
-      `TASK [${text('task')}] ${said}${bad && message !== '' ? `: ${firstLine(message)}` : ''}`,
-    );
-    if (kind === 'failed' && !ignored) {
-      const { rc } = event;
-      this.#failed = {
-        task: text('task'),
-        message,
-        stdout,
-        stderr,
-        ...(typeof rc === 'number' && Number.isInteger(rc) && rc >= 0 && rc <= 255 ? { rc } : {}),
-      };
-    }
-    if (kind === 'unreachable') this.#unreachable = message;
+  #readResult(event: JsonObject, kind: string): void {
+    const result = kind === 'ok' && event['changed'] === true ? 'changed' : results[kind];
+    if (result === undefined) return;
+    const task = textOf(event, 'task');
+    const isBad = kind !== 'ok' && kind !== 'skipped';
+    const isIgnored = event['ignored'] === true;
+    const message = textOf(event, 'msg', 'reason');
+    const stdout = textOf(event, 'stdout', 'module_stdout');
+    const stderr = textOf(event, 'stderr', 'module_stderr');
+    const head = `TASK [${task}] ${result}${isBad && message !== '' ? `: ${message}` : ''}`;
+    this.#write([isIgnored ? `${head} (ignored)` : head, stdout, stderr].filter(Boolean).join('\n'));
+    this.#log[isBad ? 'warn' : 'info'](head.split('\n', 1)[0] ?? '');
+    if (kind === 'ok' || kind === 'failed') this.#story.tasks += 1;
+    if (kind === 'failed' && !isIgnored)
+      this.#story.failed = { task, message, stdout, stderr, rc: exitCodeOf(event['rc']) };
+    if (kind === 'unreachable') this.#story.unreachable = message;
   }
 
   #write(text: string): void {
-    this.#transcript = `${this.#transcript}${text}\n`.slice(-longest);
+    this.#story.transcript = `${this.#story.transcript}${text}\n`.slice(-maxTranscript);
   }
 }
 
-function parse(line: string): JsonObject | undefined {
+function parse(line: string): JsonObject {
   try {
     const value = JSON.parse(line) as Json;
-    return isJsonObject(value) ? value : undefined;
+    return isJsonObject(value) ? value : {};
   } catch {
-    return undefined;
+    return {};
   }
 }
 
-function firstLine(text: string): string {
-  return text.split('\n', 1)[0] ?? '';
+/** The first of these keys that has a text; '' if none has. */
+function textOf(event: JsonObject, ...keys: readonly string[]): string {
+  return (
+    (keys.map((key) => event[key]).find((value) => typeof value === 'string' && value !== '') as string) ?? ''
+  );
+}
+
+function exitCodeOf(rc: Json | undefined): number | undefined {
+  return typeof rc === 'number' && Number.isInteger(rc) && rc >= 0 && rc <= 255 ? rc : undefined;
 }

@@ -1,18 +1,18 @@
 import type { Json, JsonObject, NodeAddress, Task } from '../../contract.js';
 import type { AnsibleFields } from './fields.js';
 
-/** Files of one play in its folder, by name. */
+/** Files in the folder of one play, by name. */
 export type PlayFiles = Readonly<Record<string, string>>;
 
-/** Where on the node the play keeps its things; absolute. */
+/** Absolute paths of the play on the node. */
 export interface NodePlace {
   readonly tmp: string;
   readonly result: string;
 }
 
 /**
- * The cluster's nodes with their groups. All are there to be read of; the play is for the task's own node,
- * and only its host key and login are known.
+ * The cluster's nodes with their groups. Playbooks may read the facts of all nodes; only the task's own node
+ * has a login, and only that is played on.
  */
 export function inventoryOf(task: Task, address: NodeAddress, fields: AnsibleFields): string {
   const own = loginOf(address, fields);
@@ -39,7 +39,7 @@ export function inventoryOf(task: Task, address: NodeAddress, fields: AnsibleFie
   return asYaml({ all: { hosts, children } });
 }
 
-/** What the play knows of its task, as the variable `heddle`, and the user's own variables. */
+/** The variable `heddle`, with the task, and the user's variables. */
 export function varsOf(task: Task, fields: AnsibleFields, data: string, place: NodePlace): PlayFiles {
   const { 'ssh-auth': _login, provider: _provider, service: _service, ...config } = task.config;
   const { clusterId, clusterUid, nodeId, taskId, taskName, attempt, cluster, nodes, service } = task;
@@ -57,12 +57,11 @@ export function varsOf(task: Task, fields: AnsibleFields, data: string, place: N
     data,
     result: place.result,
   };
-  // The user's values are theirs to template; what came from nodes must never be read as a template on the
-  // worker.
+  // Users may write templates. Values that come from nodes must never be templates on the worker.
   return { 'heddle.yml': asYaml({ heddle }), 'vars.json': JSON.stringify(fields.vars) };
 }
 
-/** The name as Ansible takes one for a group. */
+/** A valid name of a group. */
 function groupName(name: string): string {
   return name.replaceAll(/\W/g, '_');
 }
@@ -77,7 +76,7 @@ function loginOf({ host, port, user, password }: NodeAddress, { become }: Ansibl
   };
 }
 
-/** A node that leaves is no peer any more. */
+/** The task's own node while it leaves: it is no longer among the peers. */
 function leavingNode({ nodeId, nodes, config }: Task): Task['nodes'] {
   if (nodes[nodeId] !== undefined) return {};
   const { hostname, nodenum, group } = config;
@@ -91,7 +90,7 @@ function leavingNode({ nodeId, nodes, config }: Task): Task['nodes'] {
   };
 }
 
-/** YAML in which every text is marked as one that holds no template. */
+/** YAML in which every text is marked as not being a template. */
 function asYaml(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(asYaml).join(', ')}]`;
   if (typeof value === 'object' && value !== null) {
@@ -102,7 +101,7 @@ function asYaml(value: unknown): string {
   return typeof value === 'string' ? `!unsafe ${quote(value)}` : JSON.stringify(value ?? null);
 }
 
-/** JSON's escapes are YAML's too; what YAML does not take as it is gets one. */
+/** YAML reads JSON's escapes; characters that YAML does not allow get one. */
 function quote(text: string): string {
   return JSON.stringify(text).replaceAll(
     /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g,

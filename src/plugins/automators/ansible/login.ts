@@ -3,8 +3,8 @@ import { PluginError, type NodeAddress } from '../../contract.js';
 import type { PlayFiles } from './inventory.js';
 
 /**
- * What OpenSSH needs to reach the node under the same host keys and credentials as we do, and nothing of its
- * own: files of the play's folder, which only the worker's user may read.
+ * OpenSSH files for the play's folder, which only the worker's user may read: the engine's host keys and
+ * credentials for the node, and no other configuration.
  */
 export function loginFiles(address: NodeAddress, folder: string): PlayFiles {
   const { jump } = address;
@@ -12,7 +12,7 @@ export function loginFiles(address: NodeAddress, folder: string): PlayFiles {
   if (jump !== undefined) checkHost('the jump host', jump);
   return {
     known_hosts: knownHosts(address),
-    ...(address.key === undefined ? {} : { key: withNewline(address.key) }),
+    ...keyFile('key', address),
     ssh_config: [
       ...(jump === undefined
         ? []
@@ -32,17 +32,15 @@ export function loginFiles(address: NodeAddress, folder: string): PlayFiles {
       ? {}
       : {
           jump_known_hosts: knownHosts(jump),
-          ...(jump.key === undefined ? {} : { jump_key: withNewline(jump.key) }),
+          ...keyFile('jump_key', jump),
           ...(jump.password === undefined ? {} : { jump_password: `${jump.password}\n` }),
-          // The jump host must never be told the node's password, so it has an answer of its own.
+          // Without an answer of its own, the jump host would get the node's password.
           jump_askpass: `#!/bin/sh\nexec cat "\${0%/*}/jump_password"\n`,
         }),
   };
 }
 
-/**
- * A text that ends its line early would be another setting, such as a ProxyCommand that runs on the worker.
- */
+/** A line break in a value would begin another setting, such as a ProxyCommand that runs on the worker. */
 function checkHost(whose: string, { host, port, user, agent }: Host): void {
   const faults = [
     [
@@ -59,42 +57,40 @@ function checkHost(whose: string, { host, port, user, agent }: Host): void {
   if (faults.length > 0) throw new PluginError('Invalid', `automator ansible: ${faults.join('; ')}`);
 }
 
-/** What OpenSSH said of the jump host, by a file of the play's folder. */
+/** The file with OpenSSH's messages about the jump host. */
 export const jumpSaid = 'jump_said';
 
-/** Files that are programs. */
+/** Files that must be executable. */
 export const executables: ReadonlySet<string> = new Set(['jump_askpass']);
 
 type Host = Omit<NodeAddress, 'jump'>;
 
 function hostLines({ key, agent }: Host, folder: string, prefix: string): readonly string[] {
-  return [
-    `  UserKnownHostsFile ${quote(`${folder}/${prefix}known_hosts`)}`,
-    '  GlobalKnownHostsFile /dev/null',
-    '  StrictHostKeyChecking yes',
-    '  UpdateHostKeys no',
-    '  CheckHostIP no',
-    '  VerifyHostKeyDNS no',
-    `  IdentityFile ${key === undefined ? 'none' : quote(`${folder}/${prefix}key`)}`,
-    `  IdentitiesOnly ${agent === undefined ? 'yes' : 'no'}`,
-    `  IdentityAgent ${agent === undefined ? 'none' : quote(agent)}`,
-    '  ForwardAgent no',
-    '  ForwardX11 no',
-    '  ClearAllForwardings no',
-    '  PermitLocalCommand no',
-    '  GSSAPIAuthentication no',
-    '  HostbasedAuthentication no',
-    '  NumberOfPasswordPrompts 1',
-    '  ConnectTimeout 15',
-    '  ServerAliveInterval 5',
-    '  ServerAliveCountMax 3',
-    '  LogLevel ERROR',
-  ];
+  return `UserKnownHostsFile ${quote(`${folder}/${prefix}known_hosts`)}
+GlobalKnownHostsFile /dev/null
+StrictHostKeyChecking yes
+UpdateHostKeys no
+CheckHostIP no
+VerifyHostKeyDNS no
+IdentityFile ${key === undefined ? 'none' : quote(`${folder}/${prefix}key`)}
+IdentitiesOnly ${agent === undefined ? 'yes' : 'no'}
+IdentityAgent ${agent === undefined ? 'none' : quote(agent)}
+ForwardAgent no
+ForwardX11 no
+ClearAllForwardings no
+PermitLocalCommand no
+GSSAPIAuthentication no
+HostbasedAuthentication no
+NumberOfPasswordPrompts 1
+ConnectTimeout 15
+ServerAliveInterval 5
+ServerAliveCountMax 3
+LogLevel ERROR`
+    .split('\n')
+    .map((line) => `  ${line}`);
 }
 
-/**
- * OpenSSH throws away what is said on the way to a connection that others are to share, so it goes to a file.
- */
+/** Messages go to a file, because OpenSSH discards those of a shared connection's proxy. */
 function proxyCommand({ password }: Host, folder: string): string {
   const ask =
     password === undefined
@@ -113,6 +109,6 @@ function quote(path: string): string {
   return `"${path}"`;
 }
 
-function withNewline(key: string): string {
-  return key.endsWith('\n') ? key : `${key}\n`;
+function keyFile(name: string, { key }: Host): PlayFiles {
+  return key === undefined ? {} : { [name]: key.endsWith('\n') ? key : `${key}\n` };
 }

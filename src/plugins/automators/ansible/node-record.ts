@@ -4,60 +4,47 @@ import type { NodePlace } from './inventory.js';
 import { endSessions, folder } from './watch.js';
 
 /**
- * Where the node keeps the things of one run. It says nothing of how a play ended: that is known to the
- * attempt that played it, and to nobody on the node.
+ * The files of one run on the node. They do not tell how a play ended: only the attempt that played it knows.
  */
 export interface NodeRecord {
-  /** Names the run; the same for all attempts of it. */
+  /** Identifies the run; the same for all its attempts. */
   readonly id: string;
   readonly place: NodePlace;
-  /** An earlier attempt left its folder. A node can hide that, so it only ever adds to the caution. */
+  /** Whether an earlier attempt left its folder. A node can hide that, so it is used for caution only. */
   readonly traces: boolean;
-  /** Which watch is to stand for the play: the first, unless the watches of earlier attempts have ended. */
+  /** Number of the play's watch: 1, unless watches of earlier attempts have ended. */
   readonly watch: number;
 }
 
 /**
- * Looks what earlier attempts of this run left on the node. Several attempts, on whatever worker, agree on
- * the run's id by a script that runs once.
+ * Reads what earlier attempts left. A script that runs once makes all attempts, on any worker, agree on the
+ * id.
  */
 export async function readRecord(shell: Shell): Promise<NodeRecord> {
   const claimed = await shell.run({ name: 'begin', text: 'cat', stdin: randomUUID() });
   const id = claimed.stdout.trim();
-  if (claimed.exitCode !== 0 || !/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(id)) {
-    throw new PluginError(
-      'UnknownOutcome',
-      `the node did not tell which play this is: ${claimed.stderr.trim()}`,
-    );
-  }
-  const { stdout } = await must(shell, 'looks for earlier plays', look, [id]);
+  if (claimed.exitCode !== 0 || !/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(id))
+    throw new PluginError('UnknownOutcome', `the node returned no id of the play: ${claimed.stderr.trim()}`);
+  const { stdout } = await must(shell, 'looks for earlier plays', findTraces, [id]);
   const [home = '', traces = '', ended = '', ...rest] = stdout.split('\n');
-  // The path goes into ansible.cfg, where most other characters would mean something.
-  if (!/^\/[\p{L}\p{N}._+@/-]*$/u.test(home) || !/^\d{1,4}$/.test(ended) || rest.join('') !== '') {
+  // The path goes into ansible.cfg, where most other characters have a meaning.
+  if (!/^\/[\p{L}\p{N}._+@/-]*$/u.test(home) || !/^\d{1,4}$/.test(ended) || rest.join('') !== '')
     throw new PluginError(
       'Invalid',
       'automator ansible: the home folder of the login is no absolute path of letters, digits and . _ + @ -',
     );
-  }
   const base = `${home}/${folder}/${id}`;
-  return {
-    id,
-    traces: traces !== '',
-    watch: Number(ended) + 1,
-    place: { tmp: `${base}/${randomUUID()}`, result: `${base}/result` },
-  };
+  const place = { tmp: `${base}/${randomUUID()}`, result: `${base}/result` };
+  return { id, traces: traces !== '', watch: Number(ended) + 1, place };
 }
 
-/**
- * Makes this attempt the only one that can do anything on the node, and ends what earlier ones still have
- * running there.
- */
-export async function takeOver(shell: Shell, { id, place, watch }: NodeRecord): Promise<void> {
+/** Stops earlier attempts on the node: they cannot send modules any more, and their processes end. */
+export async function fenceEarlierAttempts(shell: Shell, { id, place, watch }: NodeRecord): Promise<void> {
   await must(shell, 'makes a place for the play', begin, [id, place.tmp, String(watch)]);
   await must(shell, 'ends an earlier attempt', endSessions, [`${folder}/${id}`]);
 }
 
-/** Lets the watch of the play go. */
+/** Ends the watch of the play. */
 export async function endWatch(shell: Shell, { id, watch }: NodeRecord): Promise<void> {
   const open = 'cd "$HOME/$1" && if [ -p "watch.$2" ]; then { : > "watch.$2" & } fi';
   await must(shell, 'ends its watch', open, [`${folder}/${id}`, String(watch)]);
@@ -70,18 +57,12 @@ async function must(
   words: readonly string[],
 ): Promise<RunOutcome> {
   const outcome = await shell.exec(['sh', '-c', script, 'heddle', ...words]);
-  if (outcome.exitCode !== 0)
-    throw new PluginError('ScriptFailed', `automator ansible ${what}: ${outcome.stderr.trim()}`, {
-      ...outcome,
-    });
-  return outcome;
+  if (outcome.exitCode === 0) return outcome;
+  throw new PluginError('ScriptFailed', `automator ansible ${what}: ${outcome.stderr.trim()}`, outcome);
 }
 
-/**
- * Prints the home, whether an attempt began before, and how many watches have ended. Old runs are cleared
- * away.
- */
-const look = `
+/** Prints the home, whether an attempt began before, and how many watches have ended. Removes old runs. */
+const findTraces = `
 umask 077
 mkdir -p "$HOME/${folder}" && cd "$HOME/${folder}" || exit
 find . -mindepth 1 -maxdepth 1 -mtime +7 -exec rm -rf {} + 2> /dev/null
@@ -94,10 +75,7 @@ done
 printf '%s' "$ended"
 `;
 
-/**
- * In the place of an earlier attempt's folder stands a file afterwards, so that it cannot send another
- * module.
- */
+/** Replaces folders of earlier attempts by files, so that these cannot send another module. */
 const begin = `
 umask 077
 mkdir -p "$HOME/${folder}/$1" && cd "$HOME/${folder}/$1" || exit

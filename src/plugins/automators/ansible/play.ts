@@ -1,14 +1,14 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PluginError, type NodeAddress, type PluginLog, type Task } from '../../contract.js';
 import { PlayReader, type PlayStory } from './events.js';
-import type { AnsibleFields, AnsibleSettings, Played } from './fields.js';
+import type { AnsibleFields, AnsibleSettings } from './fields.js';
 import { inventoryOf, varsOf, type NodePlace, type PlayFiles } from './inventory.js';
 import { executables, jumpSaid, loginFiles } from './login.js';
-import { runTool, type ToolEnd } from './process.js';
+import { runTool, type ToolEnd } from './tool.js';
 
 export interface Play {
   readonly task: Task;
@@ -21,7 +21,7 @@ export interface Play {
   readonly signal: AbortSignal;
 }
 
-/** Plays on the worker against the task's node, in a folder of its own that goes with it. */
+/** Plays on the worker against the task's node, in a temporary folder. */
 export async function play({
   task,
   address,
@@ -32,7 +32,7 @@ export async function play({
   log,
   signal,
 }: Play): Promise<{ readonly story: PlayStory; readonly end: ToolEnd }> {
-  await checkThere(settings, fields.played);
+  await checkFiles(settings, fields);
   const folder = mkdtempSync(join(tmpdir(), 'heddle-'));
   const reader = new PlayReader(log);
   try {
@@ -42,60 +42,49 @@ export async function play({
       ...varsOf(task, fields, data, place),
       'inventory.yml': inventoryOf(task, address, fields),
       'ansible.cfg': configuration(folder, settings, place, fields),
-      'play.yml': playbookOf(fields.played),
+      'play.yml': playbookOf(fields),
       [jumpSaid]: '',
       ...(fields.vaultPassword === undefined ? {} : { vault: `${fields.vaultPassword}\n` }),
     };
-    for (const [name, text] of Object.entries(files)) {
-      const file = join(folder, name);
-      writeFileSync(file, text, { mode: 0o600 });
-      if (executables.has(name)) chmodSync(file, 0o700);
-    }
+    for (const [name, text] of Object.entries(files))
+      writeFileSync(join(folder, name), text, { mode: executables.has(name) ? 0o700 : 0o600 });
     const end = await runTool({
       program: settings.program,
-      words: wordsOf(task, settings, fields),
+      words: commandLine(task, settings, fields),
       folder,
       signal,
       onEvent: (line) => reader.read(line),
       environment: {
         ANSIBLE_CONFIG: join(folder, 'ansible.cfg'),
         HEDDLE_EVENTS: '3',
+        // Compiled modules beside a playbook would change the resource that it came from.
         PYTHONDONTWRITEBYTECODE: '1',
       },
     });
-    return {
-      story: reader.story(),
-      end: { ...end, said: `${end.said}${readFileSync(join(folder, jumpSaid), 'utf8').slice(-2_000)}` },
-    };
+    const ofJump = readFileSync(join(folder, jumpSaid), 'utf8').slice(-2_000);
+    return { story: reader.story(), end: { ...end, said: `${end.said}${ofJump}` } };
   } finally {
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 
-/** Nothing secret stands here: the arguments of a process can be read by everybody. */
-function wordsOf(
-  task: Task,
+/** Arguments of a process are public, so none is secret. */
+function commandLine(
+  { nodeId }: Task,
   settings: AnsibleSettings,
-  { played, tags, skipTags }: AnsibleFields,
+  { path, tags, skipTags }: AnsibleFields,
 ): readonly string[] {
   return [
-    '--limit',
-    task.nodeId,
-    '--extra-vars',
-    '@vars.json',
-    '--extra-vars',
-    '@heddle.yml',
+    ...['--limit', nodeId, '--extra-vars', '@vars.json', '--extra-vars', '@heddle.yml'],
     ...(tags.length === 0 ? [] : ['--tags', tags.join(',')]),
     ...(skipTags.length === 0 ? [] : ['--skip-tags', skipTags.join(',')]),
     '--',
-    played.kind === 'path' ? join(settings.folder ?? '', played.path) : 'play.yml',
+    path ? join(settings.folder ?? '', path) : 'play.yml',
   ];
 }
 
-function playbookOf(played: Played): string {
-  if (played.kind === 'text') return played.text;
-  if (played.kind === 'path') return '';
-  const { role, tasksFrom } = played;
+function playbookOf({ playbook = '', role, tasksFrom }: AnsibleFields): string {
+  if (!role) return playbook;
   const include = { name: role, tasks_from: tasksFrom };
   return JSON.stringify([
     { name: `role ${role}`, hosts: 'all', tasks: [{ name: role, 'ansible.builtin.import_role': include }] },
@@ -108,16 +97,15 @@ function configuration(
   place: NodePlace,
   { vaultPassword }: AnsibleFields,
 ): string {
-  const own = (name: string): string =>
-    settings.folder === undefined ? folder : join(settings.folder, name);
+  const own = settings.folder ?? folder;
   return `[defaults]
 inventory = ${folder}/inventory.yml
 local_tmp = ${folder}/tmp
 remote_tmp = ${place.tmp}
 callback_plugins = ${fileURLToPath(new URL('.', import.meta.url))}
 stdout_callback = heddle_events
-roles_path = ${own('roles')}:/usr/share/ansible/roles:/etc/ansible/roles
-collections_path = ${own('collections')}:/usr/share/ansible/collections
+roles_path = ${own}/roles:/usr/share/ansible/roles:/etc/ansible/roles
+collections_path = ${own}/collections:/usr/share/ansible/collections
 retry_files_enabled = False
 host_key_checking = True
 localhost_warning = False
@@ -137,27 +125,27 @@ transfer_method = piped
 `;
 }
 
-async function checkThere({ program, folder }: AnsibleSettings, played: Played): Promise<void> {
-  const isFile = (path: string): Promise<boolean> =>
-    stat(path).then(
-      (one) => one.isFile(),
+async function checkFiles({ program, folder }: AnsibleSettings, { path }: AnsibleFields): Promise<void> {
+  const isFile = (file: string): Promise<boolean> =>
+    stat(file).then(
+      (found) => found.isFile(),
       () => false,
     );
-  if (!(await isFile(program))) {
-    throw new PluginError(
-      'Invalid',
-      `automator ansible: there is no ${program} on this worker; install ansible-core there, or name its ansible-playbook as automators.ansible.fields.program in heddle.yaml`,
+  if (!(await isFile(program)))
+    throw invalid(
+      `there is no ${program} on this worker; install ansible-core there, or name its ansible-playbook as automators.ansible.fields.program in heddle.yaml`,
     );
-  }
-  if (played.kind !== 'path') return;
+  if (!path) return;
   if (folder === undefined)
-    throw new PluginError(
-      'Invalid',
-      "automator ansible: a path needs the administrator's folder: automators.ansible.fields.folder in heddle.yaml, or a folder from the store: from: {resource: NAME}",
+    throw invalid(
+      "a path needs the administrator's folder: automators.ansible.fields.folder in heddle.yaml, or a folder from the store: from: {resource: NAME}",
     );
-  if (!(await isFile(join(folder, played.path))))
-    throw new PluginError(
-      'Invalid',
-      `automator ansible: there is no playbook ${played.path} in ${folder} on this worker; look at what the administrator, or the resource, has there`,
+  if (!(await isFile(join(folder, path))))
+    throw invalid(
+      `there is no playbook ${path} in ${folder} on this worker; look at what the administrator, or the resource, has there`,
     );
+}
+
+function invalid(fault: string): PluginError {
+  return new PluginError('Invalid', `automator ansible: ${fault}`);
 }

@@ -4,64 +4,58 @@ import { isPluginError } from '../../errors.js';
 /** Below the login's home on the node. */
 export const folder = '.heddle/ansible';
 
-/** While a play runs, a script on the node stands for it: what ends the script ends the play. */
+/** A script on the node that represents the play: when the engine ends the script, the play ends. */
 export interface Watch {
-  /** Aborted when the play is to end: cancelled, out of time, or a later task of the node began. */
-  readonly told: AbortSignal;
-  /**
-   * Settles when the script has ended; by then it is known whether it was told to. Gives what the play wrote
-   * as results.
-   */
-  readonly over: Promise<JsonObject>;
+  /** Aborted when the play must end: cancelled, timed out, or superseded by a later task of the node. */
+  readonly stopped: AbortSignal;
+  /** Settles after the script has ended, with the results that the play wrote. */
+  readonly ended: Promise<JsonObject>;
 }
 
 /**
- * Has the script run, once for all attempts until it ends. Whatever the engine does to a script is done to
- * the play so: it is ended when the task is cancelled or out of time, also when the worker is gone, and when
- * a later task of the node begins.
+ * Runs the watch script, which all attempts share until it ends. So the play gets the engine's rules for
+ * scripts: it ends when the task is cancelled or timed out, even without the worker, and when a later task of
+ * the node begins.
  */
 export function watchPlay(
   shell: Shell,
-  { id, watch: number }: { readonly id: string; readonly watch: number },
+  { id, watch }: { readonly id: string; readonly watch: number },
 ): Watch {
-  const told = new AbortController();
-  const over = shell
+  const stopping = new AbortController();
+  const ended = shell
     .run({
-      name: `play-${number}`,
-      text: watch,
-      environment: { PLAY: `${folder}/${id}`, WATCH: String(number) },
+      name: `play-${watch}`,
+      text: watchScript,
+      environment: { PLAY: `${folder}/${id}`, WATCH: String(watch) },
     })
     .then(
       ({ results }) => results ?? {},
       (error: unknown) => {
-        // Its machine going down is no reason: a playbook may have it start again.
-        if (isPluginError(error) && error.stdout?.includes(endedWord) === true) told.abort(error);
-        else if (!isPluginError(error)) told.abort(error);
+        // A reboot of the machine, which ends the script too, may be part of the play.
+        if (!isPluginError(error) || error.stdout?.includes(stoppedText) === true) stopping.abort(error);
         return {};
       },
     );
-  return { told: told.signal, over };
+  return { stopped: stopping.signal, ended };
 }
 
-/** Whether the play is being ended from the node, which nobody here may have heard of yet. */
-export async function isTold(shell: Shell, id: string): Promise<boolean> {
-  return (
-    (await shell.exec(['sh', '-c', 'test -e "$HOME/$1/told"', 'heddle', `${folder}/${id}`])).exitCode === 0
-  );
+/** Whether the play is being ended on the node, of which the worker may not know yet. */
+export async function isStoppedOnNode(shell: Shell, id: string): Promise<boolean> {
+  const { exitCode } = await shell.exec(['sh', '-c', 'test -e "$HOME/$1/told"', 'heddle', `${folder}/${id}`]);
+  return exitCode === 0;
 }
 
-export function reasonOf(told: AbortSignal): Error {
-  return told.reason instanceof Error
-    ? told.reason
-    : new PluginError('UnknownOutcome', 'the play was ended, and nobody knows why');
+export function reasonOf(stopped: AbortSignal): Error {
+  return stopped.reason instanceof Error
+    ? stopped.reason
+    : new PluginError('UnknownOutcome', 'the play was ended for an unknown reason');
 }
 
-const endedWord = 'the play was told to end';
+const stoppedText = 'the play was told to end';
 
 /**
- * A module's session is led by a shell whose words name the play's folder. On Linux alone is there a /proc to
- * find it in; elsewhere what runs goes on to its end. What was started to stay has a session of its own, and
- * does.
+ * Ends the sessions of the play's modules: their first process has the play's folder among its arguments.
+ * Sessions of daemons that the play started stay. Needs Linux's /proc; elsewhere modules run to their end.
  */
 export const endSessions = `
 end_sessions() {
@@ -87,15 +81,12 @@ processes() { sed -n 's/^\\([0-9]*\\) .*) [A-Za-z] [0-9-]* [0-9-]* \\([0-9-]*\\)
 [ -z "$1" ] || end_sessions "$1"
 `;
 
-/**
- * Waits at a pipe that is opened when the play is over, and hands on what its scripts wrote as `key=value`
- * lines.
- */
-const watch = `
+/** Waits at a pipe that `endWatch` opens, and passes on the `key=value` lines that the play wrote. */
+const watchScript = `
 set --
 ${endSessions}
 cd "$HOME/$PLAY" || exit
-trap 'echo "${endedWord}"; : > told; end_sessions "$PLAY"; exit 143' TERM
+trap 'echo "${stoppedText}"; : > told; end_sessions "$PLAY"; exit 143' TERM
 cat "watch.$WATCH" &
 wait $!
 : > "ended.$WATCH"

@@ -1,9 +1,9 @@
-import { isJsonObject } from '../../../model/json.js';
+import { z } from 'zod';
 import { mergePayload } from '../../../model/node/payload.js';
-import { attendFunction } from '../../attend.js';
+import { parseFields } from '../../automator-fields.js';
 import { PluginError, type JsonObject, type TaskResult } from '../../contract.js';
 import { bringToNode } from '../../node-resource.js';
-import { lastLine, prepareTool, searchPath, type NodeTool } from '../../node-tool.js';
+import { lastLine, prepareTool, runUntilTerminated, searchPath, type NodeTool } from '../../node-tool.js';
 import { taskEnvironment } from '../../task-environment.js';
 import { UniformAutomator } from '../../uniform-automator.js';
 
@@ -14,8 +14,8 @@ const solo: NodeTool = {
   advice: 'choose an image with Cinc or Chef Infra Client',
 };
 
-/** The configuration and the attributes come on standard input, each as long as its size says. */
-const run = `${attendFunction}
+/** Configuration and attributes come on standard input; CONFIG_SIZE is the length of the first. */
+const run = `${runUntilTerminated}
 PATH=$PATH:$TOOL_PATH
 umask 077
 cd "$HEDDLE_RUN" || exit
@@ -25,7 +25,7 @@ list=$RUN_LIST
 unset TOOL_PATH CONFIG_SIZE RUN_LIST
 for word in cinc-solo chef-solo; do
   if command -v "$word" > /dev/null; then
-    attend "$word" --config "$HEDDLE_RUN/solo.rb" --json-attributes "$HEDDLE_RUN/node.json" --override-runlist "$list" --no-color
+    run_until_terminated "$word" --config "$HEDDLE_RUN/solo.rb" --json-attributes "$HEDDLE_RUN/node.json" --override-runlist "$list" --no-color
     exit
   fi
 done
@@ -33,50 +33,60 @@ echo "neither cinc-solo nor chef-solo is there" >&2
 exit 127
 `;
 
-/** Carries out each action of a service by a run list of its own. */
+const folder = z.string().regex(/^\/[^\0\r\n]*$/, { error: 'is no absolute path on the node' });
+const fieldsSchema = z.object({
+  runList: z
+    .array(
+      z
+        .string()
+        .regex(/^(recipe|role)\[[\w:@.-]+\]$|^(?!-)[\w:@.-]+$/, {
+          error: 'is no recipe or role, such as recipe[web::install]',
+        }),
+      { error: 'is not a list of recipes and roles' },
+    )
+    .min(1, { error: 'is not a list of recipes and roles' }),
+  attributes: z.record(z.string(), z.json(), { error: 'is not a mapping' }).default({}),
+  cookbooks: folder.default('/var/chef/cookbooks'),
+  roles: folder.optional(),
+  dataBags: folder.optional(),
+  sudo: z.boolean().default(true),
+});
+type ChefFields = z.output<typeof fieldsSchema>;
+
+/** Carries out each action of a service by a run list. */
 export class ChefAutomator extends UniformAutomator {
   override async bootstrap(): Promise<void> {
     await prepareTool(this.shell, solo);
   }
 
   override async carryOut(_script: string, data: string): Promise<TaskResult> {
-    const fields = this.task.service?.action.fields ?? {};
-    const runList = readRunList(fields['runList']);
-    const config = configOf({ ...fields, ...(await this.#brought()) });
+    const paths: Record<string, string> = {};
+    for (const [field, resource] of Object.entries(this.task.resources ?? {}))
+      paths[field] = await bringToNode(this.shell, resource);
+    const fields = parseFields('chef', fieldsSchema, { ...this.actionFields, ...paths });
+    const config = configOf(fields);
     const outcome = await this.shell.run({
       text: run,
       stdin: config + JSON.stringify(this.#attributes(fields, data)),
-      sudo: fields['sudo'] !== false,
+      sudo: fields.sudo,
       environment: {
         ...taskEnvironment(this.task),
         TOOL_PATH: searchPath(solo),
         CONFIG_SIZE: String(Buffer.byteLength(config)),
-        RUN_LIST: runList.join(','),
+        RUN_LIST: fields.runList.join(','),
       },
     });
-    const { exitCode, stdout, stderr, results } = outcome;
-    if (exitCode !== 0)
-      throw new PluginError('ScriptFailed', `Chef ended with exit code ${exitCode}: ${lastLine(outcome)}`, {
-        exitCode,
-        stdout,
-        stderr,
-      });
-    return results === undefined ? {} : { result: results };
+    if (outcome.exitCode !== 0)
+      throw new PluginError(
+        'ScriptFailed',
+        `Chef ended with exit code ${outcome.exitCode}: ${lastLine(outcome)}`,
+        outcome,
+      );
+    return { result: outcome.results };
   }
 
-  /** Folders that come from the store: where they are on the node. */
-  async #brought(): Promise<JsonObject> {
-    const paths: Record<string, string> = {};
-    for (const [field, resource] of Object.entries(this.task.resources ?? {}))
-      paths[field] = await bringToNode(this.shell, resource);
-    return paths;
-  }
-
-  /**
-   * The cluster's configuration with the action's attributes over it, and what the task is under `heddle`.
-   */
-  #attributes({ attributes = {} }: JsonObject, data: string): JsonObject {
-    if (!isJsonObject(attributes)) throw invalid('attributes', 'is not a mapping');
+  /** The cluster's configuration, overlaid by the action's attributes; the task is under `heddle`. */
+  #attributes({ attributes }: ChefFields, data: string): JsonObject {
     const { 'ssh-auth': _login, provider: _provider, service: _service, ...payload } = this.task.config;
     const { clusterId, nodeId, taskName, cluster, nodes, service } = this.task;
     return {
@@ -94,37 +104,10 @@ export class ChefAutomator extends UniformAutomator {
   }
 }
 
-function readRunList(value: unknown): readonly string[] {
-  if (!Array.isArray(value) || value.length === 0)
-    throw invalid('runList', 'is not a list of recipes and roles');
-  return value.map((item: unknown, index) => {
-    if (
-      typeof item === 'string' &&
-      /^(recipe|role)\[[\w:@.-]+\]$|^[\w:@.-]+$/.test(item) &&
-      !item.startsWith('-')
-    )
-      return item;
-    throw invalid(`runList[${index}]`, 'is no recipe or role, such as recipe[web::install]');
-  });
-}
-
-/** Ruby reads these: paths are quoted so that nothing in them is code. */
-function configOf(fields: JsonObject): string {
-  const lines = [
-    ['cookbook_path', 'cookbooks'],
-    ['role_path', 'roles'],
-    ['data_bag_path', 'dataBags'],
-  ].flatMap(([setting = '', field = '']) => {
-    const path = fields[field];
-    if (path === undefined && field !== 'cookbooks') return [];
-    const folder = path ?? '/var/chef/cookbooks';
-    if (typeof folder !== 'string' || !/^\/[^\0\r\n]*$/.test(folder))
-      throw invalid(field, 'is no absolute path on the node');
-    return [`${setting} '${folder.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`];
-  });
-  return `${lines.join('\n')}\n`;
-}
-
-function invalid(field: string, fault: string): PluginError {
-  return new PluginError('Invalid', `automator chef: field ${field} ${fault}`);
+/** Ruby source: quoted paths cannot contain code. */
+function configOf({ cookbooks, roles, dataBags }: ChefFields): string {
+  return Object.entries({ cookbook_path: cookbooks, role_path: roles, data_bag_path: dataBags })
+    .filter(([, path]) => path !== undefined)
+    .map(([setting, path = '']) => `${setting} '${path.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'\n`)
+    .join('');
 }

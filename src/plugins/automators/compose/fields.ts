@@ -1,12 +1,6 @@
 import { z } from 'zod';
-import type { JsonObject } from '../../../model/json.js';
-import { PluginError } from '../../contract.js';
-
-const value = z
-  .union([z.string().regex(/^[^\0]*$/, { error: 'a text without zero bytes' }), z.number(), z.boolean()], {
-    error: 'not a text, a number or true or false',
-  })
-  .transform(String);
+import { fieldFault, parseFields, textValue } from '../../automator-fields.js';
+import type { JsonObject } from '../../contract.js';
 
 export const composeFile = 'compose.yaml';
 export const dataFile = 'data';
@@ -14,7 +8,7 @@ export const dataFile = 'data';
 /** Docker's and Podman's compose make names of containers, networks and volumes of it. */
 const projectSchema = z
   .string()
-  .regex(/^[a-z0-9][a-z0-9_-]*$/, { error: 'lower-case letters, digits, hyphens and underscores' });
+  .regex(/^[a-z0-9][a-z0-9_-]*$/, { error: 'is not lower-case letters, digits, hyphens and underscores' });
 
 /**
  * Beside the compose file or in folders there; nothing that leads elsewhere, nor a word that a program takes
@@ -23,10 +17,10 @@ const projectSchema = z
 const fileName = z
   .string()
   .regex(/^(?!-)(?!.*(^|\/)\.\.?(\/|$))[\w.-]+(\/[\w.-]+)*$/, {
-    error: 'no name of a file beside the compose file',
+    error: 'is no name of a file beside the compose file',
   })
   .refine((name) => name !== composeFile && name !== dataFile, {
-    error: `${composeFile} and ${dataFile} are set by Heddle itself; use another name`,
+    error: 'is set by Heddle itself; use another name',
   });
 
 const fieldsSchema = z.object({
@@ -39,11 +33,11 @@ const fieldsSchema = z.object({
     .record(
       z
         .string()
-        .regex(/^[A-Za-z_]\w*$/, { error: 'no name of a variable' })
+        .regex(/^[A-Za-z_]\w*$/, { error: 'is no name of a variable' })
         .refine((name) => !/^(HEDDLE|COMPOSE)_/.test(name), {
-          error: 'HEDDLE_… and COMPOSE_… are set by Heddle itself; use another name',
+          error: 'is set by Heddle itself, as all HEDDLE_… and COMPOSE_… are; use another name',
         }),
-      value,
+      textValue,
     )
     .optional(),
   project: projectSchema.optional(),
@@ -53,38 +47,19 @@ const fieldsSchema = z.object({
   volumes: z.boolean().default(false),
   run: z
     .strictObject({
-      service: z.string().regex(/^[\w.][\w.-]*$/, { error: 'no name of a service' }),
-      command: z.array(value).default([]),
+      service: z.string().regex(/^[\w.][\w.-]*$/, { error: 'is no name of a service' }),
+      command: z.array(textValue).default([]),
     })
     .optional(),
   sudo: z.boolean().default(true),
 });
 export type ComposeFields = z.output<typeof fieldsSchema>;
 
-/**
- * @throws PluginError Invalid that names every wrong field; values are not quoted, for they may be secret.
- */
-export function readFields(fields: JsonObject): ComposeFields {
-  const parsed = fieldsSchema.safeParse(fields);
-  if (!parsed.success) {
-    // What is wrong with a key stands one level deeper.
-    throw invalid(
-      parsed.error.issues
-        .map(
-          (issue) =>
-            `${issue.path.map(String).join('.')}: ${issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message}`,
-        )
-        .join('; '),
-    );
-  }
-  const { file, files, environment } = parsed.data;
-  if (file === undefined && (files ?? environment) !== undefined)
-    throw invalid(
-      `${files === undefined ? 'environment' : 'files'}: belongs to a compose file: give file in the same action`,
-    );
-  return parsed.data;
-}
-
-export function invalid(faults: string): PluginError {
-  return new PluginError('Invalid', `automator compose: wrong fields: ${faults}`);
+/** @throws PluginError Invalid naming every wrong field. */
+export function readFields(given: JsonObject): ComposeFields {
+  const fields = parseFields('compose', fieldsSchema, given);
+  const needless = (['files', 'environment'] as const).find((name) => fields[name] !== undefined);
+  if (fields.file === undefined && needless !== undefined)
+    throw fieldFault('compose', needless, 'belongs to a compose file: give file in the same action');
+  return fields;
 }

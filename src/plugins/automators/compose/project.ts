@@ -1,9 +1,51 @@
-import { findProgram } from './programs.js';
+/**
+ * Shell functions: `find_program` sets `program`, `compose` runs it. HEDDLE_COMPOSE_PROGRAM is the
+ * administrator's, or empty. The node keeps a note of what was found, for `use_program`.
+ */
+const findProgram = `
+compose() {
+  case $program in
+    'docker compose') docker compose "$@" ;;
+    *) "$program" "$@" ;;
+  esac
+}
+find_program() {
+  note=$HOME/.heddle/prepared/compose
+  if [ -n "$HEDDLE_COMPOSE_PROGRAM" ]; then
+    program=$HEDDLE_COMPOSE_PROGRAM
+    compose version > /dev/null 2>&1 && return
+    echo "the compose program $program does not run on this node" >&2
+    exit 3
+  fi
+  for program in 'docker compose' docker-compose podman-compose; do
+    if compose version > /dev/null 2>&1; then
+      (umask 077; mkdir -p "\${note%/*}" && printf '%s\\n' "$program" > "$note")
+      return
+    fi
+  done
+  echo "the node has neither docker compose, docker-compose nor podman-compose: choose an image with Docker and its package docker-compose-plugin, or with podman and podman-compose, or install them by an action before" >&2
+  exit 3
+}
+use_program() {
+  note=$HOME/.heddle/prepared/compose
+  program=
+  if [ -z "$HEDDLE_COMPOSE_PROGRAM" ] && [ -f "$note" ]; then program=$(cat "$note"); fi
+  if [ -n "$program" ] && command -v "\${program%% *}" > /dev/null; then return; fi
+  find_program
+}
+`;
+
+/** For BOOTSTRAP: ignores the note. */
+export const prepareNode = `${findProgram}
+HEDDLE_COMPOSE_PROGRAM=$1
+find_program < /dev/null
+echo "$program"
+`;
 
 /**
- * One action on the project, which is kept in a folder: `project` holds the compose file and what lies beside
- * it. Standard input holds all parts, one after the other; HEDDLE_COMPOSE_PARTS says their sizes and names.
- * Whatever is there already is gone on from, for a script that died with its machine may be run anew.
+ * Carries out one action on the project. Its folder on the node has the compose file and the files beside it
+ * in `project`. Standard input holds all parts; HEDDLE_COMPOSE_PARTS lists their sizes and names. The script
+ * may be run again after it died with its machine, so every step accepts what an earlier run left.
  */
 export const actOnProject = `${findProgram}
 fail() { echo "$*" >&2; exit 1; }

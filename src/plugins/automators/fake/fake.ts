@@ -1,10 +1,11 @@
-import { isJsonObject } from '../../../model/json.js';
-import { PluginError, failureKinds, type JsonObject, type TaskResult } from '../../contract.js';
+import { z } from 'zod';
+import { parseFields } from '../../automator-fields.js';
+import { PluginError, failureKinds, type TaskResult } from '../../contract.js';
 import { UniformAutomator } from '../../uniform-automator.js';
 
 /**
- * Writes into $HOME/.heddle-fake what begins and what ends, counts the runs of its kind there, and fails as
- * many as it was told to. Words come by the environment: no value is ever part of shell text.
+ * Records starts and ends in $HOME/.heddle-fake, counts the runs of its kind there, and fails the first
+ * FAKE_FAIL of them. Values come in the environment: none is part of shell text.
  */
 const script = `
 folder=$HOME/.heddle-fake
@@ -22,10 +23,7 @@ fi
 echo "ends $FAKE_NAME" >> "$folder/done"
 `;
 
-/**
- * Does nothing but what its fields script: for trying a cluster, its failures and its recovery, without any
- * software.
- */
+/** Does only what its fields say, to try a cluster, its failures and its recovery without any software. */
 export class FakeAutomator extends UniformAutomator {
   override async bootstrap(): Promise<void> {
     const { exitCode, stderr } = await this.shell.exec(['sh', '-c', 'mkdir -p "$HOME/.heddle-fake"']);
@@ -37,55 +35,63 @@ export class FakeAutomator extends UniformAutomator {
 
   override async carryOut(): Promise<TaskResult> {
     const { taskName, attempt, service } = this.task;
-    const fields = service?.action.fields ?? {};
+    const fields = parseFields('fake', fieldsSchema, this.actionFields);
     const name = `${service?.name ?? '-'}.${taskName}`;
-    const goesWrong = attempt <= numberOf(fields, 'attempts', 1);
-    const kind = fields['throw'];
-    if (goesWrong && typeof kind === 'string')
-      throw failureOf(kind, `automator fake: ${name} was told to fail as ${kind}, attempt ${attempt}`);
-    const { exitCode, stdout, stderr } = await this.shell.run({
+    const goesWrong = attempt <= fields.attempts;
+    if (goesWrong && fields.throw !== undefined)
+      throw failureOf(
+        fields.throw,
+        `automator fake: ${name} was told to fail as ${fields.throw}, attempt ${attempt}`,
+      );
+    const outcome = await this.shell.run({
       text: script,
       environment: {
         FAKE_NAME: name,
-        FAKE_OUTPUT: typeof fields['output'] === 'string' ? fields['output'] : '',
-        FAKE_HANG: String(fields['hang'] === true),
-        FAKE_SECONDS: String(secondsOf(fields['for'])),
-        FAKE_FAIL: String(numberOf(fields, 'fail', 0)),
-        FAKE_EXIT_CODE: String(numberOf(fields, 'exitCode', 1)),
+        FAKE_OUTPUT: fields.output,
+        FAKE_HANG: String(fields.hang),
+        FAKE_SECONDS: String(secondsOf(fields.for)),
+        FAKE_FAIL: String(fields.fail),
+        FAKE_EXIT_CODE: String(fields.exitCode),
       },
     });
-    if (exitCode !== 0)
+    if (outcome.exitCode !== 0)
       throw new PluginError(
         'ScriptFailed',
-        `automator fake: ${name} was told to fail with exit code ${exitCode}`,
-        { exitCode, stdout, stderr },
+        `automator fake: ${name} was told to fail with exit code ${outcome.exitCode}`,
+        outcome,
       );
-    if (goesWrong && fields['loseAnswer'] === true)
+    if (goesWrong && fields.loseAnswer)
       throw new PluginError(
         'Retryable',
         `automator fake: the answer of ${name} was lost, attempt ${attempt}`,
         { retryAfterMs: 100 },
       );
-    return isJsonObject(fields['results']) ? { result: fields['results'] } : {};
+    return { result: fields.results };
   }
 }
+
+const fieldsSchema = z.object({
+  attempts: z.number().default(1),
+  throw: z.string().optional(),
+  output: z.string().default(''),
+  hang: z.boolean().default(false),
+  for: z.union([z.number(), z.string()]).default(0),
+  fail: z.number().default(0),
+  exitCode: z.number().default(1),
+  loseAnswer: z.boolean().default(false),
+  results: z.record(z.string(), z.json()).optional(),
+});
 
 function failureOf(kind: string, message: string): Error {
   const known = failureKinds.find((one) => one === kind);
   return known === undefined ? new Error(message) : new PluginError(known, message, { retryAfterMs: 100 });
 }
 
-function numberOf(fields: JsonObject, key: string, otherwise: number): number {
-  const value = fields[key];
-  return typeof value === 'number' ? value : otherwise;
-}
-
 const units: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3_600, d: 86_400 };
 
-/** A duration such as "1m30s", or a number, in seconds; what is no duration was refused before. */
-function secondsOf(value: unknown): number {
+/** A duration such as "1m30s", or a number, in seconds; the engine has checked it. */
+function secondsOf(value: string | number): number {
   if (typeof value === 'number') return value;
-  if (typeof value !== 'string') return 0;
   return [...value.matchAll(/([\d.]+)(ms|s|m|h|d)/g)].reduce(
     (sum, [, amount, unit = 's']) => sum + Number(amount) * (units[unit] ?? 1),
     0,

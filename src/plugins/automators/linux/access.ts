@@ -1,9 +1,9 @@
 import type { AccessInput, AccountsOutcome, RunOutcome, Shell } from '../../contract.js';
 
 /**
- * Accounts of a machine's users. Their names begin with `hd-`, and no account with such a name is anyone
- * else's. Only a machine with a system of its own gets them: on a machine that is a folder, `useradd` would
- * change the host.
+ * Creates the account of a machine's user. The names of these accounts, and of no others, begin with `hd-`.
+ * Only a machine with a system of its own gets them: on a machine that is a folder, `useradd` would change
+ * the host.
  */
 export async function grantAccess(shell: Shell, input: AccessInput, sudo: boolean): Promise<AccountsOutcome> {
   const place = await lookAtSystem(shell);
@@ -13,7 +13,7 @@ export async function grantAccess(shell: Shell, input: AccessInput, sudo: boolea
   const lines = [login, ends, sudo ? 'sudo' : '', renewed === true ? 'renewed' : '', password, publicKey];
   const outcome = await runAsRoot(shell, grantProgram, lines);
   const read = readOutcome(`account ${login} could not be created`, outcome);
-  // Root can plant what no digest shows: no later digest may equal this one.
+  // Root can hide changes from the digest, so no later digest may equal this one.
   return sudo && read.accounts !== undefined ? { ...read, accounts: `sudo:${read.accounts}` } : read;
 }
 
@@ -26,9 +26,9 @@ export async function revokeAccess(shell: Shell, { login }: AccessInput): Promis
 }
 
 /**
- * `own`: the machine has accounts of its own, and we may change them. `shared`: its login's home is not the
- * one that its system knows. `none`: we may change no accounts, and there are none of ours. `refused`: there
- * are.
+ * `own`: the machine has accounts of its own, and the login may change them. `shared`: the login's home is
+ * not the one that its system knows. `none`: the login may not change accounts, and there are none to remove.
+ * `refused`: there are.
  */
 type Place = 'own' | 'shared' | 'none' | 'refused';
 
@@ -54,7 +54,7 @@ async function lookAtSystem(shell: Shell): Promise<Place> {
 }
 
 /**
- * Once for a task: a later attempt waits for the same run, and a task that was given up cannot follow a later
+ * `run` executes once per task: a retry waits for the same run, and an abandoned task cannot overtake a later
  * one.
  */
 function runAsRoot(shell: Shell, program: string, lines: readonly string[]): Promise<RunOutcome> {
@@ -73,10 +73,9 @@ function dayAfter(moment: string): string {
 }
 
 /**
- * `accounts` prints a digest of what lets people in, without accounts of ours: accounts, passwords, groups,
- * sudo rules and authorized keys. `purge` ends all that an account does, and removes it with its files where
- * everyone may write: another account may get its number. Nothing new can begin once it is locked and its
- * keys are gone.
+ * `accounts` prints a digest of everything that grants access, except `hd-` accounts: accounts, passwords,
+ * groups, sudo rules and authorized keys. `purge` locks an account, ends its processes, and removes it with
+ * its files in world-writable folders, because another account may get its number.
  */
 const functions = `
 set -eu
@@ -148,8 +147,8 @@ purge_all() {
 `;
 
 /**
- * Reads a line each: the account, the day it ends, `sudo`, `renewed`, its password, its public key. All but
- * the first may be empty.
+ * Reads lines: the account, the day it expires, `sudo`, `renewed`, password, public key. All but the first
+ * may be empty.
  */
 const grantProgram = `${functions}
 for line in account ends sudo renewed password key; do read -r "$line" || :; done

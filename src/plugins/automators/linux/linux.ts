@@ -1,3 +1,4 @@
+import { setTag, tags } from '../../../model/machine/current-image.js';
 import {
   PluginError,
   type AccessInput,
@@ -11,58 +12,44 @@ import {
 } from '../../contract.js';
 import { UniformAutomator } from '../../uniform-automator.js';
 import { grantAccess, revokeAccess } from './access.js';
-import { capturePrograms, freshRecord, postLoadTag, readRecord, writeRecord } from './record.js';
-import { sanitizeProgram } from './sanitize.js';
+import { freshRecord, readRecord, writeRecord } from './record.js';
+import { capturePrograms, sanitizeProgram } from './sanitize.js';
 
 /** Linux on a machine whose images are loaded and captured. */
 export class LinuxAutomator extends UniformAutomator implements SystemPart, CanGrantAccess {
-  /** Nothing is installed: sees that there is what a record is read and written with. */
+  /** Installs nothing: checks the commands that read and write the image record. */
   override async bootstrap(): Promise<void> {
-    const { exitCode, stdout, stderr } = await this.shell.exec(
-      [
-        'sh',
-        '-c',
-        'for word in head rm cut; do command -v "$word" >/dev/null || { echo "not found: $word" >&2; exit 1; }; done',
-      ],
-      { timeoutMs: 60_000 },
+    const check =
+      'for word in head rm cut; do command -v "$word" >/dev/null || { echo "not found: $word" >&2; exit 1; }; done';
+    const outcome = await this.shell.exec(['sh', '-c', check], { timeoutMs: 60_000 });
+    if (outcome.exitCode === 0) return;
+    throw new PluginError(
+      'ScriptFailed',
+      `BOOTSTRAP of ${this.task.nodeId}: ${outcome.stderr.trim() || `exit code ${outcome.exitCode}`}`,
+      outcome,
     );
-    if (exitCode !== 0)
-      throw new PluginError(
-        'ScriptFailed',
-        `BOOTSTRAP of ${this.task.nodeId}: ${stderr.trim() || `exit code ${exitCode}`}`,
-        { stdout, stderr, exitCode },
-      );
   }
 
-  /**
-   * The record goes into the image, without tags: wherever it is loaded, the steps after loading are still to
-   * be done.
-   */
+  /** The image gets its record without tags: after each load the steps of `postLoad` are still to be done. */
   async preCapture(input: SystemInput): Promise<Outcome> {
     await writeRecord(this.shell, freshRecord(input));
     return this.#exec('what belongs to this one machine could not be taken out', capturePrograms);
   }
 
   /**
-   * An image that was installed, not captured, brings no record; one that names another revision is not what
-   * was wanted.
+   * An installed image, unlike a captured one, has no record. A record of another revision is a failed load.
    */
   async postLoad(input: SystemInput): Promise<Outcome> {
     const found = await readRecord(this.shell);
-    if (found?.revision !== undefined && found.revision !== input.image.revision) {
-      return {
-        answer: 'not done',
-        why: `its record names revision ${found.revision}, not ${input.image.revision}`,
-      };
-    }
-    await writeRecord(
-      this.shell,
-      postLoadTag(found?.revision === undefined ? freshRecord(input) : found.text, input.at),
-    );
+    const { revision } = input.image;
+    if (found?.revision !== undefined && found.revision !== revision)
+      return { answer: 'not done', why: `its record names revision ${found.revision}, not ${revision}` };
+    const text = found?.revision === undefined ? freshRecord(input) : found.text;
+    await writeRecord(this.shell, setTag(text, tags.postLoad, 'success', input.at));
     return { answer: 'done' };
   }
 
-  /** What is about to be overwritten is written out, so that nothing hangs in the middle of it. */
+  /** Flushes the disks before they are overwritten. */
   preReload(): Promise<Outcome> {
     return this.#exec('its disks could not be synchronised', 'sync');
   }
@@ -71,7 +58,7 @@ export class LinuxAutomator extends UniformAutomator implements SystemPart, CanG
     return this.#exec('what its user left could not be taken out', sanitizeProgram, [user]);
   }
 
-  /** A system whose home takes no file is not as its image was. */
+  /** A system whose home cannot be written differs from its image. */
   async checkImage(): Promise<Knowledge> {
     const { exitCode, stderr } = await this.shell.exec(
       ['sh', '-c', 'probe="${HOME:?}/.heddle-probe.$$"; echo probe >"$probe" && rm -f "$probe"'],
@@ -105,13 +92,9 @@ export class LinuxAutomator extends UniformAutomator implements SystemPart, CanG
         'Invalid',
         `automator linux: the ${this.task.taskName} script of ${this.task.service?.name ?? '-'} is empty`,
       );
-    const { exitCode, stdout, stderr, results } = await this.shell.run({ text: script, stdin: data });
-    if (exitCode !== 0)
-      throw new PluginError('ScriptFailed', `the script ended with exit code ${exitCode}`, {
-        stdout,
-        stderr,
-        exitCode,
-      });
-    return results === undefined ? {} : { result: results };
+    const outcome = await this.shell.run({ text: script, stdin: data });
+    if (outcome.exitCode !== 0)
+      throw new PluginError('ScriptFailed', `the script ended with exit code ${outcome.exitCode}`, outcome);
+    return { result: outcome.results };
   }
 }

@@ -2,29 +2,11 @@ import {
   longestRecord,
   parseCurrentImage,
   revisionOf,
-  setTag,
-  tags,
   writeCurrentImage,
 } from '../../../model/machine/current-image.js';
 import { PluginError, type Shell, type SystemInput } from '../../contract.js';
 
 const fileName = 'currentimage.txt';
-
-/**
- * What names this machine or its users and must not go into an image. Outside of the home only where the home
- * is the system's own word for it: a machine that is a folder shares the rest with others.
- */
-export const capturePrograms = `
-set -eu
-rm -rf "\${HOME:?}/.heddle"
-rm -f "$HOME/.bash_history" "$HOME/.ash_history" "$HOME/.sh_history" "$HOME/.viminfo" "$HOME/.lesshst"
-own=$(getent passwd "$(id -u)" 2>/dev/null | cut -d: -f6) || own=
-if [ "$(id -u)" = 0 ] && [ "$own" = "$HOME" ]; then
-  if [ -s /etc/machine-id ] && [ ! -L /etc/machine-id ]; then : >/etc/machine-id; fi
-  rm -f /var/lib/dhcp/*.leases /etc/udev/rules.d/70-persistent-net.rules
-fi
-sync
-`;
 
 export function freshRecord({ image, machine, at }: SystemInput): string {
   return writeCurrentImage({
@@ -36,10 +18,6 @@ export function freshRecord({ image, machine, at }: SystemInput): string {
     machineId: machine.id,
     hostname: machine.hostname,
   });
-}
-
-export function postLoadTag(text: string, at: string): string {
-  return setTag(text, tags.postLoad, 'success', at);
 }
 
 /** Undefined where there is none. */
@@ -61,8 +39,7 @@ export async function readRecord(
       `${fileName} could not be read: exit code ${exitCode} ${stderr.slice(0, 200)}`,
     );
   const record = parseCurrentImage(stdout);
-  const revision = record === undefined ? undefined : revisionOf(record);
-  return { text: stdout, revision };
+  return { text: stdout, revision: record && revisionOf(record) };
 }
 
 export async function writeRecord(shell: Shell, text: string): Promise<void> {

@@ -1,7 +1,23 @@
 /**
- * What a user leaves on a machine that is not written anew: word 1 is the user, or nothing. Processes and
- * timed jobs of the user end, and the files that were put where everybody may write go. Accounts and homes
- * stay: they are the administrator's. Root and whoever logs in here are never taken for the user.
+ * Removes what names this machine or its users before a capture. Outside of the home only if HOME is the home
+ * that the system knows: a machine that is a folder shares the rest with others.
+ */
+export const capturePrograms = `
+set -eu
+rm -rf "\${HOME:?}/.heddle"
+rm -f "$HOME/.bash_history" "$HOME/.ash_history" "$HOME/.sh_history" "$HOME/.viminfo" "$HOME/.lesshst"
+own=$(getent passwd "$(id -u)" 2>/dev/null | cut -d: -f6) || own=
+if [ "$(id -u)" = 0 ] && [ "$own" = "$HOME" ]; then
+  if [ -s /etc/machine-id ] && [ ! -L /etc/machine-id ]; then : >/etc/machine-id; fi
+  rm -f /var/lib/dhcp/*.leases /etc/udev/rules.d/70-persistent-net.rules
+fi
+sync
+`;
+
+/**
+ * Removes what a user leaves on a machine that no load follows; word 1 is the user, or empty. Ends the user's
+ * processes and timed jobs, and removes files from world-writable folders. Accounts and homes stay: they are
+ * the administrator's. Root and the login itself are never treated as the user.
  */
 export const sanitizeProgram = `
 set -eu

@@ -1,8 +1,8 @@
-import { PluginError, type JsonObject, type TaskResult } from '../../contract.js';
-import { isJsonObject } from '../../../model/json.js';
-import { attendFunction } from '../../attend.js';
+import { z } from 'zod';
+import { parseFields } from '../../automator-fields.js';
+import { PluginError, type TaskResult } from '../../contract.js';
 import { bringToNode } from '../../node-resource.js';
-import { lastLine, prepareTool, searchPath, type NodeTool } from '../../node-tool.js';
+import { lastLine, prepareTool, runUntilTerminated, searchPath, type NodeTool } from '../../node-tool.js';
 import { taskEnvironment } from '../../task-environment.js';
 import { UniformAutomator } from '../../uniform-automator.js';
 
@@ -14,8 +14,7 @@ const puppet: NodeTool = {
   advice: 'choose an image with puppet-agent, or with a package source that has it',
 };
 
-/** Exit codes are Puppet's detailed ones, so that what was changed and what failed are told apart. */
-const apply = `${attendFunction}
+const apply = `${runUntilTerminated}
 PATH=$PATH:$TOOL_PATH
 manifest=$HEDDLE_RUN/site.pp
 umask 077
@@ -25,88 +24,85 @@ if [ -n "$MODULE_PATH" ]; then set -- "$@" "--modulepath=$MODULE_PATH"; fi
 unset TOOL_PATH MODULE_PATH
 # An exec of Puppet has no HOME.
 export FACTER_heddle_home="$HOME"
-attend puppet "$@" "$manifest"
+run_until_terminated puppet "$@" "$manifest"
 code=$?
 rm -f "$manifest"
 exit "$code"
 `;
 
-/** Carries out each action of a service by a manifest of its own. */
+/** Puppet's detailed exit codes other than 0. */
+const changed = 2;
+const failures: Readonly<Record<number, string>> = {
+  4: 'failed with some resources',
+  6: 'changed some resources and failed with others',
+};
+
+const fact = z.union([z.string(), z.number(), z.boolean()], {
+  error: 'is not a text, a number or true or false',
+});
+const fieldsSchema = z.object({
+  manifest: z.string({ error: 'is empty' }).regex(/\S/, { error: 'is empty' }),
+  modulePath: z.string().default(''),
+  facts: z
+    .record(
+      z
+        .string()
+        .regex(/^(?!heddle_)[a-z][a-z0-9_]*$/, {
+          error: 'is no name for a fact: lower-case letters, digits and underscores, not heddle_',
+        }),
+      fact,
+      { error: 'is not a mapping' },
+    )
+    .default({}),
+  sudo: z.boolean().default(true),
+});
+
+/** Carries out each action of a service by a manifest. */
 export class PuppetAutomator extends UniformAutomator {
   override async bootstrap(): Promise<void> {
     await prepareTool(this.shell, puppet);
   }
 
   override async carryOut(_script: string, data: string): Promise<TaskResult> {
-    const { manifest, modulePath = '', facts = {}, sudo = true } = this.task.service?.action.fields ?? {};
-    if (typeof manifest !== 'string' || manifest.trim() === '') throw invalid('manifest', 'is empty');
-    const brought = this.task.resources?.['modulePath'];
-    const modules = brought === undefined ? modulePath : await bringToNode(this.shell, brought);
+    const { manifest, modulePath, facts, sudo } = parseFields('puppet', fieldsSchema, this.actionFields);
+    const modules = this.task.resources?.['modulePath'];
+    const environment = taskEnvironment(this.task);
     const outcome = await this.shell.run({
       text: apply,
       stdin: manifest,
-      sudo: sudo === true,
+      sudo,
       environment: {
-        ...taskEnvironment(this.task),
-        ...this.#facts(facts, data),
+        ...environment,
+        ...asFacts(facts),
+        ...asFacts(environment),
+        FACTER_heddle_data: data,
         TOOL_PATH: searchPath(puppet),
-        MODULE_PATH: typeof modules === 'string' ? modules : '',
+        MODULE_PATH: modules === undefined ? modulePath : await bringToNode(this.shell, modules),
       },
     });
     const { exitCode, stdout, stderr, results } = outcome;
-    if (exitCode !== 0 && exitCode !== 2) {
-      const failed =
-        exitCode === 6
-          ? 'changed some resources and failed with others'
-          : exitCode === 4
-            ? 'failed with some resources'
-            : `ended with exit code ${exitCode}`;
-      // Facts that could not be had are no failure of the manifest, and each error is said twice.
-      const errors = [...stderr.split('\n'), ...stdout.split('\n')].filter((line) =>
-        /^Error: (?!Facter:)/.test(line),
-      );
+    if (exitCode !== 0 && exitCode !== changed) {
+      // Facts that cannot be collected do not fail the manifest. Puppet prints each error twice.
+      const errors = `${stderr}\n${stdout}`.split('\n').filter((line) => /^Error: (?!Facter:)/.test(line));
+      const failed = failures[exitCode] ?? `ended with exit code ${exitCode}`;
       throw new PluginError(
         'ScriptFailed',
         `Puppet ${failed}: ${[...new Set(errors)].slice(0, 3).join('; ') || lastLine(outcome)}`,
-        { exitCode, stdout, stderr },
+        outcome,
       );
     }
     this.log.info(
-      exitCode === 2
-        ? 'Puppet changed what was not as the manifest says'
-        : 'Puppet found everything as the manifest says',
+      exitCode === changed
+        ? 'Puppet changed resources to match the manifest'
+        : 'Puppet found all resources matching the manifest',
     );
-    return results === undefined ? {} : { result: results };
-  }
-
-  /** Facter takes variables that begin with FACTER_ for facts. */
-  #facts(facts: unknown, data: string): Record<string, string> {
-    if (!isJsonObject(facts)) throw invalid('facts', 'is not a mapping');
-    const own = Object.fromEntries(
-      Object.entries(taskEnvironment(this.task)).map(([name, value]) => [
-        `FACTER_${name.toLowerCase()}`,
-        value,
-      ]),
-    );
-    return { ...readFacts(facts), ...own, FACTER_heddle_data: data };
+    return { result: results };
   }
 }
 
-function readFacts(facts: JsonObject): Record<string, string> {
+/** Facter reads variables that begin with FACTER_ as facts. */
+function asFacts(values: Readonly<Record<string, string | number | boolean>>): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(facts).map(([name, value]) => {
-      if (!/^[a-z][a-z0-9_]*$/.test(name) || name.startsWith('heddle_'))
-        throw invalid(
-          `facts.${name}`,
-          'is no name for a fact: lower-case letters, digits and underscores, not heddle_',
-        );
-      if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
-        return [`FACTER_${name}`, String(value)];
-      throw invalid(`facts.${name}`, 'is not a text, a number or true or false');
-    }),
+    Object.entries(values).map(([name, value]) => [`FACTER_${name.toLowerCase()}`, String(value)]),
   );
-}
-
-function invalid(field: string, fault: string): PluginError {
-  return new PluginError('Invalid', `automator puppet: field ${field} ${fault}`);
 }

@@ -1,13 +1,14 @@
+import { readFile } from 'node:fs/promises';
+import { join, normalize } from 'node:path';
+import { z } from 'zod';
+import { parseFields, textValue } from '../../automator-fields.js';
 import { PluginError, type TaskResult } from '../../contract.js';
+import { bringToNode } from '../../node-resource.js';
+import { lastLine } from '../../node-tool.js';
 import { UniformAutomator } from '../../uniform-automator.js';
-import { composeScript } from './compose.js';
-import { readFields } from './fields.js';
-import { chooseScript } from './script.js';
+import { composeScript } from './script.js';
 
-/**
- * Commands that runs on a node need; what a POSIX system without them lacks is said before anything else
- * fails.
- */
+/** Checks the commands that a run needs. */
 const prepareNode = `
 missing=
 for word in cat chmod dd ls mkdir mv rm sleep; do command -v "$word" > /dev/null || missing="$missing $word"; done
@@ -16,36 +17,87 @@ umask 077
 mkdir -p "$HOME/.heddle/runs"
 `;
 
-/** Carries out each action of a service by a script of its own. */
+const fieldsSchema = z.object({
+  scriptFile: z.string().optional(),
+  scripts: z.string().optional(),
+  file: z
+    .string()
+    .refine((path) => !path.startsWith('/') && !normalize(path).split('/').includes('..'), {
+      error: 'is no path inside of scripts',
+    })
+    .optional(),
+  arguments: z.array(textValue, { error: 'is not a list' }).default([]),
+  environment: z
+    .record(
+      z.string().regex(/^(?!HEDDLE_)/, { error: 'is set by Heddle itself; use another name' }),
+      textValue,
+      { error: 'is not a mapping' },
+    )
+    .default({}),
+  interpreter: z
+    .string()
+    .trim()
+    .min(1, { error: 'is empty' })
+    .transform((words): readonly string[] => words.split(/\s+/))
+    .optional(),
+  sudo: z.boolean().default(false),
+  expectedExitCodes: z
+    .array(z.int().min(0).max(255), { error: 'is not a list of exit codes from 0 to 255' })
+    .min(1)
+    .default([0]),
+});
+type ShellFields = z.output<typeof fieldsSchema>;
+
+/** Carries out each action of a service by a script. */
 export class ShellAutomator extends UniformAutomator {
-  /** Nothing is installed: makes the folder for runs, and sees that there is a POSIX shell. */
+  /** Installs nothing: creates the folder of runs, and checks for a POSIX shell. */
   override async bootstrap(): Promise<void> {
-    const { exitCode, stdout, stderr } = await this.shell.exec(['sh', '-c', prepareNode]);
-    if (exitCode === 0) return;
-    const said = stderr.trim() || `exit code ${exitCode}`;
+    const outcome = await this.shell.exec(['sh', '-c', prepareNode]);
+    if (outcome.exitCode === 0) return;
     throw new PluginError(
       'ScriptFailed',
-      `BOOTSTRAP of ${this.task.nodeId}: the node cannot run scripts: ${said}`,
-      { stdout, stderr, exitCode },
+      `BOOTSTRAP of ${this.task.nodeId}: the node cannot run scripts: ${outcome.stderr.trim() || `exit code ${outcome.exitCode}`}`,
+      outcome,
     );
   }
 
   override async carryOut(script: string, data: string): Promise<TaskResult> {
-    const fields = readFields(this.task.service?.action.fields ?? {});
-    const { text, folder } = await chooseScript(this.task, script, this.shell);
-    const { exitCode, stdout, stderr, results } = await this.shell.run(
-      composeScript(this.task, text, data, { ...fields, ...(folder === undefined ? {} : { folder }) }),
-    );
+    const fields = parseFields('shell', fieldsSchema, this.actionFields);
+    const text = await chooseScript(script, fields);
+    const scripts = this.task.resources?.['scripts'];
+    const folder = scripts === undefined ? undefined : await bringToNode(this.shell, scripts);
+    const outcome = await this.shell.run(composeScript(this.task, text, data, fields, folder));
+    const { exitCode, results } = outcome;
     if (!fields.expectedExitCodes.includes(exitCode)) {
-      const last = (stderr.trim() || stdout.trim()).split('\n').at(-1)?.slice(-300) ?? '';
+      const last = lastLine(outcome);
       const said = last === '' ? 'and printed nothing' : `and last printed: ${last}`;
-      throw new PluginError('ScriptFailed', `the script ended with exit code ${exitCode} ${said}`, {
-        stdout,
-        stderr,
-        exitCode,
-      });
+      throw new PluginError('ScriptFailed', `the script ended with exit code ${exitCode} ${said}`, outcome);
     }
-    // The output went to the task's log as it came.
-    return results === undefined ? {} : { result: results };
+    return { result: results };
   }
+}
+
+/** The script's text: the field itself, a file from the store, or a file of a folder from the store. */
+async function chooseScript(
+  script: string,
+  { scriptFile, scripts, file }: Pick<ShellFields, 'scriptFile' | 'scripts' | 'file'>,
+): Promise<string> {
+  const given = Object.entries({ script: script || undefined, scriptFile, file })
+    .filter(([, value]) => value !== undefined)
+    .map(([name]) => name);
+  if (given.length > 1) throw invalid(`${given.join(' and ')} are given; only one of them can be the script`);
+  if (scriptFile !== undefined) return read(scriptFile, 'scriptFile');
+  if (file === undefined) return script;
+  if (scripts === undefined) throw invalid('file is given, and no scripts that it is one of');
+  return read(join(scripts, file), file);
+}
+
+function read(path: string, name: string): Promise<string> {
+  return readFile(path, 'utf8').catch((cause: unknown) => {
+    throw new PluginError('Invalid', `automator shell: there is no file ${name} in the resource`, { cause });
+  });
+}
+
+function invalid(fault: string): PluginError {
+  return new PluginError('Invalid', `automator shell: ${fault}`);
 }

@@ -19,7 +19,7 @@ export function machineOf(instance: Instance, fields: AwsFields): Machine {
   const { InstanceId: providerid, State, LaunchTime } = instance;
   const state = states[State?.Name ?? ''];
   if (providerid === undefined || state === undefined)
-    throw new PluginError('Retryable', 'EC2 shows an instance without id or with a state that nobody knows');
+    throw new PluginError('Retryable', 'EC2 shows an instance without an id or with an unknown state');
   const tags = tagsOf(instance);
   const key = tags[tagNames.key];
   const address = addressOf(instance, fields);

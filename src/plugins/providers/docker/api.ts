@@ -182,7 +182,7 @@ function kindOf(status: number, message: string, isDocker: boolean): FailureKind
   if (status === 401 || status === 403) return 'Auth';
   if (isDocker && full.test(message)) return 'Capacity';
   if (isDocker && wrongs.test(message)) return 'Invalid';
-  // Somebody else's 404 says nothing of containers.
+  // A 404 of another server says nothing about containers.
   return status === 429 || status >= 500 || !isDocker ? 'Retryable' : 'Invalid';
 }
 

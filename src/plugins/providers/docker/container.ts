@@ -40,7 +40,7 @@ export function makeContainer(
       // The daemon's host may be started anew; one that was stopped on purpose stays so.
       RestartPolicy: { Name: 'unless-stopped' },
       ...(network === undefined ? {} : { NetworkMode: network }),
-      // By loopback alone when nobody else is to come in by the port.
+      // On loopback only, unless the port is published.
       ...(reachBy === 'port'
         ? {
             PortBindings: {

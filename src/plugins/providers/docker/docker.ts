@@ -167,7 +167,7 @@ export class DockerProvider
     }
   }
 
-  /** As the daemon shows them: the first login needs to trust nobody. */
+  /** As the daemon shows them: the first login needs no trust on first use. */
   async #hostKeys(id: string, fields: DockerFields): Promise<readonly string[]> {
     const files = await Promise.all(
       ['ed25519', 'ecdsa'].map((type) =>

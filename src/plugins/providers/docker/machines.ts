@@ -49,7 +49,7 @@ export function machineOf(details: Details, fields: DockerFields): Machine {
   } = details;
   const state = states[State.Status];
   if (state === undefined)
-    throw new PluginError('Retryable', `container ${Id} is in a state that nobody knows: ${State.Status}`);
+    throw new PluginError('Retryable', `container ${Id} is in an unknown state: ${State.Status}`);
   const key = Labels[tagNames.key];
   const address = placeOf(details, fields)?.host;
   const createdAt = new Date(Created);

@@ -27,7 +27,7 @@ const lookEveryMs = 2_000;
 /**
  * Copies a volume as a whole image into the pool, never over one that is there, and never again once it is
  * done. libvirt itself takes a copy away that failed, and goes on with one whose caller died. Of a copy whose
- * end nobody saw, the note says that it is ours: it may be half of one, so it is taken away and made again.
+ * end was not observed, the note marks it as ours: it may be incomplete, so it is removed and made again.
  */
 export async function copyVolume(virsh: Virsh, volumes: Volumes, copy: Copy): Promise<Outcome> {
   const { domain, target, from, progress } = copy;
@@ -52,7 +52,7 @@ export async function copyVolume(virsh: Virsh, volumes: Volumes, copy: Copy): Pr
     await write(virsh, copy, 'done');
     return { answer: 'done' };
   }
-  // Somebody else was quicker; nothing must say that theirs is ours.
+  // Another process was quicker; its copy must not be marked as ours.
   await virsh.run(['metadata', domain.uuid, noteUri, '--config', '--remove']);
   return existsAlready(target);
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** All that names a machine is made of its key: whoever asks again asks for the same. */
+/** All names of a machine derive from its key, so that a repeated request means the same machine. */
 export interface Identity {
   readonly name: string;
   readonly uuid: string;

@@ -63,7 +63,7 @@ export async function listDomains(virsh: Virsh, wanted?: string): Promise<readon
   return uuids.length === 0 ? [] : describe(virsh, uuids);
 }
 
-/** Nobody's metadata can hold the mark between two. One that went meanwhile is left out. */
+/** Metadata of others cannot contain the separator. Domains that disappeared meanwhile are left out. */
 async function describe(virsh: Virsh, uuids: readonly string[]): Promise<readonly Domain[]> {
   const mark = `heddle-${randomUUID()}`;
   const { stdout, errors } = await virsh.batch(
@@ -94,7 +94,7 @@ function readDomain(uuid: string, xml: XmlElement, stateText: string): readonly 
   if (machine === undefined || key === undefined) return [];
   const state = states[stateText];
   if (state === undefined)
-    throw new PluginError('Retryable', `domain ${uuid} is in a state that nobody knows: ${stateText}`);
+    throw new PluginError('Retryable', `domain ${uuid} is in an unknown state: ${stateText}`);
   const tags = Object.fromEntries(
     elementsAt(machine, 'heddle:tag').map(({ attributes: { name = '', value = '' } }) => [name, value]),
   );

@@ -1,3 +1,4 @@
+import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { PluginError } from '../../contract.js';
 
 export interface XmlElement {
@@ -25,43 +26,48 @@ export function escapeXml(text: string): string {
   );
 }
 
+const common = {
+  preserveOrder: true,
+  ignoreAttributes: false,
+  attributeNamePrefix: '',
+  cdataPropName: '#cdata',
+} as const;
+const parser = new XMLParser({
+  ...common,
+  htmlEntities: true,
+  ignoreDeclaration: true,
+  parseAttributeValue: false,
+  parseTagValue: false,
+  trimValues: false,
+});
+
 /**
- * Reads one whole element, strictly: what is cut off, crossed or of a document type of its own is no answer
- * of libvirt's.
+ * Reads one whole element. Refuses XML that is incomplete or has a document type.
  * @throws PluginError Retryable
  */
 export function parseXml(text: string): XmlElement {
-  const roots: XmlElement[] = [];
-  const open: {
-    readonly name: string;
-    readonly attributes: XmlElement['attributes'];
-    readonly children: (XmlElement | string)[];
-  }[] = [];
-  let at = 0;
-  for (const token of text.matchAll(
-    /<!--[\s\S]*?-->|<\?[\s\S]*?\?>|<!\[CDATA\[([\s\S]*?)\]\]>|<\/([^\s<>/="']+)\s*>|<([^\s<>/="'!?]+)((?:\s+[^\s<>/="']+\s*=\s*(?:"[^"<]*"|'[^'<]*'))*)\s*(\/?)>|([^<]+)/g,
-  )) {
-    if (token.index !== at) break;
-    const [whole, data, end, name, attributes = '', closed, words] = token;
-    const inside = open.at(-1)?.children;
-    if (name !== undefined) {
-      const element = { name, attributes: readAttributes(attributes), children: [] };
-      (inside ?? roots).push(element);
-      if (closed === '') open.push(element);
-    } else if (end !== undefined) {
-      if (open.pop()?.name !== end) break;
-    } else if (inside === undefined) {
-      if ((data ?? words?.trim() ?? '') !== '') break;
-    } else if (data !== undefined || words !== undefined) inside.push(data ?? unescapeXml(words ?? ''));
-    at += whole.length;
-  }
-  const [root] = roots;
-  if (root === undefined || roots.length > 1 || open.length > 0 || at !== text.length)
-    throw new PluginError(
-      'Retryable',
-      `virsh answers with XML that is cut off or none, from character ${at} on`,
-    );
-  return root;
+  const valid = XMLValidator.validate(text);
+  const roots =
+    valid === true && !/<!DOCTYPE/i.test(text)
+      ? (parser.parse(text) as readonly ParsedNode[]).flatMap(toElement)
+      : [];
+  const [root, ...more] = roots.filter((node) => typeof node !== 'string');
+  if (root !== undefined && more.length === 0) return root;
+  const why = typeof valid === 'object' ? valid.err.msg : 'it has no single root';
+  throw new PluginError('Retryable', `virsh answers with malformed XML: ${why}`);
+}
+
+/** A node of the parser: one key with its content, and attributes under `:@`. */
+type ParsedNode = Readonly<Record<string, unknown>>;
+
+function toElement(node: ParsedNode): readonly (XmlElement | string)[] {
+  const [name = ''] = Object.keys(node).filter((key) => key !== ':@');
+  const content = node[name];
+  if (name === '#text') return [String(content)];
+  const children = Array.isArray(content) ? (content as readonly ParsedNode[]) : [];
+  if (name === '#cdata') return children.flatMap(toElement);
+  const attributes = (node[':@'] ?? {}) as XmlElement['attributes'];
+  return [{ name, attributes, children: children.flatMap(toElement) }];
 }
 
 export function writeXml({ name, attributes, children }: XmlElement): string {
@@ -102,26 +108,4 @@ export function changeAt(
       typeof child !== 'string' && child.name === name ? changeAt(child, more, change) : child,
     ),
   };
-}
-
-function readAttributes(text: string): XmlElement['attributes'] {
-  return Object.fromEntries(
-    [...text.matchAll(/([^\s=]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g)].map(([, key = '', one, other]) => [
-      key,
-      unescapeXml(one ?? other ?? ''),
-    ]),
-  );
-}
-
-const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
-
-function unescapeXml(text: string): string {
-  return text.replaceAll(
-    /&(?:#x([0-9a-fA-F]{1,6})|#(\d{1,7})|(amp|lt|gt|quot|apos));/g,
-    (whole, hex: string | undefined, decimal: string | undefined, name: string | undefined) => {
-      if (name !== undefined) return entities[name] ?? whole;
-      const point = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
-      return point <= 0x10_ff_ff ? String.fromCodePoint(point) : whole;
-    },
-  );
 }

@@ -1,6 +1,6 @@
 /**
- * A drawn node is named by its pool and the key of the machine that it is: which node of the pool it will be
- * is not known at CREATE.
+ * An allocated node is named by its pool and the key of the machine that it is: which node of the pool it
+ * will be is not known at CREATE.
  */
 export function idOf(pool: string, key: string): string {
   return `${pool}/${key}`;

@@ -1,4 +1,4 @@
-import type { DrawnNode } from '../../../model/pool/allocated.js';
+import type { AllocatedNode } from '../../../model/pool/allocated.js';
 import type { NodeDemand } from '../../../model/pool/request.js';
 import type { RequestView } from '../../../model/pool/view.js';
 import type { TaskResult } from '../../../model/node/task.js';
@@ -14,13 +14,16 @@ import { PluginError } from '../../errors.js';
 import { idOf, poolOf } from './ids.js';
 import { payloadOf } from './payload.js';
 
-/** Wait, in ms, until a node is looked for again that is being made, and one that nobody can make now. */
+/**
+ * Wait, in ms, until a node is looked for again that is being made, and for one that no provider can make
+ * now.
+ */
 const makingMs = 250;
 const waitingMs = 3_000;
 
 /**
  * Nodes of pools as machines. CREATE is a request under the machine's key, DELETE ends it: who has which node
- * is state of the pool's workflow, so that it is neither lost nor given twice, whoever dies.
+ * is state of the pool's workflow, so that it is neither lost nor allocated twice after a crash.
  */
 export class PoolProvider extends Provider {
   private readonly pools: NodePools;
@@ -72,7 +75,7 @@ export class PoolProvider extends Provider {
     );
   }
 
-  /** From then on the node is the pool's: it deletes it, or cleans it up for whoever asks next. */
+  /** From then on the node is the pool's: it deletes it, or cleans it up for the next request. */
   async delete({ providerid, key }: MachineInput): Promise<TaskResult> {
     const pool = poolOf(providerid) ?? textOf(this.fields['pool']);
     const pools = pool === undefined ? await this.pools.names() : [pool];
@@ -90,8 +93,8 @@ export class PoolProvider extends Provider {
   async find(key: string): Promise<readonly Machine[]> {
     const found: Machine[] = [];
     for (const pool of await this.poolNames()) {
-      const drawn = (await this.pools.drawn(pool)).find((node) => node.key === key);
-      if (drawn !== undefined) found.push(machineOf(pool, drawn));
+      const allocated = (await this.pools.allocated(pool)).find((node) => node.key === key);
+      if (allocated !== undefined) found.push(machineOf(pool, allocated));
     }
     return found;
   }
@@ -104,7 +107,7 @@ export class PoolProvider extends Provider {
   private async machinesOf(pools: readonly string[]): Promise<readonly Machine[]> {
     const machines: Machine[] = [];
     for (const pool of pools)
-      machines.push(...(await this.pools.drawn(pool)).map((node) => machineOf(pool, node)));
+      machines.push(...(await this.pools.allocated(pool)).map((node) => machineOf(pool, node)));
     return machines;
   }
 
@@ -113,7 +116,7 @@ export class PoolProvider extends Provider {
     if (pool === undefined)
       throw new PluginError(
         'Invalid',
-        `nobody said which pool: write pool: NAME in the cluster's group, or give provider ${this.task.provider.name} the field pool in heddle.yaml`,
+        `no pool is named: write pool: NAME in the cluster's group, or give provider ${this.task.provider.name} the field pool in heddle.yaml`,
       );
     return pool;
   }
@@ -126,12 +129,12 @@ export class PoolProvider extends Provider {
     const whys = Object.entries(declined).map(([providerPool, why]) => `${providerPool}: ${why}`);
     throw new PluginError(
       'Capacity',
-      `pool ${pool} cannot serve it: ${whys.join('; ') || waits || 'nobody said why'}`,
+      `pool ${pool} cannot serve it: ${whys.join('; ') || waits || 'for an unknown reason'}`,
     );
   }
 }
 
-function machineOf(pool: string, { key, tags, state, address, createdAt }: DrawnNode): Machine {
+function machineOf(pool: string, { key, tags, state, address, createdAt }: AllocatedNode): Machine {
   const providerid = idOf(pool, key);
   return {
     providerid,

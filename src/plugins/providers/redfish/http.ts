@@ -69,7 +69,7 @@ export class RedfishHttp {
         );
       if (![301, 302, 303, 307, 308].includes(answer.status) || answer.location === undefined) return answer;
       const next = new URL(answer.location, target);
-      // The password goes to nobody else; a controller behind another name for itself is to be named so.
+      // The password goes to this host only; name a controller by the host name it uses for itself.
       if (next.origin !== base.origin)
         throw new PluginError(
           'Invalid',

@@ -75,8 +75,8 @@ export class RedfishSystem {
     if (answer.status < 300) return this.#follow(answer);
     // Busy or broken for now; whether anything happened shows in the power.
     if (answer.status === 429 || answer.status === 503 || answer.status === 409)
-      throw new PluginError('Retryable', `${type} was put off: ${wordsOf(answer)}`);
-    return { told: false, why: `${type} was refused: ${wordsOf(answer)}` };
+      throw new PluginError('Retryable', `${type} was put off: ${describeIntent(answer)}`);
+    return { told: false, why: `${type} was refused: ${describeIntent(answer)}` };
   }
 
   async setBoot(target: 'Pxe' | 'Hdd', enabled: 'Once' | 'Continuous'): Promise<Outcome> {
@@ -94,7 +94,7 @@ export class RedfishSystem {
     if (answer.status < 300) return { answer: 'done' };
     return {
       answer: answer.status >= 500 || answer.status === 412 || answer.status === 409 ? 'unknown' : 'not done',
-      why: `the boot source was refused: ${wordsOf(answer)}`,
+      why: `the boot source was refused: ${describeIntent(answer)}`,
     };
   }
 
@@ -111,7 +111,7 @@ export class RedfishSystem {
     const answer = await this.#http.call('GET', asked);
     if (answer.status === 404)
       throw new PluginError('Invalid', `the controller at ${this.#controller.url} has no system ${asked}`);
-    if (answer.status >= 300) throw new PluginError('Retryable', `GET ${asked}: ${wordsOf(answer)}`);
+    if (answer.status >= 300) throw new PluginError('Retryable', `GET ${asked}: ${describeIntent(answer)}`);
     const system = parse(systemSchema, answer, asked);
     return { system, path: system['@odata.id'] ?? asked, etag: answer.etag };
   }
@@ -122,7 +122,7 @@ export class RedfishSystem {
       return system.startsWith('/') ? system : `/redfish/v1/Systems/${encodeURIComponent(system)}`;
     const path = '/redfish/v1/Systems';
     const answer = await this.#http.call('GET', path);
-    if (answer.status >= 300) throw new PluginError('Retryable', `GET ${path}: ${wordsOf(answer)}`);
+    if (answer.status >= 300) throw new PluginError('Retryable', `GET ${path}: ${describeIntent(answer)}`);
     const { Members } = parse(collectionSchema, answer, path);
     const [only] = Members;
     if (only !== undefined && Members.length === 1) return only['@odata.id'];
@@ -146,7 +146,7 @@ export class RedfishSystem {
             : { told: true };
         if (endedStates.includes(TaskState)) return { told: false, why: `its task ended as ${TaskState}` };
       } else if (answer.status !== 202) {
-        throw new PluginError('Retryable', `GET ${location}: ${wordsOf(answer)}`);
+        throw new PluginError('Retryable', `GET ${location}: ${describeIntent(answer)}`);
       }
       await pause(taskEveryMs, undefined, { signal: this.#signal });
     }
@@ -169,7 +169,7 @@ function parse<Schema extends z.ZodType>(
   );
 }
 
-function wordsOf({ status, body }: RedfishAnswer): string {
+function describeIntent({ status, body }: RedfishAnswer): string {
   const parsed = errorSchema.safeParse(body);
   return `${status}${parsed.success ? ` ${parsed.data.error.message ?? parsed.data.error.code ?? ''}`.slice(0, 300) : ''}`;
 }

@@ -32,7 +32,7 @@ const programsSchema = z.strictObject({
   load: command,
   /** Whether it is as its image says. */
   check: command.optional(),
-  /** Notes that somebody was in it. */
+  /** Notes that a user logged in. */
   taint: command.optional(),
 });
 export type Programs = z.output<typeof programsSchema>;

@@ -53,7 +53,7 @@ const goTries = 300;
 
 /**
  * Runs a program that outlives this process. Asked again with the same token, it waits for the one that runs,
- * or takes what came of it. One that died with its machine, or whose outcome nobody could tell, is begun
+ * or fetches its outcome. A run that died with its machine, or whose outcome is unknown, is begun
  * anew, and only when it certainly runs no more.
  */
 export async function runLasting(run: LastingRun): Promise<RunEnd> {
@@ -115,7 +115,7 @@ async function attend(
 }
 
 /**
- * The number is taken by making a file that nobody else can make: of two that start, one runs, and the other
+ * The number is claimed by creating a file exclusively: of two that start, one runs, and the other
  * attends to it.
  */
 async function start(

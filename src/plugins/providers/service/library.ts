@@ -37,8 +37,8 @@ export class Library {
   }
 
   /**
-   * Where the folder cannot be read nobody knows: it may be a share that is not mounted, so nothing here
-   * makes it.
+   * If the folder cannot be read, the content is unknown: it may be a share that is not mounted, so nothing
+   * here makes it.
    */
   async find(name: string): Promise<Found> {
     const at = this.#at(name);
@@ -70,7 +70,7 @@ export class Library {
       : 'its file is not as it was captured: the checksum is another one';
   }
 
-  /** Takes over a folder that has the file. False where an image of that name is there, whoever made it. */
+  /** Takes over a folder that has the file. False if an image of that name exists already. */
   async put(
     folder: string,
     name: string,
@@ -103,7 +103,7 @@ export class Library {
     );
   }
 
-  /** Renamed first: nobody finds half of one. */
+  /** Renamed first, so that an incomplete one is never found. */
   async delete(name: string): Promise<void> {
     const gone = join(this.#images, `.deleted-${name}`);
     await rm(gone, { recursive: true, force: true });

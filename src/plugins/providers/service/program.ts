@@ -2,7 +2,7 @@ import { fillWords } from '../../fill-words.js';
 import type { Resource } from './fields.js';
 
 /**
- * What the exit codes of an account's programs mean; with any other nobody can tell. `no` is a code that
+ * What the exit codes of an account's programs mean; any other code means unknown. `no` is a code that
  * shells and clients do not end with by themselves: pg_dump, for one, ends with 1 when no server answers,
  * which must not read as "certainly not".
  */

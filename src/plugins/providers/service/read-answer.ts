@@ -8,8 +8,8 @@ export function answerOf(code: number | null, why: string): Outcome {
 }
 
 /**
- * Program current prints `NAME@REVISION`, then a line `tainted: REASON` for whatever somebody may have done
- * to it.
+ * Program current prints `NAME@REVISION`, then a line `tainted: REASON` for each change that a user may have
+ * made to it.
  */
 export function readCurrent(code: number | null, stdout: string, said: string): CurrentReading {
   if (code === exits.no) return { is: 'no' };
@@ -31,7 +31,7 @@ export function readCurrent(code: number | null, stdout: string, said: string): 
   };
 }
 
-export function wordsOf(code: number | null, said: string): string {
+export function describeIntent(code: number | null, said: string): string {
   const last = said.split('\n').at(-1)?.trim().slice(-300) ?? '';
   if (code === exits.no && last !== '') return last;
   return `it ended with ${code ?? 'no exit code'}${last === '' ? '' : `: ${last}`}`;

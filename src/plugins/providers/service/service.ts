@@ -26,14 +26,14 @@ import { readFolder, readPrograms, readResources, type Programs, type Resource }
 import { runLasting, type RunEnd } from './lasting-run.js';
 import { dataIn, Library } from './library.js';
 import { exits, fillCommand, type Words } from './program.js';
-import { answerOf, readCurrent, wordsOf } from './read-answer.js';
+import { answerOf, readCurrent, describeIntent } from './read-answer.js';
 
 const megabyte = 1_048_576;
 
 /**
- * Running services: nobody logs in to them, and what they are is their configuration. CREATE takes one that
- * nobody has, DELETE gives it back. The programs of the account know the service; images are files of a
- * folder that this provider keeps itself.
+ * Running services: they have no login, and their configuration is their content. CREATE claims a free
+ * one, DELETE releases it. The programs of the account know the service; images are files of a folder that
+ * this provider keeps itself.
  */
 export class ServiceProvider
   extends ClaimingProvider<Resource>
@@ -123,7 +123,7 @@ export class ServiceProvider
     const fault = await library.check(found, this.signal);
     if (fault !== undefined) return { answer: 'not done', why: fault };
     const { code, lastLine } = await this.run('load', resource, input, () => found.file);
-    return answerOf(code, wordsOf(code, lastLine));
+    return answerOf(code, describeIntent(code, lastLine));
   }
 
   async capture(input: ImageInput): Promise<Outcome> {
@@ -135,7 +135,7 @@ export class ServiceProvider
     const { code, lastLine, directory } = await this.run('capture', resource, input, (folder) =>
       dataIn(join(folder, 'image')),
     );
-    if (code !== exits.yes) return answerOf(code, wordsOf(code, lastLine));
+    if (code !== exits.yes) return answerOf(code, describeIntent(code, lastLine));
     const folder = join(directory, 'image');
     const size = await stat(dataIn(folder)).then(
       (found) => found.size,
@@ -212,7 +212,7 @@ export class ServiceProvider
     const { words, environment } = fillCommand(command, resource, about);
     const { code, stdout, stderr } = await runCommand(words, { signal: this.signal, environment });
     this.signal.throwIfAborted();
-    return { code, stdout, said: wordsOf(code, stderr.trim() || stdout.trim()) };
+    return { code, stdout, said: describeIntent(code, stderr.trim() || stdout.trim()) };
   }
 
   /** What changes something, which ends whatever becomes of the worker. */

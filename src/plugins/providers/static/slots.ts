@@ -1,7 +1,7 @@
 import type { StaticMachine } from './machines.js';
 
 /**
- * Places on machines, as they are claimed: `NAME` is the first, `NAME#2` the second. The first ones of all
+ * Slots of machines, as they are claimed: `NAME` is the first, `NAME#2` the second. The first ones of all
  * machines come before the second ones, so that nodes spread.
  */
 export function slotsOf(machines: readonly StaticMachine[]): readonly string[] {

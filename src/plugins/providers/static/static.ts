@@ -27,7 +27,7 @@ import { standalone } from './verbs.js';
 const askedAtOnce = 32;
 
 /**
- * Machines that exist: CREATE takes one that nobody has, DELETE gives it back and changes nothing on it. Who
+ * Machines that exist: CREATE claims a free one, DELETE releases it and changes nothing on it. Who
  * has which is kept by the engine (claims): machines carry no tags, and workers on different hosts must
  * agree.
  */
@@ -207,7 +207,7 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota {
 }
 
 /**
- * Nobody tells how it is; whether it answers shows over SSH. A host name is looked up when it is confirmed.
+ * No API reports its state; SSH shows whether it answers. A host name is looked up when it is confirmed.
  */
 function taken(slot: string, { address }: StaticMachine, key: string): Machine {
   return { providerid: slot, key, tags: {}, state: 'running', ...(isIP(address) > 0 ? { address } : {}) };

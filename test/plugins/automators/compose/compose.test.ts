@@ -36,17 +36,17 @@ describe('automator compose', () => {
   });
 
   test.each([
-    [{ file: ' ' }, 'file: is empty'],
-    [{ files: { 'a.conf': '' } }, 'files: belongs to a compose file'],
-    [{ environment: { A: 'b' } }, 'environment: belongs to a compose file'],
+    [{ file: ' ' }, 'file is empty'],
+    [{ files: { 'a.conf': '' } }, 'files belongs to a compose file'],
+    [{ environment: { A: 'b' } }, 'environment belongs to a compose file'],
     [{ file: 'a', files: { '../a': '' } }, 'files.../a'],
     [{ file: 'a', files: { '/etc/passwd': '' } }, 'files./etc/passwd'],
     [{ file: 'a', files: { 'compose.yaml': '' } }, 'set by Heddle'],
     [{ file: 'a', files: { 'a b': '' } }, 'files.a b'],
     [{ file: 'a', environment: { 'A-B': '' } }, 'environment.A-B'],
     [{ file: 'a', environment: { COMPOSE_FILE: 'x' } }, 'set by Heddle'],
-    [{ file: 'a', environment: { A: ['x'] } }, 'environment.A: not a text'],
-    [{ project: 'Big' }, 'project: lower-case'],
+    [{ file: 'a', environment: { A: ['x'] } }, 'environment.A is not a text'],
+    [{ project: 'Big' }, 'project is not lower-case'],
     [{ run: { service: '--help' } }, 'run.service'],
     [{ run: { service: 'a', comand: [] } }, 'run'],
     [{ wait: 0 }, 'wait'],
@@ -68,7 +68,7 @@ describe('automator compose', () => {
     );
     await expect(automator.carryOut('', '')).rejects.toMatchObject({
       kind: 'Invalid',
-      message: expect.stringContaining('run: INITIALIZE'),
+      message: expect.stringContaining('run is missing: INITIALIZE'),
     });
   });
 });

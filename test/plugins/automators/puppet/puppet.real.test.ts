@@ -41,8 +41,8 @@ describe.skipIf(!isThere)('a real puppet', () => {
     );
     await again.automator.install({ user: 'tester' }, '', '{"a": "b c"}');
     expect([said, again.said]).toEqual([
-      expect.arrayContaining(['Puppet changed what was not as the manifest says']),
-      expect.arrayContaining(['Puppet found everything as the manifest says']),
+      expect.arrayContaining(['Puppet changed resources to match the manifest']),
+      expect.arrayContaining(['Puppet found all resources matching the manifest']),
     ]);
   });
 

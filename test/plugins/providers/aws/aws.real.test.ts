@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { JsonObject } from '../../../../src/model/json.js';
 import type { CreateInput } from '../../../../src/plugins/contract.js';
 import { AwsProvider } from '../../../../src/plugins/providers/aws/aws.js';
-import { parseSpec } from '../../../../src/schema/parse-spec.js';
+import { parseSpec } from '../../../../src/schema/cluster/read.js';
 import { formatProblem } from '../../../../src/schema/problem.js';
 import { startStack, type Stack } from '../../../harness/stack.js';
 import { startEc2, type Ec2Front } from './support/front.js';

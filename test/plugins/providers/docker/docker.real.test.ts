@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { parseSpec } from '../../../../src/schema/parse-spec.js';
+import { parseSpec } from '../../../../src/schema/cluster/read.js';
 import { formatProblem } from '../../../../src/schema/problem.js';
 import { publicLine } from '../../../harness/ssh-server.js';
 import { startStack, type Stack } from '../../../harness/stack.js';

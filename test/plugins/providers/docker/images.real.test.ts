@@ -94,17 +94,11 @@ describe.skipIf(missing !== undefined)(
         ),
       );
       const pool = new PoolClient(stack.client.temporal, 'boxes', { by: 'test' });
-      const offer = {
-        hardware: 'small',
-        image: 'default',
-        libraryImage: 'base',
-        fields: {},
-        uses: { nodes: 1 },
-      };
+      const offer = { hardware: 'small', libraryImage: 'base', fields: {}, uses: { nodes: 1 } };
       await pool.apply({
         name: 'boxes',
         tenants: {},
-        labels: { box: { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete' } },
+        labels: { box: { minReady: 0, spareAge: 600, onReturn: 'delete' } },
         providerPools: {
           main: {
             provider: 'here',
@@ -126,7 +120,7 @@ describe.skipIf(missing !== undefined)(
         ),
       );
       expect(images()).toEqual(['localhost/heddle/base:1']);
-      await pool.giveBack(id);
+      await pool.return(id);
       await until('the image is gone', () => images().length === 0);
       await pool.deletePool();
       await stack.client.images.delete('base');

@@ -1,7 +1,7 @@
 import { env } from 'node:process';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { JsonObject } from '../../../../src/model/json.js';
-import { parseSpec } from '../../../../src/schema/parse-spec.js';
+import { parseSpec } from '../../../../src/schema/cluster/read.js';
 import { formatProblem } from '../../../../src/schema/problem.js';
 import { startStack, type Stack } from '../../../harness/stack.js';
 import { openGround, type Ground } from '../../../harness/machine/ground.js';

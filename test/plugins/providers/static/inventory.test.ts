@@ -157,7 +157,7 @@ describe('an inventory that is wrong is refused with its place', () => {
     ['an open quote', 'a x="1', 'ini', /line 1: a " is not closed/],
     ['a variable without a name', '[a:vars]\n=x', 'ini', /line 2: a variable is NAME=VALUE/],
     ['a range downwards', 'web[3:1]', 'ini', /line 1: \[3:1\] in web\[3:1\] is no range/],
-    ['a range without an end', 'web[3:]', 'ini', /has a range that nobody understands/],
+    ['a range without an end', 'web[3:]', 'ini', /has a malformed range/],
     ['too many hosts', 'web[1:100000]', 'ini', /line 1: /],
     [
       'groups in each other',

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { ClusterSpec } from '../../../../src/model/cluster/spec.js';
-import { parseSpec } from '../../../../src/schema/parse-spec.js';
+import { parseSpec } from '../../../../src/schema/cluster/read.js';
 import { formatProblem } from '../../../../src/schema/problem.js';
 import { type Stack, startStack } from '../../../harness/stack.js';
 import { until } from '../../../harness/until.js';

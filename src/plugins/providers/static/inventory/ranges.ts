@@ -12,7 +12,7 @@ export function expandRanges(pattern: string): readonly string[] {
   const found = range.exec(pattern);
   if (found === null) {
     if (/^[^[\]]*$/.test(pattern)) return [pattern];
-    throw new Error(`${pattern} has a range that nobody understands; one is [01:20], [a:f] or [1:9:2]`);
+    throw new Error(`${pattern} has a malformed range; examples: [01:20], [a:f], [1:9:2]`);
   }
   const [whole, first = '', last = '', step = '1'] = found;
   const tails = expandRanges(pattern.slice(found.index + whole.length));

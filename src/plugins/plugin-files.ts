@@ -1,0 +1,151 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { extname, join, relative, sep } from 'node:path';
+import type { Descriptor } from '../schema/descriptor.js';
+import { errorAt, type Problem } from '../schema/problem.js';
+import { readTextFile } from '../schema/read-text.js';
+import { whyUntrusted } from '../schema/trusted-path.js';
+
+/** The plugin's files cannot be used; the message says why. */
+export class FileFault extends Error {}
+
+/** Resolves the links of a file of the plugin's folder. @throws FileFault when it leads outside. */
+export function resolveInside(folder: string, file: string): string {
+  const path = realpathSync(join(folder, file));
+  if (relative(realpathSync(folder), path).startsWith(`..${sep}`))
+    throw new FileFault(`${file} lies outside the plugin's folder`);
+  return path;
+}
+
+/** A worker runs a plugin's files, so other users must not be able to change them. */
+export function checkTrust(path: string): readonly Problem[] {
+  const distrust = whyUntrusted(path);
+  return distrust === undefined ? [] : [errorAt([], `${distrust.path} ${distrust.wrong}`, distrust.right)];
+}
+
+/** The first untrusted file or folder. Of `node_modules` only the folder is checked: it may be huge. */
+export function checkTreeTrust(folder: string): readonly Problem[] {
+  const own = checkTrust(folder);
+  if (own.length > 0) return own;
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    // A dangling link runs nothing.
+    if (!existsSync(path)) continue;
+    const isTree = entry.isDirectory() && entry.name !== 'node_modules';
+    const problems = isTree ? checkTreeTrust(path) : checkTrust(path);
+    if (problems.length > 0) return problems;
+  }
+  return [];
+}
+
+const maxFiles = 5_000;
+const maxBytes = 64 * 1024 * 1024;
+
+/** Not part of a plugin: hidden files, dependencies, output of compilers, also of Python's while it runs. */
+const skipped = /^\.|^node_modules$|^__pycache__$|\.d\.[cm]?ts$|\.map$/;
+
+/**
+ * SHA-256 over names and contents of a folder's files; a link counts as its target's path.
+ * @throws FileFault
+ */
+export function digestFolder(folder: string): string {
+  const hash = createHash('sha256');
+  let files = 0;
+  let bytes = 0;
+  const open = [''];
+  for (let path = open.shift(); path !== undefined; path = open.shift()) {
+    const items = readdirSync(join(folder, path), { withFileTypes: true });
+    for (const item of items.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+      if (skipped.test(item.name)) continue;
+      const name = path === '' ? item.name : `${path}/${item.name}`;
+      const full = join(folder, name);
+      if (item.isDirectory()) open.push(name);
+      if (!item.isFile() && !item.isSymbolicLink()) continue;
+      files += 1;
+      bytes += item.isFile() ? statSync(full).size : 0;
+      if (files > maxFiles || bytes > maxBytes)
+        throw new FileFault(`is too large for a plugin: more than ${maxFiles} files or ${maxBytes} bytes`);
+      const content = item.isFile() ? readFileSync(full) : Buffer.from(readlinkSync(full));
+      hash.update(`${name}\0${content.length}\0`).update(content);
+    }
+  }
+  return hash.digest('hex');
+}
+
+/**
+ * A program's words with absolute paths: words that begin with `./` name files of the plugin.
+ * @throws FileFault
+ */
+export function findCommand(folder: string, words: readonly string[]): readonly string[] {
+  const [program = ''] = words;
+  if (program.includes('/') && !program.startsWith('./') && !program.startsWith('/'))
+    throw new FileFault(`${program} must begin with ./, or be a name on PATH`);
+  for (const word of words.filter((each) => each.startsWith('./'))) {
+    if (!isFile(join(folder, word))) throw new FileFault(`there is no file ${word} in ${folder}`);
+    resolveInside(folder, word);
+  }
+  const file = join(folder, program);
+  if (program.startsWith('./') && process.platform !== 'win32' && (statSync(file).mode & 0o111) === 0)
+    throw new FileFault(`${program} may not be executed; chmod +x '${file}'`);
+  return words.map((word) => (word.startsWith('./') ? join(folder, word) : word));
+}
+
+/**
+ * The module that exports the plugin's class: the descriptor's `entry`, or found by the class.
+ * @throws FileFault
+ */
+export function findEntry(folder: string, descriptor: Descriptor): string {
+  const { entry } = descriptor;
+  if (entry === undefined) return findDeclaring(folder, descriptor);
+  // Running from source, the TypeScript file is in the module's place.
+  const candidates = entry.endsWith('.js') ? [entry, entry.replace(/\.js$/, '.ts')] : [entry];
+  const found = candidates.find((candidate) => isFile(join(folder, candidate)));
+  if (found === undefined) throw new FileFault(`there is no file ${candidates.join(' or ')} in ${folder}`);
+  return resolveInside(folder, found);
+}
+
+/** In order of preference where several declare the class: compiled modules come before their source. */
+const endings = ['.js', '.mjs', '.cjs', '.ts'] as const;
+
+/** Finds the class in any module of the folder, as the plugins of the seed's form need. */
+function findDeclaring(folder: string, { name, class: className = '' }: Descriptor): string {
+  const modules = readdirSync(folder)
+    .toSorted()
+    .filter((file) => endings.some((ending) => ending === extname(file)) && !file.endsWith('.d.ts'))
+    .filter((file) => isFile(join(folder, file)));
+  const declaring = modules.filter((file) => declares(join(folder, file), className));
+  const stems = new Set(declaring.map((file) => file.slice(0, -extname(file).length)));
+  // A module with the plugin's name comes first, and may have its class from elsewhere.
+  const [only = name] = stems.size === 1 ? stems : [];
+  const chosen =
+    [name, only]
+      .flatMap((stem) => endings.map((ending) => `${stem}${ending}`))
+      .find((file) => declaring.includes(file)) ??
+    endings.map((ending) => `${name}${ending}`).find((file) => modules.includes(file));
+  if (chosen !== undefined) return resolveInside(folder, chosen);
+  if (stems.size > 1)
+    throw new FileFault(
+      `class ${className} is in ${declaring.join(' and ')}; keep one of them, or name it ${name}${extname(declaring[0] ?? '')}`,
+    );
+  const ruby = readdirSync(folder).find((file) => file.endsWith('.rb'));
+  const advice =
+    ruby === undefined
+      ? `looked through ${modules.join(', ') || 'no file that ends so'}`
+      : `${ruby} is run by "command" in place of a class, see docs/plugin-programs.md`;
+  throw new FileFault(`no ${endings.join(', ')} file in ${folder} has a class ${className}; ${advice}`);
+}
+
+/** A longer module is a bundle, which has the plugin's name. */
+const maxModuleBytes = 8 * 1024 * 1024;
+
+function declares(file: string, className: string): boolean {
+  const read = readTextFile(file, maxModuleBytes);
+  const word = className.replaceAll('$', '\\$');
+  return (
+    read.ok && new RegExp(`\\bclass\\s+${word}(?![\\w$])|(?<![\\w$])${word}\\s*=\\s*class\\b`).test(read.text)
+  );
+}
+
+function isFile(path: string): boolean {
+  return existsSync(path) && statSync(path).isFile();
+}

@@ -1,4 +1,0 @@
-// @ts-check
-import { register } from 'node:module';
-
-register('./typescript-loader.mjs', import.meta.url);

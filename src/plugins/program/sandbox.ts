@@ -1,0 +1,176 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { childEnvironment } from '../../config/child-environment.js';
+import { preferForOomKill, processesAtHome, signalQuietly, usageOf } from './processes.js';
+
+/** Interval of memory checks while programs run, in ms. */
+const checkEveryMs = 250;
+
+/**
+ * Programs that end within this time are cleaned up together, in ms: a look at all processes is expensive.
+ */
+const gatherMs = 300;
+
+/** Most processes of one program. */
+const maxProcesses = 256;
+
+export interface Guarded {
+  readonly pid: number;
+  readonly home: string;
+  readonly memoryBytes: number;
+  /** Called once when the program's processes exceed a limit. */
+  readonly onExceeded: (fault: string) => void;
+}
+
+/**
+ * Homes of the programs of one worker, their limits, and their clean-up. Nothing is made before first use.
+ */
+export class Sandbox {
+  readonly #guarded = new Map<number, Guarded>();
+  #open: { readonly folder: string; readonly watchdog: Watchdog } | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #abandonedHomes = new Set<string>();
+  #cleaning: Promise<void> | undefined;
+  readonly #closing = new AbortController();
+
+  /** An empty folder, which becomes a program's HOME; it identifies every process that the program starts. */
+  makeHome(): string {
+    if (this.#open === undefined) {
+      const folder = mkdtempSync(join(tmpdir(), 'heddle-programs-'));
+      this.#open = { folder, watchdog: new Watchdog(folder) };
+    }
+    const home = join(this.#open.folder, randomUUID());
+    mkdirSync(home, { mode: 0o700 });
+    return home;
+  }
+
+  /** Enforces the limits of a program until `leave`. */
+  guard(program: Guarded): void {
+    this.#open?.watchdog.add(program.pid);
+    preferForOomKill(program.pid);
+    this.#guarded.set(program.pid, program);
+    this.#timer ??= setInterval(() => this.#check(), checkEveryMs).unref();
+  }
+
+  /** Cleans up after a program that has ended: processes that it left running, and its home. */
+  leave(pid: number, home: string): void {
+    this.#open?.watchdog.remove(pid);
+    this.#guarded.delete(pid);
+    if (this.#guarded.size === 0) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    }
+    this.#abandonedHomes.add(home);
+    this.#cleaning ??= this.#clean().finally(() => {
+      this.#cleaning = undefined;
+    });
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#closing.abort();
+    await this.#cleaning;
+    await this.#open?.watchdog.close();
+  }
+
+  async #clean(): Promise<void> {
+    while (this.#abandonedHomes.size > 0) {
+      await pause(gatherMs, undefined, { ref: false, signal: this.#closing.signal }).catch(() => undefined);
+      const homes = new Set(this.#abandonedHomes);
+      this.#abandonedHomes.clear();
+      await killAtHome(homes);
+      await Promise.allSettled(
+        [...homes].map((home) => rm(home, { recursive: true, force: true, maxRetries: 3 })),
+      );
+    }
+  }
+
+  #check(): void {
+    for (const [pid, { bytes, processes }] of usageOf(new Set(this.#guarded.keys()))) {
+      const { memoryBytes = 0, onExceeded } = this.#guarded.get(pid) ?? {};
+      const fault =
+        processes > maxProcesses
+          ? `it had ${processes} processes at once; ${maxProcesses} are allowed`
+          : bytes > memoryBytes
+            ? `it used ${megabytes(bytes)} MB of memory; ${megabytes(memoryBytes)} MB are allowed`
+            : undefined;
+      if (fault === undefined) continue;
+      this.#guarded.delete(pid);
+      onExceeded?.(fault);
+    }
+  }
+}
+
+/**
+ * Kills processes that left their program's group. Several rounds, because they may start others meanwhile.
+ */
+async function killAtHome(homes: ReadonlySet<string>): Promise<void> {
+  for (let round = 0; round < 20; round += 1) {
+    const pids = processesAtHome(homes);
+    if (pids.length === 0) return;
+    for (const pid of pids) signalQuietly(pid, 'SIGKILL');
+    await pause(round < 3 ? 5 : 50);
+  }
+}
+
+function megabytes(bytes: number): number {
+  return Math.round(bytes / 1024 / 1024);
+}
+
+/**
+ * A process that outlives this one. When this one ends, even by SIGKILL, it kills the groups of programs that
+ * still run and removes their folder. Without it a program in a busy loop would run forever.
+ */
+class Watchdog {
+  readonly #child: ChildProcess;
+
+  constructor(folder: string) {
+    this.#child = spawn('/bin/sh', ['-c', watchdogScript, 'heddle-plugin-watchdog', folder], {
+      detached: true,
+      stdio: ['pipe', 'ignore', 'ignore'],
+      env: childEnvironment({ set: { PATH: '/usr/bin:/bin' } }),
+      cwd: '/',
+    });
+    this.#child.on('error', () => undefined);
+    this.#child.stdin?.on('error', () => undefined);
+    this.#child.unref();
+    if (this.#child.stdin instanceof Socket) this.#child.stdin.unref();
+  }
+
+  add(group: number): void {
+    this.#child.stdin?.write(`add ${group}\n`);
+  }
+
+  remove(group: number): void {
+    this.#child.stdin?.write(`remove ${group}\n`);
+  }
+
+  /** Has it kill what still runs; resolves when that is done. */
+  async close(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.pid === undefined) return;
+    const exited = once(this.#child, 'exit');
+    this.#child.ref();
+    this.#child.stdin?.end();
+    await exited;
+  }
+}
+
+const watchdogScript = `
+trap '' TERM INT HUP
+groups=' '
+while read -r word group; do
+  case $word in
+    add) groups="$groups$group " ;;
+    remove) case $groups in *" $group "*) groups="\${groups%%" $group "*} \${groups#*" $group "}" ;; esac ;;
+  esac
+done
+for group in $groups; do kill -9 "-$group" 2>/dev/null; done
+rm -rf -- "$1"
+`;

@@ -1,0 +1,142 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { JsonObject } from '../../model/json.js';
+import type { PluginLog } from '../contract.js';
+import { silent, type Program, type ProgramEnd } from './program.js';
+import { limits, logLevels, parseObject, type LogLevel, type RequestMessage } from './protocol.js';
+import { serveRequest, tooManyRequests, type Services } from './requests.js';
+
+/** One call of one program. */
+export interface Call {
+  readonly message: object;
+  /** Names of the requests that the program may make. */
+  readonly allowed: readonly string[];
+  readonly services: Services;
+  readonly log: PluginLog;
+  /** Aborted when the call must end: cancelled, superseded, or out of time. */
+  readonly stop: AbortSignal;
+}
+
+/** What a call gave: the text of its result, and how the program ended if it did. */
+export interface Finish {
+  readonly text: string;
+  readonly end?: ProgramEnd;
+  /** The end of its output for people. */
+  readonly lastWords: string;
+  /** Settles when its unanswered requests have been served. */
+  readonly pending: Promise<unknown>;
+}
+
+/** How long a program has to end by itself after `cancel`, in ms. */
+const cancelMs = 1_000;
+
+/** Calls a program that ends afterwards: all lines other than requests and log lines are its result. */
+export async function callOnce(program: Program, call: Call): Promise<Finish> {
+  const texts: string[] = [];
+  let length = 0;
+  const heard = listen(program, call, (text) => {
+    length += text.length;
+    if (length > limits.result) program.kill(`it printed a result of more than ${limits.result} characters`);
+    else texts.push(text);
+  });
+  program.send(call.message);
+  // Many a JSON reader waits for the end of input; a program without requests gets nothing more anyway.
+  if (call.allowed.length === 0) program.closeInput();
+  const end = await endOf(program, call);
+  return { text: texts.join('\n'), end, ...heard() };
+}
+
+/** Calls a program that stays ready for the next call: its result is one line. */
+export async function callAgain(program: Program, call: Call): Promise<Finish> {
+  let answer: (text: string) => void = () => undefined;
+  const answered = new Promise<string>((resolve) => {
+    answer = resolve;
+  });
+  const heard = listen(program, call, answer);
+  program.send(call.message);
+  const first = await Promise.race([answered, endOf(program, call, answered)]);
+  // Output for people comes through another pipe, and may arrive after the answer.
+  await program.readRest();
+  program.listen(silent);
+  if (typeof first === 'string') return { text: first, ...heard() };
+  const { words, fault } = first;
+  const end =
+    fault === undefined
+      ? { ...first, words: `${words} before it answered`, fault: 'it did not answer' }
+      : first;
+  return { text: '', end, ...heard() };
+}
+
+/** Waits for the program's end. When the call must end first, ends the program, unless it has answered. */
+async function endOf(program: Program, { stop }: Call, answered?: Promise<unknown>): Promise<ProgramEnd> {
+  const over = new AbortController();
+  void answered?.then(() => over.abort());
+  const enforce = async (): Promise<void> => {
+    const cancel = stop.reason instanceof Error ? stop.reason.message : 'the call is over';
+    if (program.send({ cancel }))
+      await pause(cancelMs, undefined, { signal: over.signal }).catch(() => undefined);
+    if (!over.signal.aborted) await program.stop();
+  };
+  if (stop.aborted) void enforce();
+  else stop.addEventListener('abort', () => void enforce(), { once: true, signal: over.signal });
+  return program.ended.finally(() => over.abort());
+}
+
+/** Serves the program's requests and logs its output; the returned function gives what was heard. */
+function listen(
+  program: Program,
+  { allowed, services, log }: Call,
+  onResult: (text: string) => void,
+): () => Pick<Finish, 'lastWords' | 'pending'> {
+  const open = new Set<Promise<void>>();
+  let lastWords = '';
+  let logged = 0;
+  const note = ({ level, text }: LogLine): void => {
+    logged += 1;
+    if (logged <= limits.logLines)
+      log[level](text.length > limits.logLine ? `${text.slice(0, limits.logLine)}…` : text);
+    else if (logged === limits.logLines + 1)
+      log.warn(`more than ${limits.logLines} log lines: the rest of this call is left out`);
+  };
+  const serve = (request: RequestMessage): void => {
+    if (open.size >= limits.requests) return void program.send(tooManyRequests(request));
+    const served: Promise<void> = serveRequest(request, allowed, services)
+      .then((reply) => void program.send(reply))
+      .finally(() => open.delete(served));
+    open.add(served);
+  };
+  program.listen({
+    line(text) {
+      const message = parseObject(text);
+      if (message !== undefined && isRequest(message)) return serve(message);
+      const line = logLine(message, 'log');
+      if (line !== undefined) return note(line);
+      if (text.trim() !== '') onResult(text);
+    },
+    said(text) {
+      if (text.trim() === '') return;
+      const message = parseObject(text);
+      const line = logLine(message, 'log') ?? logLine(message, 'level') ?? { level: 'info', text };
+      lastWords = `${lastWords}${line.text}\n`.slice(-limits.lastWords);
+      note(line);
+    },
+  });
+  return () => ({ lastWords: lastWords.trim(), pending: Promise.allSettled(open) });
+}
+
+function isRequest(message: JsonObject): message is RequestMessage {
+  return typeof message['request'] === 'string' && Number.isSafeInteger(message['id']);
+}
+
+interface LogLine {
+  readonly level: LogLevel;
+  readonly text: string;
+}
+
+/** `{"log": "info", "message": "…"}`; on standard error `level` in place of `log` is accepted too. */
+function logLine(message: JsonObject | undefined, key: 'log' | 'level'): LogLine | undefined {
+  const level = logLevels.find((known) => known === message?.[key]);
+  const { message: text, attributes } = message ?? {};
+  if (level === undefined || typeof text !== 'string') return undefined;
+  // Attributes join the text, so that secrets in them are redacted too.
+  return { level, text: attributes === undefined ? text : `${text} ${JSON.stringify(attributes)}` };
+}

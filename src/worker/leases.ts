@@ -1,0 +1,59 @@
+import {
+  type Client,
+  QueryNotRegisteredError,
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+} from '@temporalio/client';
+import type { NodeLeases } from '../activities/image/lease-node.js';
+import { leasedQuery, releaseSignal, leaseUpdate, nodeQuery } from '../workflows/cluster/messages.js';
+
+const patienceMs = 20_000;
+
+/** Asks workflows that carry nodes, and those that borrow them. */
+export function leasesOf(temporal: Client): NodeLeases {
+  const patiently = <Value>(work: () => Promise<Value>): Promise<Value> =>
+    temporal.withDeadline(Date.now() + patienceMs, work);
+  return {
+    find: (workflowId, nodeId) =>
+      patiently(async () => {
+        const handle = temporal.workflow.getHandle(workflowId);
+        return (await isOpen(temporal, workflowId)) ? handle.query(nodeQuery, nodeId) : 'gone';
+      }),
+    lease: (workflowId, request) =>
+      patiently(async () => {
+        try {
+          await temporal.workflow.getHandle(workflowId).executeUpdate(leaseUpdate, { args: [request] });
+          return undefined;
+        } catch (error) {
+          if (error instanceof WorkflowUpdateFailedError) return error.cause?.message ?? error.message;
+          if (error instanceof WorkflowNotFoundError) return `there is no ${workflowId.replace('/', ' ')}`;
+          throw error;
+        }
+      }),
+    release: (workflowId, request) =>
+      patiently(() => temporal.workflow.getHandle(workflowId).signal(releaseSignal, request)),
+    has: (workflowId, loan) =>
+      patiently(async () => {
+        try {
+          return (
+            (await isOpen(temporal, workflowId)) &&
+            (await temporal.workflow.getHandle(workflowId).query(leasedQuery, loan))
+          );
+        } catch (error) {
+          if (error instanceof QueryNotRegisteredError) return false;
+          throw error;
+        }
+      }),
+  };
+}
+
+/** A closed workflow answers queries, too. */
+async function isOpen(temporal: Client, workflowId: string): Promise<boolean> {
+  try {
+    const { status } = await temporal.workflow.getHandle(workflowId).describe();
+    return status.name === 'RUNNING' || status.name === 'CONTINUED_AS_NEW';
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { PoolClient } from '../../../src/client/pool/pool-client.js';
+import { poolWorkflowId } from '../../../src/model/names.js';
+import { PluginError } from '../../../src/plugins/errors.js';
+import { openHarness, type Harness } from '../../harness/faults/harness.js';
+import { until } from '../../harness/until.js';
+
+let harness: Harness;
+beforeAll(async () => {
+  harness = await openHarness({
+    temporalAddress: inject('temporalAddress'),
+    workflowBundlePath: inject('workflowBundlePath'),
+  });
+});
+afterAll(async () => {
+  await harness.stop();
+});
+
+async function open(name: string): Promise<PoolClient> {
+  const pool = new PoolClient(harness.client.temporal, name, { by: 'test' });
+  const offer = { hardware: 'small', image: 'host', fields: {}, uses: { nodes: 1 } };
+  await pool.apply({
+    name,
+    tenants: {},
+    labels: { a: { minReady: 0, spareAge: 600, onReturn: 'delete' } },
+    providerPools: {
+      main: {
+        provider: 'memory',
+        priority: 100,
+        limits: {},
+        attributes: {},
+        launchAttempts: 3,
+        labels: { a: offer },
+      },
+    },
+  });
+  return pool;
+}
+
+const made = (name: string): readonly string[] => harness.cloud.made(poolWorkflowId(name));
+const there = (name: string): number => harness.cloud.machines(poolWorkflowId(name)).length;
+
+async function activities(name: string): Promise<readonly string[]> {
+  const { events } = await harness.client.temporal.workflow.getHandle(poolWorkflowId(name)).fetchHistory();
+  return (events ?? []).flatMap(
+    ({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name ?? [],
+  );
+}
+
+describe('tasks that go together', () => {
+  it('makes and deletes many nodes with few activities; one that fails has its own end', async () => {
+    const pool = await open('many');
+    harness.cloud.beforeCreate('many-a-3', () => Promise.reject(new PluginError('Retryable', 'busy')));
+    harness.cloud.beforeCreate('many-a-7', () =>
+      Promise.reject(new PluginError('Capacity', 'no such machine is left')),
+    );
+    const asked = await Promise.allSettled(Array.from({ length: 30 }, async () => pool.obtain(['a'])));
+    const got = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    expect(asked.flatMap((one) => (one.status === 'rejected' ? [String(one.reason)] : []))).toEqual([
+      expect.stringContaining('CREATE a-7: no such machine is left'),
+    ]);
+    const nodes = got.map((request) => request.nodes?.[0]?.id);
+    expect(new Set(nodes).size).toBe(29);
+    expect(nodes).toContain('a-3');
+    expect(new Set(got.map((request) => request.nodes?.[0]?.payload['ssh-host-key'])).size).toBe(29);
+    // None was made twice, and none for the one that was refused.
+    expect(made('many')).toHaveLength(29);
+    expect(new Set(made('many')).size).toBe(29);
+    await Promise.all(got.map(async ({ id }) => pool.return(id)));
+    await until('all machines are gone', () => there('many') === 0);
+    const done = await activities('many');
+    expect(done).toEqual(expect.arrayContaining(['CREATE_BATCH', 'DELETE_BATCH']));
+    // The one that was tried again, those that took the place of others, and whatever came one by one.
+    expect(done.length).toBeLessThan(20);
+    await pool.deletePool();
+    await pool.gone();
+  });
+
+  it('leaves the others alone when one of them is not wanted any more', async () => {
+    const pool = await open('some');
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    for (const node of ['a-1', 'a-2']) harness.cloud.beforeCreate(`some-${node}`, () => released);
+    const [first, second] = await Promise.all([pool.request(['a']), pool.request(['a'])]);
+    await until('they are being made', async () => (await activities('some')).includes('CREATE_BATCH'));
+    await pool.deleteNodes(['a-1']);
+    release();
+    expect(await pool.waitFor(second.id)).toMatchObject({ state: 'fulfilled', nodes: [{ id: 'a-2' }] });
+    expect(await pool.waitFor(first.id)).toMatchObject({ state: 'fulfilled', nodes: [{ id: 'a-3' }] });
+    await until('the machine of the first is gone', () => there('some') === 2);
+    expect(made('some')).toHaveLength(3);
+    await pool.deletePool();
+    await pool.gone();
+    expect(there('some')).toBe(0);
+  });
+});
