@@ -13,15 +13,16 @@ const skipped = counts.skipped === 0 ? '' : `, ${counts.skipped} skipped`;
 process.stdout.write(`${counts.passed} passed, ${counts.failed} failed${skipped}\n`);
 
 /**
- * Lint, format, types, secrets, tests: all of them, so that one run shows all that is wrong.
+ * Lint, format, unused code, types, secrets, tests: all of them, so that one run shows all that is wrong.
  * @returns {Promise<import('./run-tests.mjs').Counts>}
  */
 async function run() {
   await prepare();
-  say('lint, format, types and a scan for secrets');
+  say('lint, format, unused code, types and a scan for secrets');
   const checks = await Promise.all([
     runBinary('oxlint', 'oxlint', ['--type-aware', '--deny-warnings']),
     runBinary('oxfmt', 'oxfmt', ['--check']),
+    runBinary('knip', 'knip', ['--no-progress']),
     runBinary('typescript', 'tsc', ['--noEmit', '-p', 'tsconfig.json']),
     runBinary('typescript', 'tsc', ['--noEmit', '-p', 'tools/tsconfig.json']),
     countSecrets(),
@@ -30,7 +31,8 @@ async function run() {
   const words = process.argv.slice(2);
   const tests = words.length === 0 ? await runTestsWithSecondLook([]) : await runTests(words);
   const failedChecks = checks.filter((code) => code !== 0).length;
-  if (failedChecks > 0) say(`of lint, format, types and scan, ${failedChecks} failed (counted below)`);
+  if (failedChecks > 0)
+    say(`of lint, format, unused code, types and scan, ${failedChecks} failed (counted below)`);
   return { ...tests, failed: tests.failed + failedChecks };
 }
 

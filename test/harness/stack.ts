@@ -19,8 +19,10 @@ export interface StackOptions {
   readonly kind?: 'directory' | 'sandbox' | 'auto';
   /** Provider accounts besides `local`; `service` stands for another account of the machine service. */
   readonly accounts?: Readonly<Record<string, object | 'service'>>;
-  /** Taken over into heddle.yaml. */
+  /** Added to heddle.yaml. */
   readonly config?: object;
+  /** How long the client waits for a busy worker, in ms. Default: a minute. */
+  readonly busyMs?: number;
 }
 
 /** A namespace, a machine service and workers of one test file; everything real, everything its own. */
@@ -74,7 +76,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const keyRing = openKeyRing({ folder: keys, create: true });
   const client = new HeddleClient(
     new Client({ connection, namespace, plugins: [heddle({ keys: keyRing, namespace })] }),
-    { by: 'test', busyMs: 60_000 },
+    { by: 'test', busyMs: options.busyMs ?? 60_000 },
   );
   const shared = { folder, namespace, keys, service, children };
   return {

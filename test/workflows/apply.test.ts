@@ -136,6 +136,7 @@ describe('requests to a cluster', () => {
     const lonely = await startStack({
       temporalAddress: inject('temporalAddress'),
       distPath: inject('distPath'),
+      busyMs: 2_000,
     });
     try {
       const worker = await lonely.startWorker();

@@ -28,7 +28,7 @@ export function printEnd(output: Output, machine: MachineView, operation: Machin
   if (state !== 'done') output.line(`next: ${nextStep(machine, operation)}`);
 }
 
-export function printStatus(output: Output, report: NodeStatusReport): void {
+function printStatus(output: Output, report: NodeStatusReport): void {
   const { status, why, evidence } = report;
   const shown = (value: unknown): string =>
     value === null || value === undefined ? '?' : typeof value === 'string' ? value : JSON.stringify(value);

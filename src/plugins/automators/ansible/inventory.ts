@@ -1,8 +1,8 @@
 import type { Json, JsonObject, NodeAddress, Task } from '../../contract.js';
 import type { AnsibleFields } from './fields.js';
 
-/** Files in the folder of one play, by name. */
-export type PlayFiles = Readonly<Record<string, string>>;
+/** Files in the folder of one play, by name; undefined ones are not written. */
+export type PlayFiles = Readonly<Record<string, string | undefined>>;
 
 /** Absolute paths of the play on the node. */
 export interface NodePlace {

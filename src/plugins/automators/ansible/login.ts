@@ -9,35 +9,34 @@ import type { PlayFiles } from './inventory.js';
 export function loginFiles(address: NodeAddress, folder: string): PlayFiles {
   const { jump } = address;
   checkHost('the node', address);
-  if (jump !== undefined) checkHost('the jump host', jump);
+  const node = [
+    'Host * !heddle-jump',
+    ...hostLines(address, folder, ''),
+    ...(jump === undefined ? [] : [`  ProxyCommand ${proxyCommand(jump, folder)}`]),
+  ];
   return {
     known_hosts: knownHosts(address),
-    ...keyFile('key', address),
-    ssh_config: [
-      ...(jump === undefined
-        ? []
-        : [
-            'Host heddle-jump',
-            ...hostLines(jump, folder, 'jump_'),
-            `  HostName ${jump.host}`,
-            `  Port ${jump.port}`,
-            `  User ${jump.user}`,
-          ]),
-      'Host * !heddle-jump',
-      ...hostLines(address, folder, ''),
-      ...(jump === undefined ? [] : [`  ProxyCommand ${proxyCommand(jump, folder)}`]),
-      '',
-    ].join('\n'),
-    ...(jump === undefined
-      ? {}
-      : {
-          jump_known_hosts: knownHosts(jump),
-          ...keyFile('jump_key', jump),
-          ...(jump.password === undefined ? {} : { jump_password: `${jump.password}\n` }),
-          // Without an answer of its own, the jump host would get the node's password.
-          jump_askpass: `#!/bin/sh\nexec cat "\${0%/*}/jump_password"\n`,
-        }),
+    key: keyText(address),
+    ssh_config: [...(jump === undefined ? [] : jumpLines(jump, folder)), ...node, ''].join('\n'),
+    ...(jump === undefined ? {} : jumpFiles(jump)),
   };
+}
+
+function jumpFiles(jump: Host): PlayFiles {
+  checkHost('the jump host', jump);
+  return {
+    jump_known_hosts: knownHosts(jump),
+    jump_key: keyText(jump),
+    jump_password: jump.password === undefined ? undefined : `${jump.password}\n`,
+    // Without an answer of its own, the jump host would get the node's password.
+    jump_askpass: `#!/bin/sh\nexec cat "\${0%/*}/jump_password"\n`,
+  };
+}
+
+function jumpLines(jump: Host, folder: string): readonly string[] {
+  const { host, port, user } = jump;
+  const login = [`  HostName ${host}`, `  Port ${port}`, `  User ${user}`];
+  return ['Host heddle-jump', ...hostLines(jump, folder, 'jump_'), ...login];
 }
 
 /** A line break in a value would begin another setting, such as a ProxyCommand that runs on the worker. */
@@ -109,6 +108,6 @@ function quote(path: string): string {
   return `"${path}"`;
 }
 
-function keyFile(name: string, { key }: Host): PlayFiles {
-  return key === undefined ? {} : { [name]: key.endsWith('\n') ? key : `${key}\n` };
+function keyText({ key }: Host): string | undefined {
+  return key === undefined || key.endsWith('\n') ? key : `${key}\n`;
 }

@@ -44,10 +44,10 @@ export async function play({
       'ansible.cfg': configuration(folder, settings, place, fields),
       'play.yml': playbookOf(fields),
       [jumpSaid]: '',
-      ...(fields.vaultPassword === undefined ? {} : { vault: `${fields.vaultPassword}\n` }),
+      vault: fields.vaultPassword === undefined ? undefined : `${fields.vaultPassword}\n`,
     };
-    for (const [name, text] of Object.entries(files))
-      writeFileSync(join(folder, name), text, { mode: executables.has(name) ? 0o700 : 0o600 });
+    for (const [name, text] of Object.entries(files).filter(([, content]) => content !== undefined))
+      writeFileSync(join(folder, name), text ?? '', { mode: executables.has(name) ? 0o700 : 0o600 });
     const end = await runTool({
       program: settings.program,
       words: commandLine(task, settings, fields),

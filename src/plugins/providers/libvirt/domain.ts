@@ -4,7 +4,7 @@ import type { Identity } from './identity.js';
 import { changeAt, elementsAt, escapeXml, writeXml, type XmlElement } from './xml.js';
 
 /** Names our part of a domain's metadata. */
-export const metadataUri = 'https://heddle.dev/libvirt/1';
+const metadataUri = 'https://heddle.dev/libvirt/1';
 
 export interface DomainParts {
   readonly identity: Identity;

@@ -104,7 +104,7 @@ function messageIn(body: unknown): string {
   );
 }
 
-export function nameOf({ method, url }: HttpCall): string {
+function nameOf({ method, url }: HttpCall): string {
   const { host, pathname } = new URL(url);
   return `${method} ${pathname} of ${host}`;
 }

@@ -27,7 +27,7 @@ const patienceMs = 5_000;
  * Whether it, or anything that it started and that stayed in its group, still runs: what it started may
  * outlive it.
  */
-export async function groupRuns(mark: ProcessMark): Promise<boolean> {
+async function groupRuns(mark: ProcessMark): Promise<boolean> {
   const leader = await markOf(mark.pid);
   if (leader !== undefined) return leader.started === mark.started;
   if (process.platform === 'linux')
