@@ -2,7 +2,7 @@ import { Argument, InvalidArgumentError, Option, type Command } from 'commander'
 import { parseDuration } from '../schema/duration.js';
 
 /** Carries out a command with its arguments and options; returns the exit code. */
-export type Handler = (...wordsAndOptions: never[]) => Promise<number>;
+type Handler = (...wordsAndOptions: never[]) => Promise<number>;
 
 /** A command as `heddle --help` shows it. Its handler is loaded when it runs, so that help starts quickly. */
 export interface CommandDefinition {
@@ -118,7 +118,7 @@ export function splitList(text: string): readonly string[] | undefined {
   return parts.length === 0 ? undefined : parts;
 }
 
-export const yesOption = option('-y, --yes', 'do not ask back');
+export const yesOption = option('-y, --yes', 'do not ask for confirmation');
 
 /** Waiting is the default; --wait exists to be written out. */
 export const waitOptions: readonly Option[] = [

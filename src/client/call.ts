@@ -13,7 +13,7 @@ import { coreQueue } from '../model/names.js';
 import { HeddleError, type HeddleErrorCode } from './errors.js';
 
 /** Longest wait for an answer, in ms; longer while a worker polls, which may be busy. */
-export const answerMs = 3_000;
+const answerMs = 3_000;
 const usualBusyMs = 12_000;
 /** Deadline of the call that lists the pollers, in ms. */
 const pollersMs = 5_000;

@@ -52,7 +52,7 @@ export const sealSchedules: ScheduleClientInterceptor = {
 };
 
 /** The arguments of a start, sealed if the workflow type is one of Heddle's. */
-export function sealStart(workflowType: string, args: unknown[]): unknown[] {
+function sealStart(workflowType: string, args: unknown[]): unknown[] {
   return messagesOf(workflowType) === undefined || isEnvelope(args[0])
     ? args
     : sealMessage(purposeOf('start', workflowType), args);

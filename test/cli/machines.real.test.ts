@@ -176,7 +176,7 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
     expect(await run('image', 'apply', file)).toMatchObject({ code: 0 });
     expect(await run('image', 'delete', 'web')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('Delete image web with all its builds? Nobody can be asked here'),
+      stderr: expect.stringContaining('Delete image web with all its builds? There is no terminal'),
     });
     expect(await run('image', 'delete', 'web', '--build', '9')).toMatchObject({
       code: 4,

@@ -430,7 +430,7 @@ describe('what is stuck', () => {
         now,
       )[0]?.text,
     ).toBe(
-      'queue heddle.x: nobody asks for work, so no worker of site x takes its tasks; CONFIRM app-1 and 1 more wait for it for 1 m 00 s',
+      'queue heddle.x: no worker polls, so no worker of site x takes its tasks; CONFIRM app-1 and 1 more wait for it for 1 m 00 s',
     );
   });
 });

@@ -46,7 +46,7 @@ describe('heddle status of what is stuck', () => {
     expect(await run('apply', file, '--no-wait')).toMatchObject({ code: 0 });
     const { stdout } = await statusWith('moon', /stuck: queue heddle\.moon/);
     expect(stdout).toMatch(
-      /stuck: queue heddle\.moon\S*: nobody asks for work, so no worker of site moon takes its tasks; .* waits for it for [\d.]+ s/,
+      /stuck: queue heddle\.moon\S*: no worker polls, so no worker of site moon takes its tasks; .* waits for it for [\d.]+ s/,
     );
     expect(stdout).toMatch(/^next: heddle worker +run a worker for it$/m);
     expect(JSON.parse((await run('status', 'moon', '--json')).stdout)).toMatchObject({
@@ -63,9 +63,7 @@ describe('heddle status of what is stuck', () => {
     await until('it is told', async () =>
       adding
         .stdout()
-        .includes(
-          'stuck: queue heddle.moon.far: nobody asks for work, so no worker of site moon takes its tasks',
-        ),
+        .includes('stuck: queue heddle.moon.far: no worker polls, so no worker of site moon takes its tasks'),
     );
     adding.child.kill('SIGINT');
     expect(await adding.ended).toMatchObject({

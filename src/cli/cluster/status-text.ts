@@ -85,7 +85,7 @@ export function printNext(output: Output, steps: readonly NextStep[]): void {
   );
 }
 
-export function describeOperation(operation: Operation, now: number): string {
+function describeOperation(operation: Operation, now: number): string {
   const { id, what, by, requestedAt, reason, abandoned = [], unchanged } = operation;
   const head = `operation ${id}: ${what} by ${by}, ${stateOf(operation, now)}${unchanged === true ? ', nothing had to change' : ''}${countsOf(operation)}`;
   const asked = operation.state === 'queued' ? `, asked for ${formatAge(requestedAt, now)} ago` : '';

@@ -13,7 +13,7 @@ export function printEnd(output: Output, machine: MachineView, operation: Machin
   const { intent, state, result, failure, notes, answer, startedAt, endedAt = startedAt } = operation;
   const took = formatDuration(Date.parse(endedAt) - Date.parse(startedAt));
   const words = `${machine.name}: ${wordsOf(intent)}`;
-  const failed = answer === 'unknown' ? 'ended, and nobody can tell how' : 'failed';
+  const failed = answer === 'unknown' ? 'ended with an unknown result' : 'failed';
   if (state === 'done') output.line(`${words} done in ${took}${didWords(operation)}`);
   else output.line(`${words} ${state === 'cancelled' ? 'cancelled' : failed} after ${took}`, 'red');
   if (failure !== undefined) output.line(`  ${failure.message}`);
@@ -28,7 +28,7 @@ export function printEnd(output: Output, machine: MachineView, operation: Machin
   if (state !== 'done') output.line(`next: ${nextStep(machine, operation)}`);
 }
 
-export function printStatus(output: Output, report: NodeStatusReport): void {
+function printStatus(output: Output, report: NodeStatusReport): void {
   const { status, why, evidence } = report;
   const shown = (value: unknown): string =>
     value === null || value === undefined ? '?' : typeof value === 'string' ? value : JSON.stringify(value);

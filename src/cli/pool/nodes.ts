@@ -2,7 +2,7 @@ import { poolNodeStates } from '../../model/pool/node.js';
 import type { PoolNodeView } from '../../model/pool/view.js';
 import { CliError } from '../errors.js';
 import type { ServerOptions } from '../configuration.js';
-import { confirm } from '../confirm.js';
+import { confirm } from '../terminal.js';
 import { formatDuration } from '../format.js';
 import { poolVerb } from './pool-verb.js';
 
@@ -123,5 +123,5 @@ function questionOf(name: string, found: readonly PoolNodeView[]): string {
   const holders = [...new Set(taken.flatMap(({ requester }) => requester ?? []))];
   const some = `${holders.slice(0, 5).join(', ')}${holders.length > 5 ? ' and others' : ''}`;
   const who = holders.length === 0 ? '' : ` (${some})`;
-  return `Delete pool ${name} and its ${found.length} nodes${taken.length === 0 ? '' : `, ${taken.length} of which somebody has${who}`}?`;
+  return `Delete pool ${name} and its ${found.length} nodes${taken.length === 0 ? '' : `, ${taken.length} of which are in use${who}`}?`;
 }

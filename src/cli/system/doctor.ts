@@ -66,7 +66,7 @@ async function examine(config: Config, options: ServerOptions, tell: Tell): Prom
   };
   const answer = await checkServer(location).catch((error: unknown) => messageOf(error));
   if (typeof answer === 'string') {
-    tell([fail('server', answer, 'heddle dev'), skipped('workers', 'without a server nobody knows of them')]);
+    tell([fail('server', answer, 'heddle dev'), skipped('workers', 'unknown without a server')]);
     return;
   }
   const who = `${server.address}, version ${answer.serverVersion} (${origins[server.from]})`;

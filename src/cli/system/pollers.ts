@@ -13,7 +13,7 @@ export interface QueueView {
 }
 
 /** A worker asks again at least once a minute. */
-export const staleMs = 120_000;
+const staleMs = 120_000;
 
 // temporal.api.enums.v1.TaskQueueType
 export const [workflowTasks, activityTasks] = [1, 2] as const;

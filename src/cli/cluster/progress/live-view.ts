@@ -45,7 +45,7 @@ export function openLiveView(
       .join('');
     if (frame === lastFrame) return;
     lastFrame = frame;
-    // One write, so that no half-drawn frame is ever seen.
+    // One write, so that no partial frame is ever seen.
     stream.write(`${hideCursor}${height > 0 ? `\u001b[${height}A\r` : ''}${frame}\u001b[0J`);
     height = lines.length;
   };
@@ -54,10 +54,10 @@ export function openLiveView(
     height = 0;
     lastFrame = '';
   };
-  const giveBack = (): void => void stream.write(showCursor);
+  const restoreCursor = (): void => void stream.write(showCursor);
   const timer = setInterval(draw, frameMs);
   stream.on('resize', forget);
-  process.once('exit', giveBack);
+  process.once('exit', restoreCursor);
   return {
     show(status, operation) {
       shown = { status, operation };
@@ -68,11 +68,11 @@ export function openLiveView(
     async end() {
       clearInterval(timer);
       stream.off('resize', forget);
-      process.off('exit', giveBack);
+      process.off('exit', restoreCursor);
       warning = undefined;
       if (!fleeting) draw();
       else if (height > 0) stream.write(`\u001b[${height}A\r\u001b[0J`);
-      giveBack();
+      restoreCursor();
     },
   };
 }

@@ -22,7 +22,7 @@ export interface TaskRun {
   readonly end?: TaskEnd;
 }
 
-export interface TaskEnd {
+interface TaskEnd {
   readonly state: 'done' | 'failed' | 'timed out' | 'cancelled';
   readonly at: number;
   readonly result?: Payloads | null | undefined;
