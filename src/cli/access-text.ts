@@ -9,7 +9,7 @@ import type { Output } from './output.js';
 export function printAccess(output: Output, machine: string, access: MachineAccess): void {
   const { address, port, hostKey, login } = access;
   if (login === undefined) {
-    output.line(`${machine}: open; it has no login`);
+    output.line(`${machine}: reserved without a login`);
     return;
   }
   const { user, password } = login;

@@ -118,7 +118,7 @@ export function splitList(text: string): readonly string[] | undefined {
   return parts.length === 0 ? undefined : parts;
 }
 
-export const yesOption = option('-y, --yes', 'do not ask back');
+export const yesOption = option('-y, --yes', 'do not ask for confirmation');
 
 /** Waiting is the default; --wait exists to be written out. */
 export const waitOptions: readonly Option[] = [

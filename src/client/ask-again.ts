@@ -46,7 +46,7 @@ async function again<Answer>(
     } catch (error) {
       if (!isPassing(error)) throw error;
       // As another error: callers take QueryNotRegisteredError for an answer.
-      if (time === mostTimes) throw new ServiceError('no worker answered yet', { cause: error });
+      if (time === mostTimes) throw new ServiceError('the query was not answered', { cause: error });
       await pause(againMs);
     }
   }

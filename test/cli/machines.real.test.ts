@@ -163,7 +163,7 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
     expect(await stack.service.machines()).toEqual([]);
   });
 
-  it('asks no confirmation to delete an image or build that does not exist', async () => {
+  it('asks nobody whether an image, or a build, may be deleted that is not there', async () => {
     const file = join(stack.folder, 'image.json');
     await writeFile(
       file,
@@ -176,7 +176,7 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
     expect(await run('image', 'apply', file)).toMatchObject({ code: 0 });
     expect(await run('image', 'delete', 'web')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('Delete image web with all its builds? There is no terminal to ask on'),
+      stderr: expect.stringContaining('Delete image web with all its builds? There is no terminal'),
     });
     expect(await run('image', 'delete', 'web', '--build', '9')).toMatchObject({
       code: 4,
@@ -219,7 +219,7 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
       code: 0,
       stdout: expect.stringContaining('next: heddle machine show web/app-1'),
     });
-    await until('its trouble is shown', async () =>
+    await until('its trouble is told', async () =>
       /now: power off by [^]*stuck: POWER_OFF app-1 is tried again, attempt \d+/.test(
         (await run('machine', 'show', 'web/app-1')).stdout,
       ),

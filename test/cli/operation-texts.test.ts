@@ -422,7 +422,7 @@ describe('what is stuck', () => {
     ]);
   });
 
-  it('names what waits on a queue without workers', () => {
+  it('names what waits on a queue that nobody asks', () => {
     const waiting = activity({ state: 'waits for a worker', attempt: 1, queue: 'heddle.x' });
     expect(
       findTroubles(
@@ -430,7 +430,7 @@ describe('what is stuck', () => {
         now,
       )[0]?.text,
     ).toBe(
-      'queue heddle.x: no worker polls it, so no worker of site x takes its tasks; CONFIRM app-1 and 1 more wait for it for 1 m 00 s',
+      'queue heddle.x: no worker polls, so no worker of site x takes its tasks; CONFIRM app-1 and 1 more wait for it for 1 m 00 s',
     );
   });
 });

@@ -158,7 +158,7 @@ describe('heddle pool and heddle request', () => {
     });
     expect(await run('request', 'return', 'ci', small)).toMatchObject({
       code: 0,
-      stdout: `the nodes of ${small} are given back\n`,
+      stdout: `the nodes of ${small} are returned\n`,
     });
     expect(await json('request', 'show', 'ci', small)).toMatchObject({ state: 'returned' });
   });
@@ -177,7 +177,7 @@ describe('heddle pool and heddle request', () => {
     });
     expect(await run('request', 'return', 'ci', '--requester', 'batch-1')).toMatchObject({
       code: 0,
-      stdout: 'the nodes of 2 requests are given back\n',
+      stdout: 'the nodes of 2 requests are returned\n',
     });
     expect(await run('request', 'return', 'ci', '--requester', 'batch-1')).toMatchObject({
       code: 4,
@@ -313,7 +313,7 @@ describe('heddle pool and heddle request', () => {
     });
     const taken = await run('request', 'create', 'ci', 'small', '--requester', 'the night build');
     expect(taken).toMatchObject({ code: 0 });
-    // Without a terminal nobody can answer, but the question stands there.
+    // Without a terminal the error repeats the question.
     expect(await run('pool', 'delete', 'ci')).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(

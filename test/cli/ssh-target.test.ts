@@ -25,9 +25,9 @@ describe('the way to a node for heddle ssh', () => {
   });
 
   it.each([
-    ['an address', { 'ssh-host-key': key }, auth, 'accepts no login yet'],
-    ['a host key', { ipaddress: '10.0.0.7' }, auth, 'accepts no login yet'],
-    ['a user', payload, {}, 'accepts no login yet'],
+    ['an address', { 'ssh-host-key': key }, auth, 'is unknown until its CONFIRM is done'],
+    ['a host key', { ipaddress: '10.0.0.7' }, auth, 'is unknown until its CONFIRM is done'],
+    ['a user', payload, {}, 'is unknown until its CONFIRM is done'],
   ])('is not known without %s', (_what, known, login, words) => {
     expect(() => readTarget('app-1', { payload: known, auth: login })).toThrow(words);
   });

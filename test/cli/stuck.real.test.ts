@@ -46,7 +46,7 @@ describe('heddle status of what is stuck', () => {
     expect(await run('apply', file, '--no-wait')).toMatchObject({ code: 0 });
     const { stdout } = await statusWith('moon', /stuck: queue heddle\.moon/);
     expect(stdout).toMatch(
-      /stuck: queue heddle\.moon\S*: no worker polls it, so no worker of site moon takes its tasks; .* waits for it for [\d.]+ s/,
+      /stuck: queue heddle\.moon\S*: no worker polls, so no worker of site moon takes its tasks; .* waits for it for [\d.]+ s/,
     );
     expect(stdout).toMatch(/^next: heddle worker +run a worker for it$/m);
     expect(JSON.parse((await run('status', 'moon', '--json')).stdout)).toMatchObject({
@@ -58,14 +58,12 @@ describe('heddle status of what is stuck', () => {
     });
   });
 
-  it('says so to a user who waits for a machine, and how to end it', async () => {
+  it('tells it to whoever waits for a machine, and how to end it', async () => {
     const adding = startHeddle(['machine', 'add', 'lab-1', '--provider', 'far'], settings());
     await until('it is told', async () =>
       adding
         .stdout()
-        .includes(
-          'stuck: queue heddle.moon.far: no worker polls it, so no worker of site moon takes its tasks',
-        ),
+        .includes('stuck: queue heddle.moon.far: no worker polls, so no worker of site moon takes its tasks'),
     );
     adding.child.kill('SIGINT');
     expect(await adding.ended).toMatchObject({
@@ -88,7 +86,7 @@ describe('heddle status of what is stuck', () => {
     );
   });
 
-  it('says so once to a user who watches', async () => {
+  it('tells it to whoever watches, once', async () => {
     const watching = startHeddle(['status', 'down', '--watch'], settings());
     await until('it is told', async () => watching.stdout().includes('stuck: '));
     await until('it is tried once more', async () =>

@@ -55,7 +55,7 @@ describe('askAgain', () => {
   });
 
   it(
-    'says after many times that nobody could answer, and not that there is no such query',
+    'says after many times that the query was not answered, and not that there is no such query',
     { timeout: 60_000 },
     async () => {
       const error = await ask(

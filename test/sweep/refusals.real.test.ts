@@ -114,7 +114,7 @@ describe('the sweep', () => {
     await client.sweep();
     expect(await alive(one)).toBe(true);
     const unasked = await heddle('leaks', '--delete', one);
-    expect(unasked).toMatchObject({ code: 2, stderr: expect.stringContaining('say --yes') });
+    expect(unasked).toMatchObject({ code: 2, stderr: expect.stringContaining('pass --yes') });
     const named = await heddle('leaks', '--delete', one, '--yes');
     expect(named).toMatchObject({ code: 0, stdout: `deleted ${one}\n` });
     expect([await alive(one), await alive(held)]).toEqual([false, true]);

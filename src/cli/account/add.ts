@@ -12,7 +12,7 @@ import { hideSecrets } from './field-words.js';
 import { fieldsOfArguments, fieldsOfLines } from './given-fields.js';
 import type { GivenTexts } from './given-texts.js';
 import { addAccount, refuseTaken, whenItCounts } from './save-account.js';
-import { openTerminal } from './terminal.js';
+import { openTerminal } from '../terminal.js';
 import { openWorkspace, type AccountOptions, type Workspace } from './workspace.js';
 
 export interface AddOptions extends AccountOptions {

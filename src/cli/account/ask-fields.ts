@@ -6,7 +6,7 @@ import { cleanLine } from '../clean-text.js';
 import { checkField, declaredFields } from './check-draft.js';
 import { parseFieldText, referenceForms } from './field-text.js';
 import { describeKind, describeNeed, noFieldsDeclared } from './field-words.js';
-import type { Terminal } from './terminal.js';
+import type { Terminal } from '../terminal.js';
 
 /**
  * Asks for the administrators' fields of a plugin that are not given yet, each until its value is right, and

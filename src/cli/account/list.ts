@@ -1,4 +1,4 @@
-import { confirm } from '../confirm.js';
+import { confirm } from '../terminal.js';
 import { exitCodes } from '../errors.js';
 import { createOutput } from '../output.js';
 import { describeFields, hideSecrets } from './field-words.js';

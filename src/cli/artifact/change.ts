@@ -1,7 +1,7 @@
 import type { PrunedVersion, ResourceRecord } from '../../model/artifact/state.js';
 import type { ResourceClient } from '../../client/artifact/artifact-client.js';
 import type { ServerOptions } from '../configuration.js';
-import { confirm } from '../confirm.js';
+import { confirm } from '../terminal.js';
 import { verb } from '../verb.js';
 
 interface PruneOptions extends ServerOptions {

@@ -1,7 +1,7 @@
 import type { HeddleClient } from '../../client/heddle-client.js';
 import type { ApplyReply } from '../../model/cluster/messages.js';
 import type { ServerOptions } from '../configuration.js';
-import { confirm } from '../confirm.js';
+import { confirm } from '../terminal.js';
 import { CliError } from '../errors.js';
 import { withSession } from '../session.js';
 import { verb } from '../verb.js';

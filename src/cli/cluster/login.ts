@@ -25,7 +25,7 @@ export function readTarget(node: string, { payload, auth, jump }: Login): SshTar
   if (typeof host !== 'string' || typeof user !== 'string' || hostKey.length === 0) {
     throw new CliError(
       'Refused',
-      `${node} accepts no login yet: its address, login and host key are unknown until CONFIRM is done`,
+      `login to ${node} is not possible yet: its address, login or host key is unknown until its CONFIRM is done`,
     );
   }
   const port = payload['ssh-port'];
@@ -35,7 +35,7 @@ export function readTarget(node: string, { payload, auth, jump }: Login): SshTar
     hostKey,
     port: typeof port === 'number' ? port : 22,
     ...credentialsOf(auth),
-    ...(jump === undefined ? {} : { jump: readJump(node, jump) }),
+    jump: jump === undefined ? undefined : readJump(node, jump),
   };
 }
 

@@ -3,13 +3,13 @@ import type { ImageSpec } from '../../model/image/spec.js';
 import { loadImageFile } from '../../schema/image/read.js';
 import { ProblemsError } from '../../schema/problem.js';
 import type { ServerOptions } from '../configuration.js';
-import { confirm } from '../confirm.js';
+import { confirm } from '../terminal.js';
 import { CliError } from '../errors.js';
 import { verb } from '../verb.js';
 
 export const cancel = imageVerb(async (images, name) => {
   await images.cancel(name);
-  return 'the build is being cancelled, and its request is dropped';
+  return 'the build is being cancelled, and its request is withdrawn';
 });
 
 export const rollBack = imageVerb(async (images, name) => {

@@ -27,41 +27,46 @@ const userOption = option('--user <name>', 'the user').makeOptionMandatory();
 
 /** Standalone machines. */
 export const machineCommands: readonly CommandDefinition[] = [
-  command('machine', 'machines and what is on them', {
+  command('machine', 'machines and their images', {
     heading: 'Machines and images:',
-    description: 'machines that are registered by themselves, and the images on them',
+    description: 'standalone machines and their images',
     commands: [
       command('add <name>', 'register a machine', {
-        more: ': one that the provider makes, or one that it has',
+        more: ': a new one of the provider, or an existing one',
         options: [
           option('--provider <name>', 'the provider account that it comes from').makeOptionMandatory(),
-          option('--flavor <name>', 'its size, where the provider makes it', { fallback: 'small' }),
-          option('--image <name>', 'what it is made from, where the provider makes it', { fallback: 'host' }),
-          option('--field <name=value...>', 'fields of the provider for users'),
+          option('--flavor <name>', 'its size, if the provider creates it', { fallback: 'small' }),
+          option('--image <name>', 'image to create it from, if the provider creates it', {
+            fallback: 'host',
+          }),
+          option('--field <name=value...>', 'user fields of the provider'),
           option(
             '--system <automator>',
-            "who does the system's part in loading and capturing; none for what has no system",
+            'automator for the operating system part of load and capture; none for a machine without one',
             { fallback: 'linux' },
           ),
           option(
             '--default-image <name[@revision]>',
-            'what it is loaded with after a reservation (default: what it is made from)',
+            'image to load after a reservation (default: the image it is created from)',
             { parse: parseImage },
           ),
           option(
             '--correct <drift>',
-            'what is corrected without being asked, with commas: gone, power, image (default: none)',
+            'drift to correct automatically, separated by commas: gone, power, image (default: none)',
             { parse: parseDrift },
           ),
           ...waitOptions,
         ],
         load: async () => (await import('./registration.js')).add,
       }),
-      command('list', 'the machines', { alias: 'ls', load: async () => (await import('./show.js')).list }),
-      command('show <name>', 'where it stands, what it does and did', {
+      command('list', 'list the machines', {
+        alias: 'ls',
+        load: async () => (await import('./show.js')).list,
+      }),
+      command('show <name>', 'show its status, current operation and history', {
         load: async () => (await import('./show.js')).show,
       }),
-      command('status <name>', 'what is on it', {
+      command('status <name>', 'check which image is on it', {
         more: ': READY, POST_LOAD, RELOAD or UNKNOWN, with the evidence',
         options: [
           option(
@@ -73,47 +78,47 @@ export const machineCommands: readonly CommandDefinition[] = [
         ],
         load: async () => (await import('./operate.js')).status,
       }),
-      command('power <name>', 'its power', {
-        more: ': on, off, reset, or only a look',
+      command('power <name>', 'show or change its power state', {
+        more: ': on, off, reset or status',
         arguments: [new Argument('[verb]', 'what to do').choices(powerVerbs).default('status')],
         options: waitOptions,
         load: async () => (await import('./operate.js')).power,
       }),
-      command('load <name>', 'bring an image onto it', {
-        more: '; nothing is done if it has the image, or if that is unknown',
+      command('load <name>', 'load an image onto it', {
+        more: '; does nothing if the image is already there, or if this cannot be determined',
         arguments: [argument('<image>', 'name, or name@revision', parseImage)],
         options: [
-          option('--force', 'write the image whatever is there'),
-          option('--within <duration>', 'longest time over all, such as 45m'),
+          option('--force', 'write the image regardless of the current content'),
+          option('--within <duration>', 'total time limit, such as 45m'),
           ...waitOptions,
         ],
         load: async () => (await import('./operate.js')).load,
       }),
-      command('capture <name>', 'make an image of it', {
-        more: ' that does not exist yet, and prove it by loading it there',
+      command('capture <name>', 'capture an image of it', {
+        more: '; the image must not exist yet, and is verified by loading it',
         arguments: [argument('<image>', 'name, or name@revision', parseImage)],
         options: [
-          option('--no-prove', 'leave the proof out; the machine stays in maintenance'),
-          option('--within <duration>', 'longest time over all, such as 2h'),
+          option('--no-prove', 'skip the verification; the machine stays in maintenance'),
+          option('--within <duration>', 'total time limit, such as 2h'),
           ...waitOptions,
         ],
         load: async () => (await import('./operate.js')).capture,
       }),
-      command('unload <name>', 'take out what its user left', {
+      command('unload <name>', 'remove the data of its user', {
         options: waitOptions,
         load: async () => (await import('./operate.js')).unload,
       }),
-      command('correct <name>', 'which drift is corrected without being asked', {
-        arguments: [argument('<drift>', 'gone, power, image with commas, or none', parseDrift)],
+      command('correct <name>', 'set which drift is corrected automatically', {
+        arguments: [argument('<drift>', 'gone, power, image, separated by commas, or none', parseDrift)],
         options: waitOptions,
         load: async () => (await import('./operate.js')).correct,
       }),
-      command('reserve <name>', 'keep it for a user', {
+      command('reserve <name>', 'reserve it for a user', {
         options: [userOption, ...waitOptions],
         load: async () => (await import('./operate.js')).reserve,
       }),
-      command('log-in <name>', 'create an account for the user', {
-        more: ': its image counts as tainted',
+      command('log-in <name>', 'create a login for the user', {
+        more: '; its image then counts as tainted',
         options: [
           userOption,
           option(
@@ -124,45 +129,48 @@ export const machineCommands: readonly CommandDefinition[] = [
         ],
         load: async () => (await import('./operate.js')).logIn,
       }),
-      command('release <name>', 'the user did not come: free it again', {
+      command('release <name>', 'release a reservation that was not used', {
         options: waitOptions,
         load: async () => (await import('./operate.js')).release,
       }),
       command('maintain <name>', 'take it out of use', {
-        options: [option('--reason <text>', 'why', { fallback: 'maintenance work' }), ...waitOptions],
+        options: [option('--reason <text>', 'why', { fallback: 'maintenance' }), ...waitOptions],
         load: async () => (await import('./operate.js')).maintain,
       }),
-      command('restore <name>', 'take it back into use', {
+      command('restore <name>', 'put it back into use', {
         options: waitOptions,
         load: async () => (await import('./operate.js')).restore,
       }),
-      command('cancel <name>', 'end what it is doing', {
-        more: '; a load that has begun to write leaves it failed',
+      command('cancel <name>', 'cancel its current operation', {
+        more: '; cancelling a load that has started to write leaves the machine failed',
         options: waitOptions,
         load: async () => (await import('./operate.js')).cancel,
       }),
-      command('move <name>', 'another provider account gets it', {
-        more: ', while it is free: to another provisioning system or another site',
+      command('move <name>', 'move it to another provider account', {
+        more: ', while it is not in use: to another provisioning system or another site',
         options: [
-          option('--provider <name>', 'the account that gets it').makeOptionMandatory(),
-          option('--flavor <name>', 'its size, where the provider makes it (default: as before)'),
-          option('--image <name>', 'what it is made from, where the provider makes it (default: as before)'),
+          option('--provider <name>', 'the new provider account').makeOptionMandatory(),
+          option('--flavor <name>', 'its size, if the provider creates it (default: unchanged)'),
+          option(
+            '--image <name>',
+            'image to create it from, if the provider creates it (default: unchanged)',
+          ),
           option(
             '--field <name=value...>',
-            'fields of the provider for users (default: as before at the same account, else none)',
+            'user fields of the provider (default: unchanged for the same account, else none)',
           ),
           ...waitOptions,
         ],
         load: async () => (await import('./registration.js')).move,
       }),
-      command('remove <name>', 'register it no longer', {
-        more: '; the provider deletes it, or gets it back',
+      command('remove <name>', 'unregister it', {
+        more: '; the provider deletes it or takes it back',
         options: [option('--force', 'also while it is in use'), ...waitOptions],
         load: async () => (await import('./operate.js')).remove,
       }),
     ],
   }),
-  command('computers', 'which provisioning system has which machine', {
+  command('computers', 'show which provisioning system manages which machine', {
     more: ', and which site serves which systems',
     load: async () => (await import('./computers.js')).computers,
   }),

@@ -13,7 +13,7 @@ export function printEnd(output: Output, machine: MachineView, operation: Machin
   const { intent, state, result, failure, notes, answer, startedAt, endedAt = startedAt } = operation;
   const took = formatDuration(Date.parse(endedAt) - Date.parse(startedAt));
   const words = `${machine.name}: ${describeIntent(intent)}`;
-  const failed = answer === 'unknown' ? 'ended, and the result is unknown' : 'failed';
+  const failed = answer === 'unknown' ? 'ended with an unknown result' : 'failed';
   if (state === 'done') output.line(`${words} done in ${took}${didWords(operation)}`);
   else output.line(`${words} ${state === 'cancelled' ? 'cancelled' : failed} after ${took}`, 'red');
   if (failure !== undefined) output.line(`  ${failure.message}`);
@@ -86,9 +86,7 @@ export function printMachine(output: Output, machine: MachineView, now: number):
   }
   for (const { id, intent, by, state, endedAt, failure } of machine.history.slice(0, 5)) {
     const ended = endedAt === undefined ? '' : ` ${formatAge(endedAt, now)} ago`;
-    output.line(
-      `  ${id}: ${describeIntent(intent)} by ${by}, ${state}${ended}${optional(': ', failure?.message)}`,
-    );
+    output.line(`  ${id}: ${describeIntent(intent)} by ${by}, ${state}${ended}${optional(': ', failure?.message)}`);
   }
 }
 

@@ -10,27 +10,27 @@ import {
 
 const parse = durationMs('It is a time such as 30m, 2h or 1d, of at most 30 days.');
 
-const requester = option('--requester <name>', 'all open requests of this one, in place of ids');
+const requester = option('--requester <name>', 'all open requests of this requester, instead of ids');
 
 export const poolCommands: readonly CommandDefinition[] = [
-  command('pool', 'pools of nodes that are kept ready, or made on demand', {
+  command('pool', 'pools of nodes that are kept ready or created on demand', {
     heading: 'Pools:',
     commands: [
-      command('apply <file>', 'bring pools to their file; makes those that are not there', {
+      command('apply <file>', 'create or update the pools of a file', {
         load: async () => (await import('./apply.js')).apply,
       }),
       command(
         'import <file>',
-        'make pools of a nodepool.yaml, and tell what has no counterpart; changes nothing',
+        'convert a nodepool.yaml, and report what has no counterpart; nothing is changed',
         {
           options: [
-            option('--name <pool>', 'what the pool is called', { fallback: 'nodepool' }),
-            option('--account <name>', 'provider account in place of the simulated cloud', {
+            option('--name <pool>', 'name of the pool', { fallback: 'nodepool' }),
+            option('--account <name>', 'provider account to use instead of the simulated cloud', {
               fallback: 'local',
             }),
             option(
               '-o, --out <folder>',
-              'write pools.yaml and accounts.yaml there; nothing that is there is changed',
+              'write pools.yaml and accounts.yaml to this folder; existing files are kept',
             ),
             option('--json', 'write JSON for programs'),
           ],
@@ -38,25 +38,23 @@ export const poolCommands: readonly CommandDefinition[] = [
           load: async () => (await import('./import.js')).importFile,
         },
       ),
-      command('list', 'the pools', { load: async () => (await import('./show.js')).list }),
-      command(
-        'labels <pool>',
-        'its labels, how many nodes of each there are, and which provider pools serve them',
-        { load: async () => (await import('./show.js')).labels },
-      ),
-      command('nodes <pool>', 'its nodes, with age and state', {
+      command('list', 'list the pools', { load: async () => (await import('./show.js')).list }),
+      command('labels <pool>', 'list its labels, their node counts, and the provider pools that serve them', {
+        load: async () => (await import('./show.js')).labels,
+      }),
+      command('nodes <pool>', 'list its nodes with age and state', {
         load: async () => (await import('./nodes.js')).nodes,
       }),
-      command('dump [pool]', 'the state of every pool, or of one, as JSON', {
+      command('dump [pool]', 'print the state of all pools, or of one, as JSON', {
         load: async () => (await import('./show.js')).dump,
       }),
-      command('hold <pool> <node>', 'keep a node, to look into it', {
+      command('hold <pool> <node>', 'hold a node for inspection', {
         options: [
-          option('-m, --comment <text>', 'why; needed unless the hold is ended'),
-          option('--for <time>', "how long: 2h; until it is ended, or the label's limit, unless given", {
+          option('-m, --comment <text>', 'the reason; required unless --end is given'),
+          option('--for <time>', "how long, such as 2h (default: until --end or the label's limit)", {
             parse,
           }),
-          option('--end', 'end the hold: the node is treated as a used one'),
+          option('--end', 'end the hold; the node is then treated as used'),
         ],
         load: async () => (await import('./nodes.js')).hold,
       }),
@@ -76,40 +74,42 @@ export const poolCommands: readonly CommandDefinition[] = [
   }),
   command('request', 'requests for nodes of a pool', {
     commands: [
-      command('create <pool> <labels...>', 'ask for a node of each label, and wait for them', {
+      command('create <pool> <labels...>', 'request a node of each label, and wait for them', {
         options: [
-          option('--count <number>', 'so many requests, each for all of the labels', {
+          option('--count <number>', 'number of requests, each for all of the labels', {
             parse: wholeNumber('It is a whole number from 1 to 5000.', 1, 5_000),
           }),
-          option('--priority <number>', 'low comes first (default: 100)', {
+          option('--priority <number>', 'lower values are served first (default: 100)', {
             parse: wholeNumber('It is a whole number from 0 to 999999.', 0, 999_999),
           }),
-          option('--requester <name>', 'who asks (default: user@host)'),
-          option('--tenant <name>', 'whose limits hold'),
-          option('--provider-pool <name>', 'the one that comes first where it can'),
-          option('--lease <time>', 'nodes are taken back after this, unless it is renewed (default: 1h)', {
-            parse,
-          }),
+          option('--requester <name>', 'the requester (default: user@host)'),
+          option('--tenant <name>', 'the tenant whose limits apply'),
+          option('--provider-pool <name>', 'preferred provider pool'),
+          option(
+            '--lease <time>',
+            'lease time; nodes are reclaimed when it ends without renewal (default: 1h)',
+            { parse },
+          ),
           ...waitOptions,
         ],
         load: async () => (await import('./request-create.js')).create,
       }),
-      command('list <pool>', 'its requests', { load: async () => (await import('./request.js')).list }),
-      command('show <pool> <id>', 'one request: its nodes, or why it waits or failed', {
-        options: [option('--credentials', 'show what one needs to log in, too')],
+      command('list <pool>', 'list its requests', { load: async () => (await import('./request.js')).list }),
+      command('show <pool> <id>', 'show a request: its nodes, or why it waits or failed', {
+        options: [option('--credentials', 'also show the login credentials')],
         load: async () => (await import('./request.js')).show,
       }),
-      command('renew <pool> [ids...]', 'begin leases anew', {
+      command('renew <pool> [ids...]', 'renew leases', {
         options: [requester],
         load: async () => (await import('./request.js')).renew,
       }),
-      command('cancel <pool> [ids...]', 'end requests, whatever their state', {
+      command('cancel <pool> [ids...]', 'cancel requests in any state', {
         options: [requester],
         load: async () => (await import('./request.js')).cancel,
       }),
-      command('return <pool> [ids...]', 'give their nodes back', {
+      command('return <pool> [ids...]', 'return their nodes', {
         options: [requester],
-        load: async () => (await import('./request.js')).returnVerb,
+        load: async () => (await import('./request.js')).returnNodes,
       }),
     ],
   }),

@@ -2,7 +2,7 @@ import { poolNodeStates } from '../../model/pool/node.js';
 import type { PoolNodeView } from '../../model/pool/view.js';
 import { CliError } from '../errors.js';
 import type { ServerOptions } from '../configuration.js';
-import { confirm } from '../confirm.js';
+import { confirm } from '../terminal.js';
 import { formatDuration } from '../format.js';
 import { poolVerb } from './pool-verb.js';
 

@@ -90,7 +90,7 @@ export const cancel = poolVerb(
   },
 );
 
-export const returnVerb = poolVerb(
+export const returnNodes = poolVerb(
   async (pool, _session, given: readonly string[], options: WhichOptions) => {
     const ids = await chooseRequests(pool, given, options);
     await Promise.all(ids.map((id) => pool.return(id)));
@@ -98,7 +98,7 @@ export const returnVerb = poolVerb(
   },
   {
     print: (output, { ids }) =>
-      output.line(`the nodes of ${ids.length === 1 ? ids[0] : `${ids.length} requests`} are given back`),
+      output.line(`the nodes of ${ids.length === 1 ? ids[0] : `${ids.length} requests`} are returned`),
   },
 );
 

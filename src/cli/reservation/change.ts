@@ -35,7 +35,7 @@ export async function extend(id: string, options: ExtendOptions): Promise<number
 
 export const cancel = changeVerb((reservations, id) => reservations.cancel(id));
 
-export const returnVerb = changeVerb((reservations, id) => reservations.return(id));
+export const returnEarly = changeVerb((reservations, id) => reservations.return(id));
 
 function changeVerb(
   change: (reservations: ReservationClient, id: string) => Promise<ReservationView>,

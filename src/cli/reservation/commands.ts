@@ -67,7 +67,7 @@ export const reservationCommands: CommandDefinition = command(
         load: async () => (await import('./change.js')).cancel,
       }),
       command('return <id>', 'end one before its time is over', {
-        load: async () => (await import('./change.js')).returnVerb,
+        load: async () => (await import('./change.js')).returnEarly,
       }),
     ],
   },

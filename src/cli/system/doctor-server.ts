@@ -88,7 +88,7 @@ export async function checkPollers(
 async function checkQueue(connection: Connection, namespace: string, queue: string): Promise<Finding> {
   const check = 'workers';
   const { workers, last } = await ask(connection, () => lookAtQueue(connection, namespace, queue));
-  if (last === undefined) return fail(check, `no worker polls it on queue ${queue}`, 'heddle worker');
+  if (last === undefined) return fail(check, `no worker polls queue ${queue}`, 'heddle worker');
   const asked = `${last.worker} last asked ${formatAge(last.at, Date.now())} ago`;
   if (workers === 0) return fail(check, `queue ${queue}: ${asked}; it seems to be gone`, 'heddle worker');
   return ok(check, `queue ${queue}: ${formatCount(workers, 'worker')}, ${asked}`);

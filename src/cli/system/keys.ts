@@ -63,7 +63,7 @@ export async function rotate(options: RotateOptions): Promise<number> {
   } else {
     const id = await rotateKeys(keyFolder);
     output.line(`key ${id} encrypts from now on; the older keys stay, for what they encrypted`);
-    output.line('Everyone else with the keys needs it too: heddle keys export, heddle keys import.');
+    output.line('Every other worker and user needs it too: heddle keys export, heddle keys import.');
   }
   output.document({ folder: keyFolder, keys: openKeyRing({ folder: keyFolder, create: false }).list() });
   return exitCodes.ok;
@@ -93,7 +93,7 @@ export async function exportRing(file: string | undefined, options: CommonOption
   });
   await handle.writeFile(text).finally(() => handle.close());
   createOutput(options).line(
-    `the keys are in ${file} (mode 0600). The file gives access to every payload: remove it after the import.`,
+    `the keys are in ${file} (mode 0600). They decrypt every payload: remove the file after the import.`,
   );
   createOutput(options).document({ file });
   return exitCodes.ok;

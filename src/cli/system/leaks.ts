@@ -4,7 +4,7 @@ import type { SweepReport } from '../../model/sweep/sweep.js';
 import { cleanLine } from '../clean-text.js';
 import { printNext } from '../cluster/status-text.js';
 import type { ServerOptions } from '../configuration.js';
-import { confirm } from '../confirm.js';
+import { confirm } from '../terminal.js';
 import { exitCodes } from '../errors.js';
 import { createOutput, type Output } from '../output.js';
 import { requireWorker, type Session, withSession } from '../session.js';

@@ -43,8 +43,8 @@ function unattended({ queue, last }: QueueView, activities: readonly ActivityVie
   const what =
     queue === coreQueue ? 'no worker carries it on' : `no worker of site ${siteOf(queue)} takes its tasks`;
   return {
-    text: `queue ${queue}: no worker polls it${ago}, so ${what}${who}`,
-    gist: `queue ${queue}: no worker polls it, so ${what}`,
+    text: `queue ${queue}: no worker polls${ago}, so ${what}${who}`,
+    gist: `queue ${queue}: no worker polls, so ${what}`,
     next: worker,
   };
 }

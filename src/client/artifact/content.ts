@@ -76,7 +76,7 @@ export async function readContent(temporal: Client, digest: string): Promise<Uin
   });
   const bytes = Buffer.concat(parts);
   if (digestOf(bytes) !== digest)
-    throw new ContentError('what is stored is not what the digest says; it was changed');
+    throw new ContentError('the stored content does not match its digest; it was changed');
   return bytes;
 }
 

@@ -156,9 +156,7 @@ export class PoolClient extends EntityClient {
   ): Promise<RequestView> {
     const { patienceMs, ...demand } = options;
     const asked = await this.request(labels, demand);
-    return asked.state === 'fulfilled'
-      ? asked
-      : this.waitFor(asked.id, patienceMs === undefined ? {} : { patienceMs });
+    return asked.state === 'fulfilled' ? asked : this.waitFor(asked.id, { patienceMs });
   }
 
   /** Gives the nodes of a request back. It may be asked again. */

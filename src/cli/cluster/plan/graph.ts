@@ -1,8 +1,7 @@
 import type { Plan } from '../../../model/plan/plan.js';
 import { describeNodes, describeStep, signOf } from './plan-text.js';
 
-const graphForms = ['mermaid', 'dot'] as const;
-export type GraphForm = (typeof graphForms)[number];
+export type GraphForm = 'mermaid' | 'dot';
 
 export interface GraphEdge {
   readonly from: string;

@@ -1,6 +1,28 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { CliError } from '../errors.js';
+import { cleanLine } from './clean-text.js';
+import { CliError } from './errors.js';
+
+/**
+ * Asks for confirmation on a terminal.
+ * @throws CliError Usage without a terminal and without --yes, Refused for any answer except yes.
+ */
+export async function confirm(
+  question: string,
+  { yes = false, json = false }: { readonly yes?: boolean; readonly json?: boolean },
+): Promise<void> {
+  if (yes) return;
+  const terminal = json ? undefined : openTerminal();
+  if (terminal === undefined)
+    throw new CliError(
+      'Usage',
+      `${cleanLine(question)} There is no terminal to confirm this on: pass --yes to confirm.`,
+    );
+  // Ctrl-C and Ctrl-D count as no.
+  const answer = await terminal.ask(`${cleanLine(question)} [y/N] `).catch(() => '');
+  terminal.close();
+  if (!/^y(es)?$/i.test(answer.trim())) throw new CliError('Refused', 'nothing was changed');
+}
 
 /** A terminal for questions. */
 export interface Terminal {
