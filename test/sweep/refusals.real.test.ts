@@ -129,7 +129,7 @@ describe('the sweep', () => {
       startWorkflowOperation: new WithStartWorkflowOperation(claimsWorkflowType, {
         workflowId: claimsWorkflowId('rack'),
         taskQueue: coreQueue,
-        args: [{}],
+        args: [],
         workflowIdConflictPolicy: 'USE_EXISTING',
       }),
     });
