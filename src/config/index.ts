@@ -53,7 +53,7 @@ export interface Config {
   readonly limits: Limits;
   /** How machines that no cluster has are looked for. */
   readonly sweep: SweepSettings;
-  /** Between two rounds, in which machines and images look at themselves, in ms. */
+  /** Interval of the periodic checks of machines and images, in ms. */
   readonly checksEveryMs: number;
   /** Loads and captures of machines at once in a site. */
   readonly loadsAtOnce: number;
@@ -185,7 +185,7 @@ export function loadConfig({
     limits: { ...defaultLimits, ...written.scale },
     reservations: toReservations(written.reservations),
     sweep: toSweep(written.sweep),
-    checksEveryMs: milliseconds(written.rounds?.every ?? 300),
+    checksEveryMs: milliseconds(written.periodicChecks?.every ?? 300),
     loadsAtOnce: written.loadsAtOnce,
     metricsAddress,
     builder: {

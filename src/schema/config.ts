@@ -180,12 +180,12 @@ export const configSchema = z
         title: 'Sweep',
         description: 'The sweep for machines that no cluster has; the same on all workers.',
       }),
-    rounds: z
+    periodicChecks: z
       .strictObject({
         every: durationSchema
           .refine((seconds) => seconds >= 1, { error: 'is less than a second' })
           .exactOptional()
-          .meta({ title: 'Every', description: 'Time between two rounds; "5m" unless given.' }),
+          .meta({ title: 'Every', description: 'Time between two checks; "5m" unless given.' }),
       })
       .exactOptional()
       .meta({

@@ -6,7 +6,7 @@ import { signalIfThere } from './signal-if-there.js';
 /** Signals at a time; the server limits how many may be on their way. */
 const atOnce = 100;
 
-/** One round: each machine and each image is told to look at itself. A schedule starts it. */
+/** Signals each machine and image to check itself. A Schedule starts it. */
 export async function periodicChecks(): Promise<string> {
   const { workflows } = await schedule('LIST_CHECKED', undefined);
   let told = 0;

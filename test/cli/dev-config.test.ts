@@ -31,7 +31,7 @@ it('the worker of heddle dev has all that heddle.yaml says', async () => {
     plugins: [join(folder, 'plugins')],
     keys: { folder: join(folder, 'keys') },
     store: { folder: join(folder, 'store'), logDays: 7 },
-    rounds: { every: '1m' },
+    periodicChecks: { every: '1m' },
     encryption: 'optional',
     builder: { builds: 2, uploads: 3, folder: join(folder, 'built'), commands: { debian: ['/bin/make'] } },
   };

@@ -292,7 +292,7 @@ describe('heddle pool and heddle request', () => {
     await told('heddle_pool_paused', / 0$/, ...place);
     await told('heddle_pool_requests', / 0$/, 'state="requested"');
     await told('heddle_pool_waiting', / 0$/, 'label="small"');
-    await told('heddle_pool_told', / 1\d{9}$/, 'pool="ci"');
+    await told('heddle_pool_published', / 1\d{9}$/, 'pool="ci"');
     expect(await scrape()).toMatch(/^temporal_num_pollers/m);
   });
 

@@ -86,7 +86,9 @@ export function printMachine(output: Output, machine: MachineView, now: number):
   }
   for (const { id, intent, by, state, endedAt, failure } of machine.history.slice(0, 5)) {
     const ended = endedAt === undefined ? '' : ` ${formatAge(endedAt, now)} ago`;
-    output.line(`  ${id}: ${describeIntent(intent)} by ${by}, ${state}${ended}${optional(': ', failure?.message)}`);
+    output.line(
+      `  ${id}: ${describeIntent(intent)} by ${by}, ${state}${ended}${optional(': ', failure?.message)}`,
+    );
   }
 }
 

@@ -65,7 +65,7 @@ export async function writeWorkerConfig(
       notify,
     },
     builder,
-    rounds: { every: `${checksEveryMs}ms` },
+    periodicChecks: { every: `${checksEveryMs}ms` },
     sweep: { every: `${everyMs}ms`, minimumAge: `${minimumAgeMs}ms`, ...policy },
     secrets: allowedReferences === undefined ? undefined : { allow: allowedReferences },
     pluginLimits: Object.fromEntries(

@@ -45,7 +45,7 @@ export interface MachineState {
   readonly holder?: Holder;
   /** It was switched off on request, and stays so. */
   readonly keepsOff?: true;
-  /** What the looks of the rounds found that is not as it should be. */
+  /** Drift that the periodic checks found. */
   readonly drift?: readonly Drift[];
   /** When the last of these looks was, RFC 3339. */
   readonly checkedAt?: string;

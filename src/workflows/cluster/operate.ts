@@ -181,8 +181,7 @@ async function carryOut(memory: Memory): Promise<OperationEnd> {
   endWork(memory);
   endEmptyGroups(memory);
   const end = settle(memory);
-  // A round that could do nothing would only be planned over and over: what is left waits for a node that was
-  // excluded.
+  // A run without progress would be planned again and again: the remaining steps wait for an excluded node.
   const wentOn = (memory.state.operation?.tasks.done ?? 0) > work.doneBefore;
   return end === 'done' && work.again === true && wentOn ? operate(memory) : end;
 }

@@ -4,8 +4,7 @@ import { runLibraryTask } from './library.js';
 import { buildOf, change, changeBuild, changeUpload, removeUpload, type ImageMemory } from './memory.js';
 
 /**
- * Takes away what is left of a build, at the providers first. What does not go now is tried again in the next
- * round.
+ * Deletes the remains of a build, at the providers first. The next periodic check retries what fails now.
  */
 export async function drop(memory: ImageMemory, { number, uploads, files }: Build): Promise<void> {
   memory.tried = [...memory.tried, `drop ${number}`];

@@ -7,7 +7,7 @@ import type { MachineState } from '../../model/machine/state.js';
 /** Holds an image's state during one run of its workflow. The state itself is never mutated. */
 export interface ImageMemory extends EntityMemory {
   state: ImageState;
-  /** What was tried since the last round, and is not tried again before the next. */
+  /** Work tried since the last periodic check; it is not retried before the next. */
   tried: readonly string[];
   /** Of the build under way. */
   scope?: CancellationScope;

@@ -16,7 +16,7 @@ import { uploadAll } from './uploads.js';
 
 export type ImageInput = { readonly uid?: string } | { readonly carried: ImageState };
 
-/** Failed work is retried after this, or at the next round if that comes first. */
+/** Failed work is retried after this, or at the next periodic check if that comes first. */
 const tryAgainMs = 5 * 60_000;
 
 /** An image: its recipe, its builds and their uploads. It lives until its deletion is complete. */

@@ -14,8 +14,8 @@ export interface MachineMemory extends EntityMemory {
   tasks?: number;
   /** The operation under way has switched the machine off, or tried to. */
   offByUs?: true;
-  /** A round has come by, and it has not looked at itself yet. */
-  round?: true;
+  /** A periodic check was signalled and has not run yet. */
+  isCheckDue?: true;
   /** A look is under way, and no operation. */
   looking?: true;
   /** The machine is no longer registered. */

@@ -10,7 +10,7 @@ import { now } from '../entity.js';
 import { change, type MachineMemory } from './memory.js';
 import { incarnation, runAction } from './run-step.js';
 
-/** Longest time for one look, in ms: the next round looks again. */
+/** Limit of one check, in ms; the next periodic check tries again. */
 const lookMs = 60_000;
 
 /**

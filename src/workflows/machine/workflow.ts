@@ -48,10 +48,10 @@ export async function machine(input: MachineInput): Promise<string> {
   });
 }
 
-/** Carries out the operation that was requested, or looks at the machine if its round has come. */
+/** Runs the requested operation, or the periodic check if it is due. */
 async function act(memory: MachineMemory): Promise<NextStep> {
   const { operation } = memory.state;
-  if (operation === undefined) return memory.round === true ? goRound(memory) : {};
+  if (operation === undefined) return memory.isCheckDue === true ? runPeriodicCheck(memory) : {};
   await operate(memory, operation, () => carryOut(memory, operation));
   const { name, account, history } = memory.state;
   if (memory.removed === true) return { ended: `machine ${name} is no longer registered` };
@@ -62,12 +62,12 @@ async function act(memory: MachineMemory): Promise<NextStep> {
 }
 
 /** A correction is an operation like any other. */
-async function goRound(memory: MachineMemory): Promise<NextStep> {
-  delete memory.round;
+async function runPeriodicCheck(memory: MachineMemory): Promise<NextStep> {
+  delete memory.isCheckDue;
   memory.looking = true;
   const intent = await checkMachine(memory);
   delete memory.looking;
-  if (intent !== undefined) accept(memory, { intent, by: 'a round' });
+  if (intent !== undefined) accept(memory, { intent, by: 'a periodic check' });
   return {};
 }
 
@@ -124,7 +124,7 @@ function messagesOf(memory: MachineMemory): readonly Message[] {
     update(askImageUpdate, 'Whether the machine could load an image.', (image) => askImage(memory, image)),
     signal(checkSignal, 'Check the state of the machine.', () => {
       // An operation under way observes more than a check would.
-      if (memory.state.operation === undefined) memory.round = true;
+      if (memory.state.operation === undefined) memory.isCheckDue = true;
     }),
     query(machineQuery, 'State, operation under way and history, without secrets.', () => ({
       ...viewOfMachine(memory.state),

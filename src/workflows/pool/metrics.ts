@@ -30,7 +30,7 @@ export function publishMetrics(published: Published, pool: PoolState, now: numbe
   const figures = Object.fromEntries(
     figuresOf(pool).map((figure) => [JSON.stringify([figure.name, figure.tags]), figure]),
   );
-  metricMeter.createGauge('heddle_pool_told').set(Math.round(now / 1_000), { pool: pool.name });
+  metricMeter.createGauge('heddle_pool_published').set(Math.round(now / 1_000), { pool: pool.name });
   for (const [key, { name, tags, value }] of Object.entries(figures)) {
     if (published.figures[key]?.value !== value) metricMeter.createGauge(name).set(value, tags);
   }

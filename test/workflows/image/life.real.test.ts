@@ -14,7 +14,7 @@ describe('an image that is built', () => {
     stack = await startStack({
       temporalAddress: inject('temporalAddress'),
       distPath: inject('distPath'),
-      config: { rounds: { every: '2s' } },
+      config: { periodicChecks: { every: '2s' } },
     });
     ledger = join(stack.folder, 'ledger');
     await stack.startWorker();

@@ -19,7 +19,7 @@ describe('an image of a node that is there', () => {
     stack = await startStack({
       temporalAddress: inject('temporalAddress'),
       distPath: inject('distPath'),
-      config: { rounds: { every: '2s' }, builder: { builds: 20 } },
+      config: { periodicChecks: { every: '2s' }, builder: { builds: 20 } },
     });
     points = await openPoints(stack.folder, inject('distPath'));
     worker = await stack.startWorker('first', points.distPath);

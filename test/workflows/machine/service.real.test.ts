@@ -210,7 +210,7 @@ describe.skipIf(noPostgres !== undefined)(
       await lookAt('drifted');
       await until(
         'it is loaded again',
-        async () => (await stack.client.machines.show('drifted')).history[0]?.by === 'a round',
+        async () => (await stack.client.machines.show('drifted')).history[0]?.by === 'a periodic check',
       );
       expect(await begun('load', 'drifted')).toBe(2);
       await lookAt('drifted');

@@ -13,7 +13,7 @@ describe('a pool of nodes of an image that is built', () => {
     stack = await startStack({
       temporalAddress: inject('temporalAddress'),
       distPath: inject('distPath'),
-      config: { rounds: { every: '2s' } },
+      config: { periodicChecks: { every: '2s' } },
     });
     await Promise.all([stack.startWorker(), stack.startBuilder()]);
     ground = openGround(stack);

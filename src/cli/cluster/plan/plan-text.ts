@@ -25,7 +25,7 @@ export const signs: Readonly<Record<Purpose, Sign>> = {
   exec: { sign: '>', verb: 'run a command on', counted: 'to run a command on', style: 'cyan' },
 };
 
-/** Every kind that has something to do, those of a later round too. */
+/** Every kind with steps, including those left to a later plan. */
 export function busyKinds({ kinds, later = [] }: Plan): readonly Kind[] {
   return [...kinds, ...later].filter(({ chain }) => chain.length > 0);
 }
@@ -51,7 +51,7 @@ export function countsOf(plan: Plan): readonly { readonly purpose: Purpose; read
   });
 }
 
-/** Tasks of all rounds. */
+/** Tasks of all kinds, including later ones. */
 export function allTasks(plan: Plan): number {
   return taskCount({ ...plan, kinds: busyKinds(plan) });
 }

@@ -36,7 +36,7 @@ describe.skipIf(missing !== undefined)(
         distPath: inject('distPath'),
         config: {
           providers: { here: account, picky: account },
-          rounds: { every: '2s' },
+          periodicChecks: { every: '2s' },
           builder: {
             folder: join(podman.folder, 'files'),
             commands: {

@@ -12,7 +12,7 @@ describe('machines that look at themselves in rounds', () => {
     stack = await startStack({
       temporalAddress: inject('temporalAddress'),
       distPath: inject('distPath'),
-      config: { rounds: { every: '1s' } },
+      config: { periodicChecks: { every: '1s' } },
     });
     worker = await stack.startWorker();
     ground = openGround(stack);
@@ -41,7 +41,7 @@ describe('machines that look at themselves in rounds', () => {
     await pull(kept.providerid);
     await until('it is switched on again', async () =>
       (await stack.client.machines.show('kept')).history.some(
-        ({ intent, state, by }) => intent.kind === 'power' && state === 'done' && by === 'a round',
+        ({ intent, state, by }) => intent.kind === 'power' && state === 'done' && by === 'a periodic check',
       ),
     );
     await until('the other is shown', async () => (await drifts('shown')).includes('power off'));
