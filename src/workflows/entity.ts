@@ -28,17 +28,14 @@ export interface EntityMemory {
   alarm?: { readonly at: number; readonly scope: CancellationScope };
 }
 
-/**
- * A long-lived workflow: it accepts messages, acts on its state, and continues as new for as long as it
- * lives.
- */
+/** A long-lived workflow: it accepts messages, acts on its state, and continues as new until it ends. */
 export interface Entity<Result = string> {
   /** Identifies this entity among others that have had the same name; shown in the memo. */
   readonly uid?: string;
   readonly messages: readonly Message[];
   /** For an entity that the first message starts: it ends if that message is refused. */
   readonly first?: FirstMessage<Result>;
-  /** Runs beside the steps for as long as the run lives, e.g. to publish state. */
+  /** Runs beside the steps during the whole run, e.g. to publish state. */
   readonly background?: readonly (() => Promise<never>)[];
   /** Does what the state and the clock call for. Called again after each change. */
   readonly step?: () => NextStep<Result> | Promise<NextStep<Result>>;
@@ -214,8 +211,8 @@ export type Message = (memory: EntityMemory) => void;
 export type Refusal = string | { readonly is: string; readonly why: string };
 
 /**
- * Every update has a validator, because the SDK runs no interceptor before it accepts an update without one,
- * and what is accepted is written to the history.
+ * Every update has a validator: without one, the SDK runs no interceptor before it accepts the update and
+ * writes it to the history.
  */
 export function update<Result, Args extends unknown[]>(
   definition: UpdateDefinition<Result, Args>,

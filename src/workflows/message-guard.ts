@@ -12,8 +12,8 @@ import type { Arguments } from '../model/messages/argument-shapes.js';
 import { refreshDetails } from './entity.js';
 
 /**
- * The one place where messages enter and leave Heddle's workflows. Only what was sealed for exactly this
- * message and has the shape of its row in the message table reaches a handler, so handlers may trust their
+ * The one place where messages enter and leave Heddle's workflows. A handler gets only messages that were
+ * sealed for exactly this workflow and message, in the shape of the message table, so it may trust their
  * types. Workflows of other types in the same bundle are left alone, except that their messages to Heddle's
  * workflows are sealed.
  */

@@ -5,12 +5,12 @@ import { unreadHistory } from '../model/unread-history.js';
 const overMs = 9_000;
 
 /**
- * Has nothing of a workflow go on but by its tasks. A query may wait for a worker while things happen. The
- * worker that takes it replays the history, and the SDK goes on with what happened since the last workflow
- * task: at the time of that task, and apart from what else happens before the next one begins. What comes of
- * that is sent with the next task, but a replay takes up all together, at the time of that next one, and may
- * come to something else. So the query fails, to be asked again (`src/client/ask-again.ts`), and the worker
- * forgets what it had read. Decisions: docs/decisions/0017-only-by-tasks.md.
+ * Lets a workflow progress by workflow tasks only. A query may wait for a worker while events arrive. The
+ * worker that gets it replays the history, and the SDK also processes events since the last workflow task, at
+ * the time of that task. The resulting commands are sent with the next task, but a replay processes all
+ * events together, at the time of the next task, and may reach another result. So the query fails, the client
+ * repeats it (`src/client/ask-again.ts`), and the worker drops the workflow from its cache. See
+ * docs/decisions/0017-only-by-tasks.md.
  */
 export const interceptors = (): WorkflowInterceptors => {
   let last: { readonly time: string; readonly length: string } | undefined;
@@ -43,8 +43,8 @@ export const interceptors = (): WorkflowInterceptors => {
                 overMs;
             }
           } else if (query.queryId === 'legacy_query' && hasReplayed && live === 1 && isOld) {
-            // A task that never completed gives its time to what follows. By the clock, which may be
-            // wrong: then a query is asked twice.
+            // An incomplete task passes its time on to later events. The clock may be wrong; the query is
+            // then repeated needlessly.
             refuse();
           }
           next(input);

@@ -11,7 +11,7 @@ export async function periodicChecks(): Promise<string> {
   const { workflows } = await schedule('LIST_CHECKED', undefined);
   let told = 0;
   for (let first = 0; first < workflows.length; first += atOnce) {
-    // One that has ended since it was listed needs no look.
+    // A workflow that ended since it was listed needs no check.
     const answers = await Promise.all(
       workflows.slice(first, first + atOnce).map((workflowId) => signalIfThere(workflowId, checkSignal)),
     );

@@ -8,7 +8,7 @@ export interface Semaphore {
   /** False if no permit is free, or others wait for one. */
   takeNow(): boolean;
   release(): void;
-  /** Locks all who wait away, now and later. */
+  /** Turns away all waiters, now and later. */
   close(): void;
 }
 

@@ -87,7 +87,7 @@ async function runSteps(owner: Owner, chain: readonly Step[]): Promise<ChainEnd>
 async function carryOut(owner: Owner, chain: readonly Step[], step: Step): Promise<ChainEnd> {
   if (step.action === 'CREATE') return obtainMachine(owner, chain);
   if (step.action !== 'CONFIRM') return runStep(owner, step);
-  // A machine that was in service is looked at again and never thrown away for not answering.
+  // A machine that was in service is probed again and never discarded for not answering.
   if (owner.state().facts.CONFIRM !== true) return obtainMachine(owner, chain);
   const { ipaddress: before } = owner.state().payload;
   const end = await runStep(owner, step);
@@ -96,8 +96,8 @@ async function carryOut(owner: Owner, chain: readonly Step[], step: Step): Promi
 }
 
 /**
- * CREATE and CONFIRM. A machine that cannot be had, or never answers, is deleted and asked for anew,
- * elsewhere where the spec says so.
+ * CREATE and CONFIRM. A machine that cannot be created, or never answers, is deleted and replaced, at an
+ * alternative placement if the spec names one.
  */
 async function obtainMachine(owner: Owner, chain: readonly Step[]): Promise<ChainEnd> {
   const create = chain.find((step) => step.action === 'CREATE') ?? { action: 'CREATE' };
@@ -108,7 +108,7 @@ async function obtainMachine(owner: Owner, chain: readonly Step[]): Promise<Chai
     const end = await createAndConfirm(owner, create, confirm);
     if (end !== 'failed') return end;
     const kind = owner.state().failure?.kind ?? 'Internal';
-    // A machine of an earlier life that cannot be taken over is replaced, whatever the reason.
+    // A machine of a previous run that cannot be adopted is replaced, whatever the reason.
     const legacy = owner.state().adopt === true;
     if (
       !legacy &&

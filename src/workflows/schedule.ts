@@ -69,7 +69,7 @@ let spentChars = 0;
 /** Waits for a later workflow task if this one would command too much. */
 async function spend(chars: number): Promise<void> {
   for (;;) {
-    // The length of the history tells one workflow task from the next.
+    // The length of the history distinguishes workflow tasks.
     const { historyLength } = workflowInfo();
     if (historyLength !== historyAtTask) {
       historyAtTask = historyLength;

@@ -1,6 +1,6 @@
 import { getExternalWorkflowHandle, isCancellation, type SignalDefinition } from '@temporalio/workflow';
 
-/** Signals another workflow. False where there is none of that name, or no more. */
+/** Signals another workflow. Returns false if no workflow with this id is running. */
 export async function signalIfThere<Args extends unknown[]>(
   workflowId: string,
   signal: SignalDefinition<Args>,

@@ -24,13 +24,13 @@ import {
 import { detailsOfSweep } from '../model/sweep/sweep-text.js';
 import { schedule, scheduleMachineTask, scheduleTask } from './schedule.js';
 
-/** Longest wait, in ms, for machines to go; the next pass finds what is left. */
+/** Longest wait for machines to be deleted, in ms; the next pass finds the rest. */
 const deletingMs = 10 * 60_000;
 
 /**
- * One pass of the sweep: looks at all accounts for machines of ours that no cluster has, and deletes what
- * earlier passes have seen for long enough, where that is switched on. A schedule starts each pass and hands
- * it the report of the one before, so no history grows.
+ * One pass of the sweep: lists our machines in all accounts, finds those that no workflow owns, and deletes
+ * those that earlier passes saw long enough ago, if enabled. A Schedule starts each pass with the report of
+ * the previous one, so no history grows.
  */
 export async function sweep(input: SweepInput): Promise<SweepReport> {
   const { accounts, recorded } = await schedule('LIST_ACCOUNTS', undefined);
@@ -91,7 +91,7 @@ async function lookAt(account: SweptAccount): Promise<AccountReport> {
   }
 }
 
-/** Clusters that live are told first: what one of them does not give free stays. */
+/** Running clusters are asked first: machines that they do not release stay. */
 async function disowned(ripe: readonly Leak[]): Promise<readonly Leak[]> {
   const machines = ripe.flatMap(({ key, providerid, askedOf }) =>
     askedOf === undefined ? [] : [{ key, providerid, askedOf }],

@@ -35,7 +35,10 @@ function unwrap(error: unknown): { readonly cause: unknown; readonly timedOut?: 
   };
 }
 
-/** A task waits for a worker as long as it may take altogether, so either of the two ends its time. */
+/**
+ * The wait for a worker is limited by the total time too, so either timeout means that the total time is
+ * over.
+ */
 const timeoutTexts: Readonly<Record<string, string>> = {
   SCHEDULE_TO_CLOSE: 'it was not done within its time limit',
   SCHEDULE_TO_START: 'no worker was free for it within its time limit',

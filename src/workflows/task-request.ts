@@ -56,7 +56,7 @@ export function requestFor(owner: CarriedNode, step: Step, run: number): TaskReq
   };
 }
 
-/** What was planned is not carried out by other plugins; but for DELETE: whatever is there must go. */
+/** Tasks run only with the planned plugins. DELETE runs with any, since the machine must go. */
 function pinsFor(owner: CarriedNode, step: Step): PluginPins | undefined {
   const { placement } = owner.state();
   const names =

@@ -16,7 +16,7 @@ export const setResourceUpdate = defineUpdate<ResourceRecord, [name: string, ver
 export const rollBackResourceUpdate = defineUpdate<ResourceRecord, [name: string]>('rollback');
 export const pruneResourcesUpdate = defineUpdate<readonly PrunedVersion[], [Pruning]>('prune');
 export const catalogueQuery = defineQuery<Catalogue>('catalogue');
-/** To a part: the catalogue has it now; it has it no more. */
+/** To a part: keep it, since the catalogue lists it; drop it, since the catalogue no longer does. */
 export const keepPartSignal = defineSignal('keep');
 export const dropPartSignal = defineSignal('drop');
 

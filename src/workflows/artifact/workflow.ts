@@ -106,7 +106,7 @@ async function keepParts(request: PutRequest): Promise<void> {
 }
 
 async function dropParts(content: ResourceContent): Promise<void> {
-  // One that is gone already is as it should be.
+  // A part that no longer exists needs no signal.
   await Promise.allSettled(
     partIds(content).map((id) => getExternalWorkflowHandle(id).signal(dropPartSignal)),
   );

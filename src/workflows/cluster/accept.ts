@@ -80,8 +80,8 @@ export function acceptOperate(memory: Memory, { intent, by, queue = false }: Ope
 }
 
 /**
- * What a rollback goes back to: from a held operation, or one that was cancelled, to what it was to change;
- * else to what was there before.
+ * The spec that a rollback restores: for a held or cancelled operation the spec before it, otherwise the
+ * previously achieved one.
  */
 export function specBefore({ operation, spec, achieved, before }: ClusterState): ClusterSpec | undefined {
   const isWhole =
@@ -89,7 +89,7 @@ export function specBefore({ operation, spec, achieved, before }: ClusterState):
   return isWhole ? before : achieved;
 }
 
-/** A held operation keeps its place: the nodes get new machines, and it goes on. */
+/** A held operation keeps its place: its nodes get new machines, and it continues. */
 function replaceInHeld(memory: Memory, operation: Operation, nodes: readonly string[]): ApplyReply {
   changeNodes(memory, (node) =>
     nodes.includes(node.nodeId) ? { ...node, facts: { ...node.facts, toReplace: true } } : node,
@@ -98,7 +98,9 @@ function replaceInHeld(memory: Memory, operation: Operation, nodes: readonly str
   return resumeHeld(memory, operation);
 }
 
-/** Delete preempts: what runs is cancelled, what was queued is dropped. Asked twice, it is one delete. */
+/**
+ * A delete preempts: the running operation is cancelled, queued ones are dropped. Repeated deletes are one.
+ */
 export function acceptDelete(memory: Memory, { by }: PlainRequest): ApplyReply {
   const { operation, queue, uid } = memory.state;
   const earlier = queue.find((queued) => queued.operation.kind === 'delete')?.operation.id;
@@ -267,8 +269,8 @@ function heldOperation({ state }: Memory): Operation {
 }
 
 /**
- * The operation that is bringing this very spec: the same request again changes nothing. At rest an apply of
- * the same spec looks at the machines and repairs them, unless it asks for a new cluster only.
+ * The operation that is applying this very spec, so that a repeated request changes nothing. At rest, an
+ * apply of the same spec probes and repairs the machines, unless it is create-only.
  */
 function sameAsUnderWay({ state }: Memory, { spec, createOnly = false }: ApplyRequest): string | undefined {
   const wanted = stableJson(spec as Json);

@@ -8,19 +8,19 @@ import type { Memory } from './memory.js';
 import { instructSignal } from './messages.js';
 import { schedule, scheduleTask } from '../schedule.js';
 
-/** The machines that an earlier life of the cluster left, which was terminated or failed. */
+/** Machines left by a previous run of the cluster that was terminated or failed. */
 export interface PreviousRun {
   /** By the node that takes each over. */
   readonly adopted: Readonly<Record<string, AdoptedMachine>>;
 }
 
-/** How often, with 2 seconds between, the groups of an earlier life are waited for. */
+/** How often to wait, 2 seconds each, for the groups of a previous run to end. */
 const patience = 60;
 
 /**
- * Looks for what an earlier life of the cluster left behind: its groups are ended, machines that fit the plan
- * are taken over by the nodes of the same name, all others are deleted.
- * @throws ActivityFailure when a machine cannot be deleted, or when it cannot be told what there is.
+ * Finds what a previous run of the cluster left behind: ends its groups, assigns machines that fit the plan
+ * to the nodes of the same name, and deletes all others.
+ * @throws ActivityFailure if a machine cannot be deleted, or if the state of a provider is unknown.
  */
 export async function adoptPreviousRun(memory: Memory, plan: ServedPlan): Promise<PreviousRun> {
   const { name } = memory.state;
@@ -37,8 +37,7 @@ export async function adoptPreviousRun(memory: Memory, plan: ServedPlan): Promis
         );
         return machines.map((machine): Left => ({ machine, placement }));
       } catch (error) {
-        // Where nothing was cut short, nothing is left behind; a provider that does not answer is told by
-        // CREATE.
+        // If no run was cut short, nothing is left behind. A provider that does not answer fails CREATE.
         if (!(error instanceof ActivityFailure) || !earlier.clean) throw error;
         log.warn(`the machines of provider ${placement.provider} could not be listed`, {
           why: error.cause?.message ?? error.message,

@@ -12,7 +12,7 @@ export interface PlannedNodes {
   readonly services?: Readonly<Record<string, readonly string[]>>;
   /** The number of a node that is new. */
   readonly nodenum: (nodeId: string) => number;
-  /** Machines of an earlier life of the cluster, by the node that takes each over. */
+  /** Machines of a previous run of the cluster, by the node that adopts each. */
   readonly adopted?: Readonly<Record<string, AdoptedMachine>>;
 }
 
@@ -28,7 +28,7 @@ export function applyPlan(memory: NodesMemory, planned: PlannedNodes): void {
   }
 }
 
-/** The services of each group that a plan brings about. */
+/** The services of each group in the planned spec. */
 export function servicesOfGroups({ spec }: Plan): Readonly<Record<string, readonly string[]>> | undefined {
   if (spec === undefined) return undefined;
   return Object.fromEntries(Object.entries(spec.nodes).map(([group, { services }]) => [group, services]));

@@ -122,7 +122,9 @@ export function releaseBatchSlotOf(memory: Memory, batchSlot: string, nodeId: st
   requestBatchSlot(memory, next.batchSlot, next.nodeId);
 }
 
-/** A node has failed for good: the operation goes on without it, or holds what depends on it. */
+/**
+ * Handles the permanent failure of a node: the operation continues without it, or holds what depends on it.
+ */
 export function nodeFailed(
   memory: Memory,
   specGroup: string,

@@ -32,7 +32,7 @@ export interface Executor {
   /** A node joined, left or changed its address; these are its services. */
   announced(services: readonly string[]): void;
   tasks(change: { readonly total?: number; readonly done?: number; readonly failed?: number }): void;
-  /** A node has failed for good; `remaining` is what it did not do, the failed step first. */
+  /** A node failed permanently; `remaining` lists its unfinished steps, the failed one first. */
   failed(node: NodeState, failure: FailureRecord, remaining: readonly Step[]): void;
   /** What people see changed. */
   changed(): void;
@@ -46,18 +46,18 @@ export interface Run {
   quiet(): boolean;
   /** Some node is at a CREATE: its machine must be known before anything else may happen to it. */
   creating(): boolean;
-  /** Starts nothing more. What is in flight goes on to its end, then `over` is true. */
+  /** Starts no further step. Running tasks continue to their end; then `over` is true. */
   stop(): void;
-  /** Ends what is in flight, too. */
+  /** Also cancels running tasks. */
   cancel(): void;
-  /** What still comes from this run is of no effect any more. */
+  /** Ignores everything that this run still reports. */
   abandon(): void;
 }
 
 interface Progress {
   readonly executor: Executor;
   readonly permits: Semaphore;
-  /** For each node that waits: may it go on now? */
+  /** For each waiting node: whether it may continue now. */
   readonly waiting: Record<string, () => boolean>;
   open: number;
   stopping: boolean;
@@ -65,8 +65,8 @@ interface Progress {
 }
 
 /**
- * Starts the chains of the executor's work where each node stands. When something failed, what does not
- * depend on it goes on to its end.
+ * Starts the chains of the executor's work at each node's position. After a failure, independent chains
+ * continue to their end.
  */
 export function startRun(executor: Executor, work: Work): Run {
   const chains = chainsOf(work).filter((chain) => isStartable(executor, work, chain));
@@ -217,7 +217,7 @@ async function acquire(progress: Progress, nodeId: string, step: Step): Promise<
   }
 }
 
-/** CONFIRM waits between looks most of its time, so it needs no permit. */
+/** CONFIRM mostly waits between probes, so it needs no permit. */
 async function acquirePermit(permits: Semaphore, step: Step): Promise<(() => void) | undefined> {
   if (step.action === 'CONFIRM') return () => undefined;
   return (await permits.take()) ? () => permits.release() : undefined;

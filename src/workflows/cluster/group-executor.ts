@@ -125,7 +125,9 @@ export function reportOf(memory: GroupMemory): GroupReport {
   };
 }
 
-/** What the cluster waits for beside counts: that all is over, or that nothing goes on by itself. */
+/**
+ * Progress that the cluster waits for besides counts: all chains have ended, or none can continue by itself.
+ */
 export function progressOf({ run, draining }: GroupMemory): {
   readonly over: boolean;
   readonly quiet: boolean;

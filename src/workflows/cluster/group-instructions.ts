@@ -10,7 +10,7 @@ import { applyPlan } from './apply-plan.js';
 /** Longest wait, in ms, for tasks that were cancelled; see operate. */
 const haltMs = 60_000;
 
-/** Carries one instruction of the cluster out; chains that it starts go on beside. */
+/** Carries out one instruction of the cluster. Chains that it starts run in the background. */
 export async function carryOutInstruction(memory: GroupMemory, instruction: Instruction): Promise<void> {
   switch (instruction.do) {
     case 'begin':
@@ -156,10 +156,7 @@ async function halt(memory: GroupMemory, how: 'stop' | 'cancel' | 'discard'): Pr
   memory.state = { ...state, paused: false };
 }
 
-/**
- * A service that declares no REMOVE is gone when its node is not to have it any more and nothing failed
- * there.
- */
+/** A service without REMOVE counts as removed once its node no longer wants it and nothing failed there. */
 function tidy(memory: GroupMemory): void {
   for (const node of Object.values(memory.state.nodes)) {
     if (node.failure !== undefined) continue;

@@ -110,8 +110,8 @@ function isAtRest(memory: GroupMemory): boolean {
 }
 
 /**
- * Lets what is in flight come to its end. False when the cluster has something to say meanwhile that goes
- * first.
+ * Waits for running tasks to end. Returns false if an instruction of the cluster arrives that takes
+ * precedence.
  */
 async function mayEndRun(memory: GroupMemory): Promise<boolean> {
   await drain(memory);
@@ -125,7 +125,7 @@ async function mayEndRun(memory: GroupMemory): Promise<boolean> {
   return false;
 }
 
-/** A script may take an hour: what is to end it does not wait for it. */
+/** An instruction that ends the work does not wait for a script, which may take an hour. */
 async function drain(memory: GroupMemory): Promise<void> {
   memory.run?.stop();
   await condition(() => isDrained(memory) || isToHalt(memory));

@@ -22,7 +22,7 @@ import { workflowTaskMs } from '../../model/resumption.js';
 import { changeOperation, type Memory } from './memory.js';
 import { instructSignal } from './messages.js';
 
-/** The cluster's side of its groups: who is where, and what they are told. */
+/** The cluster's side of its groups: membership, and the instructions sent to them. */
 export function groupOf({ state }: Memory, specGroup: string, index: number): string | undefined {
   return Object.entries(state.groups).find(([, { members }]) => isMember(members, specGroup, index))?.[0];
 }
@@ -69,12 +69,12 @@ export function instructAll(memory: Memory, instruction: Instruction): void {
   for (const id of Object.keys(memory.state.groups)) instruct(memory, id, instruction);
 }
 
-/** Every group has taken all that it was told, and nothing is under way there. */
+/** Every group has carried out all of its instructions, and no work is under way there. */
 export function groupsOver(memory: Memory): boolean {
   return Object.values(memory.state.groups).every((group) => isUpToDate(group) && group.over);
 }
 
-/** The same, or what is under way there waits for gates and batch slots that stay closed. */
+/** As `groupsOver`, or the work there waits for gates and batch slots that stay closed. */
 export function groupsQuiet(memory: Memory): boolean {
   return Object.values(memory.state.groups).every(
     (group) => isUpToDate(group) && (group.quiet || group.over),
@@ -85,7 +85,7 @@ function isUpToDate({ pending, sent, seen }: NodeGroup): boolean {
   return pending.length === 0 && sent === seen;
 }
 
-/** Ends groups that have no nodes any more. */
+/** Ends groups without nodes. */
 export function endEmptyGroups(memory: Memory): void {
   for (const [id, { members, ending }] of Object.entries(memory.state.groups)) {
     if (sizeOf(members) > 0 || ending === true) continue;
@@ -94,7 +94,7 @@ export function endEmptyGroups(memory: Memory): void {
   }
 }
 
-/** Sends what is to be told, to each group one message after the other. */
+/** Sends pending instructions, to each group one message at a time. */
 export async function keepInstructing(memory: Memory): Promise<never> {
   const sendable = (): readonly string[] =>
     Object.entries(memory.state.groups).flatMap(([id, { pending }]) =>
@@ -147,7 +147,7 @@ async function startGroup(memory: Memory, id: string): Promise<void> {
       });
       return;
     } catch (error) {
-      // A group of an earlier life of the cluster, which was terminated: its machines are adopted, it is not.
+      // A group of a terminated previous run: its machines are adopted, the group is not.
       if (!(error instanceof WorkflowExecutionAlreadyStartedError) || tries === 20) throw error;
       await getExternalWorkflowHandle(workflowId)
         .signal(instructSignal, { seq: 0, peersVersion: 0, list: [{ do: 'end' }] })
@@ -164,8 +164,7 @@ async function startGroup(memory: Memory, id: string): Promise<void> {
 function lose(memory: Memory, id: string, error: unknown): void {
   const why = error instanceof Error ? error.message : String(error);
   if (memory.state.operation?.kind === 'delete') {
-    // Its nodes cannot be taken down any more; the sweep finds their machines once the cluster is
-    // gone.
+    // Its nodes can no longer be taken down; the sweep finds their machines once the cluster is gone.
     const nodes = sizeOf(memory.state.groups[id]?.members ?? {});
     changeOperation(memory, {
       abandoned: [

@@ -48,8 +48,8 @@ export function grantLease(memory: Memory, { nodeId, leaseId, to, rewrites }: Le
 }
 
 /**
- * What ran on a machine that was switched off, or is not on it any more, is carried out by an apply of the
- * spec as it is.
+ * Ends the lease. An apply of the unchanged spec then restores what ran on a machine that was switched off or
+ * rewritten.
  */
 export function releaseLease(memory: Memory, { leaseId, repair, rewritten, broken }: ReleaseRequest): void {
   const { lease, ...state } = memory.state;
@@ -70,8 +70,8 @@ export function releaseLease(memory: Memory, { leaseId, repair, rewritten, broke
     by: `${lease.to} (it released ${lease.nodeId})`,
     spec: state.spec,
     waits: true,
-    // What waits for the node wants it as it was; and what is to be applied next is not to be undone by the
-    // spec of now.
+    // First in the queue: queued operations expect the restored node, and must not be undone by the present
+    // spec.
     first: true,
   });
 }
@@ -132,7 +132,7 @@ async function takeBackIfAbandoned(
   }
 }
 
-/** A machine that is there and answers, with nothing of ours on it. */
+/** Facts of a machine that answers and has none of our services. */
 function withoutServices({ machine }: NodeFacts): NodeFacts {
   return { machine, CREATE: true, CONFIRM: true, services: {} };
 }

@@ -23,7 +23,7 @@ export interface Memory extends NodesMemory, EntityMemory {
   closing?: true;
   /** Groups that a message is on its way to. */
   sending: readonly string[];
-  /** Nodes that the plan being taken over adds to this workflow. */
+  /** Nodes that the plan adds to this workflow while it is being applied. */
   placing: number;
   /** The operation for which the holder of a node was last asked. */
   askedFor?: string;
@@ -68,7 +68,7 @@ export function announceNode(memory: NodesMemory, nodeId: string): void {
   changeNode(memory, nodeId, (before) => ({ ...before, changedAt: peers.version }));
 }
 
-/** Hides a node from its peers: it is on its way out, or the operation goes on without it. */
+/** Hides a node from its peers: it is being removed, or the operation continues without it. */
 export function hideNode(memory: NodesMemory, nodeId: string, why: 'leaving' | 'excluded'): void {
   const node = memory.state.nodes[nodeId];
   if (node === undefined || node[why] === true) return;

@@ -36,9 +36,12 @@ export const specQuery = defineQuery<ClusterSpec | null, [which: 'present' | 'ro
 export const usedResourcesQuery = defineQuery<readonly string[]>('usedResources');
 export const currentQuery = defineQuery<CurrentCluster>('current');
 export const peersQuery = defineQuery<PeersPage, [PeersRequest]>('peers');
-/** A node's whole payload, credentials included: for who may log in to it. Null for an unknown node. */
+/** A node's whole payload, credentials included, for a login. Null for an unknown node. */
 export const payloadQuery = defineQuery<JsonObject | null, [nodeId: string]>('payload');
-/** A node, credentials included, for who is to work on it; asked of clusters, their groups and pools. */
+/**
+ * A node, credentials included, for a workflow that works on it. Answered by clusters, their groups and
+ * pools.
+ */
 export const nodeQuery = defineQuery<NodeReply, [nodeId: string]>('node');
 /**
  * Leases a node to another workflow until that releases it. Requests with the same lease id are idempotent.
@@ -47,13 +50,10 @@ export const leaseUpdate = defineUpdate<void, [LeaseRequest]>('lease');
 export const releaseSignal = defineSignal<[ReleaseRequest]>('release');
 /** Whether a workflow still works on the node it leases. */
 export const leasedQuery = defineQuery<boolean, [leaseId: string]>('leased');
-/**
- * Has the machines of a cluster at rest looked at; gives the number of the look. Its result shows in
- * `current`.
- */
+/** Probes the machines of a cluster at rest. Returns the number of the probe; `current` shows its result. */
 export const checkUpdate = defineUpdate<number>('check');
 /** Between a cluster and its groups. */
-/** To machines and images: look at yourself, for the time has come. */
+/** To machines and images: the periodic check is due. */
 export const checkSignal = defineSignal('check');
 export const instructSignal = defineSignal<[Instructions]>('instruct');
 export const reportSignal = defineSignal<[GroupReport]>('report');

@@ -15,9 +15,7 @@ export function hasWork({ state }: Memory): boolean {
   return state.operation?.state === 'running' || nextQueued(state) !== undefined;
 }
 
-/**
- * While an operation is held, only what was asked to take its place begins; while a node is leased, nothing.
- */
+/** While an operation is held, only operations that replace it begin; while a node is leased, none. */
 function nextQueued({ operation, queue, lease }: ClusterState): QueuedOperation | undefined {
   if (lease !== undefined) return undefined;
   return operation?.state === 'held' ? queue.find(({ waits }) => waits !== true) : queue[0];
@@ -69,7 +67,7 @@ function begin(memory: Memory): void {
     ...(next.spec === undefined ? {} : { target: next.spec }),
   };
   const replaced = operation.intent.kind === 'replace' ? operation.intent.nodes : [];
-  // Runs, failures and what is to be replaced belong to an operation.
+  // Runs, failures and replacement marks belong to one operation.
   for (const { nodeId, excluded } of Object.values(memory.state.nodes))
     if (excluded === true) showNode(memory, nodeId);
   changeNodes(memory, ({ failure: _failure, facts: { toReplace: _toReplace, ...facts }, ...node }) => ({
@@ -129,7 +127,7 @@ function endHalted(memory: Memory, operation: Operation): void {
   });
 }
 
-/** What failed waits for a person, unless the cluster's policy is to go back to what was there before. */
+/** A failure waits for a person, unless the cluster's policy is to roll back. */
 function holdOrRollBack(memory: Memory, operation: Operation): void {
   const { spec, achieved } = memory.state;
   const byPolicy =

@@ -29,9 +29,9 @@ export type OperationEnd = 'done' | 'failed' | 'held' | 'rejected' | 'halted' | 
 const haltMs = 60_000;
 
 /**
- * Carries out the operation in `memory.state.operation` from wherever it stands. The first time, and after a
- * retry, it looks at the machines and plans what is left; after a continue-as-new it goes on with the work as
- * it was carried.
+ * Carries out the operation in `memory.state.operation` from its recorded position. At first, and after a
+ * retry, it probes the machines and plans the remaining steps; after a continue-as-new it continues the
+ * carried work.
  */
 export async function operate(memory: Memory): Promise<OperationEnd> {
   if (memory.state.work === undefined) {
@@ -63,7 +63,7 @@ async function prepare(memory: Memory): Promise<OperationEnd | undefined> {
   }
 }
 
-/** What an earlier life left is then the sweep's to find. */
+/** The sweep finds what a previous run left. */
 async function untilHalted(memory: Memory): Promise<undefined> {
   await condition(() => memory.halt !== undefined);
 }
@@ -73,7 +73,7 @@ function isFirst({ state }: Memory, plan: ServedPlan): boolean {
   return plan.spec !== undefined && state.counters.nodenum === 0;
 }
 
-/** An apply repairs what it finds, so it looks at all machines first; the groups at theirs. */
+/** An apply repairs drift, so it probes all machines first; groups probe theirs. */
 async function probeAllNodes(memory: Memory): Promise<void> {
   const { operation, name, uid, fresh = false } = memory.state;
   if (operation === undefined) return;
@@ -248,7 +248,7 @@ function reasonOf(operation: Operation | undefined, count: number): string {
   return `${where} failed: ${what}${count > 1 ? ` (and ${count - 1} more ${count === 2 ? 'node' : 'nodes'} failed)` : ''}`;
 }
 
-/** Forgets what is over: nodes that left, services that no node has. */
+/** Forgets removed nodes, and services that no node has. */
 function tidy(memory: Memory): void {
   const { kind } = memory.state.operation ?? {};
   if (kind !== 'apply' && kind !== 'rollback' && kind !== 'delete') return;

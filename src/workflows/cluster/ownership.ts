@@ -13,13 +13,13 @@ import type { Memory } from './memory.js';
 /** Whose machine is it, as the cluster's workflow knows? */
 export function ownershipOf(memory: Memory, machine: NamedMachine): Ownership {
   const { name, uid, nodes, groups, counters, operation, history } = memory.state;
-  // Until the first plan is taken over, machines of an earlier life may still be adopted.
+  // Until the first plan is applied, machines of a previous run may still be adopted.
   if (counters.nodenum === 0) return { is: 'unsure' };
   const abandoned = wasAbandoned([...(operation === undefined ? [] : [operation]), ...history], machine);
   const group = groupOfNode(memory, readMachineKey(machine.key)?.nodeId ?? '');
   const known = group === undefined ? undefined : groups[group];
   if (group !== undefined && known !== undefined) {
-    // What the group was told last may give it this very node.
+    // A pending instruction may assign this very node to the group.
     if (known.pending.length > 0 || known.sent !== known.seen) return { is: 'unsure' };
     return { is: 'elsewhere', workflowId: groupWorkflowId(name, group), ...(abandoned ? { abandoned } : {}) };
   }
@@ -28,8 +28,8 @@ export function ownershipOf(memory: Memory, machine: NamedMachine): Ownership {
 }
 
 /**
- * The sweep is about to delete what is free here: no later machine gets one of these keys, also where a reset
- * set the counter back.
+ * The sweep is about to delete these machines, so their keys must not be used again, not even after a reset
+ * of the counter.
  */
 export function disown(memory: Memory, machines: readonly NamedMachine[]): readonly Ownership[] {
   const { counters, uid } = memory.state;

@@ -7,7 +7,7 @@ import type { ServiceSpec } from '../../model/cluster/spec.js';
 import { changeNode, type NodesMemory } from './memory.js';
 import { schedule } from '../schedule.js';
 
-/** Nodes that one activity looks at: its input stays small, and a slow provider is asked in few calls. */
+/** Nodes per activity: its input stays small, and a slow provider gets few calls. */
 const nodesPerProbe = 25;
 
 export interface Probed {
@@ -19,7 +19,7 @@ export interface Probed {
   isHalted(): boolean;
 }
 
-/** Looks at the machines, and notes how they were found. What cannot be told is left as it was known. */
+/** Probes the machines and records what is found. Unknown results leave the record as it was. */
 export async function probeNodes(surveyed: Probed): Promise<void> {
   const { memory } = surveyed;
   const nodes = Object.values(memory.state.nodes).filter(
@@ -66,7 +66,7 @@ async function probeBatch(
     }
   } catch (error) {
     if (!(error instanceof ActivityFailure)) throw error;
-    // An apply goes on with what is known: a provider that does not answer is told by the tasks that need it.
+    // An apply continues with what is known: tasks that need an unreachable provider report it.
     log.warn(`the machines of provider ${provider} could not be looked at`, {
       why: error.cause?.message ?? error.message,
     });
@@ -81,7 +81,7 @@ function checksOf({ facts }: NodeState, services: Probed['services']): Pick<Prob
   return checks.length === 0 ? {} : { checks: Object.fromEntries(checks) };
 }
 
-/** What was begun on a service meanwhile is newer than what was seen. */
+/** An action that began meanwhile is newer than the observation. */
 function withHealth(node: NodeState, found: readonly HealthObservation[]): NodeState {
   const at = new Date().toISOString();
   return found.reduce(

@@ -132,7 +132,10 @@ function recheck(memory: ImageMemory): void {
   change(memory, request === undefined ? {} : { request });
 }
 
-/** Checked by a worker, which knows plugins and provider accounts; taken over whole or not at all. */
+/**
+ * A worker validates the spec, since it knows plugins and provider accounts. The spec is applied whole or not
+ * at all.
+ */
 async function configure(
   memory: ImageMemory,
   { spec: written }: ConfigureImageRequest,

@@ -24,7 +24,7 @@ export async function runLibraryTask(
   const { name, uid } = memory.state;
   memory.tasks += 1;
   const nodeId = uploadId(name, number);
-  // Of two tasks of one action the later one has a higher number, also in a run that goes on with the image.
+  // Of two tasks of one action, the later one has a higher number, also after a continue-as-new.
   const operation = `${provider}.${Date.now()}.${memory.tasks}`;
   return scheduleMachineTask(
     action,

@@ -40,7 +40,7 @@ export function noteBuild(memory: ImageMemory, number: number, note: string): vo
   changeBuild(memory, number, { notes: [...buildOf(memory, number).notes, note].slice(-20) });
 }
 
-/** Adds what is known of the image at a provider to what was. */
+/** Updates what is known of the image at one provider. */
 export function changeUpload(memory: ImageMemory, number: number, upload: Upload): void {
   const { uploads } = buildOf(memory, number);
   const { why: _why, ...before } = uploads.find(({ provider }) => provider === upload.provider) ?? upload;

@@ -19,9 +19,9 @@ export const pauseImageUpdate = defineUpdate<void, [Asked]>('pause');
 export const resumeImageUpdate = defineUpdate<void, [Asked]>('resume');
 /** One build by its number, or the whole image. */
 export const deleteImageUpdate = defineUpdate<void, [Asked & { readonly build?: number }]>('delete');
-/** From a pool: tell me which versions are offered, now and whenever that changes. */
+/** From a pool: subscribe to the offered versions. */
 export const watchImageSignal = defineSignal<[{ readonly workflowId: string }]>('watch');
-/** To who watches. */
+/** To subscribers. */
 export const imageUpdateSignal = defineSignal<[ImageUpdate]>('imageUpdate');
 export const imageQuery = defineQuery<ImageView>('image');
 export const imageSpecQuery = defineQuery<ImageSpec | null>('spec');

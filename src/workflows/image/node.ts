@@ -134,8 +134,8 @@ function machineOfLease(memory: ImageMemory): MachineMemory {
 }
 
 /**
- * It goes on working: it is on, and answers, before it is reported as free. What ran on it is then
- * started by who has it.
+ * The node continues to work: it is on and answers before it is released. Its owner then starts what ran on
+ * it.
  */
 async function returnNode(memory: ImageMemory, number: number): Promise<void> {
   await CancellationScope.nonCancellable(async () => {

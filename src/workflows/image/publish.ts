@@ -22,10 +22,7 @@ export function addWatcher(memory: ImageMemory, workflowId: string): void {
   });
 }
 
-/**
- * Tells those who watch what is offered, whenever that is something else than before; a build under way does
- * not delay it.
- */
+/** Sends the offered versions to subscribers whenever they change; a running build does not delay this. */
 export async function publishChanges(memory: ImageMemory): Promise<never> {
   for (;;) {
     await condition(() => !isPublished(memory.state));

@@ -15,8 +15,8 @@ import { uploadAll } from './uploads.js';
 import { validate } from './validate.js';
 
 /**
- * From a base image, or a node that is there: services on it, a capture, a boot of what came of it, and then
- * the other providers.
+ * From a base image or an existing node: services, a capture, a test boot of the result, then the other
+ * providers.
  */
 export async function buildByRecipe(
   memory: ImageMemory,

@@ -9,7 +9,7 @@ import { runChain } from './run-chain.js';
 
 export interface Validating {
   readonly validation: Validation;
-  /** The automator that has the system's part, where the image has a record of itself. */
+  /** The automator of the machine's system, if the image has a record of itself. */
   readonly system: string | null;
 }
 

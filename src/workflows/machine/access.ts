@@ -6,9 +6,9 @@ import { change, happen, note, type MachineMemory } from './memory.js';
 import { accessOf, can, runAction } from './run-step.js';
 
 /**
- * Creates the account that the machine's user logs in with. The account is recorded before it is created, so
- * it is revoked whatever becomes of the creation. Its password is recorded first as well: every attempt sets
- * the same one.
+ * Creates the account that the machine's user logs in with. The account is recorded before its creation, so
+ * it is revoked even if the creation fails half-way. Its password is recorded first as well: every attempt
+ * sets the same one.
  */
 export async function grantAccess(
   memory: MachineMemory,
@@ -76,8 +76,8 @@ export function settleAccess(memory: MachineMemory, { accounts }: MachineTaskOut
 }
 
 /**
- * Lets the machine go on to others only without its user's account, and with its own accounts as they were. A
- * machine whose account cannot be revoked goes to maintenance.
+ * Frees the machine for others only without its user's account and with its own accounts unchanged. A machine
+ * whose account cannot be revoked goes to maintenance.
  * @throws NotDone
  */
 export async function clearAccess(memory: MachineMemory): Promise<void> {

@@ -8,7 +8,7 @@ import { can, runAction } from './run-step.js';
 const patienceMs = 20_000;
 
 /**
- * Asks the provider of a machine for an image. It changes nothing, so it is no operation and waits for none.
+ * Asks the machine's provider for an image. This changes nothing, so it is no operation and waits for none.
  */
 export async function askImage(memory: MachineMemory, image: ImageRef): Promise<Knowledge> {
   if (!can(memory, 'IMAGE_EXISTS')) return { is: 'unknown', why: 'its provider cannot tell' };

@@ -12,17 +12,16 @@ import { releasePermit, permitsOf } from './permits.js';
 
 export interface CaptureOrder {
   readonly image: ImageRef;
-  /** Load what was made onto the same machine, and have the machine say that it has it. */
+  /** Load the new image onto the same machine, and have the machine confirm it. */
   readonly prove: boolean;
   readonly withinMs: number;
   readonly token: string;
 }
 
 /**
- * CAPTURE: makes an image of what the machine is. From beginning to end the machine is in maintenance, and
- * whatever goes wrong leaves it there, with its disk as it is; but for a target that is there already, or may
- * be, when nothing was touched. Only an image that is there, with a size, may cost the disk that it was made
- * of: by its proof.
+ * CAPTURE: makes an image of the machine. The machine is in maintenance throughout, and stays so after a
+ * failure, with its disk unchanged; unless the target exists, or may exist, and nothing was touched. Only an
+ * existing image with a size may cost the disk it was made from: by its proof.
  */
 export async function capture(memory: MachineMemory, order: CaptureOrder): Promise<OperationResult> {
   const { image, prove, withinMs, token } = order;
@@ -97,14 +96,14 @@ async function makeImage(
   return sizeMb;
 }
 
-/** An image may be captured because of what its user changed, so a difference is no obstacle. */
+/** An image may be captured because its user changed it, so a difference is no obstacle. */
 function settleCaptured(memory: MachineMemory, outcome: MachineTaskOutcome): void {
   settleAccess(memory, outcome);
   const { access: _access, ...state } = memory.state;
   memory.state = state;
 }
 
-/** Nothing is ever written over an image, nor over what may be one. */
+/** Never overwrites an image, nor what may be one. */
 function refuseTarget(memory: MachineMemory, image: ImageRef, { exists }: MachineTaskOutcome): void {
   if (exists?.is === 'no') return;
   const what = formatImageRef(image);
@@ -125,8 +124,7 @@ function refuseTarget(memory: MachineMemory, image: ImageRef, { exists }: Machin
 
 async function stay(memory: MachineMemory, { image }: CaptureOrder, error: unknown): Promise<void> {
   const why = error instanceof Error && !isCancellation(error) ? error.message : 'it was cancelled';
-  // A proof that failed or was left out has its own word for the machine; people are to look at it all the
-  // same.
+  // A failed or skipped proof has its own state for the machine; people must inspect it in either case.
   if (memory.state.state === 'failed') happen(memory, 'maintain');
   else if (memory.state.half === undefined) await backOn(memory);
   change(memory, { why: `the capture of ${formatImageRef(image)} failed: ${why}` });

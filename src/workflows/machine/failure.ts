@@ -6,7 +6,7 @@ import { readTaskFailure } from '../task-failure.js';
 import { now } from '../entity.js';
 import type { MachineMemory } from './memory.js';
 
-/** An operation that ends without what was asked. */
+/** An operation that ended without the requested result. */
 export class NotDone extends Error {
   readonly answer: Exclude<Answer, 'done'>;
   readonly failure: FailureRecord;

@@ -13,7 +13,7 @@ import { releasePermit, permitsOf } from './permits.js';
 
 export interface LoadOrder {
   readonly image: ImageRef;
-  /** Write it whatever is there, without asking. */
+  /** Write the image whatever the machine holds, without asking it. */
   readonly force: boolean;
   /** Longest time over all, in ms. */
   readonly withinMs: number;
@@ -24,9 +24,9 @@ export interface LoadOrder {
 }
 
 /**
- * LOAD: brings an image onto the machine. A machine that has the image already is left alone; an unknown
- * state is left alone too, and said so. From the first byte written until the image was proved, the machine
- * is unusable.
+ * LOAD: brings an image onto the machine. If the machine has the image already, or its state is unknown, the
+ * machine is left alone and the answer says so. From the first written byte until the image is proved, the
+ * machine is unusable.
  */
 export async function load(memory: MachineMemory, order: LoadOrder): Promise<OperationResult> {
   const { image } = order;
@@ -140,7 +140,7 @@ async function runSteps(
       if (step.action === 'GET_CURRENT_IMAGE') judgeRecord(memory, order, outcome);
     } catch (error) {
       const why = toNotDone(memory, step.action, error);
-      // The provider promises that then the disk is as it was.
+      // The provider promises that the disk is unchanged then.
       if (step.breaks === true && why.answer === 'not done') wholeAsBefore(memory);
       if (step.mayFail !== true) throw why;
       note(memory, `${step.step}: ${why.message}`);
@@ -180,10 +180,7 @@ function judgeImage(memory: MachineMemory, { image }: LoadOrder, { exists }: Mac
   return false;
 }
 
-/**
- * The machine itself must say that it has the image; where nothing could write a record, there is none to ask
- * for.
- */
+/** The machine itself must confirm the image, unless no record could be written. */
 function judgeRecord(memory: MachineMemory, { image }: LoadOrder, { record }: MachineTaskOutcome): void {
   if (record?.by === 'plugin') {
     if (record.name === image.name && record.revision === image.revision) return;
@@ -216,14 +213,14 @@ function recordLoaded(memory: MachineMemory, image: ImageRef): void {
     ...state,
     image: same && state.image !== undefined ? state.image : { ...image, since: now() },
     ...(user === undefined || state.state === 'available' ? {} : { user }),
-    // Why people took it out of use goes on being so; what went wrong with an earlier load does not.
+    // The reason for maintenance stays; the reason of an earlier failed load does not.
     ...(why !== undefined && state.state === 'maintenance' ? { why } : {}),
   };
 }
 
 /**
- * The end of a load that did not come to its end: with half an image on the disk the machine is failed, else
- * it is as it was.
+ * Ends an incomplete load: with a partial image on the disk the machine has failed, otherwise it is as
+ * before.
  */
 async function leave(memory: MachineMemory, before: MachineStateName, error: unknown): Promise<void> {
   const why = error instanceof Error && !isCancellation(error) ? error.message : 'the load was cancelled';
@@ -237,7 +234,7 @@ async function leave(memory: MachineMemory, before: MachineStateName, error: unk
   happen(memory, 'load left out', why, before);
 }
 
-/** It may have been switched off already; its disk is as it was. */
+/** The machine may be switched off; its disk is unchanged. */
 export async function backOn(memory: MachineMemory): Promise<void> {
   if (memory.offByUs !== true) return;
   try {

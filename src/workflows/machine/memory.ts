@@ -18,7 +18,7 @@ export interface MachineMemory extends EntityMemory {
   isCheckDue?: true;
   /** A look is under way, and no operation. */
   looking?: true;
-  /** The machine is no longer registered. */
+  /** Set when the machine is no longer registered. */
   removed?: true;
 }
 

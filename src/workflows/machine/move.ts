@@ -10,9 +10,9 @@ import { incarnation } from './run-step.js';
 import { firstPayload, releaseMachine, task } from './three-tasks.js';
 
 /**
- * Another account gets the machine. It is had there, and answers, before the account that has it gives it up;
- * whatever goes wrong until then leaves it where it was. What is on it is looked at anew. To its own account
- * it is moved where heddle.yaml says otherwise now: another site, other words for sizes.
+ * Moves the machine to another account. The new account has it, and it answers there, before the present
+ * account gives it up; a failure until then leaves it where it is. Its content is probed again. A move to its
+ * own account applies a changed site or other names in heddle.yaml.
  */
 export async function moveTo(memory: MachineMemory, to: MoveTarget): Promise<OperationResult> {
   const { name, registration: before } = memory.state;
@@ -62,7 +62,7 @@ function isSame(one: Registration, other: Registration): boolean {
   return words(one) === words(other);
 }
 
-/** What was on its disk there says nothing of what is on it here; half an image may be on either. */
+/** The disk there says nothing about the disk here; either may hold a partial image. */
 function moved(
   here: MachineState,
   { registration, account, payload, incarnation: own }: MachineState,

@@ -74,7 +74,7 @@ async function carryOutOnNode(
   });
 }
 
-/** The automator that has the system's part: what Heddle logs in to is a Unix. */
+/** The automator of the machine's system: nodes run Unix. */
 const system = 'linux';
 
 interface Leased {
@@ -137,7 +137,7 @@ function openState(input: NodeMachineInput, id: string): MachineState {
 }
 
 /**
- * Finds the node, borrows it where that is needed, and sees that its provider can do what is asked.
+ * Finds the node, leases it if necessary, and checks that its provider can do the operation.
  * @throws NotDone
  */
 async function open(

@@ -5,7 +5,7 @@ import { change, changeOperation, endOperation, type MachineMemory } from './mem
 
 const beingCancelled = 'it is being cancelled';
 
-/** Carries an operation out, to whatever end; what it threw that is none is thrown on. */
+/** Carries out an operation to its end; rethrows errors that are no result of it. */
 export async function operate(
   memory: MachineMemory,
   operation: MachineOperation,

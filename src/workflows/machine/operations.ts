@@ -22,14 +22,14 @@ const hour = 3_600_000;
 const longestReason = 500;
 
 /**
- * Carries out what was asked; returns when it is done.
- * @throws NotDone when it is not, or when that is unknown.
+ * Carries out a request; returns when it is done.
+ * @throws NotDone if it is not done, or if that is unknown.
  */
 export async function carryOut(
   memory: MachineMemory,
   { id, intent }: MachineOperation,
 ): Promise<OperationResult> {
-  // Where nothing was written over it, the same write goes on under the same name.
+  // If nothing overwrote the disk, the same write continues under the same name.
   const token = `${memory.state.uid}/${incarnation}/${id}`;
   switch (intent.kind) {
     case 'register':
@@ -92,10 +92,7 @@ async function register(memory: MachineMemory): Promise<OperationResult> {
   return {};
 }
 
-/**
- * What was not had, or is not wanted any more, is given back, and the name is free again. What cannot be
- * given back stays registered, as failed.
- */
+/** Releases the machine and frees its name. A machine that cannot be released stays registered, as failed. */
 async function withdraw(memory: MachineMemory, error: unknown): Promise<never> {
   if (await CancellationScope.nonCancellable(() => releaseMachine(memory))) {
     const { account: _account, begun: _begun, ...state } = memory.state;
@@ -154,7 +151,7 @@ async function power(
   }
 }
 
-/** What was asked for is no drift. */
+/** A requested state is no drift. */
 function keepPower(memory: MachineMemory, verb: 'on' | 'off' | 'reset'): void {
   const { keepsOff: _before, ...state } = memory.state;
   memory.state = verb === 'off' ? { ...state, keepsOff: true } : state;

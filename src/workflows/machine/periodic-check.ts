@@ -14,8 +14,8 @@ import { incarnation, runAction } from './run-step.js';
 const lookMs = 60_000;
 
 /**
- * A look between operations, which ends when one is asked for; it changes nothing but what is known. Gives
- * what is to be done about it.
+ * Checks the machine between operations; a new operation ends the check. Changes only the record. Returns the
+ * correction to carry out.
  */
 export async function checkMachine(memory: MachineMemory): Promise<MachineIntent | undefined> {
   const scope = new CancellationScope({ cancellable: true });
@@ -46,7 +46,7 @@ async function takeLook(memory: MachineMemory): Promise<Look> {
   const power = rpower === null ? 'unknown' : rpower === 1 ? 'on' : 'off';
   if (currentimage !== null && evidence.revision !== null)
     return { there, power, image: { name: currentimage, revision: evidence.revision } };
-  // Only a record that was read, or certainly is not there, tells of an image.
+  // Only a record that was read, or is certainly absent, says something about the image.
   const wasRead =
     (status.ssh === 1 || (evidence.by === 'plugin' && status.ping === 1)) &&
     (evidence.tainted !== null || status.status === 'RELOAD');

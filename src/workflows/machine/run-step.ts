@@ -18,7 +18,7 @@ export interface StepOptions {
   readonly leftMs?: number;
 }
 
-/** Carries out one action as an activity and takes over what it brought. */
+/** Carries out one action as an activity and records its result. */
 export async function runAction(
   memory: MachineMemory,
   action: MachineAction,
@@ -81,7 +81,7 @@ export function stepsFor(memory: MachineMemory, steps: readonly ProcedureStep[])
   return possibleSteps(steps, (action) => can(memory, action) && (hasAccess || action !== 'REVOKE_ACCESS'));
 }
 
-/** What REVOKE_ACCESS, and no other action, needs to know; the credential is no part of it. */
+/** Data for REVOKE_ACCESS only, without the credential. */
 export function accessOf(
   { state: { access } }: MachineMemory,
   { action }: Pick<ProcedureStep, 'action'>,

@@ -33,8 +33,8 @@ export type MachineInput =
   | { readonly carried: MachineState };
 
 /**
- * A standalone machine: it carries out operations one at a time for as long as it is registered. Its workflow
- * id makes its name unique.
+ * A standalone machine: it carries out operations one at a time while it is registered. Its workflow id makes
+ * its name unique.
  */
 export async function machine(input: MachineInput): Promise<string> {
   const memory: MachineMemory = { ...newMemory(), state: openState(input) };

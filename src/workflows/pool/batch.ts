@@ -190,7 +190,7 @@ function settleOutcome(
     };
   });
   if (kind === 'delete') return endDelete(memory.pool, id);
-  // What was not there at once is looked at by a task of its own.
+  // A machine that is not ready at once is confirmed by a task of its own.
   if (confirmed?.result !== undefined) endBuild(memory.pool, id);
 }
 

@@ -21,9 +21,9 @@ export interface PoolMemory extends EntityMemory {
   carryAt?: number;
   /** Of the metrics. */
   readonly published: Published;
-  /** Provider pools whose nodes are being looked at, and accounts whose quota is being read. */
+  /** Provider pools whose nodes are being checked, and accounts whose quota is being read. */
   readonly looking: Record<string, true>;
-  /** Images of the library that were asked to tell of themselves, by this run. */
+  /** Library images that this run has subscribed to. */
   readonly watched: Record<string, Watched>;
 }
 

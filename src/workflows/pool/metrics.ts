@@ -5,12 +5,12 @@ import type { PoolNode } from '../../model/pool/node.js';
 import type { PoolState } from '../../model/pool/state.js';
 
 /**
- * What was published of a pool so far, by this process. It is no part of the pool's state: another worker
- * tells all of it anew.
+ * Metrics of a pool as last published by this process. Not part of the pool's state: another worker publishes
+ * all of them again.
  */
 export interface Published {
   figures: Readonly<Record<string, Figure>>;
-  /** Of the pool's changes the last that was looked at. */
+  /** The last change of the pool that was published. */
   version: number;
 }
 

@@ -10,12 +10,12 @@ import { schedule } from '../schedule.js';
 import { noteChange } from '../entity.js';
 import type { PoolMemory } from './memory.js';
 
-/** Nodes that one activity looks at. */
+/** Nodes per activity. */
 const nodesPerLook = 25;
 
 /**
- * Begins the looks that are due: at ready nodes, where the configuration says so, and tells of reused ones;
- * and at the quotas of accounts that are asked for machines.
+ * Begins due checks: of ready nodes if configured, and of the quotas of accounts with requests. Also notifies
+ * providers of reused nodes.
  */
 export function beginChecks(memory: PoolMemory, now: number): void {
   const { pool } = memory;

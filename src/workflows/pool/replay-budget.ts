@@ -1,15 +1,12 @@
 import type { PoolMemory } from './memory.js';
 
 /**
- * A worker that has not kept the workflow replays the whole run before it can answer, and the server gives it
- * 10 s for that: a run that takes longer never gets an answer. So a run ends long before, when its
- * replay takes a worker about one second of CPU.
+ * A worker without the workflow in its cache replays the whole run before it can answer, within the server's
+ * 10 s. A run whose replay takes longer never gets an answer. So a run ends when its replay takes about one
+ * second of CPU.
  */
 const mostReplayMs = 1_000;
-/**
- * What a replay takes, in ms: for a step of decisions, for each node and request that it looks at, and for
- * work begun on a node.
- */
+/** Replay time in ms: per decision step, per examined node and request, and per work begun on a node. */
 const replayMs = { step: 0.5, examined: 0.006, batch: 0.3, alone: 4 } as const;
 
 /** Notes what another step adds to the replay of this run. */

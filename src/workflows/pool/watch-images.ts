@@ -8,15 +8,15 @@ import { noteChange } from '../entity.js';
 import type { PoolMemory } from './memory.js';
 
 /**
- * An image that is not there is asked again after this; one that is there at some time after that, for it may
- * have been made anew.
+ * An unknown image is asked again after this; a known one some time later, since it may have been created
+ * anew.
  */
 const againMs = 60_000;
 const believedMs = 3_600_000;
 
 /**
- * Asks the images that the pool makes nodes from to tell of their versions, now and whenever they change. So
- * a pool at rest does nothing for its images, and hears at once of what happens to them.
+ * Subscribes to the images that the pool makes nodes from, so that a pool at rest does nothing for its images
+ * and learns of changes at once.
  */
 export function watchImages(memory: PoolMemory, now: number): void {
   const { pool, watched } = memory;
@@ -42,7 +42,7 @@ export function nextWatch({ pool, watched }: PoolMemory): number | undefined {
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
-/** After that all are asked anew. */
+/** Subscriptions are renewed after that. */
 export function forgetWatches({ watched }: PoolMemory): void {
   for (const image of Object.keys(watched)) delete watched[image];
 }

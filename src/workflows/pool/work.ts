@@ -12,12 +12,12 @@ import { noteReplayOfWork } from './replay-budget.js';
 
 /** Begun in one workflow task at most: a long one would be taken for a dead one. */
 const atOnce = 50;
-/** While so many machines are being made for people who wait, others are deleted later. */
+/** While this many machines are being made for waiting requests, deletions wait. */
 const busyBuilding = 20;
 
 /**
- * Begins what each node's state asks for, and ends what it does not any more. Looks at state alone, so a new
- * run goes on by it as well. False when there is more to begin.
+ * Begins the work that each node's state requires, and ends work that it no longer requires. Decides from
+ * state alone, so a new run continues it. Returns false if there is more to begin.
  */
 export function beginWork(memory: PoolMemory, now: number): boolean {
   const { pool, work } = memory;
@@ -43,7 +43,7 @@ export function beginWork(memory: PoolMemory, now: number): boolean {
       break;
     }
     if (!mayBatch(memory, node, due)) begin(memory, node.id, due);
-    // When there is no place it is begun after others have ended.
+    // Without a permit, the work begins after other work has ended.
     else if (memory.permits.takeNow()) batches[due].push(node.id);
     else continue;
     begun += 1;

@@ -13,7 +13,7 @@ export const reserveUpdate = defineUpdate<ReserveReply, [ReserveRequest]>('reser
 export const extendUpdate = defineUpdate<ReserveReply, [ExtendRequest]>('extend');
 /** Before it has begun. */
 export const cancelReservationUpdate = defineUpdate<ReserveReply, [ReservationRequest]>('cancel');
-/** Before its time is over. */
+/** Ends a reservation before its time. */
 export const returnUpdate = defineUpdate<ReserveReply, [ReservationRequest]>('return');
 /** The user is about to learn how to log in: from then on its machines may have been used. */
 export const logInUpdate = defineUpdate<ReserveReply, [LogInRequest]>('logIn');

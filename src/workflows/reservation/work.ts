@@ -51,7 +51,8 @@ function beginStep(
   if (reservation === undefined) return;
   const step = nextStep(memory.state, reservation, assignment, now);
   if (step === undefined) return;
-  // Noted before it is asked: whatever becomes of this run, the same is asked until there is an answer.
+  // Recorded before the request is sent: the same request is repeated, in later runs too, until it is
+  // answered.
   setState(
     memory,
     withReservation(memory.state, withAssignment(reservation, { ...assignment, asking: step })),
