@@ -13,9 +13,12 @@ import { noTaskLog, openTaskLog, type TaskLog } from './task-log.js';
 export interface Attempt {
   readonly number: number;
   readonly title: string;
-  /** Aborted when the task was cancelled: end what was begun. */
+  /** Aborted when the task is cancelled: end the work. */
   readonly signal: AbortSignal;
-  /** Aborted when only this attempt ends (shutdown, lost heartbeat): let go, another attempt takes over. */
+  /**
+   * Aborted when only this attempt ends (shutdown, lost heartbeat): detach, another attempt continues the
+   * work.
+   */
   readonly detach: AbortSignal;
   readonly log: PluginLog;
   readonly output: TaskLog;

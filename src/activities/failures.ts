@@ -14,11 +14,10 @@ const retryable: readonly FailureKind[] = ['Retryable', 'NotReady'];
 const maxRetryAfterMs = 5 * 60_000;
 
 /**
- * Makes of whatever an attempt threw the failure that the workflow reads. The failure says itself how long to
- * wait and when it is enough: an attempt that died with its worker is begun anew at once, and is no reason to
- * give up.
- * @param action whose result table says what the failure may leave in the payload; without one it leaves
- * nothing.
+ * Converts whatever an attempt threw into the failure that the workflow reads. The failure itself carries the
+ * retry delay and whether it is permanent. An attempt that died with its worker is repeated at once and does
+ * not count.
+ * @param action its result table says which keys the failure may leave in the payload; without it, none.
  */
 export function toFailure(error: unknown, attempt: Attempt, retry: RetryRow, action?: AnyAction): Error {
   if (
@@ -28,7 +27,7 @@ export function toFailure(error: unknown, attempt: Attempt, retry: RetryRow, act
   )
     return error;
   if (attempt.signal.aborted) return new CancelledFailure('CANCELLED');
-  // Another attempt takes over what goes on at the node or at the provider.
+  // Another attempt continues the work on the node or at the provider.
   if (attempt.detach.aborted)
     return ApplicationFailure.create({
       message: `${attempt.title}: let go`,
@@ -66,7 +65,7 @@ export function toFailure(error: unknown, attempt: Attempt, retry: RetryRow, act
       retryAfterMs === undefined
         ? delayOf(attempt, retry)
         : Math.min(Math.max(retryAfterMs, 100), maxRetryAfterMs),
-    // Not being there yet is no error: Temporal need not warn of it.
+    // Not ready yet is no error, so Temporal logs no warning.
     ...(kind === 'NotReady' ? { category: 'BENIGN' as const } : {}),
   });
 }

@@ -5,17 +5,17 @@ const batchBytes = 64 * 1024;
 /** Most attempts say a few lines, so most buffers stay as small as they begin. */
 const firstBytes = 2 * 1024;
 
-/** Longest time that a line waits for others, in ms: each write opens the log anew. */
+/** Longest time that a line is buffered, in ms: each write opens the file anew. */
 const patienceMs = 100;
 
 /** Writes lines to a log of the store, in their order. */
 export interface LogWriter {
-  /** The log takes no more: lines need not be made. */
+  /** The log is full: callers may skip building lines. */
   full(): boolean;
   line(entry: object): void;
   /** Settles when there is room for more, so that endless output does not pile up in memory. */
   room(): Promise<void>;
-  /** Writes what is left; the first error, if there was one. */
+  /** Writes the rest. Returns the first error, if any. */
   close(): Promise<Error | undefined>;
 }
 
@@ -94,7 +94,7 @@ class Batch {
     return this.#length > batchBytes / 2;
   }
 
-  /** Once, to its full size: what was cleared before is read from the first buffer, which stays as it is. */
+  /** Allocated once, at full size, since later flushes read the first buffer. */
   #grow(): void {
     if (this.#bytes.length === batchBytes) return;
     const larger = Buffer.allocUnsafeSlow(batchBytes);

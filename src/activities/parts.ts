@@ -29,9 +29,9 @@ export interface ActivityParts {
   readonly redact: (secrets: readonly string[]) => Redactor;
   /** Asks the workflow that knows the peers. */
   readonly askPeers: (workflowId: string, request: PeersRequest) => Promise<PeersPage>;
-  /** UUID of the Temporal namespace: what tells our machines from other installations'. */
+  /** UUID of the Temporal namespace: distinguishes our machines from those of other installations. */
   readonly installation: string;
-  /** For providers whose machines carry no tags: who has which machine of an account. */
+  /** For providers whose machines carry no tags: the owner of each machine of an account. */
   readonly claims: (provider: string) => Claims;
   /** For machines that are nodes of pools. */
   readonly pools: NodePools;
@@ -76,7 +76,7 @@ export interface WorkflowRuns {
    * Ids of the groups of a cluster that are running, as the server's index has them; none where it has none.
    */
   openGroups(clusterName: string): Promise<readonly string[]>;
-  /** A run as it is at this moment; undefined when the server does not know it any more. */
+  /** The present state of a workflow run; undefined if the server does not know it. */
   describe(workflowId: string, runId: string): Promise<WorkflowRun | undefined>;
   /**
    * When a run began by a reset of another run, in ms since the epoch; undefined when it did not. Remembered.
@@ -94,7 +94,7 @@ export interface WorkflowRun {
   readonly startedAt: number;
   /** When the run began by a reset of another run. */
   readonly resetAt?: number;
-  /** The cluster's uid, where its memo tells. */
+  /** The cluster's uid, if its memo contains it. */
   readonly clusterUid?: string;
   /**
    * Activities that are scheduled or running, each with the number of its attempt under way or due next, and
@@ -129,8 +129,8 @@ export type { NodeAddress } from '../plugins/contract.js';
 
 export interface NodeAccess {
   /**
-   * Connects and logs in; gives the host key that answered, and refuses any but the expected one. Another
-   * boot id means that the machine was started again; absent where it cannot be told.
+   * Connects and logs in; returns the host key and refuses any but the expected one. Another boot id means
+   * that the machine was restarted; absent if unknown.
    */
   probe(
     address: NodeAddress,
@@ -149,7 +149,7 @@ export interface ShellOptions {
   readonly runId: string;
   /** Aborted on cancellation: what runs on the node is ended. */
   readonly signal: AbortSignal;
-  /** Aborted when this attempt must let go while the script goes on: the next attempt attaches to it. */
+  /** Aborted when this attempt must detach while the script continues: the next attempt attaches to it. */
   readonly detach: AbortSignal;
   readonly onOutput: (stream: 'stdout' | 'stderr', chunk: Buffer) => void | Promise<void>;
   readonly log: PluginLog;
@@ -164,7 +164,7 @@ export interface ShellOptions {
 
 /** Where the logs of tasks are kept. */
 export interface LogStore {
-  /** Says `full` when the log takes no more. */
+  /** Returns `full` when the log accepts no more. */
   append(name: string, chunk: Uint8Array): Promise<'full' | void>;
 }
 

@@ -17,9 +17,9 @@ export interface RecordedMark {
 }
 
 /**
- * Marks the task, and waits until the server shows the mark: from then on every later attempt sees it,
- * whatever becomes of this worker. When that fails, the mark is again what it was before.
- * @throws PluginError Retryable when the server does not show it.
+ * Marks the task, and waits until the server shows the mark, so that every later attempt sees it. Restores
+ * the previous mark on failure.
+ * @throws PluginError Retryable if the server does not show it.
  */
 export async function recordMark(
   attempt: Attempt,

@@ -99,7 +99,7 @@ export type TaskActivities = Pick<
   AnyAction | keyof BatchActivities | keyof typeof lookActivities | 'PROBE_NODES'
 >;
 
-/** The activities that call plugins: the tasks of nodes and machines, and looks at provider accounts. */
+/** The activities that call plugins: tasks of nodes and machines, and probes of provider accounts. */
 export function createTaskActivities(parts: ActivityParts): TaskActivities {
   const peers = createPeersCache(parts.askPeers);
   const lists = createSharedLists();
@@ -211,7 +211,7 @@ type Look = (
   attempt: Attempt,
 ) => Promise<unknown>;
 
-/** One attempt of an activity that only looks at a provider account; it keeps no log of its own. */
+/** Runs one attempt of an activity that only reads a provider account; it keeps no log of its own. */
 async function runLook(
   parts: ActivityParts,
   lists: SharedLists,

@@ -1,7 +1,7 @@
 /** Longest tail of a stream that a result or a failure carries, in bytes. */
 const tailBytes = 2 * 1024;
 
-/** The end of a stream, whatever its length, in constant memory. */
+/** Keeps the end of a stream of any length in constant memory. */
 export class Tail {
   #bytes: Buffer<ArrayBufferLike> = Buffer.alloc(0);
 

@@ -5,10 +5,7 @@ import { openLogWriter } from './log-writer.js';
 import type { LogStore, Redactor } from './parts.js';
 import { Tail } from './tail.js';
 
-/**
- * A task's log: JSON lines, `{t, level, message}` for what was logged and `{t, stream, text}` for what was
- * printed.
- */
+/** A task's log in JSON lines: `{t, level, message}` for log entries and `{t, stream, text}` for output. */
 export interface TaskLog {
   readonly name: string;
   note(level: string, message: string, attributes?: JsonObject): void;
@@ -17,8 +14,7 @@ export interface TaskLog {
   /** The last output of each stream, for people. */
   tails(): { readonly stdout?: string; readonly stderr?: string };
   /**
-   * Writes what is left. A log that could not be written does not fail its task: the first error is only
-   * returned.
+   * Writes the rest. A log that cannot be written does not fail its task: the first error is only returned.
    */
   close(): Promise<Error | undefined>;
 }
@@ -75,7 +71,7 @@ export function openTaskLog(store: LogStore, name: string, redactor: () => Redac
   };
 }
 
-/** One stream of a task: what is known of it between two pieces. */
+/** One output stream of a task: state between two chunks. */
 class PrintedStream {
   readonly tail = new Tail();
   /** A character may be split between two pieces. */
@@ -90,7 +86,7 @@ class PrintedStream {
   redact(piece: Uint8Array): Uint8Array {
     const redactor = this.#redactor();
     if (this.#current?.redactor === redactor) return this.#current.stream.push(piece);
-    // Secrets were learnt meanwhile: what the earlier redactor held back is looked at again.
+    // New secrets are known: text that the earlier redactor held back is redacted again.
     const held = this.end();
     this.#current = { redactor, stream: redactor.stream() };
     return this.#current.stream.push(held.length === 0 ? piece : Buffer.concat([held, piece]));

@@ -16,10 +16,10 @@ const againMs = 200;
 const grpc = { resourceExhausted: 8, failedPrecondition: 9 } as const;
 
 /**
- * Asks again what passes by itself and came to nothing: queries that a worker could not answer yet
+ * Repeats requests that failed for a transient reason: queries that a worker could not answer yet
  * (`src/workflows/no-task-by-query.ts`) or that were too many at once, and updates whose workflow task the
- * server did not take, for something else happened just before the workflow's end. An update keeps its id, so
- * that it is carried out once.
+ * server refused because of an event just before the workflow's end. An update keeps its id, so it is
+ * executed once.
  */
 export const askAgain: WorkflowClientInterceptor = {
   query: (input, next) => again(() => next(input), isQueryToAskAgain),

@@ -60,7 +60,7 @@ export async function call<Result>(
   }
 }
 
-/** Rejects when there is no answer in time, unless a worker polls: it may be busy. */
+/** Rejects if there is no answer in time, unless a worker polls, which may be busy. */
 async function untilSilent(temporal: Client, waitMs: number, signal: AbortSignal): Promise<never> {
   const given = await pause(waitMs, undefined, { signal }).then(
     () => true,

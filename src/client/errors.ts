@@ -1,12 +1,12 @@
 /**
- * Why a request could not be carried out, in words a program can act on.
+ * Error codes for programs.
  * - NoServer: nothing answers at the server's address.
- * - NoWorker: the server is there, but no worker takes the cluster's tasks.
- * - NotFound: there is no such cluster, node, task, pool, request, image, machine or reservation.
- * - Refused: the cluster does not take this request now; the message says why.
+ * - NoWorker: no worker polls for the cluster's tasks.
+ * - NotFound: the cluster, node, task, pool, request, image, machine or reservation does not exist.
+ * - Refused: the request is not possible now; the message says why.
  * - Invalid: the request itself is wrong.
- * - Encryption: what came back could not be decrypted, or was not encrypted.
- * - Failed: the operation was not brought to its end.
+ * - Encryption: the answer could not be decrypted, or was not encrypted.
+ * - Failed: the operation was not completed.
  */
 export type HeddleErrorCode =
   | 'NoServer'

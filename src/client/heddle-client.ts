@@ -121,14 +121,14 @@ export class HeddleClient extends EntityClient {
     return this.update(intent.kind, name, operateUpdate, { intent, by: this.by, queue: queue || undefined });
   }
 
-  /** The plan of an apply; nothing is changed. */
+  /** The plan of an apply; changes nothing. */
   async plan(spec: ClusterSpec, { width }: Pick<ApplyOptions, 'width'> = {}): Promise<PlanPreview> {
     return preview(this.temporal, spec.name, { kind: 'apply', width }, await this.resources.pin(spec));
   }
 
   /**
-   * The plan of any other operation; nothing is changed.
-   * @throws HeddleError Refused when it names what the cluster does not have.
+   * The plan of any other operation; changes nothing.
+   * @throws HeddleError Refused if it names something that the cluster does not have.
    */
   async preview(name: string, intent: Intent): Promise<PlanPreview> {
     if (intent.kind === 'delete') return preview(this.temporal, name, intent);

@@ -35,9 +35,9 @@ export class ImageClient extends EntityClient {
   }
 
   /**
-   * Configures an image and creates it if necessary. Names of resources in its recipe are bound to their
-   * present versions, so that later builds use the same.
-   * @throws HeddleError Refused with what is wrong.
+   * Configures an image and creates it if necessary. Pins the resources of its recipe to their present
+   * versions, so that later builds use the same.
+   * @throws HeddleError Refused with the reason.
    */
   async apply(written: ImageSpec): Promise<ConfigureImageReply> {
     const { name } = written;
@@ -98,7 +98,7 @@ export class ImageClient extends EntityClient {
 
   /**
    * Waits until a build of this number, or a later one, is ready; a failed build is followed by another.
-   * @throws HeddleError Failed when no build is requested any more.
+   * @throws HeddleError Failed if no build is requested any longer.
    */
   waitForBuild(name: string, number: number, options?: WaitUntilOptions<ImageView>): Promise<Build> {
     return waitUntil(

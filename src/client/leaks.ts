@@ -65,7 +65,7 @@ export async function sweepNow(temporal: Client, patienceMs = 15 * 60_000): Prom
 }
 
 /**
- * Deletes orphaned machines of the last report after checking them again, whatever the policy says.
+ * Deletes orphaned machines of the last report after checking them again, even in a dry run.
  * @throws HeddleError Invalid for ids that are not in the last report.
  */
 export async function deleteLeaks(

@@ -119,7 +119,7 @@ export class MachineClient extends EntityClient {
     });
   }
 
-  /** Ends the running operation. A load that has begun to write leaves the machine failed. */
+  /** Cancels the running operation. A load that has begun to write leaves the machine failed. */
   cancel(name: string): Promise<MachineReply> {
     return this.update('cancel', name, cancelMachineUpdate, { by: this.by });
   }
@@ -129,8 +129,8 @@ export class MachineClient extends EntityClient {
   }
 
   /**
-   * The login of the user whom `reservation`, or an administrator, gave access; null when the machine is
-   * closed, or open to the user of another reservation.
+   * The login that `reservation`, or an administrator, granted; null if the machine is closed, or open to the
+   * user of another reservation.
    */
   access(name: string, reservation?: string): Promise<MachineAccess | null> {
     return this.query('log-in', name, accessQuery, { reservation });

@@ -53,8 +53,8 @@ export class ReservationClient extends EntityClient {
   }
 
   /**
-   * Reserves machines: all that are wanted, or none.
-   * @throws HeddleError Invalid, or Refused with what is in the way.
+   * Reserves all requested machines, or none.
+   * @throws HeddleError Invalid, or Refused with the reason.
    */
   async create(written: WrittenReservation): Promise<ReservationView> {
     const reading = readReservation(written, Date.now());
@@ -78,7 +78,7 @@ export class ReservationClient extends EntityClient {
     return this.#change('extend', extendUpdate, { id, to: at, by: this.by });
   }
 
-  /** Ends a reservation that has not begun. */
+  /** Cancels a reservation that has not begun. */
   cancel(id: string): Promise<ReservationView> {
     return this.#change('cancel', cancelReservationUpdate, { id, by: this.by });
   }

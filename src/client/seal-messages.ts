@@ -2,7 +2,7 @@ import type { ScheduleClientInterceptor, WorkflowClientInterceptor } from '@temp
 import { isEnvelope, purposeOf, sealMessage } from '../model/messages/envelope.js';
 import { isHeddleMessage, messagesOf } from '../model/messages/table.js';
 
-/** Seals what is sent to Heddle's workflows for its purpose; messages to other workflows pass as they are. */
+/** Seals messages to Heddle's workflows for their purpose; messages to other workflows pass unchanged. */
 export const sealMessages: WorkflowClientInterceptor = {
   startWithDetails: (input, next) =>
     next({

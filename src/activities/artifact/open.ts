@@ -12,8 +12,8 @@ export interface FieldsWithResources {
 }
 
 /**
- * Brings the resources that an action's fields name onto this worker.
- * @throws PluginError when one is not to be had.
+ * Downloads the resources that an action's fields name to this worker.
+ * @throws PluginError if one is not available.
  */
 export async function openResources(
   { resources }: Pick<ActivityParts, 'resources'>,

@@ -228,7 +228,7 @@ function open(
   });
 }
 
-/** How long before the end of its time a program is ended, in ms: afterwards the server listens no more. */
+/** How long before the task's deadline a program is ended, in ms: afterwards the server accepts no result. */
 const lastWordsMs = 5_000;
 
 /** Output that a plugin returned in words, as distinct from what its scripts printed. */

@@ -6,12 +6,11 @@ import { probeOnce, type Checked } from './health.js';
 import { mapLimited } from '../map-limited.js';
 import type { ActivityParts } from '../parts.js';
 
-/** Nodes whose services are looked at together. */
+/** Nodes checked at once. */
 const atOnce = 32;
 
 /**
- * Looks once at each service that has a check, on the nodes that answer. What keeps it from looking is what
- * it found.
+ * Checks each service that has a check once, on the nodes that answer. An obstacle is reported as the result.
  */
 export async function checkServices(
   parts: ActivityParts,

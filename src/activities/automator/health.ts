@@ -48,7 +48,7 @@ export async function awaitHealth(
   }
 }
 
-/** One look. It throws only when the attempt is over: whatever else goes wrong is what was found. */
+/** Runs a check once. Throws only when the attempt is over; every other error is a failed check. */
 export async function probeOnce(
   parts: Pick<ActivityParts, 'nodes'>,
   check: HealthCheck,

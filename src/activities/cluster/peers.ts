@@ -6,8 +6,7 @@ import { PluginError } from '../../plugins/errors.js';
 const remembered = 200;
 
 /**
- * Times that a version is asked for which never comes: once by another caller that began earlier, and once
- * anew.
+ * Requests for a version before it counts as missing: one may be shared with an earlier caller, one is new.
  */
 const rounds = 3;
 
@@ -34,8 +33,8 @@ interface List {
 
 export interface PeersCache {
   /**
-   * The peers at least as new as `version`, for a task that `run` sent.
-   * @throws PluginError Retryable if there is no answer, or the answer has no such version.
+   * Returns peers at least as new as `version`, for a task that `run` sent.
+   * @throws PluginError Retryable if there is no answer, or the answer is older.
    */
   get(
     clusterUid: string,
@@ -114,8 +113,8 @@ export function createPeersCache(
       if (clusters.size > remembered) clusters.delete(clusters.keys().next().value ?? '');
       if (run !== undefined) noteRun(known, run);
       for (let round = 1; known.version < version; round += 1) {
-        // A workflow that was terminated or reset leaves tasks behind: who answers in its name now counts
-        // anew.
+        // A terminated or reset workflow leaves tasks behind; the workflow that now has its id counts
+        // versions anew.
         if (round > rounds)
           throw new PluginError(
             'Retryable',
@@ -132,8 +131,7 @@ export function createPeersCache(
 }
 
 /**
- * A workflow that was reset counts its versions from where it was reset to: what an earlier run told may
- * never have been.
+ * A reset workflow counts versions from the reset point: versions of the discarded run may never exist again.
  */
 function noteRun(known: Known, { workflowId, runId }: RunOfWorkflow): void {
   const before = known.runs.get(workflowId);

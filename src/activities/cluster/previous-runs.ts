@@ -10,7 +10,7 @@ import type { ActivityParts, WorkflowRun, WorkflowRuns } from '../parts.js';
  */
 const endedByItself = 'COMPLETED';
 
-/** Runs that end so are no end: another goes on. */
+/** Close statuses after which another run continues. */
 const goesOn = ['RUNNING', 'PAUSED', 'CONTINUED_AS_NEW'];
 
 /**
@@ -67,8 +67,7 @@ async function listWithOwn(
 ): Promise<readonly string[]> {
   const begin = Date.now();
   let listed = await runs.list(workflowId);
-  // Without an index nothing is known of earlier runs; whether machines carry their tags is looked for all
-  // the same.
+  // Without search attributes previous runs are unknown; the tags of machines are searched in any case.
   if (listed === undefined) return [];
   for (
     let pause = 50;

@@ -10,7 +10,7 @@ import { machineOf, type AccountView } from '../provider/account-view.js';
 import { keyOf } from '../provider/machine-input.js';
 import type { ActivityParts } from '../parts.js';
 
-/** What one look at one machine came to. `missing`: not seen, which is not yet absence. */
+/** Result of probing one machine. `missing`: not seen, which does not prove absence. */
 export type Verdict =
   | { readonly kind: 'fine' }
   | { readonly kind: 'drift'; readonly seen: Drift; readonly why: string }
@@ -28,10 +28,7 @@ export interface Looking {
   readonly listed: readonly Machine[] | undefined;
 }
 
-/**
- * Looks at one node's machine: at its provider, then over SSH. It never throws for what is wrong with a
- * machine.
- */
+/** Probes one node's machine: at its provider, then over SSH. Never throws for a fault of the machine. */
 export async function probeNode(looking: Looking, node: ProbedNode): Promise<Verdict> {
   const { view, attempt, listed } = looking;
   try {
@@ -58,7 +55,7 @@ export async function probeNode(looking: Looking, node: ProbedNode): Promise<Ver
   }
 }
 
-/** What cannot be told now. Only what may pass is worth another attempt. */
+/** An unknown result. Only a transient cause justifies another attempt. */
 export function unknown(error: unknown, prefix = ''): Extract<Verdict, { readonly kind: 'unknown' }> {
   const passing = isPluginError(error) ? error.kind === 'Retryable' || error.kind === 'NotReady' : true;
   return {
@@ -72,7 +69,7 @@ function missing(view: AccountView, node: ProbedNode): Verdict {
   return { kind: 'missing', why: `${view.account} has no machine ${named(node)} any more` };
 }
 
-/** What the provider alone tells; undefined when it says that the machine runs, or has none. */
+/** The provider's verdict; undefined if it reports the machine as running, or reports none. */
 function judge(
   { account }: AccountView,
   node: ProbedNode,

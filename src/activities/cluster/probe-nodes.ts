@@ -18,15 +18,15 @@ import { mapLimited } from '../map-limited.js';
 import type { ActivityParts } from '../parts.js';
 import type { SharedLists } from '../provider/shared-lists.js';
 
-/** Machines that are looked at together. */
+/** Machines probed at once. */
 const atOnce = 32;
 
-/** Attempts after which what is not known is said to be so. */
+/** Attempts after which unknown machines are reported as unknown. */
 const patience = 3;
 
 /**
- * Looks at machines of one account and tells those that are not as they should be. Nothing is reported that
- * was not seen: a provider that fails, a login that is refused, make a machine unknown, not gone.
+ * Probes machines of one account and reports drift. Reports only what was observed: a failing provider or a
+ * refused login makes a machine unknown, not gone.
  */
 export async function survey(
   parts: ActivityParts,

@@ -42,8 +42,8 @@ const everyMs = 200;
 const goTries = 300;
 
 /**
- * Runs a command as a process that outlives this one. Asked again, it waits for the one that runs, or takes
- * what came of it; only one that died with its machine is begun anew, in a folder of its own.
+ * Runs a command as a process that outlives this one. A repeated call attaches to the running process or
+ * returns its outcome; only a command that died with its machine starts again, in a new folder.
  */
 export async function runCommand(run: CommandRun): Promise<CommandEnd> {
   await mkdir(run.folder, { recursive: true, mode: 0o700 });
@@ -102,8 +102,8 @@ async function readStarted({ folder }: CommandRun): Promise<Started | undefined>
 }
 
 /**
- * Its end is known, or it runs here. On another machine with the same folder that is unknown, so it is begun
- * anew there.
+ * Its end is known, or it runs here. On another machine with the same folder that is unknown, so the command
+ * starts again there.
  */
 async function isOurs(started: Started, { processes }: CommandRun): Promise<boolean> {
   if ((await readExit(started.directory)) !== undefined) return true;

@@ -30,7 +30,7 @@ export async function describeFile(path: string, format: string, signal: AbortSi
   return { path, format, sha256: hash.digest('hex'), bytes: size };
 }
 
-/** @throws PluginError Invalid where the file is not what was built. */
+/** @throws PluginError Invalid if the file differs from the built one. */
 export async function checkFile(
   { path, format, sha256 }: { readonly path: string; readonly format: string; readonly sha256?: string },
   signal: AbortSignal,

@@ -10,10 +10,7 @@ import type {
 } from '../../model/node/lease.js';
 import { clusterWorkflowId } from '../../model/names.js';
 
-/**
- * What workflows that carry nodes are asked, for images that are made of one. `gone`: the server has no such
- * workflow any more.
- */
+/** Leases of nodes from workflows, for images made of a node. `gone`: the server has no such workflow. */
 export interface NodeLeases {
   find(workflowId: string, nodeId: string): Promise<NodeReply | 'gone'>;
   /** Why the node was not leased; undefined if it was. */
@@ -23,7 +20,10 @@ export interface NodeLeases {
   has(workflowId: string, leaseId: string): Promise<boolean>;
 }
 
-/** A node that is there, whatever it is doing. @throws ApplicationFailure Invalid where it is not. */
+/**
+ * Finds an existing node, whatever it is doing.
+ * @throws ApplicationFailure Invalid if it does not exist.
+ */
 export async function findNode(
   leases: NodeLeases,
   ref: NodeRef,

@@ -10,7 +10,7 @@ export interface OpenProvider extends ProviderCall {
   readonly progress: (text: string) => void;
 }
 
-/** How long before the end of its time an attempt ends by itself, in ms. */
+/** How long before its deadline an attempt ends by itself, in ms. */
 const lastWordsMs = 2_000;
 
 /**

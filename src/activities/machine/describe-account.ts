@@ -12,7 +12,7 @@ import type { ProviderAccount } from '../../model/provider-account.js';
 export interface AccountParts {
   readonly registry: Registry;
   readonly providers: Readonly<Record<string, ProviderAccount>>;
-  /** Loads and captures of a site that go on at once. */
+  /** Concurrent loads and captures per site. */
   readonly loadsAtOnce: number;
 }
 

@@ -10,12 +10,12 @@ import { releasePermit, acquirePermit } from './permits.js';
 /** What the engine does for a machine without an ability of a plugin. */
 export const engineVerbs = {
   NODE_STATUS: byWay({ ssh: nodeStatus, plugin: statusByPlugin }),
-  /** One look, as CONFIRM takes it: the provider tells where the machine is, and it answers there. */
+  /** One probe, as in CONFIRM: the provider reports the address, and the machine answers there. */
   REACH: (call) =>
     askProvider(call, async (open) => {
       const { request } = call;
       const never = new AbortController().signal;
-      // A new image may bring a host key of its own; unless the provider tells which, it is pinned anew.
+      // A new image may bring another host key; unless the provider reports it, it is pinned again.
       const { 'ssh-host-key': _old, ...config } = request.config;
       const asked = request.order.fresh === true ? { ...request, config } : request;
       return { payload: await confirmMachine({ ...open, request: asked }, never) };

@@ -15,14 +15,14 @@ import { reachNode, turnOf } from '../automator/automator-task.js';
 import { runId } from '../../model/names.js';
 import type { MachineHandler, MachineCall } from '../task-call.js';
 
-/** In the home of who logs in: root's, on a machine where root does. */
+/** In the home folder of the login user, which is root's if root logs in. */
 const fileName = 'currentimage.txt';
 const missingCode = 44;
 const readProgram = `file="\${HOME:?}/${fileName}"; if [ -f "$file" ]; then head -c ${longestRecord} "$file"; elif [ -e "$file" ]; then exit 45; else exit ${missingCode}; fi`;
 
 /**
- * The text of the record; undefined where the machine says that there is none.
- * @throws PluginError Retryable where it cannot be asked.
+ * Reads the record; undefined if the machine reports that there is none.
+ * @throws PluginError Retryable if the machine cannot be asked.
  */
 export async function readRecordText(shell: Shell): Promise<string | undefined> {
   const { exitCode, stdout, stderr } = await shell.exec(['sh', '-c', readProgram], { timeoutMs: 20_000 });

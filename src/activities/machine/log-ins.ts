@@ -8,9 +8,9 @@ import type { MachineCall } from '../task-call.js';
 const codes = { yes: 10, no: 11 } as const;
 
 /**
- * Whether a user had a terminal on the machine since the record of its image was written, by the
- * machine's own clock. A machine that keeps no such list, or has nothing to read it with, cannot tell. The
- * engine itself never takes a terminal, so it is not in the list. Word 1 is the list, word 2 the record.
+ * Tells whether a user had a terminal on the machine since its image record was written, by the machine's own
+ * clock. A machine that keeps no login list, or has no program to read it, cannot tell. Heddle itself never
+ * opens a terminal. Word 1 is the list, word 2 the record.
  */
 export const logInsProgram = `
 list=$1; record=$2

@@ -12,8 +12,8 @@ import type { MachineHandler, MachineCall } from '../task-call.js';
 import { checkImage } from './system-verbs.js';
 
 /**
- * NODE_STATUS: looks at all there is to see of a machine, changes nothing, and has it judged. What cannot be
- * seen is unknown.
+ * NODE_STATUS: collects all evidence about a machine, changes nothing, and derives its status. Missing
+ * evidence counts as unknown.
  */
 export const nodeStatus: MachineHandler = async (call) => {
   const notes: string[] = [];
@@ -66,7 +66,7 @@ export async function askPower(
   }
 }
 
-/** Silence is no answer: only a machine that is certainly off certainly has no SSH. */
+/** Silence proves nothing: only a machine that is certainly off certainly has no SSH. */
 async function askSsh(
   call: MachineCall,
   power: Power,

@@ -5,7 +5,8 @@ import type { Knowledge, Outcome } from '../../plugins/contract.js';
 const askAgainMs = 2_000;
 
 /**
- * Done returns; "not done" is a failure for good; "unknown" is asked again until the action's time is over.
+ * Returns if done; fails permanently if not done; an unknown outcome is asked again until the action's budget
+ * is over.
  */
 export function insist(verb: string, { answer, why }: Outcome): void {
   if (answer === 'done') return;
@@ -18,7 +19,7 @@ export function insist(verb: string, { answer, why }: Outcome): void {
   );
 }
 
-/** A question is asked a few times; what is then still unknown is an answer, too. */
+/** A question is asked a few times; still unknown is then a valid answer. */
 export function settle(question: string, knowledge: Knowledge, attempt: number): Knowledge {
   if (knowledge.is !== 'unknown' || attempt >= 3) return knowledge;
   throw new PluginError('Retryable', `${question} is not known: ${knowledge.why ?? 'no reason was given'}`, {
@@ -26,7 +27,7 @@ export function settle(question: string, knowledge: Knowledge, attempt: number):
   });
 }
 
-/** Why, in the words of whatever was thrown; cancelling is no answer. */
+/** The message of an error. Cancellation is rethrown. */
 export function whyOf(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) throw error;
   return error instanceof Error ? error.message : String(error);

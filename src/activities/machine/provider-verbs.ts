@@ -7,7 +7,7 @@ import { insist, settle, whyOf } from './outcomes.js';
 import { askProvider, imageInput, requireAbility, type OpenProvider } from './call-provider.js';
 import type { MachineHandler, MachineCall } from '../task-call.js';
 
-/** What the provider of a machine does and tells. */
+/** Machine actions of the provider. */
 export const providerVerbs = {
   POWER_STATUS: (call) =>
     askProvider(call, async (open) => {

@@ -32,7 +32,7 @@ export const systemVerbs = {
   REVOKE_ACCESS: (call) => account(call, 'revokeAccess'),
 } as const satisfies Readonly<Record<string, MachineHandler>>;
 
-/** Whether the system says that its image is as it should be; undefined if it cannot be asked. */
+/** Whether the machine's system reports its image as intact; undefined if it cannot be asked. */
 export async function checkImage(call: MachineCall): Promise<Knowledge | undefined> {
   const { parts, request, attempt } = call;
   const name = request.order.system;

@@ -4,7 +4,7 @@ import type { Attempt } from '../attempt.js';
 import type { ActivityParts } from '../parts.js';
 import type { SharedLists } from '../provider/shared-lists.js';
 
-/** The activity NODE_REUSED: a provider hears that a node of a pool is ready again after use. */
+/** The activity NODE_REUSED: notifies a provider that a node of a pool is ready again after use. */
 export async function notifyReused(
   parts: ActivityParts,
   lists: SharedLists,

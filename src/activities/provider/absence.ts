@@ -1,7 +1,7 @@
 /**
- * Machines that a provider did not show, and since when. One that is missing from an eventually consistent
- * provider is gone only when it is missing still after the consistency window. Kept in memory: a worker that
- * starts anew waits once more.
+ * Machines that a provider did not show, and since when. A machine missing at an eventually consistent
+ * provider counts as gone only if it is still missing after the consistency window. Kept in memory: a new
+ * worker waits once more.
  */
 export interface Absences {
   /** Notes that the machine of this key was not seen; gives for how many ms it has been missed. */

@@ -37,16 +37,13 @@ export interface AccountView {
    * One machine, asked for by itself: `undefined` means that it is not there, as far as the provider shows.
    */
   lookUp(node: ProbedNode): Promise<Machine | undefined>;
-  /**
-   * Whether it takes orders, of an account whose resources are reached by their plugin; absent where SSH
-   * tells.
-   */
+  /** Whether the resource accepts commands, for accounts reached by their plugin; absent if SSH shows it. */
   readonly reach?: (node: ProbedNode) => Promise<Knowledge>;
   /** Tells the provider that a node is used again, where it wants to hear of it. */
   reused(node: ProbedNode): Promise<void>;
   /** Images of this installation that were uploaded to it; undefined where the provider cannot list them. */
   images(): Promise<readonly UploadedImage[] | undefined>;
-  /** Undefined where the provider cannot tell. */
+  /** Undefined if the provider cannot tell. */
   quota(): Promise<AccountQuota | undefined>;
 }
 
@@ -227,7 +224,10 @@ export function machineOf(
   });
 }
 
-/** It may come from a program. @throws PluginError Invalid for what is no quota. */
+/**
+ * The value may come from a program.
+ * @throws PluginError Invalid if it is no quota.
+ */
 function checkQuota(plugin: string, quota: AccountQuota | undefined): AccountQuota | undefined {
   const areAmounts = (amounts: unknown): boolean =>
     typeof amounts === 'object' &&

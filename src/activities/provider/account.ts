@@ -18,7 +18,7 @@ export interface OpenAccount {
   readonly fields: JsonObject;
 }
 
-/** Without `fields` no user stands behind it: whatever only a user can fill in is left out. */
+/** Without `fields` there is no user: user fields are left out. */
 export interface AccountName extends Pick<AccountRef, 'name'> {
   readonly fields?: AccountRef['fields'];
   /**
@@ -28,7 +28,9 @@ export interface AccountName extends Pick<AccountRef, 'name'> {
   readonly forDelete?: boolean;
 }
 
-/** @throws PluginError Invalid (no such account or plugin, wrong fields), Auth (a secret cannot be had). */
+/**
+ * @throws PluginError Invalid (no such account or plugin, wrong fields), Auth (a secret is not available).
+ */
 export async function openAccount(
   parts: ActivityParts,
   { name, fields, forDelete = false }: AccountName,
@@ -61,7 +63,7 @@ export async function openAccount(
     withoutKeys(administrators, (key) => passed.includes(key)),
     'administrator',
   );
-  // A user's reference is never passed on: later it could not be told from the administrator's.
+  // A user's reference is never passed on: it would be indistinguishable from an administrator's.
   const all: JsonObject = {
     ...resolved,
     ...withoutKeys(administrators, (key) => !passed.includes(key)),

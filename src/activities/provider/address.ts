@@ -22,10 +22,10 @@ interface NodeOf {
 }
 
 /**
- * The one way from a payload to a login. Of a payload nothing is resolved but `ssh-auth`, and that only where
- * the account's plugin passes its administrator's references on: all else is what plugins and nodes said.
- * @throws PluginError Invalid naming the key that is missing, malformed or not allowed, Auth when a secret
- * cannot be had.
+ * The one way from a payload to a login. Only `ssh-auth` of a payload is resolved, and only if the account's
+ * plugin passes its administrator's references on; everything else comes from plugins and nodes.
+ * @throws PluginError Invalid naming the key that is missing, malformed or not allowed, Auth if a secret is
+ * not available.
  */
 export async function findLogin(
   parts: Pick<ActivityParts, 'providers' | 'registry' | 'resolveSecrets'>,
@@ -96,10 +96,10 @@ function readAddress(config: JsonObject, plugin: string): NodeAddress {
 }
 
 /**
- * What the account says of the way to its machines: the jump host, whether a host key may be pinned, and
- * whether that may be done with a password.
- * @throws PluginError Invalid when the host key must be told and was not, Auth when a secret of the jump host
- * cannot be had.
+ * Adds the account's settings: the jump host, and whether a host key may be pinned, with a password or
+ * without.
+ * @throws PluginError Invalid if a required host key is missing, Auth if a secret of the jump host is not
+ * available.
  */
 export async function addWay(
   parts: Pick<ActivityParts, 'providers' | 'resolveSecrets'>,
@@ -125,7 +125,7 @@ export async function addWay(
   const jump = isJsonObject(value) ? value : {};
   const { host, port = 22, user } = jump;
   const hostKey = hostKeyOf(jump['hostKey']);
-  // heddle.yaml was checked; only what a secret brought could be anything else.
+  // heddle.yaml is validated; only a resolved secret can still be malformed.
   if (
     typeof host !== 'string' ||
     typeof port !== 'number' ||

@@ -20,10 +20,7 @@ export type CarryOut = (
   within?: AbortSignal,
 ) => Promise<TaskOutcome>;
 
-/**
- * Longest look at machines that were just made, in ms: those that are not there by then are looked at by
- * tasks of their own.
- */
+/** Longest wait for machines just created, in ms; slower ones get CONFIRM tasks of their own. */
 const lookMs = 2_000;
 
 /**
@@ -48,7 +45,7 @@ async function carryBatch(
   // Each attempt listens.
   setMaxListeners(0, cancellationSignal);
   const ends = await Promise.all(requests.map((request) => carry(carryOut, action, request)));
-  // The worker goes, or lost the activity: another attempt takes over for all of them.
+  // The worker shuts down or lost the activity: another attempt continues for all of them.
   const isCut = cancellationSignal.aborted && Context.current().cancellationDetails?.cancelRequested !== true;
   if (isCut && !ends.every((end) => 'outcome' in end))
     throw ApplicationFailure.create({
@@ -69,9 +66,7 @@ async function carry(carryOut: CarryOut, action: BatchAction, request: TaskReque
   }
 }
 
-/**
- * CONFIRM, for a machine that is there in a moment. Whatever else comes of it is left to the task of its own.
- */
+/** CONFIRM for a machine that is ready in a moment. Any other outcome is left to its own task. */
 async function lookAtOnce(
   carryOut: CarryOut,
   created: TaskRequest,

@@ -73,8 +73,8 @@ const soonMs = 300;
 const lookingMs = 1_500;
 
 /**
- * A machine that is there in a moment is waited for: another attempt begins only after a second or so,
- * however soon it is asked for. Later attempts look once, so that a slow machine holds no place.
+ * The first attempt waits for a machine that is about to be ready, because the next attempt begins a second
+ * later at the earliest. Later attempts probe once, so that a slow machine occupies no slot.
  */
 async function lookSoon(
   provider: ProviderCall['provider'],

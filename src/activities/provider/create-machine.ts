@@ -8,9 +8,9 @@ import { acceptResult } from '../../schema/accept-result.js';
 import { refuseFailure } from '../results.js';
 
 /**
- * One machine for one key, whatever was lost on the way. With a client token the call is simply made again;
- * otherwise, when an earlier call may have been made, the caller has waited until that can have no more
- * effect and is visible: this looks, and adopts what it finds.
+ * Creates at most one machine per key. With a client token the call is simply repeated. Otherwise, if an
+ * earlier call may have been sent, the caller has waited until its effect is over and visible; this then
+ * looks for the machine and adopts it.
  */
 export async function createMachine(call: ProviderCall, mayBeThere: boolean): Promise<JsonObject> {
   const { plugin, provider, request, attempt, machine } = call;
@@ -56,8 +56,8 @@ export async function createMachine(call: ProviderCall, mayBeThere: boolean): Pr
 }
 
 /**
- * Takes over the machine that an earlier life of the cluster made. It never makes one: what cannot be taken
- * over is to be replaced, under a new key.
+ * Adopts the machine of a previous run of the cluster. Never creates one: a machine that cannot be adopted is
+ * replaced under a new key.
  */
 async function adoptMachine(call: ProviderCall): Promise<JsonObject> {
   const {
@@ -114,7 +114,7 @@ async function findMachine({ provider, machine }: ProviderCall): Promise<Machine
   return machines[0];
 }
 
-/** What CREATE would have returned, as far as the provider can tell it again. */
+/** CREATE's result, as far as the provider can reproduce it. */
 function resultOf({ plugin, request }: ProviderCall, { providerid, created }: Machine): JsonObject {
   return acceptResult(
     { result: { ...created, providerid } },

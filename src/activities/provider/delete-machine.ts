@@ -62,7 +62,7 @@ async function askToDelete({
     await refuseOthers(provider, machine);
     return taken;
   } catch (error) {
-    // It is still there: what was missed before does not count.
+    // The machine is still there: earlier misses do not count.
     if (isPluginError(error) && error.kind === 'NotReady') absences.forget(machine.key);
     throw error;
   }

@@ -7,9 +7,8 @@ import type { ActivityParts } from '../parts.js';
 import type { SharedLists } from './shared-lists.js';
 
 /**
- * All machines of one account that this installation made for a cluster of this name, in whichever life of
- * it. It waits for nothing: what was made or deleted within the provider's consistency window may be shown
- * wrongly.
+ * Lists all machines of one account that this installation made for a cluster of this name, in any of its
+ * runs. Does not wait: recent changes within the provider's consistency window may be missing.
  */
 export async function findMachines(
   parts: ActivityParts,

@@ -7,7 +7,7 @@ import type { ActivityParts, Locks } from '../parts.js';
 
 /** The exclusive right to call a provider account. */
 export interface Turn {
-  /** Aborted when it was lost: a call that goes on would not be the only one. */
+  /** Aborted when the lock is lost: a call that continued would not be alone. */
   readonly lost: AbortSignal;
   readonly waitedMs: number;
   release(): Promise<void>;

@@ -5,9 +5,9 @@ import type { Attempt } from '../attempt.js';
 import type { ActivityParts } from '../parts.js';
 
 /**
- * Resolves a secret reference for a plugin that runs as a program. Only one that stands in its own task: else
- * any plugin could read whatever the worker can. The payload does not count: it holds what nodes and plugins
- * returned.
+ * Resolves a secret reference for a plugin that runs as a program. Allows only references in its own task,
+ * otherwise any plugin could read all secrets of the worker. The payload does not count: it contains data of
+ * nodes and plugins.
  */
 export async function resolveOwnSecret(
   parts: Pick<ActivityParts, 'resolveSecrets'>,

@@ -41,15 +41,14 @@ export async function runProviderTask({ parts, task, request, attempt }: TaskCal
   };
   try {
     return await callProvider(parts, { task, request, attempt }, target, options, async (call) => {
-      // Checked after the deadline has begun: an attempt that replaces this one waits at least as long as
-      // this call can take.
+      // Checked after the deadline starts: a succeeding attempt waits at least as long as this call can take.
       if (earlierCallAt !== undefined || call.admission.waitedMs > patienceMs) await refuseSuperseded(parts);
       if (task.taskName === 'CREATE') return createMachine(call, earlierCallAt !== undefined);
       if (task.taskName === 'CONFIRM') return confirmMachine(call, budget);
       return deleteMachine(call);
     });
   } catch (error) {
-    // There is no time left for another attempt, which would end without a message.
+    // No time is left for another attempt, which would end without a message.
     if (budget.aborted && !(error instanceof PluginError))
       throw new PluginError('NotReady', `${attempt.step()} when its time was over`, {
         cause: error,
@@ -59,7 +58,7 @@ export async function runProviderTask({ parts, task, request, attempt }: TaskCal
   }
 }
 
-/** What is to be deleted must go, whatever cluster files may refer to by now. */
+/** A deletion uses the administrator's access, whatever cluster files may refer to by now. */
 function accountFor({ provider, swept }: TaskRequest, { taskName }: Task): AccountName {
   if (swept === true) return { name: provider.name };
   return taskName === 'DELETE' ? { ...provider, forDelete: true } : provider;
@@ -69,12 +68,12 @@ function accountFor({ provider, swept }: TaskRequest, { taskName }: Task): Accou
 const patienceMs = 4_000;
 
 /**
- * How long before the end of its time an attempt ends by itself, in ms, but a quarter of that time at most:
- * cut by the server, it could not say what it waited for.
+ * How long before its deadline an attempt ends by itself, in ms, at most a quarter of its time: an attempt
+ * cut off by the server could not report the reason.
  */
 const lastWordsMs = 1_000;
 
-/** Longest wait for a worker that is believed, in ms: a greater difference of the clocks is none. */
+/** Longest believable wait for a worker, in ms: a larger difference means that the clocks differ. */
 const queuedMs = 10_000;
 
 /**
@@ -85,8 +84,8 @@ function budgetSignal(): AbortSignal {
   const { scheduledTimestampMs, currentAttemptScheduledTimestampMs, scheduleToCloseTimeoutMs } =
     activityInfo();
   if (scheduleToCloseTimeoutMs === 0) return new AbortController().signal;
-  // Both by the server's clock, which may differ from ours; how long this attempt has waited for a worker,
-  // only ours tells.
+  // Both times are the server's, whose clock may differ from ours; the wait for a worker is measured by our
+  // clock.
   const spentMs = currentAttemptScheduledTimestampMs - scheduledTimestampMs;
   const waitedMs = Date.now() - currentAttemptScheduledTimestampMs;
   const queued = waitedMs > 0 && waitedMs < queuedMs ? waitedMs : 0;

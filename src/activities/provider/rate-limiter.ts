@@ -12,7 +12,7 @@ export interface CallTimes {
 export interface RateLimiter {
   /** Waits for a task's first call. Those of tasks that have begun go first: their time is running. */
   begin(signal: AbortSignal): Promise<void>;
-  /** Waits for a call of a task that has begun. */
+  /** Waits for a further call of a running task. */
   take(signal: AbortSignal): Promise<void>;
 }
 
@@ -22,7 +22,7 @@ export interface RateLimiterOptions {
   readonly slots: CallTimes;
 }
 
-/** A place that is so late, in ms, is not used any more: another worker's call may be due by then. */
+/** A reserved time is void after this delay, in ms: another worker's call may be due by then. */
 const lateMs = 1_000;
 
 /** Most places taken at once: those of a worker that dies pass by unused. */

@@ -3,10 +3,10 @@ import { stableJson } from '../../model/node/payload.js';
 import type { CanList, Machine } from '../../plugins/contract.js';
 import type { OpenAccount } from './account.js';
 
-/** How old a list may be that another survey asked for, in ms, unless who asks says less. */
+/** Default maximum age of a shared list, in ms. */
 const freshMs = 1_000;
 
-/** One list call of an account serves all who look at about the same time. */
+/** One list call of an account serves all concurrent probes. */
 export interface SharedLists {
   get(
     account: OpenAccount,
@@ -28,7 +28,7 @@ export function createSharedLists(): SharedLists {
         .digest('hex');
       const shared = lists.get(key);
       if (shared !== undefined && Date.now() - shared.askedAt < maxAgeMs) return shared.machines;
-      // Not tied to the one who asked first: others wait for it too.
+      // Not tied to the first caller's signal: others wait for it too.
       const machines = ask(AbortSignal.timeout(plugin.descriptor.callDeadlineMs)).list(tags);
       const entry = { askedAt: Date.now(), machines };
       lists.set(key, entry);

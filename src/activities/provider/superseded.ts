@@ -12,8 +12,8 @@ export async function resetTime(parts: ActivityParts): Promise<number | undefine
 }
 
 /**
- * Refuses to go on when another attempt has taken the place of this one, or the workflow was reset. What was
- * waited for may have taken longer than the server had patience with a silent worker.
+ * Refuses to continue if another attempt has replaced this one, or the workflow was reset. The wait may have
+ * been longer than the heartbeat timeout.
  */
 export async function refuseSuperseded(parts: ActivityParts): Promise<void> {
   const { workflowExecution: execution, activityId, attempt } = activityInfo();

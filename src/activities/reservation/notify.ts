@@ -58,7 +58,7 @@ function run(
     child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
       complaint = `${complaint}${chunk}`.slice(-500);
     });
-    // A program that does not read what it is told may end before it is written.
+    // A program may end without reading its input.
     child.stdin.on('error', () => undefined).end(`${JSON.stringify(notification)}\n`);
     child.on('error', reject).on('close', (code, signal) => {
       if (code === 0) resolve();

@@ -4,9 +4,7 @@ import type { MachineOperation, MachineView } from '../../model/machine/state.js
 import type { OperateMachineReply, OperateMachineRequest } from '../../model/reservation/messages.js';
 import { GoneError, RefusedError, type ReservationParts } from './parts.js';
 
-/**
- * Between two looks, in ms: what is quick is seen soon, and what takes an hour is not asked for all the time.
- */
+/** Poll intervals in ms: short at first, longer for operations that take an hour. */
 const quickMs = 150;
 const slowMs = 3_000;
 

@@ -3,8 +3,8 @@ import type { NamedMachine, Ownership } from '../../model/node/ownership.js';
 export type RecordStatus = 'living' | 'ended' | 'cut' | 'unknown';
 
 /**
- * What the Temporal server and the workflows of clusters tell of who is there, and who has which machine.
- * Pools count as clusters here; they are named `pool/<name>`, as the tags of their machines have it.
+ * Answers of the Temporal server and of cluster workflows about existence and ownership of machines. Pools
+ * count as clusters named `pool/<name>`, as in the tags of their machines.
  */
 export interface ClusterRecords {
   /**

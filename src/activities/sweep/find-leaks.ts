@@ -7,7 +7,7 @@ import type { ActivityParts } from '../parts.js';
 import type { SharedLists } from '../provider/shared-lists.js';
 import { findOwners, type Owner, type OwnMachine } from './find-owners.js';
 
-/** Suspects that one reply names: it stays small whatever goes wrong. */
+/** Suspects per reply, so that it stays small. */
 const namedSuspects = 300;
 
 /**
@@ -33,7 +33,7 @@ export async function findLeaks(
       problems: [],
       unable: `provider type ${provider.type} cannot list its machines`,
     };
-  // Said by the machine itself, whatever the provider was asked for.
+  // From the machine's own tags, whatever filter the provider was given.
   const ours = [...(listed ?? []), ...(uploaded ?? []).map(asMachine)].filter(
     ({ tags, state }) => tags[tagNames.installation] === parts.installation && state !== 'gone',
   );

@@ -3,15 +3,14 @@ import type { NamedMachine, Ownership } from '../../model/node/ownership.js';
 import type { ClusterRecords, LivingCluster } from './cluster-records.js';
 import { mapLimited } from '../map-limited.js';
 
-/** A machine of this installation; `cluster` where its tags tell. */
+/** A machine of this installation; `cluster` if its tags name one. */
 export interface OwnMachine extends NamedMachine {
   readonly cluster?: string;
 }
 
 /**
- * Whose a machine is, over all that can be asked. `askedOf` is the workflow that said so; `orphan`: there is
- * none that could have it; `cut`: the one that had it did not come to its own end. `unclear`: those that
- * could know did not answer.
+ * Ownership of a machine. `askedOf`: the workflow that answered; `orphan`: no workflow can own it; `cut`: its
+ * owner was terminated or failed. `unclear`: workflows that might own it did not answer.
  */
 export type Owner =
   | { readonly is: 'mine'; readonly providerid?: string }
@@ -110,8 +109,8 @@ function ownerOf(askedOf: string, ownership: Exclude<Ownership, { readonly is: '
 }
 
 /**
- * Of a machine without tags only the uid in its key is known. A cluster may also have adopted it from an
- * earlier life with another uid.
+ * For a machine without tags only the uid in its key is known. A cluster with another uid may have adopted
+ * it.
  */
 async function ownersOfUntagged(
   clusters: ClusterRecords,

@@ -3,8 +3,8 @@ import type { ActivityParts } from '../parts.js';
 import { findOwners, type OwnMachine } from './find-owners.js';
 
 /**
- * The sweep deletes only what has no owner at this moment: since it looked, a cluster of that name may
- * have been made anew, and have taken the machine over.
+ * The sweep deletes only machines without an owner at this moment: since the listing, a new cluster of that
+ * name may have adopted the machine.
  */
 export async function refuseOwned(parts: ActivityParts, machine: OwnMachine): Promise<void> {
   const [owner] = await findOwners(parts.clusters, [machine]);

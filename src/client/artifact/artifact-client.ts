@@ -68,9 +68,9 @@ export class ResourceClient extends EntityClient {
   }
 
   /**
-   * Stores a version; identical content gives the version that exists. The first version of a name is set at
-   * once, any other by `set`.
-   * @throws HeddleError Refused with what is wrong.
+   * Stores a version; identical content returns the existing version. The first version of a name is set at
+   * once, others by `set`.
+   * @throws HeddleError Refused with the reason.
    */
   async put(name: string, { format, bytes }: PutOptions): Promise<ResourceVersion> {
     if (bytes.length > maxResourceBytes)
@@ -114,7 +114,7 @@ export class ResourceClient extends EntityClient {
     });
   }
 
-  /** The versions that a prune would remove: old, neither set nor next to roll back to, and not in use. */
+  /** The versions that a prune would remove: old, not set, not the rollback target, and unused. */
   async prunable(
     olderThanMs = defaultPruneAgeMs,
   ): Promise<{ readonly versions: readonly PrunedVersion[]; readonly pruning: Pruning }> {

@@ -78,8 +78,8 @@ export class PoolClient extends EntityClient {
   }
 
   /**
-   * Configures the pool, and creates it if necessary.
-   * @throws HeddleError Refused with what is wrong.
+   * Configures the pool and creates it if necessary.
+   * @throws HeddleError Refused with the reason.
    */
   apply(spec: PoolSpec): Promise<ConfigureReply> {
     const { name } = this;
@@ -174,7 +174,7 @@ export class PoolClient extends EntityClient {
     }
   }
 
-  /** Begins the lease anew; false when there is nothing to renew any more. */
+  /** Renews the lease; false if it has ended. */
   async renew(id: string): Promise<boolean> {
     return this.#renewals.add(id);
   }
