@@ -19,14 +19,14 @@ export const actions = [
 ] as const;
 export type Action = (typeof actions)[number];
 
-/** These, and what is done with a machine that is there. */
+/** Actions on nodes, and actions on existing machines. */
 export type AnyAction = Action | MachineAction;
 
 /** Actions that a service declares, each carried out by the automator that the service's action names. */
 export const serviceActions = ['INSTALL', 'CONFIGURE', 'INITIALIZE', 'START', 'STOP', 'REMOVE'] as const;
 export type ServiceAction = (typeof serviceActions)[number];
 
-/** The keys under `services.<name>.actions` in a spec, and the action each stands for. */
+/** The keys under `services.<name>.actions` in a spec, and their actions. */
 export const serviceActionKeys = {
   install: 'INSTALL',
   configure: 'CONFIGURE',

@@ -171,7 +171,7 @@ const attempts = (limit: number): Pick<ActivityRow, 'retry'> => ({
 export const activityTable: Readonly<Record<ActivityName, ActivityRow>> = {
   CREATE: create,
   CREATE_BATCH: create,
-  // One look per attempt: waiting between looks costs neither history nor a worker slot.
+  // One probe per attempt: waiting between probes costs neither history nor a worker slot.
   CONFIRM: {
     by: 'provider',
     queue: 'site',

@@ -1,6 +1,6 @@
 /**
- * Whether what is sent to this address can be read or changed on the way: it is not encrypted, and leaves
- * this machine. An address that cannot be read is left to the check of its form.
+ * Whether data sent to this address can be read or changed on the way: it is unencrypted and leaves this
+ * machine. A malformed address is left to the check of its form.
  */
 export function isUnprotected(address: string): boolean {
   if (!/^(http|([a-z]+\+)?tcp):\/\//i.test(address)) return false;

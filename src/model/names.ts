@@ -20,7 +20,7 @@ export const reservationsWorkflowType = 'reservations';
 /** The Temporal Schedule that starts passes of the sweep. */
 export const sweepScheduleId = 'heddle-sweep';
 
-/** The Temporal Schedule that has machines and images look at themselves. */
+/** The Temporal Schedule of the periodic checks of machines and images. */
 export const periodicChecksScheduleId = 'heddle-checks';
 
 /** Workflow ids in Heddle's schedules; Temporal appends the time to the id of each workflow it starts. */
@@ -39,8 +39,8 @@ export function groupWorkflowId(clusterName: string, group: string): string {
 }
 
 /**
- * A machine that is registered by itself, as a provider's machine tells whose it is: beside the names of
- * clusters, which have no slash.
+ * Owner name of a standalone machine in the tags of a provider; distinct from cluster names, which contain no
+ * slash.
  */
 export function machineWorkflowId(machine: string): string {
   return `machine/${machine}`;
@@ -158,7 +158,7 @@ export function machineKey(clusterUid: string, node: string, incarnation: number
   return `${clusterUid}/${node}/${incarnation}`;
 }
 
-/** The parts of a machine's key; undefined for what is no such key. */
+/** The parts of a machine's key; undefined if malformed. */
 export function readMachineKey(
   key: string,
 ): { readonly clusterUid: string; readonly nodeId: string; readonly incarnation: number } | undefined {
@@ -177,7 +177,7 @@ export interface TaskName {
   readonly operation: string;
 }
 
-/** `-` stands for no service. */
+/** `-` means no service. */
 export function taskId(name: TaskName): string {
   return `${name.clusterUid}/${name.nodeId}#${name.incarnation}/${name.service ?? '-'}/${name.action}/${name.operation}`;
 }

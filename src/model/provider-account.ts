@@ -17,8 +17,8 @@ export interface ProviderAccount {
   /** The host that its machines are reached through, as it was written; secrets are references. */
   readonly jump?: JsonObject;
   /**
-   * Whether CONFIRM may pin a host key that the provider does not tell: not with `provided`; with a password
-   * only with `pin`.
+   * Whether CONFIRM may pin a host key that the provider does not report: `provided`: never; `pin`: even with
+   * a password.
    */
   readonly hostKeys?: 'pin' | 'provided';
   /** Of its tasks and calls. */

@@ -1,12 +1,9 @@
 /**
- * How soon work goes on after the death of a worker; measured by bench/resume.mjs, with the heartbeats in the
- * table of actions.
+ * How soon work continues after the death of a worker; measured by bench/resume.mjs, with the heartbeats in
+ * the table of activities.
  */
 
-/**
- * Wait, in ms, before an activity whose heartbeats ceased is begun anew: the next attempt takes over what
- * goes on.
- */
+/** Delay in ms before an activity without heartbeats starts again; the next attempt continues its work. */
 export const retryAfterMs = 500;
 
 /**

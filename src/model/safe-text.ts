@@ -14,8 +14,7 @@ export function unsafeText(
 }
 
 /**
- * Says why a text is no name of a user to log in as; undefined where it is one. A `$` may end the name, as in
- * Active Directory.
+ * Says why a text is no valid login name; undefined if it is. A `$` may end the name, as in Active Directory.
  */
 export function unsafeUser(user: string): string | undefined {
   // OpenSSH expands %, ${} and ~, and reads # as the beginning of a comment.

@@ -1,6 +1,6 @@
 /**
- * What a query fails with that a worker cannot answer yet, for people who ask by other clients than ours:
- * ours ask again.
+ * The failure of a query that a worker cannot answer yet. Heddle's clients repeat it; the message is for
+ * users of other clients.
  */
 export const unreadHistory = {
   type: 'UnreadHistory',

@@ -25,7 +25,7 @@ export const resourceNameRule =
   'Letters, digits and . _ -; a letter or digit first and last; at most 63 characters.';
 export const resourceDigestPattern = /^sha256:[0-9a-f]{64}$/;
 
-/** Reads what stands for a resource in a field; undefined for any other value. */
+/** Reads a resource reference in a field; undefined for any other value. */
 export function readResourceReference(value: Json | undefined): ResourceReference | undefined {
   if (!isJsonObject(value)) return undefined;
   const { resource, version, digest, ...more } = value;

@@ -54,7 +54,7 @@ export interface PutRequest extends ResourceContent {
   readonly by: string;
 }
 
-/** What is wrong with a request to put a version; undefined when nothing is. */
+/** The problem with a request to put a version; undefined if there is none. */
 export function refusePut(catalogue: Catalogue, request: unknown): string | undefined {
   const { name, digest, format, bytes, parts, by } = request as Partial<Record<keyof PutRequest, unknown>>;
   if (typeof name !== 'string' || !resourceNamePattern.test(name))
@@ -103,7 +103,7 @@ export function putVersion(
   };
 }
 
-/** Why a version cannot be set; undefined when it can. `null` stands for none. */
+/** Why a version cannot be set; undefined if it can. `null` unsets. */
 export function refuseSet(catalogue: Catalogue, name: string, version: number | null): string | undefined {
   const record = catalogue[name];
   if (record === undefined)
@@ -126,7 +126,7 @@ export function refuseRollback(catalogue: Catalogue, name: string): string | und
   return record.before.length > 0 ? undefined : `no other version of resource ${name} was set before`;
 }
 
-/** Sets what was set before. Done again, it goes back one more. */
+/** Sets the previously set version. Repeated, it goes back one more. */
 export function rollBack(catalogue: Catalogue, name: string): Catalogue {
   const record = catalogue[name];
   const version = record?.before.at(-1);
@@ -141,7 +141,7 @@ export function rollBack(catalogue: Catalogue, name: string): Catalogue {
 export interface Pruning {
   /** Digests that clusters use. */
   readonly used: readonly string[];
-  /** Only what was put before this, RFC 3339. */
+  /** Only versions put before this, RFC 3339. */
   readonly before: string;
 }
 
@@ -160,7 +160,7 @@ export function prunable(catalogue: Catalogue, { used, before }: Pruning): reado
   );
 }
 
-/** Takes versions out; a name without any goes too. Gives the contents that no version has any more. */
+/** Removes versions, and names without any. Returns contents that no version refers to any longer. */
 export function removeVersions(
   catalogue: Catalogue,
   removed: readonly PrunedVersion[],
@@ -181,7 +181,7 @@ export function removeVersions(
   return { catalogue: kept, unused: [...unused.values()] };
 }
 
-/** The content that a reference means now; undefined where there is none. */
+/** The content that a reference means now; undefined if there is none. */
 export function pinReference(
   catalogue: Catalogue,
   { resource, version, digest }: ResourceReference,

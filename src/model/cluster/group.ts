@@ -22,14 +22,14 @@ export interface NodeGroup {
   /** Number of the last instructions sent, and of the last that the group is known to have taken. */
   readonly sent: number;
   readonly seen: number;
-  /** As of `seen`: every node that has not ended waits for a gate or a batch slot; all have ended. */
+  /** As of `seen`: every unfinished node waits for a gate or a batch slot; every node has finished. */
   readonly quiet: boolean;
   readonly over: boolean;
   /** Version of the group's own list of peers. */
   readonly peersVersion: number;
   /** Gates that its nodes wait for in the operation under way. */
   readonly waits: readonly string[];
-  /** It has no nodes any more and is being ended. */
+  /** Set when the group has no nodes and is being ended. */
   readonly ending?: true;
   /** What planning needs to know, as of the last time that nothing was under way. */
   readonly rows: readonly NodeRow[];
@@ -68,11 +68,11 @@ export interface GroupState extends NodesState, GroupStart {
   /** Its own nodes as peers; the cluster keeps which group changed when. */
   readonly peers: PeersState;
   readonly incarnation: number;
-  /** The operation that it was told of last. */
+  /** The operation of its last instruction. */
   readonly operation: string;
   /** Number of the last instructions that were taken. */
   readonly seen: number;
-  /** Version of the cluster's peers, as told last. */
+  /** Version of the cluster's peers in its last instruction. */
   readonly peersVersion: number;
   readonly services: Readonly<Record<string, ServiceSpec>>;
   readonly config: JsonObject;
@@ -89,7 +89,7 @@ export interface BatchSlotRef {
   readonly nodeId: string;
 }
 
-/** What the cluster tells a group to do. */
+/** Instructions of the cluster to a group. */
 export type Instruction =
   | {
       readonly do: 'begin';
@@ -157,7 +157,7 @@ export interface GroupReport extends Pending {
   readonly peersVersion: number;
   readonly quiet: boolean;
   readonly over: boolean;
-  /** Present when nothing is under way. */
+  /** Present when no work is under way. */
   readonly summary?: {
     readonly rows: readonly NodeRow[];
     readonly members: Members;

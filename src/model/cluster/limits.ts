@@ -1,4 +1,6 @@
-/** An unregistered search attribute fails the workflow task, so what the server has decides what is used. */
+/**
+ * An unregistered search attribute fails the workflow task, so the server's features decide which are used.
+ */
 export interface ServerFeatures {
   readonly searchAttributes: boolean;
 }

@@ -25,7 +25,7 @@ export interface OperateRequest {
   readonly queue?: boolean;
 }
 
-/** Delete, retry, pause, resume: all they say is who asks. */
+/** Delete, retry, pause, resume: they carry only the requester. */
 export interface PlainRequest {
   readonly by: string;
 }

@@ -16,9 +16,10 @@ export const operationKinds = [
 export type OperationKind = (typeof operationKinds)[number];
 
 /**
- * `held`: something failed, what did not depend on it is done, and a person decides. `failed`: it is over,
- * and some of it did not succeed; nothing waits for a decision. `cancelled`: a person ended it; what was done
- * stays. `superseded`: another operation took its place while it was held, or delete preempted it.
+ * `held`: after a failure all independent work is done, and a person decides.
+ * `failed`: it ended, and some of it did not succeed; no decision is pending.
+ * `cancelled`: a person ended it; completed work stays.
+ * `superseded`: another operation replaced it while it was held, or delete preempted it.
  * `rejected`: it could not be planned; nothing was done.
  */
 const operationStates = [
@@ -49,11 +50,11 @@ export interface Operation {
   readonly endedAt?: string;
   /** Why it is held, failed, cancelled, rejected or superseded. */
   readonly reason?: string;
-  /** Present while it is paused: nothing new is started, what runs goes on to its end. */
+  /** Present while it is paused: no task starts, running tasks continue to their end. */
   readonly paused?: { readonly by: string; readonly at: string };
   /** Tasks planned so far and tasks done; both rise when a plan is made again. */
   readonly tasks: { readonly total: number; readonly done: number; readonly failed: number };
-  /** What failed for good, the first few. */
+  /** The first permanent failures. */
   readonly failures?: readonly OperationFailure[];
   /** Machines that were given up undeleted, on a person's word: `<nodeId> <provider> <providerid>`. */
   readonly abandoned?: readonly string[];

@@ -7,7 +7,7 @@ import type { ClusterStatus, GroupStatus, NodeStatus } from './view.js';
 import { stripSecrets } from '../node/strip-secrets.js';
 import type { NodesState } from './work.js';
 
-/** Where a cluster stands, in a word. For people only. */
+/** The phase of a cluster. For people only. */
 export function phaseOf(state: ClusterState): Phase {
   const {
     operation,

@@ -17,17 +17,12 @@ export interface ClusterState extends NodesState {
   readonly spec?: ClusterSpec;
   /** The spec of the operation under way as it was sent, until it was planned; then `spec` is it, closed. */
   readonly target?: unknown;
-  /**
-   * The spec that the last successful operation brought, and the one brought before it: what a rollback goes
-   * back to.
-   */
+  /** The specs of the last successful operation and of the one before: targets of a rollback. */
   readonly achieved?: ClusterSpec;
   readonly before?: ClusterSpec;
   /** Services that a user stopped: they are not started until a user starts them. */
   readonly stopped: readonly string[];
-  /**
-   * Definitions of services that stand on some node but that the spec names no more: what takes them down.
-   */
+  /** Definitions of services that some node still has but the spec does not: needed to remove them. */
   readonly retired: Readonly<Record<string, ServiceSpec>>;
   readonly counters: {
     readonly operation: number;
@@ -57,7 +52,7 @@ export interface ClusterState extends NodesState {
   readonly queue: readonly QueuedOperation[];
   /** The last operations that ended, newest first. */
   readonly history: readonly Operation[];
-  /** Which optional features of the server the cluster may use; told by the worker that planned. */
+  /** Optional server features that the cluster may use, as reported by the worker that planned. */
   readonly features: ServerFeatures;
   readonly limits: Limits;
   /** The plugins that the last plan of a spec was made with. */
@@ -70,7 +65,7 @@ export interface Halt {
   readonly by: string;
 }
 
-/** Every service that stands on some node, or is to. */
+/** Every service that some node has, or that the spec names. */
 export function servicesOf(
   state: Pick<ClusterState, 'spec' | 'retired'>,
 ): Readonly<Record<string, ServiceSpec>> {
@@ -87,5 +82,5 @@ export interface QueuedOperation {
   readonly waits?: boolean;
 }
 
-/** What people see of where a cluster stands; no decision reads it. */
+/** The cluster's phase as shown to people; no decision reads it. */
 export type Phase = 'idle' | 'applying' | 'operating' | 'paused' | 'held' | 'deleting' | 'deleted';

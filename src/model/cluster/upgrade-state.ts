@@ -27,7 +27,7 @@ export class StateVersionError extends Error {
 }
 
 /**
- * Lifts what an earlier run carried over, whatever released version wrote it, to the present.
+ * Upgrades the state carried from a previous run, of any released version, to the present shape.
  * @throws StateVersionError
  */
 export function upgradeState(carried: unknown): ClusterState {

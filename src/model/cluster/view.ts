@@ -22,7 +22,7 @@ export interface ClusterStatus {
   readonly services: Readonly<Record<string, { readonly nodes: readonly string[] }>>;
   /** Services that a user stopped. */
   readonly stopped: readonly string[];
-  /** How many looks at the machines were asked for, and how many were taken. */
+  /** How many probes of the machines were requested, and how many are done. */
   readonly looks: { readonly asked: number; readonly done: number };
   /** The plugins that the spec uses, as they were when it was planned last. */
   readonly plugins?: PluginPins;
@@ -54,10 +54,10 @@ export interface NodeStatus {
   readonly state: 'new' | 'working' | 'ready' | 'failed' | 'leaving';
   readonly current?: CurrentTask;
   readonly failure?: FailureRecord;
-  /** How the machine was found when it was looked at last and was not as it should be. */
+  /** Drift found by the last probe. */
   readonly drift?: { readonly seen: Drift; readonly why: string };
   /** What the checks of its services found last, by their names. */
   readonly health?: Readonly<Record<string, ServiceHealth>>;
-  /** The payload without what is marked secret. */
+  /** The payload without secrets. */
   readonly payload: JsonObject;
 }

@@ -38,7 +38,7 @@ export interface Coordination {
   readonly batchSlots: Readonly<Record<string, BatchSlot>>;
   /** Nodes that wait for a batch slot, in order. */
   readonly asked: readonly { readonly batchSlot: string; readonly nodeId: string }[];
-  /** How many nodes of each group of the spec the operation goes on without. */
+  /** Excluded nodes per group of the spec. */
   readonly excluded: Readonly<Record<string, number>>;
 }
 

@@ -22,7 +22,7 @@ export function newestReady(builds: readonly Build[]): Build | undefined {
   return builds.find(({ state }) => state === 'ready');
 }
 
-/** `tried`: what was tried since the last look at everything, and is not tried again before the next. */
+/** `tried`: work tried since the last periodic check; it is not retried before the next. */
 export function nextWork(state: ImageState, now: number, tried: readonly string[] = []): ImageWork {
   const machine = state.machines.find(({ name }) => !tried.includes(name));
   if (machine !== undefined) return { do: 'clean up', machine };
@@ -61,7 +61,7 @@ export function isOver({ leaving, builds, machines }: ImageState): boolean {
   );
 }
 
-/** The request that age brings; undefined where there is no need. */
+/** A build request because of the image's age; undefined if none is due. */
 export function requestOfAge(
   { spec, builds, request, leaving }: ImageState,
   now: number,

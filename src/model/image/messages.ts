@@ -21,7 +21,7 @@ export interface CheckImageRequest {
   readonly name: string;
   /** Closed. */
   readonly spec: unknown;
-  /** It is made already: a node that it was made of need not be there any more. */
+  /** The image exists already, so the node it was made of need not exist. */
   readonly made?: true;
 }
 

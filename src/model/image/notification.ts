@@ -1,16 +1,16 @@
 import { formatImageRef } from '../machine/image.js';
 import { imageRefOf, type Build } from './build.js';
 
-/** What an image tells those who watch it: which of its versions is offered where. */
+/** An image's update to its subscribers: which version is offered where. */
 export interface ImageUpdate {
   readonly image: string;
-  /** Of the image; one of the same name that is made anew has another. */
+  /** The image's uid; an image created anew under the same name has another. */
   readonly uid: string;
   /** Rises with each change: updates may arrive out of order. */
   readonly version: number;
   /** By provider account. */
   readonly offers: Offers;
-  /** The image is deleted, and tells nothing more. */
+  /** The image is deleted; no further update follows. */
   readonly gone?: true;
 }
 
@@ -46,7 +46,7 @@ export function isSameOffers(one: Offers, other: Offers): boolean {
   );
 }
 
-/** Whether this says something newer than what is known. */
+/** Whether this update is newer than the known one. */
 export function isNewer(update: ImageUpdate, known: ImageUpdate | undefined): boolean {
   return known === undefined || known.uid !== update.uid || update.version > known.version;
 }

@@ -16,11 +16,11 @@ export interface RecipeSource {
   /** One group, `build`, of one node: what a cluster of it would be. */
   readonly cluster: ClusterSpec;
   /**
-   * The node that it is made of, as it stands; absent: a machine is made for it. The group's account, size
-   * and base are the node's then.
+   * The existing node to capture; absent: a machine is created. Account, hardware and base image of the group
+   * are then the node's.
    */
   readonly from?: NodeRef;
-  /** The automator that has the system's part in the capture; null for a resource that has no system. */
+  /** The automator that prepares the system for the capture; null for a resource without a system. */
   readonly system: string | null;
 }
 

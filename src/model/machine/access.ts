@@ -48,7 +48,7 @@ export function loginOf(user: string): string {
 const publicKeyPattern =
   /^((?:ssh-(?:ed25519|rsa)|ecdsa-sha2-nistp(?:256|384|521)|sk-(?:ssh-ed25519|ecdsa-sha2-nistp256)@openssh\.com) [A-Za-z0-9+/]{32,4096}={0,2})(?: .*)?$/;
 
-/** Type and key of one line of a .pub file, without options and comment; undefined where it is none. */
+/** Type and key of one line of a .pub file, without options and comment; undefined if malformed. */
 export function readPublicKey(text: string): string | undefined {
   return publicKeyPattern.exec(text.trim())?.[1];
 }
@@ -72,7 +72,7 @@ interface EnteredMachine {
   readonly access?: Access;
 }
 
-/** Null where the machine is not the asker's, or its account is not there any more. */
+/** Null if the machine is not reserved for the requester, or its account no longer exists. */
 export function accessFor(
   { state, holder, payload, access }: EnteredMachine,
   reservation: string | undefined,

@@ -1,6 +1,6 @@
 /**
- * What can be done with a machine that is there, beside CREATE, CONFIRM and DELETE, and with images. The
- * names are activity types.
+ * Actions on existing machines, besides CREATE, CONFIRM and DELETE, and on images. The names are activity
+ * types.
  */
 export const machineActions = [
   'NODE_STATUS',

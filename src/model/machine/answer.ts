@@ -45,8 +45,8 @@ export interface SizeReading {
 }
 
 /**
- * The image that a resource says that it has. `no`: it says that it has none. `tainted`: why a user may
- * have changed it, where it tells.
+ * The image that a resource reports. `no`: it reports none. `tainted`: why a user may have changed it, if
+ * known.
  */
 export type CurrentReading =
   | { readonly is: 'yes'; readonly image: ImageRef; readonly tainted?: readonly string[] }

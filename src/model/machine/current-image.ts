@@ -34,12 +34,12 @@ export const recordKeys = {
 /** Tags keep the names that older nodes and images have. */
 export const tags = { postLoad: 'vcld_post_load', tainted: 'vcld_tainted' } as const;
 
-/** What is read of a record, in characters; the rest of a longer one is not looked at. */
+/** How much of a record is read, in characters; the rest of a longer one is ignored. */
 export const longestRecord = 32_768;
 
 const longestValue = 1_024;
 
-/** Undefined where the text has no line that says anything: there is no record. */
+/** Undefined if the text has no meaningful line: there is no record. */
 export function parseCurrentImage(text: string): CurrentImage | undefined {
   const [first, ...others] = linesOf(text);
   if (first === undefined) return undefined;
@@ -58,7 +58,7 @@ export function revisionOf(record: CurrentImage): string | undefined {
   return revision === undefined || revision === '' ? undefined : revision;
 }
 
-/** Present is tainted, whatever its value. */
+/** Presence means tainted, whatever the value. */
 export function isTainted(record: CurrentImage): boolean {
   return record.values[tags.tainted] !== undefined;
 }
@@ -67,12 +67,12 @@ export function taintReasons(record: CurrentImage): readonly string[] {
   return reasonsOf(record.values[tags.tainted] ?? '');
 }
 
-/** When and how the steps after loading ended, as the file tells; undefined where they did not. */
+/** When and how the steps after loading ended, as recorded; undefined if they did not. */
 export function postLoadOf(record: CurrentImage): string | undefined {
   return record.values[tags.postLoad];
 }
 
-/** A fresh record, without tags: who loads it later has the steps after loading done again. */
+/** A fresh record without tags: a later load repeats the steps after loading. */
 export function writeCurrentImage(record: ImageRecord): string {
   const line = (key: keyof typeof recordKeys): string => `${recordKeys[key]}=${clean(record[key])}`;
   return [
@@ -87,8 +87,8 @@ export function writeCurrentImage(record: ImageRecord): string {
 }
 
 /**
- * Sets a tag: earlier lines of it and blank lines go, the new one comes last, and no line end follows. Of a
- * text that is too long the end is left out, so that the tag is among what is read.
+ * Sets a tag: removes earlier lines of it and blank lines, appends the new one without a line end. Truncates
+ * a long text, so that the tag is within the part that is read.
  */
 export function setTag(text: string, name: string, value: string, at: string): string {
   return [
@@ -99,7 +99,7 @@ export function setTag(text: string, name: string, value: string, at: string): s
   ].join('\n');
 }
 
-/** Reasons for a taint accumulate; one that is there already is not written again. */
+/** Reasons for a taint accumulate; a known one is not written again. */
 export function addTaint(text: string, reason: string, at: string): string {
   const before = linesOf(text)
     .filter((line) => line.startsWith(`${tags.tainted}=`))

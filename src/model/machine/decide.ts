@@ -68,7 +68,7 @@ export function describeIntent(intent: MachineIntent): string {
   }
 }
 
-/** What its own system has to do would be tried until its time is over. */
+/** Steps of the machine's own system would be retried until their budget is over. */
 function refuseOff({ name, keepsOff, account }: MachineState, intent: MachineIntent): string | undefined {
   const can = (action: string): boolean => account?.can.includes(action) === true;
   const asksSystem =

@@ -3,7 +3,7 @@ import type { Known, Power } from './answer.js';
 import { formatImageRef, isSameImage, type ImageRef } from './image.js';
 import type { MachineStateName } from './transitions.js';
 
-/** What one look brought. Each piece says of itself when it is not known. */
+/** Result of one check. Each part is absent if unknown. */
 export interface Look {
   /** Whether the provider has the machine. */
   readonly there: Known;
@@ -17,7 +17,7 @@ export const readingsThreshold = 2;
 
 const mostTries = 3;
 
-/** Takes a look over. What is not known neither adds to a drift nor ends it. */
+/** Records a check. Unknown parts neither add to a drift nor end it. */
 export function noteReadings(machine: MachineState, look: Look, at: string): readonly Drift[] {
   return driftKinds.flatMap((kind): readonly Drift[] => {
     const before = machine.drift?.find((drift) => drift.kind === kind);
@@ -33,7 +33,7 @@ export function counts({ seen }: Drift): boolean {
   return seen >= readingsThreshold;
 }
 
-/** What is done about it, where the machine's policy says so; undefined where nothing is. */
+/** The correction for a drift according to the machine's policy; undefined if there is none. */
 export function correctionOf(
   machine: MachineState,
 ): { readonly kind: DriftKind; readonly intent: MachineIntent } | undefined {

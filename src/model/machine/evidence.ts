@@ -13,22 +13,22 @@ export interface Evidence {
   /** Whether a log-in is possible. `no` only where that is certain, for the machine is switched off. */
   readonly ssh: Known;
   readonly power: Power;
-  /** What it boots next, where the provider tells: `disk`, `pxe`. */
+  /** The next boot device, if the provider reports it: `disk`, `pxe`. */
   readonly bootTarget?: string;
-  /** The image that the provider has it down for, where the provider tells. */
+  /** The machine's image as recorded by the provider, if it reports one. */
   readonly assigned?: string;
   readonly record: RecordReading;
   /**
    * Whether a user had a terminal on it since its record was written; absent if not requested.
    */
   readonly logIns?: Known;
-  /** Whether the system on it says that the image is as it should be; absent if it cannot be asked. */
+  /** Whether the system reports the image as intact; absent if it cannot be asked. */
   readonly check?: Known;
   /** Why the pieces that are unknown are so, and what else people should read. */
   readonly notes: readonly string[];
 }
 
-/** `missing`: the machine itself said that there is none. `unknown`: it could not be asked. */
+/** `missing`: the machine itself reported that there is none. `unknown`: it could not be asked. */
 export type RecordReading =
   | { readonly is: 'read'; readonly record: CurrentImage }
   | { readonly is: 'missing' }

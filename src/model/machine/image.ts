@@ -7,7 +7,7 @@ export interface ImageRef {
 const part = '[A-Za-z0-9][A-Za-z0-9._-]{0,62}';
 const pattern = new RegExp(`^(${part})(?:@(${part}))?$`);
 
-/** `web@3`, or `web` for revision 1; undefined for what is no such name. */
+/** Reads `web@3`, or `web` for revision 1; undefined if malformed. */
 export function parseImageRef(text: string): ImageRef | undefined {
   const [, name, revision = '1'] = pattern.exec(text) ?? [];
   return name === undefined ? undefined : { name, revision };

@@ -16,18 +16,15 @@ export interface MachineOrder {
   readonly image?: ImageRef;
   /** For NODE_STATUS: a log-in that was seen counts as a taint. */
   readonly logIns?: true;
-  /**
-   * For a look that is taken again and again: whether it is as its image is may take long to tell, and is
-   * left out.
-   */
+  /** Skip the comparison with the image, which may take long, in repeated checks. */
   readonly unchecked?: true;
   /** Names one load or one capture for ever. */
   readonly token?: string;
-  /** The automator that has the system's part; absent where the resource has none. */
+  /** The automator of the machine's system; absent if the resource has none. */
   readonly system?: string;
   /** RFC 3339; the same in every attempt. */
   readonly at: string;
-  /** For REACH: what is on the disk is new, and may show another host key. */
+  /** For REACH: the disk is new and may show another host key. */
   readonly fresh?: true;
   /** Who has or had the machine. */
   readonly user?: string;
@@ -37,7 +34,7 @@ export interface MachineOrder {
   readonly reason?: string;
   /** For ACQUIRE_PERMIT and RELEASE_PERMIT: whose workers, how many places. */
   readonly slots?: { readonly site: string; readonly places: number };
-  /** For CAPTURE: whose the image is, and by which key; absent: a person's, who names it. */
+  /** For CAPTURE: the owner of the image and its key; absent: a person, who names it. */
   readonly belongs?: CaptureOwner;
   /** For SET_BOOT. */
   readonly boot?: 'disk' | 'image';
@@ -94,7 +91,7 @@ export interface MachineTaskOutcome {
   /** Files that were made, and where. */
   readonly files?: readonly BuiltFile[];
   readonly builder?: string;
-  /** The provider's own word for what was uploaded. */
+  /** The provider's own name of the uploaded image. */
   readonly providerImage?: string;
   /** Name of the task's log in the store. */
   readonly log?: string;
@@ -106,7 +103,7 @@ export interface RecordView {
   readonly revision: string | null;
   readonly tainted: readonly string[] | null;
   readonly postLoad: string | null;
-  /** Its plugin told, in place of SSH: the resource itself says what it has. */
+  /** The plugin reported it instead of SSH: the resource itself names its content. */
   readonly by?: 'plugin';
 }
 

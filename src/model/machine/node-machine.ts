@@ -18,8 +18,8 @@ export function isMachineName(name: string): boolean {
 }
 
 /**
- * `web/app-1`, a node of a cluster; `pool/ci/small-1`, one of a pool. Undefined for the name of a machine
- * that is registered by itself, and for what is no name.
+ * `web/app-1`: a node of a cluster; `pool/ci/small-1`: a node of a pool. Undefined for a standalone machine's
+ * name and for a malformed one.
  */
 export function parseNodeName(name: string): NodeRef | undefined {
   const parts = name.split('/');
@@ -44,7 +44,7 @@ export function isReadOnly(intent: NodeIntent): boolean {
   return intent.kind === 'status' || (intent.kind === 'power' && intent.verb === 'status');
 }
 
-/** What is on the disk afterwards is not what was there before. */
+/** The content of the disk changes. */
 export function rewrites(intent: NodeIntent): boolean {
   return intent.kind === 'load' || intent.kind === 'unload';
 }

@@ -4,9 +4,10 @@ import type { Evidence } from './evidence.js';
 import type { ImageRef } from './image.js';
 
 /**
- * `READY`: it has the image, untouched. `POST_LOAD`: it has it, and only the steps after loading are missing.
- * `RELOAD`: it certainly has not, or it may have been used. `UNKNOWN`: none of these is certain, so
- * nothing is done to it.
+ * `READY`: it has the image, untouched.
+ * `POST_LOAD`: it has the image, and only the steps after loading are missing.
+ * `RELOAD`: it certainly has another image, or may have been used.
+ * `UNKNOWN`: none of these is certain, so nothing is done to it.
  */
 const verdicts = ['READY', 'POST_LOAD', 'RELOAD', 'UNKNOWN'] as const;
 export type Verdict = (typeof verdicts)[number];
@@ -30,12 +31,12 @@ export interface NodeStatusReport {
     readonly postLoad: string | null;
     readonly check: Known | null;
     readonly notes: readonly string[];
-    /** Its plugin told, in place of SSH. */
+    /** The plugin reported it instead of SSH. */
     readonly by?: 'plugin';
   };
 }
 
-/** Judges a machine by what was seen of it. Without a wanted image any revision is right. */
+/** Derives the status of a machine from evidence. Without a wanted image any revision is right. */
 export function decideNodeStatus(evidence: Evidence, wanted: ImageRef | undefined): NodeStatusReport {
   const record = evidence.record.is === 'read' ? evidence.record.record : undefined;
   const { status, why } =

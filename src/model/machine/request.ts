@@ -4,7 +4,7 @@ import type { MachineIntent } from './state.js';
 
 const longestName = 100;
 
-/** What is wrong with the words of a request, whatever machine it is for; undefined when nothing is. */
+/** The problem with a request, independent of the machine; undefined if there is none. */
 export function faultOf(intent: MachineIntent): string | undefined {
   if (
     'image' in intent &&

@@ -7,12 +7,12 @@ import type { AccountReply, CaptureOwner, RecordView } from './messages.js';
 import type { NodeStatusReport } from './node-status.js';
 import type { MachineStateName } from './transitions.js';
 
-/** A machine that is registered by itself, for as long as it is registered. */
+/** A standalone machine, while it is registered. */
 export interface MachineState {
   readonly stateVersion: 1;
   readonly name: string;
   readonly uid: string;
-  /** The workflow that has it, where that is not its own: `image/web`. */
+  /** The workflow that owns it, if that is not its own: `image/web`. */
   readonly owner?: string;
   /** Whose images are that are captured of it; absent: a person's. */
   readonly capturesFor?: CaptureOwner;
@@ -36,12 +36,12 @@ export interface MachineState {
   readonly begun?: true;
   /** The image that was put onto it last, and proved to be on it. */
   readonly image?: ImageRef & { readonly since: string };
-  /** A write was begun and its end is not known to be good: what is on the disk is no image. */
+  /** A write began and its success is unknown: the disk holds no valid image. */
   readonly half?: ImageRef;
   readonly user?: string;
   /** The account of its user, from before it is created until it is certainly gone. */
   readonly access?: Access;
-  /** The reservation that has it. */
+  /** The reservation that holds it. */
   readonly holder?: Holder;
   /** It was switched off on request, and stays so. */
   readonly keepsOff?: true;
@@ -65,7 +65,7 @@ export interface Registration {
   readonly flavor: string;
   readonly image: string;
   readonly fields: JsonObject;
-  /** The automator that has the system's part; null for a resource that has no system. */
+  /** The automator of its system; null for a resource without a system. */
   readonly system: string | null;
   /** What it is loaded with after a reservation; what it was made from unless given. */
   readonly defaultImage?: ImageRef;
@@ -99,7 +99,7 @@ export type MachineIntent =
   | { readonly kind: 'release' }
   /** A reservation has it until then, or for longer than before. */
   | { readonly kind: 'hold'; readonly reservation: string; readonly user: string; readonly until: string }
-  /** The reservation has no use for it any more. */
+  /** The reservation no longer needs it. */
   | { readonly kind: 'let go' }
   | { readonly kind: 'maintain'; readonly reason: string }
   | { readonly kind: 'restore' }
@@ -119,7 +119,7 @@ export interface MachineOperation {
   /** Who asked twice by this name asked once. */
   readonly key?: string;
   readonly state: 'running' | 'done' | 'failed' | 'cancelled';
-  /** Of one that ended: whether what was asked is so. */
+  /** For an ended operation: whether the requested state holds. */
   readonly answer?: Answer;
   readonly startedAt: string;
   readonly endedAt?: string;
@@ -237,7 +237,7 @@ export const driftKinds = ['gone', 'power', 'image'] as const;
 
 export type DriftKind = (typeof driftKinds)[number];
 
-/** A machine that is not as it should be, as far as two equal readings in a row tell. */
+/** A drift of a machine, according to two equal readings in a row. */
 export interface Drift {
   readonly kind: DriftKind;
   readonly expected: string;
@@ -250,7 +250,7 @@ export interface Drift {
   readonly tries: number;
 }
 
-/** The reservation that has a machine: changes by others are refused. */
+/** The reservation that holds a machine: changes by others are refused. */
 interface Holder {
   readonly reservation: string;
   readonly user: string;

@@ -7,11 +7,11 @@ import type { Verdict } from './node-status.js';
 export interface ProcedureStep {
   readonly step: string;
   readonly action: MachineAction;
-  /** Usual time, in ms, for the estimate of what is left; measured times take its place. */
+  /** Usual duration in ms, for the estimate of the remaining time; measured durations replace it. */
   readonly usualMs: number;
   /** Left out where the provider, or the system's part, has no such ability. */
   readonly optional?: true;
-  /** Its failure is noted, and the procedure goes on. */
+  /** A failure is noted, and the procedure continues. */
   readonly mayFail?: true;
   /** Longest time for this step alone, in ms. */
   readonly withinMs?: number;
@@ -48,7 +48,7 @@ export const loadSteps: readonly ProcedureStep[] = [
   { step: 'record', action: 'GET_CURRENT_IMAGE', usualMs: 2_000, mends: true },
 ];
 
-/** CAPTURE. The machine is in maintenance all the time; what was made is then proved by loading it. */
+/** CAPTURE. The machine is in maintenance throughout; loading the new image then proves it. */
 export const captureSteps: readonly ProcedureStep[] = [
   { step: 'check target', action: 'IMAGE_EXISTS', usualMs: 2_000 },
   { step: 'wait for a place', action: 'ACQUIRE_PERMIT', usualMs: 1_000 },

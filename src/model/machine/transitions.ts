@@ -1,7 +1,9 @@
 /**
- * Where a machine stands, as those who want one see it. `reserved`: for a user who has not come yet.
- * `timeout`: the user never came. `failed`: what is on its disk is not an image, or not known to be one.
- * `maintenance`: only people take it out.
+ * States of a machine as users see them.
+ * `reserved`: for a user who has not logged in yet.
+ * `timeout`: the user never logged in.
+ * `failed`: its disk holds no image that is known to be valid.
+ * `maintenance`: only people end it.
  */
 export const machineStates = [
   'available',
@@ -30,10 +32,7 @@ export const machineEvents = [
 ] as const;
 export type MachineEvent = (typeof machineEvents)[number];
 
-/**
- * All that is allowed; what is not here is refused. `before`: the state that it had when the load, or the
- * capture, began.
- */
+/** All allowed transitions; others are refused. `before`: the state before the load or capture began. */
 const transitions: Readonly<
   Record<MachineStateName, Readonly<Partial<Record<MachineEvent, MachineStateName | 'before'>>>>
 > = {
@@ -56,8 +55,8 @@ const transitions: Readonly<
   // `left out`: nothing was written.
   reloading: { 'load done': 'available', 'load left out': 'before', 'load failed': 'failed' },
   failed: { 'begin load': 'reloading', maintain: 'maintenance' },
-  // A capture that fails leaves it here, with the user's work on it; one that is done goes on by loading what
-  // it made.
+  // A failed capture leaves the machine here, with the user's work on it; a successful one continues by
+  // loading the new image.
   maintenance: {
     'begin load': 'reloading',
     'begin capture': 'maintenance',

@@ -35,7 +35,7 @@ export interface WorkflowMessages {
   readonly queries: Readonly<Record<string, Arguments>>;
 }
 
-/** A message that says who asks. */
+/** A message that carries only the requester. */
 export function asked(more: Fields = {}): Shape {
   return object({ by: who(), ...more });
 }

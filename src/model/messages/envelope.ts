@@ -23,7 +23,7 @@ export type MessageKind = 'start' | 'signal' | 'update' | 'query' | 'activity';
 
 export type OpenedEnvelope =
   | { readonly ok: true; readonly args: readonly unknown[] }
-  /** A sentence for the sender: what is wrong and what to do. */
+  /** For the sender: the problem and what to do. */
   | { readonly ok: false; readonly why: string };
 
 export function purposeOf(kind: MessageKind, name: string): string {
@@ -35,7 +35,7 @@ export function sealMessage(purpose: string, args: readonly unknown[]): [Envelop
   return [{ heddle: purpose, args: args.slice(0, args.findLastIndex((arg) => arg !== undefined) + 1) }];
 }
 
-/** True for an object that has the form of an envelope, whatever its purpose. */
+/** True for an object in the form of an envelope, of any purpose. */
 export function isEnvelope(value: unknown): value is Envelope {
   return (
     typeof value === 'object' &&

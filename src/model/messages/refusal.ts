@@ -4,7 +4,7 @@
  * task would hang.
  */
 export interface Refusal {
-  /** Says what was refused and how to send it instead. */
+  /** Names the refused message and how to send it instead. */
   readonly heddleRefused: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Checks the shape of a value from outside. Returns what is wrong as a sentence that begins with the place
- * and never repeats the value, or undefined. Plain functions: the workflow bundle has no schema library.
+ * Checks the shape of a value from outside. Returns the problem as a sentence that begins with the place and
+ * never repeats the value, or undefined. Plain functions: the workflow bundle has no schema library.
  */
 export type Shape = (value: unknown, at: string) => string | undefined;
 
@@ -125,7 +125,7 @@ export function variants(
     which(value, at) ?? shapes[(value as Readonly<Record<string, string>>)[key] ?? '']?.(value, at);
 }
 
-/** The first of several objects that has its distinguishing field, else the last. */
+/** The first of several objects that has its distinguishing field, otherwise the last. */
 export function withField(cases: Readonly<Record<string, Shape>>, otherwise: Shape): Shape {
   return (value, at) => {
     const found =

@@ -37,7 +37,7 @@ export function isHeddleMessage(
   );
 }
 
-/** What is wrong with the arguments of a message; undefined when nothing is. */
+/** The problem with the arguments of a message; undefined if there is none. */
 export function checkArguments(shapes: Arguments, args: readonly unknown[]): string | undefined {
   if (args.length > shapes.length)
     return `${args.length} arguments were given, and at most ${shapes.length} are taken`;

@@ -19,7 +19,7 @@ export interface FailureRecord {
   readonly at: string;
 }
 
-/** What a failed activity tells the workflow, as the first detail of its ApplicationFailure. */
+/** Details of a failed activity: the first detail of its ApplicationFailure. */
 export interface FailureDetails {
   /** Only `providerid` and what names the machine. */
   readonly result?: JsonObject;

@@ -4,7 +4,7 @@ import { readEndpoint } from '../endpoint.js';
 /** How the health of a service is checked. Durations are in seconds. */
 export type HealthCheck = NonNullable<ServiceSpec['check']>;
 
-/** What a check asks, as the node itself sees it; the host `node` stands for the node's own address. */
+/** The target of a check as the node itself sees it; the host `node` means the node's own address. */
 export type HealthProbe =
   | { readonly kind: 'command'; readonly command: string; readonly sudo: boolean }
   | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
@@ -16,16 +16,16 @@ export function probeOf({ command, sudo = false, tcp, http }: HealthCheck): Heal
   return { kind: 'tcp', ...(readEndpoint(String(tcp)) ?? { host: '127.0.0.1', port: 0 }) };
 }
 
-/** How a service on a node was found when it was looked at last. */
+/** Result of the last health check of a service on a node. */
 export interface ServiceHealth {
   readonly well: boolean;
   /** RFC 3339. */
   readonly at: string;
-  /** One line: what was looked at, what was found. */
+  /** One line: the check and its result. */
   readonly why?: string;
 }
 
-/** The host that stands for the node's own address. */
+/** The host name that means the node's own address. */
 export const ownHost = 'node';
 
 /** Its words for people: `tcp node:5432`. */

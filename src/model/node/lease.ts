@@ -9,7 +9,7 @@ export interface NodeLease {
   readonly nodeId: string;
   /** Identifies the lease; never used again. */
   readonly leaseId: string;
-  /** The workflow that has it: `image/web`. */
+  /** The workflow that leases it: `image/web`. */
   readonly to: string;
   /** RFC 3339. */
   readonly since: string;
@@ -23,12 +23,9 @@ export interface ReleaseRequest {
   readonly leaseId: string;
   /** The machine was switched off and on, and answers: what ran on it is to be started. */
   readonly repair: boolean;
-  /**
-   * Its disk was written or cleaned: all services are to be carried out anew, on the machine that this tells
-   * of.
-   */
+  /** Its disk was rewritten: all services are installed again, on the machine described here. */
   readonly rewritten?: JsonObject;
-  /** There is no whole system on its disk: another machine is to take its place. */
+  /** Its disk holds no complete system: another machine replaces it. */
   readonly broken?: true;
 }
 
@@ -44,7 +41,7 @@ export interface CheckLeaseReply {
   readonly node?: NodeReply & { readonly is: 'here' };
 }
 
-/** What a workflow that carries nodes tells of one. */
+/** Answer of a workflow about one of its nodes. */
 export type NodeReply =
   /** `busy`: why no other workflow may work on it now. */
   | { readonly is: 'here'; readonly uid: string; readonly node: NodeState; readonly busy?: string }

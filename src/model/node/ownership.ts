@@ -9,12 +9,12 @@ export interface NamedMachine {
 }
 
 /**
- * What a workflow that carries nodes says of a machine.
- * - `mine`: a node's machine, or the one that it is getting; `providerid` as the node knows it.
- * - `free`: no node of it has the machine, nor ever will again.
- * - `abandoned`: free, for a person gave it up undeleted.
- * - `unsure`: it cannot tell yet.
- * - `elsewhere`: another workflow carries the node, and is to be asked.
+ * A workflow's answer about the ownership of a machine.
+ * - `mine`: a node has the machine, or is getting it; `providerid` as the node knows it.
+ * - `free`: no node has the machine or ever will.
+ * - `abandoned`: free, because a person abandoned it undeleted.
+ * - `unsure`: unknown yet.
+ * - `elsewhere`: another workflow has the node, and must be asked.
  */
 export type Ownership =
   | { readonly is: 'mine'; readonly providerid?: string }
@@ -25,8 +25,8 @@ export type Ownership =
   | { readonly is: 'elsewhere'; readonly workflowId: string; readonly abandoned?: true };
 
 /**
- * A machine is a node's by its key: the node notes its incarnation before its CREATE is sent, and only ever
- * goes on to later ones.
+ * A machine belongs to a node by its key: the node records its incarnation before it sends CREATE, and
+ * incarnations only increase.
  */
 export function isMachineOf(node: NodeState | undefined, uid: string, key: string): node is NodeState {
   const named = readMachineKey(key);

@@ -2,7 +2,7 @@ import type { JsonObject } from '../json.js';
 import type { HealthCheck } from './health.js';
 import type { Drift } from './state.js';
 
-/** What the activities that only look at machines are asked, and what they say. Plain JSON. */
+/** Requests and replies of the activities that probe machines. Plain JSON. */
 
 /** A provider account, as tasks name it; the fields are the user's. */
 export interface AccountRef {
@@ -11,7 +11,7 @@ export interface AccountRef {
   readonly fields: JsonObject;
 }
 
-/** One machine to look at. */
+/** One machine to probe. */
 export interface ProbedNode {
   readonly nodeId: string;
   readonly incarnation: number;
@@ -38,7 +38,7 @@ export interface Observation {
   readonly nodeId: string;
   readonly incarnation: number;
   readonly seen: Drift;
-  /** One line for people: what was expected, what was found. */
+  /** One line for people: expected and found. */
   readonly why: string;
 }
 
@@ -49,7 +49,7 @@ export interface UnknownNode {
   readonly why: string;
 }
 
-/** What PROBE_NODES says. A machine in neither list is as it should be. */
+/** Reply of PROBE_NODES. A machine in neither list has no drift. */
 export interface ProbeReply {
   readonly observations: readonly Observation[];
   readonly unknown: readonly UnknownNode[];
@@ -86,11 +86,11 @@ export interface FoundMachine {
   readonly keyUid: string;
   readonly nodeId: string;
   readonly incarnation: number;
-  /** Digest of the placement it was made for, where its tags tell. */
+  /** Digest of the placement it was created for, if its tags contain it. */
   readonly placement?: string;
   /** As the provider shows it: `starting`, `running`, `stopped` or `failed`. */
   readonly state: string;
-  /** RFC 3339, where the provider tells. */
+  /** RFC 3339, if the provider reports it. */
   readonly createdAt?: string;
 }
 
@@ -116,8 +116,8 @@ export interface PreviousRunsReply {
    * first, each once.
    */
   readonly uids: readonly string[];
-  /** Workflow ids of groups of nodes that an earlier life left running. */
+  /** Workflow ids of groups that a previous run left running. */
   readonly groups?: readonly string[];
-  /** True when the last one ended by itself, or there is none: nothing was left behind. */
+  /** True if the last run ended by itself, or there is none: nothing was left behind. */
   readonly clean: boolean;
 }

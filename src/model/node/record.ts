@@ -19,7 +19,7 @@ export function recordMachine(node: NodeState, planned: PlannedPlacement, incarn
   };
 }
 
-/** A machine of an earlier life of the cluster: it keeps its key. */
+/** Records a machine of a previous run of the cluster: it keeps its key. */
 export function recordAdopted(
   node: NodeState,
   { keyUid, incarnation, providerid, placement: planned }: AdoptedMachine,
@@ -73,7 +73,7 @@ export function recordDone(node: NodeState, step: Step, result: JsonObject, occa
   return withFacts(created, { CREATE: true });
 }
 
-/** What was seen of the machine is settled; whatever ran before a reboot does not run any more. */
+/** The observation is handled; services that ran before a reboot no longer run. */
 function recordConfirmed(node: NodeState): NodeState {
   const { seen, ...facts } = node.facts;
   if (seen !== 'rebooted') return { ...node, facts: { ...facts, CONFIRM: true } };

@@ -30,8 +30,8 @@ export const reservedKeys = [
 ] as const;
 
 /**
- * The identity keys that the result of an action may hold. An action that is missing here may return none:
- * what a node or an automator says can never name another machine, nor send a login to another address.
+ * Identity keys that the result of an action may contain. An action without a row may return none: a node or
+ * an automator can never name another machine, nor send a login to another address.
  */
 export const resultTable: Readonly<Partial<Record<AnyAction, readonly IdentityKey[]>>> = {
   CREATE: ['providerid', 'hostname', 'ipaddress', 'ssh-port', 'ssh-host-key', 'ssh-auth'],

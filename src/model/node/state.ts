@@ -5,8 +5,8 @@ import type { FailureRecord } from './failure.js';
 import type { ServiceHealth } from './health.js';
 
 /**
- * What is known to be done on a node. The planner decides by these alone: a plan made again in the middle of
- * an operation holds exactly what is left.
+ * Completed work on a node. The planner decides from these facts alone: planning again in the middle of an
+ * operation yields exactly the remaining steps.
  */
 export interface NodeFacts {
   /** Digest of the placement the machine was asked for with. */
@@ -19,7 +19,7 @@ export interface NodeFacts {
   readonly EXEC?: string;
   /** The machine is to be replaced: the user said so in the operation under way. */
   readonly toReplace?: true;
-  /** How the machine was found when it was looked at last and was not as it should be. */
+  /** Drift found by the last probe. */
   readonly seen?: Drift;
   readonly services: Readonly<Record<string, ServiceFacts>>;
 }
@@ -63,27 +63,24 @@ export interface NodeState {
   readonly leaving?: true;
   /** It failed and the operation went on without it; peers do not see it. */
   readonly excluded?: true;
-  /** The uid in its machine's key, where an earlier life of the cluster made the machine. */
+  /** The uid in its machine's key, if a previous run of the cluster created the machine. */
   readonly keyUid?: string;
-  /** The machine was made by an earlier life of the cluster, and CREATE has not taken it over yet. */
+  /** A previous run of the cluster created the machine, and CREATE has not adopted it yet. */
   readonly adopt?: true;
   /** Version of the peers in which this node changed last. */
   readonly changedAt: number;
   /** Runs used up by task in the current operation: `<service>/<ACTION>` -> number of the last run. */
   readonly runs: Readonly<Record<string, number>>;
-  /** Why the node stands still; cleared by retry. */
+  /** Why the node stopped; cleared by retry. */
   readonly failure?: FailureRecord;
-  /**
-   * What was expected of the machine and what was found, when it was looked at last and was not as it should
-   * be.
-   */
+  /** Drift found by the last probe, with the expected state. */
   readonly drift?: { readonly seen: Drift; readonly why: string };
   readonly current?: CurrentTask;
   /** How services that have a check were found last, by their names. For people. */
   readonly health?: Readonly<Record<string, ServiceHealth>>;
 }
 
-/** A machine that an earlier life of the cluster left, and that a node takes over. */
+/** A machine of a previous run of the cluster, adopted by a node. */
 export interface AdoptedMachine {
   readonly keyUid: string;
   readonly incarnation: number;

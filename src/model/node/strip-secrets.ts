@@ -4,8 +4,8 @@ const secretKey = /password|passwd|passphrase|secret|token|private.?key|api.?key
 const placeholder = '(secret)';
 
 /**
- * A copy of a node's payload for people: what is marked secret, or is one by its name, is replaced.
- * Addresses, users and public host keys stay.
+ * A copy of a node's payload for people: secrets, marked or by name, are replaced. Addresses, users and
+ * public host keys stay.
  */
 export function stripSecrets(payload: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(payload).map(([key, value]) => [key, stripValue(key, value)]));
@@ -15,7 +15,7 @@ function stripValue(key: string, value: Json): Json {
   if (secretKey.test(key) && value !== null) return placeholder;
   if (Array.isArray(value)) return value.map((item: Json) => stripValue('', item));
   if (!isJsonObject(value)) return value;
-  // A reference tells where a secret is kept, or holds it by mistake.
+  // A reference names the place of a secret, or contains one by mistake.
   if (Object.hasOwn(value, 'secret')) return placeholder;
   const { key: login, ...rest } = key === 'ssh-auth' ? value : { ...value, key: undefined };
   return login === undefined ? stripSecrets(value) : { ...stripSecrets(rest), key: placeholder };

@@ -18,7 +18,7 @@ export interface TaskRequest {
   /** The workflow that knows the peers. */
   readonly peersOf: string;
   readonly provider: { readonly name: string; readonly type: string; readonly fields: JsonObject };
-  /** The uid in the machine's key, where an earlier life of the cluster made the machine. */
+  /** The uid in the machine's key, if a previous run of the cluster created the machine. */
   readonly keyUid?: string;
   /** For CREATE: the machine of this key is there already; take it over, make none. */
   readonly adopt?: true;

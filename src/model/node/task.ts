@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../json.js';
 
 /** One action on one node, as a plugin sees it (DESIGN: task contract). */
 export interface Task {
-  /** `<clusterUid>/<nodeId>#<incarnation>/<service>/<ACTION>/<operation>`; `-` stands for no service. */
+  /** `<clusterUid>/<nodeId>#<incarnation>/<service>/<ACTION>/<operation>`; `-` means no service. */
   readonly taskId: string;
   readonly taskName: AnyAction;
   /** The cluster's name. */

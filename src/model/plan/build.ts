@@ -52,8 +52,8 @@ export function peersChange({ membership, outlines }: Desired, service: string):
 type Scripts = 'run' | 'tolerated' | 'none';
 
 /**
- * STOP and REMOVE of all that is there, then DELETE. A machine without an address, or one that is gone or
- * switched off, can only be deleted.
+ * STOP and REMOVE of all services, then DELETE. A machine that is gone, off or without an address is only
+ * deleted.
  */
 export function tearDown(
   desired: Desired,
@@ -67,7 +67,7 @@ export function tearDown(
   return facts.machine === undefined ? steps : [...steps, { phase, action: 'DELETE' }];
 }
 
-/** STOP and REMOVE of services that a node is to have no more. */
+/** STOP and REMOVE of services that a node no longer wants. */
 export function removeServices(
   desired: Desired,
   facts: PlannedFacts,

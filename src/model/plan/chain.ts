@@ -24,7 +24,7 @@ export interface Circumstances {
   readonly held: boolean;
 }
 
-/** What brings a service on a node to what the spec wants, by what is known to be done there. */
+/** The actions that bring a service on a node to the spec, given the node's facts. */
 export function workToRun(
   outline: ServiceOutline,
   digests: ServiceDigests,
@@ -144,7 +144,7 @@ interface Why {
   readonly cut: boolean;
 }
 
-/** Why something is done again; nothing is said of what is done for the first time. */
+/** Why work is repeated; no reason is given for the first time. */
 function reasonFor(facts: PlannedServiceFacts, why: Why): string | undefined {
   if (why.reinstall && facts.INSTALL !== undefined) return 'its installation changed';
   if (why.configured && facts.CONFIGURE !== undefined) return 'its configuration changed';

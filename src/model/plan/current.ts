@@ -10,10 +10,7 @@ import type { ClusterSpec } from '../cluster/spec.js';
 /** The actions that an operation may do once more although nothing changed. */
 export type Repeatable = keyof NonNullable<ServiceFacts['doneIn']>;
 
-/**
- * Facts of a service as the planner gets them: what versions and ids of operations mean is decided by who
- * keeps them.
- */
+/** Facts of a service for the planner. Their owner interprets versions and operation ids. */
 export type PlannedServiceFacts = Omit<ServiceFacts, 'peers' | 'doneIn'> & {
   /** Nodes that it reads changed since its CONFIGURE. */
   readonly peersStale?: true;
@@ -71,7 +68,7 @@ export interface PlanningInput {
   readonly digest: (value: Json) => string;
 }
 
-/** Nodes with equal facts, as who carries them tells: without what only the whole cluster knows. */
+/** Nodes with equal facts, reported by the workflow that has them, without cluster-wide knowledge. */
 export interface NodeRow {
   readonly group: string;
   readonly nodes: readonly Range[];

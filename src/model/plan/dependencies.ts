@@ -35,8 +35,8 @@ export function directDependencies(services: Outlines, service: string, kind: Ne
 }
 
 /**
- * The services whose `action` must be done before a service may go on. One that does not declare the action
- * passes the wait through to what it depends on itself.
+ * The services whose `action` must be done before a service may continue. A service that does not declare the
+ * action is replaced by its own dependencies.
  */
 export function dependenciesWith(
   services: Outlines,

@@ -48,7 +48,7 @@ export function outlinesOf(services: Readonly<Record<string, ServiceSpec>>): Out
   return Object.fromEntries(Object.entries(services).map(([name, service]) => [name, outlineOf(service)]));
 }
 
-/** Every service that the spec names or that stands on some node. */
+/** Every service that the spec names or that some node has. */
 function allOutlines({ current, spec }: PlanningInput): Outlines {
   return { ...current.services, ...outlinesOf(spec?.services ?? {}) };
 }

@@ -128,7 +128,7 @@ function gatesOf(
   return [...waited, ...reads, ...(step.batchSlot === undefined ? [] : firstGates(service, desired))];
 }
 
-/** Where a service does not run it is brought up before it is touched where it does. */
+/** A service is started on nodes without it before running instances are touched. */
 function firstGates(service: string, desired: Desired): readonly string[] {
   return (desired.outlines[service]?.actions ?? []).map((action) => gateId('first', action, service));
 }

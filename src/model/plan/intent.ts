@@ -1,7 +1,6 @@
 /**
- * What an operation is to do with a cluster, beside the spec. `apply` and `rollback` bring the cluster to a
- * spec; `delete` brings it to nothing; the others leave nodes and spec as they are and touch only what they
- * name.
+ * The intent of an operation, besides the spec. `apply` and `rollback` bring the cluster to a spec; `delete`
+ * removes it; the others leave nodes and spec unchanged and touch only what they name.
  */
 export type Intent =
   | ApplyIntent

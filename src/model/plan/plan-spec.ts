@@ -8,7 +8,7 @@ import { nodeId } from '../names.js';
 import { indexesOf } from './plan.js';
 import { PlanError } from './plan-error.js';
 
-/** apply, rollback and delete: every node is brought to the spec, or away. */
+/** apply, rollback and delete: bring every node to the spec, or remove it. */
 export function draftSpec(input: PlanningInput, desired: Desired): readonly DraftKind[] {
   return [
     ...input.current.nodes.flatMap((summary) => draftExisting(input, desired, summary)),
@@ -17,8 +17,8 @@ export function draftSpec(input: PlanningInput, desired: Desired): readonly Draf
 }
 
 /**
- * replace: toReplace nodes get new machines, those replaced already are brought up, and who reads their
- * addresses is told.
+ * replace: marked nodes get new machines, already replaced ones are brought up, and readers of their
+ * addresses follow.
  */
 export function draftReplace(
   input: PlanningInput,

@@ -21,7 +21,7 @@ type ServiceIntent = SwitchIntent | RestartIntent | ReconfigureIntent;
  */
 type Work = (service: string, outline: ServiceOutline, facts: PlannedServiceFacts) => ServiceWork | undefined;
 
-/** start, stop, restart and reconfigure: nothing is touched but what they name, on nodes that are there. */
+/** start, stop, restart and reconfigure: touch only the named services, on existing nodes. */
 export function draftServices(
   input: PlanningInput,
   desired: Desired,

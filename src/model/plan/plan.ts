@@ -15,10 +15,11 @@ export interface Plan {
   readonly placements: Readonly<Record<string, readonly PlannedPlacement[]>>;
   /** How many nodes of one batch may be worked on at once; absent: no limit. */
   readonly width?: number;
-  /** The closed spec that is brought about; absent where the operation leaves it as it is, and for delete. */
+  /** The normalised spec of the plan; absent if the operation leaves it unchanged, and for delete. */
   readonly spec?: ClusterSpec;
   /**
-   * For people: what is not in `kinds` yet. When all of `kinds` is done, the operation is planned once more.
+   * For people: work that is not in `kinds` yet. After all `kinds` are done, the operation is planned once
+   * more.
    */
   readonly later?: readonly Kind[];
 }
@@ -30,7 +31,7 @@ export interface ServedPlan extends Plan {
   /** How much one workflow carries, by the configuration of that worker. */
   readonly limits: Limits;
   /**
-   * The plugins that the spec uses, as that worker has them; absent where there is no spec, as for delete.
+   * The plugins that the spec uses, as the planning worker has them; absent without a spec, as for delete.
    */
   readonly plugins?: PluginPins;
 }
@@ -63,9 +64,9 @@ export interface Step {
   readonly batchSlot?: string;
   /** Recorded in the node's facts when it is done. */
   readonly digest?: string;
-  /** Why it is done again on a node that has it, for people. */
+  /** Why it is repeated on a node, for people. */
   readonly reason?: string;
-  /** Tear-down: a failure is recorded and the chain goes on. */
+  /** Tear-down: a failure is recorded and the chain continues. */
   readonly mayFail?: true;
 }
 

@@ -9,7 +9,7 @@ import type { ServiceOutline } from './dependencies.js';
  */
 
 export function workToStop(outline: ServiceOutline, facts: PlannedServiceFacts): readonly ServiceAction[] {
-  // Nothing tells whether a service without a START runs.
+  // Without a START it is unknown whether a service runs.
   const unknown =
     !outline.actions.includes('START') && isInstalled(outline, facts) && !isRedone(facts, 'STOP');
   return declared(outline, mayRun(facts) || unknown ? ['STOP'] : []);
@@ -25,9 +25,7 @@ export function workToStart(outline: ServiceOutline, facts: PlannedServiceFacts)
   ]);
 }
 
-/**
- * STOP where it runs, and START wherever it stands: what a cancelled restart left down comes up again, too.
- */
+/** STOP where it runs, and START everywhere: a service that a cancelled restart left stopped starts too. */
 export function workToRestart(outline: ServiceOutline, facts: PlannedServiceFacts): readonly ServiceAction[] {
   if (!isInstalled(outline, facts)) return [];
   const stop = isStopDue(facts);
@@ -61,7 +59,7 @@ export function workToReconfigureAndRestart(
   ]);
 }
 
-/** It was installed and configured once, with whatever script. */
+/** It was installed and configured once, with any script. */
 function isInstalled(outline: ServiceOutline, facts: PlannedServiceFacts): boolean {
   return (['INSTALL', 'CONFIGURE'] as const).every(
     (action) => !outline.actions.includes(action) || facts[action] !== undefined,

@@ -13,10 +13,9 @@ import type { ProviderPoolSpec } from './spec.js';
 import { changePoolNode, changeRequest, type PoolState } from './state.js';
 
 /**
- * Decides who gets what: one pass over all that is asked for. Requests come in the order of their priority,
- * then of their arrival. Each gets all of its nodes at once, from one provider pool, or waits. Where one
- * waits for room nothing is made for later ones, so none starves; what it does not need is theirs all the
- * same.
+ * Serves requests in order of priority, then of arrival. A request gets all of its nodes at once, from one
+ * provider pool, or waits. While one waits for capacity nothing is created for later ones, so none starves;
+ * they still get what it does not need.
  */
 export function admit(pool: PoolState, now: number): void {
   if (pool.spec === undefined) return;
@@ -131,7 +130,9 @@ function assign(
   fulfilIfWhole(pool, id, now);
 }
 
-/** A node on a machine of its own, or on one that has room, or on a new one with room for more. */
+/**
+ * Allocates a node on its own machine, on a machine with free slots, or on a new machine with further slots.
+ */
 function supplyNode(
   pool: PoolState,
   ledger: CapacityLedger,
@@ -153,7 +154,7 @@ function supplyNode(
   return makeSlice(pool, backing, making.now);
 }
 
-/** Room is made for it in one provider pool, and kept: what is free there is not given to later ones. */
+/** Reserves freed capacity of one provider pool for this request; later ones do not get it. */
 function wait(
   pool: PoolState,
   ledger: CapacityLedger,
@@ -161,7 +162,7 @@ function wait(
   candidates: readonly Candidate[],
   now: number,
 ): void {
-  // Neither a tenant at its limit nor an image that is not there blocks other requests.
+  // Neither a tenant at its limit nor a missing image blocks other requests.
   const waiting = candidates.filter(({ fit }) => fit.is !== 'tenant' && fit.is !== 'withoutImage');
   const target =
     waiting.find(({ name }) => name === request.target) ??

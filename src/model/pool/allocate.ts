@@ -58,7 +58,7 @@ export function fulfilIfWhole(pool: PoolState, id: string, now: number): void {
   }));
 }
 
-/** A holder that is there says so. */
+/** Renews the lease of a request. */
 export function renewLease(pool: PoolState, id: string, now: number): boolean {
   const request = pool.requests[id];
   if (request?.state !== 'fulfilled') return false;
@@ -67,10 +67,7 @@ export function renewLease(pool: PoolState, id: string, now: number): boolean {
   return true;
 }
 
-/**
- * Ends a request, whatever its state. Nodes that were allocated are used now; others serve whichever request
- * asks next.
- */
+/** Ends a request in any state. Allocated nodes count as used; others serve the next request. */
 export function returnNodes(
   pool: PoolState,
   id: string,
@@ -146,10 +143,7 @@ export function holdNode(pool: PoolState, id: string, { by, comment, forMs }: Ho
   return true;
 }
 
-/**
- * Has a node deleted, on a person's word. A request that waits for it gets another one; one that has it does
- * without.
- */
+/** Deletes a node on a person's request. A waiting request gets another one; a fulfilled one loses it. */
 export function deleteNode(pool: PoolState, id: string, why: string, now: number): boolean {
   const node = pool.nodes[id];
   if (node === undefined || node.state === 'deleting') return false;
@@ -165,7 +159,7 @@ export function deleteNode(pool: PoolState, id: string, why: string, now: number
   return true;
 }
 
-/** The request begins anew: its nodes that are well are found again, because they are free now. */
+/** The request starts over: its healthy nodes are free now and are found again. */
 export function resumeNode(pool: PoolState, id: string, now: number): void {
   const request = pool.requests[id];
   if (request?.state !== 'pending') return;
@@ -204,7 +198,7 @@ export function setNodeState(
   }));
 }
 
-/** Forgets a node that has no machine any more, or never had one of its own. */
+/** Forgets a node whose machine is gone, or that never had one of its own. */
 export function dropNode(pool: PoolState, id: string, now: number): void {
   const backing = pool.nodes[id]?.backing;
   delete pool.nodes[id];

@@ -6,9 +6,7 @@ import { isIdle, type PoolNode } from './node.js';
 import type { PoolState } from './state.js';
 import type { ProviderPoolSpec } from './spec.js';
 
-/**
- * What is in use and what is free, worked out once for a pass of admission and kept up to date through it.
- */
+/** Used and free capacity, computed once per admission pass and kept up to date during it. */
 export interface CapacityLedger {
   /** By provider pool, by account, by tenant. */
   readonly used: Record<string, Record<string, number>>;
@@ -81,7 +79,7 @@ export function take(pool: PoolState, ledger: CapacityLedger, providerPool: stri
   if (account !== undefined) addTo((ledger.accounts[account] ??= {}), uses);
 }
 
-/** A node that shares a machine counts as one node for its tenant, whatever stands behind it. */
+/** A node on a shared machine counts as one node for its tenant. */
 export function tenantUse({ backing, uses }: Pick<PoolNode, 'backing' | 'uses'>): Amounts {
   return backing === undefined ? uses : { nodes: 1 };
 }
@@ -100,7 +98,7 @@ export function missingFor(
   return most(own, excess(plus(ledger.accounts[provider.provider] ?? {}, cost), pickUsed(cost, quota)));
 }
 
-/** A limit that was lowered below what is in use says nothing of what costs none of it. */
+/** A limit below the present use does not affect offers that use none of it. */
 function pickUsed(cost: Amounts, limits: Amounts): Amounts {
   return Object.fromEntries(Object.entries(limits).filter(([key]) => (cost[key] ?? 0) > 0));
 }

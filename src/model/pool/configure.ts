@@ -4,8 +4,8 @@ import { changeRequest, type PoolState } from './state.js';
 import type { PlannedPool } from './spec.js';
 
 /**
- * Takes a checked configuration over. Nodes in use stay; others that it has no place for go when
- * they are looked at next.
+ * Applies a checked configuration. Nodes in use stay; others without a place in it are deleted at the next
+ * step.
  */
 export function configurePool(
   pool: PoolState,

@@ -12,10 +12,7 @@ const failedShownMs = 60 * 60_000;
 /** How long an account's quota is believed. */
 export const quotaAgeMs = 5 * 60_000;
 
-/**
- * Carries out what is due by the clock: leases that ended, nodes that are too old, holds that are over,
- * pauses.
- */
+/** Carries out what is due by the clock: expired leases, old nodes, ended holds and pauses. */
 export function carryOutDue(pool: PoolState, now: number): void {
   for (const request of Object.values(pool.requests)) {
     if (request.state === 'fulfilled' && (request.expiresAt ?? Infinity) <= now)
@@ -107,7 +104,7 @@ function goesAt(pool: PoolState, node: PoolNode): number {
   return node.since + milliseconds(minRetention);
 }
 
-/** When something is due next, in ms since the epoch; undefined: nothing is. */
+/** The next due time, in ms since the epoch; undefined if there is none. */
 export function nextDue(pool: PoolState, now: number): number | undefined {
   const times: number[] = [];
   for (const { state, since, expiresAt } of Object.values(pool.requests)) {
@@ -130,7 +127,7 @@ export function nextDue(pool: PoolState, now: number): number | undefined {
   return soonest === Infinity ? undefined : Math.max(soonest, now);
 }
 
-/** Nodes that are looked at from time to time. */
+/** Whether nodes of the provider pool are checked periodically. */
 function hasToCheck(pool: PoolState, providerPool: string): boolean {
   return Object.values(pool.nodes).some((node) => node.providerPool === providerPool && isChecked(node));
 }

@@ -13,9 +13,8 @@ export interface Need {
 }
 
 /**
- * Deletes idle nodes, the oldest first, until what goes anyway and what is deleted is enough for the request;
- * never one more. Where that is not enough, machines that have room for further nodes get none, so that they
- * too are empty in time.
+ * Deletes idle nodes, oldest first, until the capacity suffices for the request; never one more. If it cannot
+ * suffice, shared machines with free slots get no further nodes, so that they become empty.
  */
 export function makeRoom(
   pool: PoolState,
@@ -97,7 +96,7 @@ function evictable(pool: PoolState, ledger: CapacityLedger, name: string): reado
         isOutdated(pool, node),
     )
     .map(({ id }) => id);
-  // An old machine of several nodes that takes no more of them is in no list of what is free.
+  // An old shared machine without free slots is in no list of free capacity.
   const old = oldSpares(pool)
     .filter((node) => node.providerPool === name)
     .map(({ id }) => id);

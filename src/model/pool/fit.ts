@@ -9,7 +9,7 @@ import type { PoolState } from './state.js';
 export type Fit =
   /** `takes` has a node's id for each label, or nothing where one is to be made. */
   | { readonly is: 'fits'; readonly takes: readonly (string | undefined)[]; readonly made: number }
-  /** There is no room now. `takes` is what it would use of what is there. */
+  /** There is no capacity now. `takes`: the existing nodes that it would use. */
   | { readonly is: 'short'; readonly missing: Amounts; readonly takes: readonly (string | undefined)[] }
   /** An earlier request waits there. */
   | { readonly is: 'behind' }

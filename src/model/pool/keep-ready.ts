@@ -19,7 +19,7 @@ export function keepReady(pool: PoolState, ledger: CapacityLedger, now: number):
   }
 }
 
-/** Nodes of a label that can be had at once or soon. */
+/** Nodes of a label that are available now or soon. */
 export function countSpare(
   pool: PoolState,
   ledger: Pick<CapacityLedger, 'idle' | 'rooms'>,
@@ -32,7 +32,7 @@ export function countSpare(
   }, 0);
 }
 
-/** Gives how many nodes it makes; none where there is no room, or nothing to make them from. */
+/** Returns how many nodes it creates; 0 without capacity or without an image. */
 export function makeOne(pool: PoolState, ledger: CapacityLedger, label: string, now: number): number {
   const ranked = Object.entries(pool.spec?.providerPools ?? {}).toSorted(
     ([, one], [, other]) => one.priority - other.priority,

@@ -5,8 +5,8 @@ import { isSpare, type PoolNode } from './node.js';
 import type { PoolState } from './state.js';
 
 /**
- * How the version of a node stands to the one that its provider account has now.
- * - `superseded`: there is a newer one. The node serves until another one is there.
+ * The version of a node compared with its account's present one.
+ * - `superseded`: there is a newer one. The node serves until a replacement is ready.
  * - `withdrawn`: it was rolled back and is no longer offered.
  */
 export type VersionStatus = 'current' | 'superseded' | 'withdrawn';
@@ -49,17 +49,14 @@ export function versionStatusOf(pool: PoolState, node: PoolNode): VersionStatus 
   const { placement } = (node.backing === undefined ? node : (pool.nodes[node.backing] ?? node)).machine;
   const built = placement?.built;
   if (placement === undefined || built === undefined) return 'current';
-  // Where there is no other version, its nodes are the best there is.
+  // Without another version, its nodes are the best available.
   const offer = offerOf(pool, built.name, placement.provider);
   const revision = Number(built.revision);
   if (offer === undefined || offer.build === revision) return 'current';
   return offer.build > revision ? 'superseded' : 'withdrawn';
 }
 
-/**
- * Free, ready nodes of older images. A machine of several nodes that has some is left until they
- * are gone.
- */
+/** Free, ready nodes of older images. A shared machine with nodes stays until they are gone. */
 export function oldSpares(pool: PoolState): readonly PoolNode[] {
   if (pool.library === undefined) return [];
   const nodes = Object.values(pool.nodes);
@@ -100,7 +97,7 @@ export function librariesOf({ placements }: PoolState): readonly string[] {
   ];
 }
 
-/** Forgets images that the pool makes no nodes from any more. */
+/** Forgets images that the pool no longer uses. */
 export function forgetUnused(pool: PoolState): void {
   if (pool.library === undefined) return;
   const used = librariesOf(pool);

@@ -50,7 +50,7 @@ export interface DeleteNodesRequest {
   readonly abandon?: true;
 }
 
-/** Which requests to tell of: by their ids, or those that changed after a version. */
+/** Requests to report: by id, or changed after a version. */
 export type RequestsWanted = { readonly ids: readonly string[] } | { readonly since: number };
 
 /** Input of READ_QUOTA. */
@@ -67,7 +67,7 @@ export interface NodeReusedRequest {
 
 /** What an account allows, and what of it is in use, by whomever. */
 export interface QuotaReply {
-  /** Absent where the provider cannot tell. */
+  /** Absent if the provider cannot tell. */
   readonly quota?: { readonly limits: Amounts; readonly used: Amounts };
 }
 

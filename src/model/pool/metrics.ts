@@ -10,10 +10,7 @@ export interface Figure {
   readonly value: number;
 }
 
-/**
- * All numbers about a pool as it is now: nodes and requests by state, what waits, what is used of which
- * limits. It is asked for often.
- */
+/** All metrics of a pool: nodes and requests by state, queue lengths, use and limits. Called often. */
 export function figuresOf(state: PoolState): readonly Figure[] {
   const { name: pool, spec, requests } = state;
   const byState = count(Object.values(requests).map((request) => request.state));
@@ -40,7 +37,7 @@ function count(words: readonly string[]): ReadonlyMap<string, number> {
   return counts;
 }
 
-/** A machine that nodes share is none of them. */
+/** A shared machine is no node. */
 function figuresOfNodes({ name: pool, spec, nodes }: PoolState): readonly Figure[] {
   const counts = count(
     Object.values(nodes).flatMap(({ label, providerPool, state, slots }) =>

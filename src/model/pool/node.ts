@@ -2,13 +2,13 @@ import type { NodeState } from '../node/state.js';
 import type { Amounts } from './amounts.js';
 
 /**
- * - `building`: its machine is being made.
+ * - `building`: its machine is being created.
  * - `ready`: it waits for a request.
  * - `in-use`: a request has it.
  * - `used`: it was returned and is being cleaned up.
  * - `hold`: kept for inspection.
- * - `failed`: it does not answer; machines that cannot be made anew wait here until they do.
- * - `deleting`: its machine is being deleted; after that the node is gone.
+ * - `failed`: it does not answer; machines that cannot be replaced stay here until they do.
+ * - `deleting`: its machine is being deleted; then the node is gone.
  */
 export const poolNodeStates = ['building', 'ready', 'in-use', 'used', 'hold', 'failed', 'deleting'] as const;
 export type PoolNodeState = (typeof poolNodeStates)[number];
@@ -33,7 +33,7 @@ export interface PoolNode {
   /** When it got into its state. */
   readonly since: number;
   readonly createdAt: number;
-  /** The request that it is for, or that has it. */
+  /** The request that has it, or that it is created for. */
   readonly request?: string;
   /** Whose use it counts as. */
   readonly tenant?: string;

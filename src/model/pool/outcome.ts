@@ -17,7 +17,7 @@ export function nodeBuilt(pool: PoolState, id: string, now: number): void {
   const node = pool.nodes[id];
   if (node?.state !== 'building') return;
   setNodeState(pool, id, 'ready', now);
-  // No room lasts for ever: the account has some, whatever it said before.
+  // A lack of capacity is over: the account created a machine.
   delete pool.resting[offerKey(node.providerPool, node.label)];
   for (const ready of node.slots === undefined ? [id] : slicesOf(pool, id)) {
     if (ready !== id) setNodeState(pool, ready, 'ready', now);
@@ -36,7 +36,7 @@ const permanentKinds = ['Auth', 'Invalid', 'UnknownOutcome', 'Internal'];
 /** Kinds by which a provider refuses before it has made anything. */
 const refusals = ['Quota', 'Capacity'];
 
-/** A machine could not be had, or never answered. */
+/** A machine could not be created, or never answered. */
 export function launchFailed(
   pool: PoolState,
   id: string,
@@ -52,7 +52,7 @@ export function launchFailed(
   );
   const spec = pool.spec?.providerPools[node.providerPool];
   if (kind === 'Quota' && spec !== undefined) pauseAccount(pool, spec.provider, message, now);
-  // No fault of the provider pool: another one is made from the version that is there now.
+  // Not the provider pool's fault: another machine is created from the present version.
   const isExcused = kind === 'Quota' || hasLostItsImage(pool, node);
   for (const request of requests) {
     changeRequest(pool, request, (before) => {
@@ -81,10 +81,7 @@ function rest(pool: PoolState, { providerPool, label }: PoolNode, now: number): 
   pool.resting[key] = { failures, until: now + Math.min(10 * 60_000, 2_500 * 2 ** failures) };
 }
 
-/**
- * The account said that there is no room: nothing is asked of it until something was freed there, or for a
- * while.
- */
+/** The account has no capacity: it gets no requests until something is freed there, or for a while. */
 function pauseAccount(pool: PoolState, account: string, why: string, now: number): void {
   const before = pool.paused[account];
   const times = (before?.times ?? 0) + 1;

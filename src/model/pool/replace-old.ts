@@ -10,9 +10,8 @@ import type { PoolState } from './state.js';
 const shareAtOnce = 0.1;
 
 /**
- * Has ready nodes of an older image give way to nodes of the newest, after all waiting requests got what
- * there is: first another one is made, then an old one goes. Only where there is no room for another one an
- * old one goes first.
+ * Replaces ready nodes of older images after all waiting requests are served: first a new one is created,
+ * then an old one deleted. Without capacity for another one, the old one is deleted first.
  */
 export function replaceOld(pool: PoolState, ledger: CapacityLedger, now: number): void {
   if (pool.leaving !== undefined) return;
@@ -109,7 +108,7 @@ function makesRoom(
   return !isNothing(pick(comes, missing)) && isNothing(pick(minus(comes, uses), missing));
 }
 
-/** What is missing for another node there; undefined where none is made now, whatever room there is. */
+/** The missing capacity for another node there; undefined if none is created now regardless of capacity. */
 function missingIn(
   pool: PoolState,
   ledger: CapacityLedger,

@@ -1,10 +1,10 @@
 import type { JsonObject } from '../json.js';
 
 /**
- * - `requested`: waits until its nodes can be had, all of them at once.
- * - `pending`: has its nodes; some are being made.
+ * - `requested`: waits until all of its nodes are available at once.
+ * - `pending`: has its nodes; some are being created.
  * - `fulfilled`: they are ready, and the requester's until the lease ends.
- * - `failed`: no provider pool can have them.
+ * - `failed`: no provider pool can supply them.
  */
 export const requestStates = ['requested', 'pending', 'fulfilled', 'failed'] as const;
 export type RequestState = (typeof requestStates)[number];
@@ -26,8 +26,8 @@ export interface NodeDemand {
   /** Nodes are taken back so long after they were handed out, or after the lease was renewed last. */
   readonly leaseMs?: number;
   /**
-   * Of the machine of a cluster that the node is to be; the request's id is its key. Such a request has no
-   * lease: the cluster gives the node back, and the sweep does where there is no such cluster any more.
+   * The cluster machine that the node becomes; the request's id is its key. Such a request has no lease: the
+   * cluster returns the node, or the sweep does if the cluster no longer exists.
    */
   readonly tags?: Readonly<Record<string, string>>;
 }
@@ -62,7 +62,7 @@ export interface NodeRequest {
   readonly waits?: string;
   /** The provider pool where room is made for it. */
   readonly target?: string;
-  /** When the nodes are taken back; absent where there is no lease. */
+  /** When the nodes are reclaimed; absent without a lease. */
   readonly expiresAt?: number;
   /** Of the pool's changes the last that touched it. */
   readonly version: number;

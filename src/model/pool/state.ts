@@ -6,8 +6,8 @@ import type { EndedRequest, NodeRequest } from './request.js';
 import type { Placements, PoolSpec } from './spec.js';
 
 /**
- * Everything a pool's workflow carries from run to run. Plain JSON. The records are changed in place, for
- * they are large and change often; what is in them is replaced, never changed.
+ * Everything a pool's workflow carries from run to run. Plain JSON. Records are large and change often, so
+ * they are changed in place; their values are replaced, never changed.
  */
 export interface PoolState {
   readonly stateVersion: 1;
@@ -28,15 +28,15 @@ export interface PoolState {
   /** The last that ended, newest first. */
   ended: readonly EndedRequest[];
   readonly counters: { node: number; request: number; version: number };
-  /** Provider accounts that said that there is no room. */
+  /** Provider accounts without capacity. */
   readonly paused: Record<string, Pause>;
-  /** What the accounts' own quotas leave to this pool, where they tell. */
+  /** What the accounts' quotas leave for this pool, if the accounts report them. */
   readonly quotas: Record<string, Quota>;
   /** Labels in provider pools whose spare machines failed: `<provider pool>/<label>`. */
   readonly resting: Record<string, { readonly until: number; readonly failures: number }>;
-  /** When the ready nodes of a provider pool were looked at last. */
+  /** When the ready nodes of each provider pool were last checked. */
   readonly checkedAt: Record<string, number>;
-  /** It takes no more requests, and is gone when its last node is. */
+  /** Set when the pool is being deleted: it accepts no requests, and ends with its last node. */
   leaving?: { readonly by: string; readonly at: number };
 }
 

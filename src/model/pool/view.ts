@@ -36,7 +36,7 @@ export interface RequestView {
   readonly version: number;
 }
 
-/** A node for who has it. */
+/** A node as its requester sees it. */
 export interface GrantedNode {
   readonly id: string;
   readonly label: string;
@@ -45,7 +45,7 @@ export interface GrantedNode {
   readonly payload: JsonObject;
   /** From the provider pool's configuration. */
   readonly attributes: JsonObject;
-  /** It is not the request's any more: it was deleted, or its hold was ended. */
+  /** The request no longer has it: it was deleted, or its hold ended. */
   readonly lost?: true;
 }
 
@@ -103,7 +103,7 @@ interface LabelView {
   }[];
 }
 
-/** Which version of its image nodes are made from there now; absent: why there is none. */
+/** The version that new nodes there are created from; absent: why there is none. */
 interface ServedImage {
   readonly name: string;
   readonly version?: string;
@@ -117,7 +117,7 @@ interface ProviderPoolView {
   readonly used: Amounts;
   /** What the account's own quota leaves to this pool. */
   readonly quota?: Amounts;
-  /** Why nothing is made there now. */
+  /** Why no node is created there now. */
   readonly paused?: string;
 }
 
@@ -191,7 +191,7 @@ export function viewRequests(
   };
 }
 
-/** Of alike requests that wait admission looks at the first; the others wait for the same. */
+/** Of equal waiting requests admission considers the first; the others wait for the same. */
 function viewOpen(pool: PoolState, open: readonly NodeRequest[]): readonly RequestView[] {
   const isSilent = ({ state, waits }: NodeRequest): boolean => state === 'requested' && waits === undefined;
   const reasons = new Map<string, string>();

@@ -72,7 +72,7 @@ function afterDone(
   return text === undefined ? reservation : withNote(reservation, now, `${text}${more}`);
 }
 
-/** Silence after which people have to look at a machine: so many answers in a row, this far apart. */
+/** Unanswered attempts, and their interval, after which a machine needs an administrator. */
 const silences = 5;
 const askAgainMs = 30_000;
 /**
@@ -95,7 +95,7 @@ function afterCheck(
     return withReservation(state, withAssignment(reservation, { ...assignment, stage: 'clean', tries: 0 }));
   if (verdict === 'RELOAD')
     return withReservation(state, withAssignment(reservation, { ...assignment, stage: 'used', tries: 0 }));
-  // It is not this reservation's any more.
+  // It no longer belongs to this reservation.
   if (reply.is === 'gone' || reply.is === 'refused')
     return withReservation(
       state,
@@ -161,7 +161,7 @@ function afterFailure(
       }
       return giveUp(state, noted, { ...assignment, stage: 'free' }, why);
     case 'load':
-      // Silence may pass, and there is no other machine.
+      // The silence may end, and there is no other machine.
       if (
         reply.is === 'not done' &&
         reply.answer === 'unknown' &&
@@ -214,7 +214,7 @@ function afterFailure(
   }
 }
 
-/** The reservation goes on with another machine, where there is one; this one is let go of. */
+/** Continues the reservation with another machine if there is one, and releases this one. */
 function giveUp(
   state: ReservationsState,
   reservation: Reservation,

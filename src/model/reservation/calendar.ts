@@ -20,10 +20,7 @@ export interface Booking extends Span {
   readonly assignment: Assignment;
 }
 
-/**
- * All that is promised. One that is over gives its time back at once: that its machines are cleared first is
- * the concern of the next.
- */
+/** All bookings. An ended reservation frees its time at once; clearing its machines is up to the next one. */
 function bookings(state: ReservationsState): readonly Booking[] {
   return openReservations(state)
     .flatMap((reservation) =>
@@ -69,7 +66,7 @@ export function inTheWay(
     .toSorted((a, b) => a.from - b.from)[0];
 }
 
-/** The reservation that has a machine next. */
+/** The next reservation of a machine. */
 export function nextOn(
   state: ReservationsState,
   { machine, reservation }: Pick<Booking, 'machine' | 'reservation'>,
@@ -85,7 +82,7 @@ export function nextOn(
     .toSorted((a, b) => a.from - b.from)[0];
 }
 
-/** A machine is not begun with before those who had it earlier are out. */
+/** A machine is not prepared before its earlier users are out. */
 export function isTakenByEarlier(
   state: ReservationsState,
   { id, from }: Reservation,

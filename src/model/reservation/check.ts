@@ -14,7 +14,7 @@ import {
 
 const minute = 60_000;
 const day = 24 * 60 * minute;
-/** Reservations that are open at once: what is carried from run to run has a limit. */
+/** Open reservations at once: the state carried from run to run is limited. */
 const mostOpen = 500;
 /** Machines of one reservation. */
 export const mostMachines = 50;
@@ -27,7 +27,7 @@ const longestName = 100;
 /** Clocks differ, and messages setState their time. */
 const lateMs = minute;
 
-/** Why a request can be refused before any machine is looked at; undefined when it cannot. */
+/** Why a request is refused without considering any machine; undefined if it is not. */
 export function refuseRequest(
   state: ReservationsState,
   { user, image, from, to, wanted: { count, machines } }: ReserveRequest,

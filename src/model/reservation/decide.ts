@@ -10,7 +10,7 @@ import {
 } from './state.js';
 import { tell } from './notification.js';
 
-/** All that comes of the time that it is, and of what has come to its end. */
+/** Everything that follows from the present time and from ended steps. */
 export function applyTime(state: ReservationsState, now: number): ReservationsState {
   return openReservations(state).reduce((before, { id }) => {
     const reservation = before.reservations[id];
@@ -47,7 +47,7 @@ function batchSlot(state: ReservationsState, reservation: Reservation, now: numb
   return state;
 }
 
-/** It is over from now on, whatever its machines are doing. */
+/** Ends the reservation now, whatever its machines are doing. */
 export function endReservation(
   state: ReservationsState,
   reservation: Reservation,

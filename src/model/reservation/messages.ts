@@ -67,7 +67,7 @@ export interface OperateMachineRequest {
   readonly until: string;
 }
 
-/** `refused`: it does not setState it; nothing was done. `gone`: there is no such machine any more. */
+/** `refused`: the machine does not accept it; nothing was done. `gone`: the machine no longer exists. */
 export type OperateMachineReply =
   | { readonly is: 'done'; readonly verdict?: Verdict; readonly notes: readonly string[] }
   | { readonly is: 'not done'; readonly answer: Exclude<Answer, 'done'>; readonly why: string }

@@ -8,7 +8,7 @@ import {
 } from './state.js';
 import { formatImageRef } from '../machine/image.js';
 
-/** Puts it among what is to be told. */
+/** Adds a notification. */
 export function tell(
   state: ReservationsState,
   event: NotificationEvent,

@@ -30,7 +30,7 @@ export interface Reservation {
   /** When all machines were prepared and its time had come. */
   readonly readyAt?: number;
   readonly reminded?: true;
-  /** The user asked for what is needed to log in. */
+  /** The user requested the login. */
   readonly logInRequested?: true;
   /** The user's public key, where one was given. */
   readonly publicKey?: string;
@@ -67,7 +67,7 @@ export type AssignmentStage =
 /** One machine in one reservation. */
 export interface Assignment {
   readonly machine: string;
-  /** A machine that was registered anew under the name is another one. */
+  /** A machine registered anew under the name is a different one. */
   readonly uid: string;
   /** What it is loaded with after its user, where no reservation follows. */
   readonly defaultImage: ImageRef;
@@ -82,9 +82,9 @@ export interface Assignment {
   readonly notBefore?: number;
   /** Answers in a row that said nothing. */
   readonly tries: number;
-  /** It goes on without this machine. */
+  /** The reservation continues without this machine. */
   readonly givenUp?: string;
-  /** Why it stands where it stands, where people should know. */
+  /** The reason for its stage, for people. */
   readonly why?: string;
 }
 
@@ -171,9 +171,9 @@ export function newReservations(uid: string): ReservationsState {
 }
 
 /**
- * What people and programs are told of. `ready`: the user may log in. `reminder`: it is over soon. `moved`:
- * another machine took the place of one. `ended`, `failed`: it is over. `attention`: a machine needs an
- * administrator.
+ * Events that are notified.
+ * `ready`: the user may log in. `reminder`: it ends soon. `moved`: another machine replaced one.
+ * `ended`, `failed`: it is over. `attention`: a machine needs an administrator.
  */
 const notificationEvents = ['ready', 'reminder', 'moved', 'ended', 'failed', 'attention'] as const;
 

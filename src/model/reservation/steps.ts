@@ -104,7 +104,7 @@ export function intentOf(
   }
 }
 
-/** The image of the reservation that has the machine next, else its default image. */
+/** The image of the machine's next reservation, otherwise its default image. */
 function imageAfter(
   state: ReservationsState,
   reservation: Reservation,
@@ -120,8 +120,5 @@ export function askUntil({ from }: Reservation, step: StepName, now: number): nu
   return ['hold', 'load', 'reserve'].includes(step) ? Math.max(from, now) + 10 * minute : now + 120 * minute;
 }
 
-/**
- * Reservations for these very machines wait this long past their beginning for those who have them without a
- * reservation.
- */
+/** How long a reservation of these very machines waits past its beginning for users without a reservation. */
 export const patienceMs = 2 * minute;

@@ -7,7 +7,7 @@ export interface SweepPolicy {
   readonly minimumAgeMs: number;
   /** Most machines deleted in one pass. */
   readonly cap: number;
-  /** Unless this is true, nothing is deleted: a dry run. */
+  /** Unless true, nothing is deleted: a dry run. */
   readonly delete: boolean;
 }
 
@@ -30,11 +30,12 @@ export const defaultSweep: SweepSettings = {
 export interface SweepInput {
   readonly policy: SweepPolicy;
   /**
-   * Ids of machines that a person wants deleted: they need neither the age nor the policy's word, only to be
-   * seen twice.
+   * Ids of machines that a person wants deleted: neither age nor policy matter, but two passes must see them.
    */
   readonly named?: readonly string[];
-  /** Where a person asks: what was seen before. A scheduled pass goes on from the one before it. */
+  /**
+   * Earlier observations, for a pass requested by a person. A scheduled pass gets them from the previous one.
+   */
   readonly earlier?: readonly Leak[];
 }
 
@@ -64,16 +65,16 @@ export interface Suspect {
   readonly what?: 'image';
   readonly providerid: string;
   readonly key: string;
-  /** Of its cluster, where the machine's tags tell. */
+  /** The cluster in the machine's tags, if any. */
   readonly cluster?: string;
-  /** The workflow that says that it does not have it; absent where there is none. */
+  /** The workflow that disowned it; absent if there is none. */
   readonly askedOf?: string;
   readonly state: string;
-  /** RFC 3339, where the provider tells. */
+  /** RFC 3339, if the provider reports it. */
   readonly createdAt?: string;
 }
 
-/** What one look at one account came to. */
+/** Result of listing one account. */
 export interface AccountReport {
   readonly account: SweptAccount;
   /** Machines of this installation. */
@@ -87,7 +88,7 @@ export interface AccountReport {
   readonly unable?: string;
 }
 
-/** What a pass is to look at. */
+/** The accounts of one pass. */
 export interface SweepAccounts {
   readonly accounts: readonly SweptAccount[];
   /** Whether the server has a record of any cluster at all, living or ended. */
@@ -124,7 +125,7 @@ export interface SweepDecision {
   readonly leaks: readonly Leak[];
   /** Those that are to be deleted now. */
   readonly ripe: readonly Leak[];
-  /** Why nothing is deleted, whatever else holds. */
+  /** Why nothing is deleted at all. */
   readonly refused: readonly string[];
 }
 
@@ -137,7 +138,7 @@ export interface Evidence {
   readonly recorded: boolean;
 }
 
-/** Leaks that one pass carries on to the next; more come to light when these are gone. */
+/** Leaks carried from pass to pass; further ones appear when these are gone. */
 export const rememberedLeaks = 300;
 
 /** Passes in a row that must have seen a leak before it may be deleted. */
@@ -155,7 +156,7 @@ export function decideSweep(evidence: Evidence): SweepDecision {
     suspects.map((suspect) => seenAgain(evidence, account, suspect)),
   );
   const ids = new Set(seen.map(leakId));
-  // An account that could not be read says nothing of what was seen there before.
+  // An unreadable account says nothing about earlier observations there.
   const kept = earlier.filter((leak) => unread.has(leak.account) && !ids.has(leakId(leak)));
   const leaks = [...seen, ...kept]
     .toSorted((one, other) => Date.parse(one.firstSeen) - Date.parse(other.firstSeen))
@@ -187,7 +188,7 @@ function seenAgain({ now, earlier }: Evidence, { name: account }: SweptAccount, 
   };
 }
 
-/** One thing that cannot be read stops all deleting: what is known is then not all that there is to know. */
+/** One unreadable source stops all deletions: the knowledge is incomplete. */
 function refusalsOf({ looks, recorded }: Evidence): readonly string[] {
   const problems = looks.flatMap((look) => look.problems);
   const machines = looks.reduce((sum, look) => sum + look.machines, 0);
@@ -225,7 +226,7 @@ function deletable({ kind }: Leak, kinds: readonly LeakKind[]): boolean {
   return kinds.includes(kind);
 }
 
-/** Two machines of one key go one after the other: what is known of absence is known by key. */
+/** Two machines of one key are deleted one after the other, because absence is tracked by key. */
 function onePerKey(leaks: readonly Leak[]): readonly Leak[] {
   return leaks.filter(
     (leak, index) =>
