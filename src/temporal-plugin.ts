@@ -135,7 +135,7 @@ type WorkflowClientInterceptors = NonNullable<NonNullable<ClientOptions['interce
 /** Ours come last, nearest to the wire; the same plugin on a connection and on its client adds them once. */
 function withOurs(own: WorkflowClientInterceptors): WorkflowClientInterceptors {
   if (Array.isArray(own)) return [...new Set([...own, askAgain, sealMessages])];
-  // The deprecated form makes them anew for each workflow.
+  // The deprecated form creates them per workflow.
   const { calls = [] } = own;
   return calls.includes(makeSealMessages)
     ? own

@@ -28,7 +28,7 @@ export interface OperationOptions extends ServerOptions {
   readonly nodes?: readonly string[];
 }
 
-/** Where the server is, and who said so. */
+/** The server's address, and the setting it comes from. */
 export interface ServerChoice {
   readonly address: string;
   readonly namespace: string;

@@ -15,7 +15,7 @@ export const exitCodes = {
   notFound: 4,
   /** No server, or no worker. */
   unavailable: 5,
-  /** Ctrl-C while waiting; the work goes on. */
+  /** Ctrl-C while waiting; the work continues. */
   interrupted: 130,
 } as const;
 

@@ -38,7 +38,7 @@ export function createProgram(run: Run): Command {
   return program;
 }
 
-/** `apply <file>`: every command has options, so nothing is said of them here. */
+/** `apply <file>`: every command has options, so they are not mentioned here. */
 function termOf(command: Command): string {
   const words = command.registeredArguments.map((argument) => {
     const name = `${argument.name()}${argument.variadic ? '...' : ''}`;

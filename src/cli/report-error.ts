@@ -24,7 +24,7 @@ const exits: Readonly<Record<CliErrorCode, number>> = {
   Interrupted: exitCodes.interrupted,
 };
 
-/** Of errors that name none themselves; what is not found is a cluster then. */
+/** For errors without a hint of their own; NotFound then means a cluster. */
 const nextCommands: Readonly<Partial<Record<HeddleErrorCode, string>>> = {
   NoServer: 'heddle dev',
   NoWorker: 'heddle worker',

@@ -28,8 +28,8 @@ export function placeProblems(error: unknown, file: string): unknown {
 }
 
 /**
- * What the workers found wrong, whatever it was in; undefined: it is another error. The planner's failure
- * carries its problems as details, some way down the chain of causes.
+ * Problems that workers found; undefined for any other error. The planner's failure carries them as details,
+ * somewhere in the chain of causes.
  */
 export function findProblems(error: unknown): readonly Problem[] | undefined {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {

@@ -16,7 +16,7 @@ export function formatTable(
   );
 }
 
-/** Cuts to a display width, with an ellipsis for what is missing. */
+/** Cuts to a display width, with an ellipsis. */
 export function cutTo(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   const characters = Array.from(text);

@@ -28,7 +28,7 @@ export function toSweep({
 
 export interface ReservationConfig {
   readonly settings: ReservationSettings;
-  /** Who hears of reservations. */
+  /** Receivers of notifications about reservations. */
   readonly notify: NotifySettings;
 }
 

@@ -24,7 +24,7 @@ export type { Environment, TemporalConfig } from './temporal.js';
 
 /** Everything that is configured, defaults filled in, paths absolute. */
 export interface Config {
-  /** The heddle.yaml that was read; absent where there is none. */
+  /** The heddle.yaml that was read; absent if there is none. */
   readonly file?: string;
   /** Keys, logs and state; made by `prepareFolder`. */
   readonly dataFolder: string;
@@ -68,7 +68,7 @@ export interface Config {
   readonly environment: Environment;
   /** Where each setting came from, for people: `default`, a variable's name, or `FILE:LINE`. */
   readonly origins: Readonly<Record<string, string>>;
-  /** Where a thing stands in the file; absent where there is none. */
+  /** The place of a setting in the file; absent without a file. */
   readonly locate?: (path: Path) => Place;
 }
 
@@ -270,7 +270,7 @@ function findConfigFile(
   return undefined;
 }
 
-/** A file that was found and not named must not let the user who left it there decide what Heddle runs. */
+/** A file that was found, not named, must not let its owner decide what Heddle runs. */
 function refuseForeign(file: string): void {
   const distrust = whyUntrusted(file);
   if (distrust === undefined) return;

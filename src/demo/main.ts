@@ -129,7 +129,7 @@ async function apply(story: Story, spec: ClusterSpec, midway?: () => Promise<voi
     signal,
     everyMs: 150,
     onStatus: (now) => {
-      // The first look at which the new machines are made, but far from done.
+      // The first status in which the new machines exist but are far from done.
       const busy = now.nodes.some(
         ({ current }) => current?.state === 'running' && current.action !== 'CREATE',
       );

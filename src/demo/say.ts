@@ -14,7 +14,7 @@ export function tell(text: string): void {
   process.stdout.write(`\n${styleText('bold', text)}\n`);
 }
 
-/** A count with where it comes from, and whether it is as it must be. */
+/** A count with its source, and whether it is as expected. */
 export function check(ok: boolean, text: string): boolean {
   const mark = ok ? styleText('green', 'ok   ') : styleText('red', 'WRONG');
   process.stdout.write(`         ${mark}  ${text}\n`);

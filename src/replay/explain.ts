@@ -25,7 +25,7 @@ function describe({ id, type, about }: EventView): string {
   return `event ${id}, ${type}${about === undefined ? '' : ` (${about})`}`;
 }
 
-/** Names of the SDK's state machines, and what a workflow does that has one. */
+/** Names of the SDK's state machines, and the workflow operation behind each. */
 const doings: Readonly<Record<string, string>> = {
   Activity: 'schedules an activity',
   'Local activity': 'runs a local activity',

@@ -2,7 +2,7 @@ import type { Payload } from '@temporalio/common';
 import { PayloadRefusedError, type EncryptionCodec } from '../secrets/codec.js';
 import { idOf, type History } from './read-history.js';
 
-/** An encrypted payload, and the event that it stands in. */
+/** An encrypted payload and its event. */
 interface Sealed {
   readonly payload: Payload;
   readonly event: number;

@@ -37,7 +37,7 @@ export function idOf({ eventId }: HistoryEvent): number {
   return Number(String(eventId ?? 0));
 }
 
-/** What to do about a file that is no history. */
+/** The remedy for a file that is no history. */
 export const exportRemedy =
   'Export one with: temporal workflow show --workflow-id cluster/NAME --output json >FILE';
 

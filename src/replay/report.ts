@@ -29,9 +29,9 @@ export type ReplayFaultKind = (typeof replayFaultKinds)[number];
 
 export interface ReplayFault {
   readonly kind: ReplayFaultKind;
-  /** What differs, or what is wrong and what to do. */
+  /** The difference, or the problem and its remedy. */
   readonly message: string;
-  /** Where history and build part, or where the unreadable payload stands. */
+  /** Where history and build differ, or where the unreadable payload is. */
   readonly event?: EventView;
   /** The SDK's message. */
   readonly detail?: string;

@@ -25,10 +25,9 @@ export interface ResultOf {
 }
 
 /**
- * The one filter for what plugins, and through them nodes, return: whatever is merged into a payload has
- * passed it.
- * @throws PluginError Invalid, naming the plugin, each key that the action may not return, and what to do
- * instead.
+ * The one filter for results of plugins, and through them of nodes: everything merged into a payload passes
+ * it.
+ * @throws PluginError Invalid, naming the plugin, each key that the action may not return, and the remedy.
  */
 export function acceptResult(
   returned: unknown,
@@ -120,7 +119,7 @@ const isText =
     unsafeText(value, options) === undefined &&
     value.trim() === value;
 
-/** What each identity key must be. A null deletes, and is no value to check. */
+/** The form of each identity key. Null deletes a key, so it is not checked. */
 const shapes: Readonly<Record<IdentityKey, readonly [Check, string]>> = {
   providerid: [
     isText(512, { blanks: true }),

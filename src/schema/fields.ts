@@ -92,8 +92,8 @@ export function checkFields(
 }
 
 /**
- * Addresses that credentials would leave this machine for in the clear. References are looked at when they
- * are resolved.
+ * Reports addresses that credentials would leave this machine for unencrypted. References are checked when
+ * they are resolved.
  */
 export function checkEndpoints({ fields }: Declared, values: JsonObject, path: Path): readonly Problem[] {
   if (values['insecure'] === true) return [];
@@ -153,7 +153,7 @@ function fieldsSchemaOf(
 ): z.ZodObject<Record<string, z.ZodType<Json | undefined>>> {
   const overridable = Object.entries(fields?.admin ?? {})
     .filter(([, field]) => scope === 'user' && (field.overridable ?? false) !== false)
-    // An administrator's value stands behind it: a default here would hide that.
+    // The administrator's value is used if absent: a default here would hide it.
     .map(([key, { default: _default, ...field }]) => [key, field] as const);
   const declared = [...overridable, ...Object.entries(fields?.[scope] ?? {})];
   return z.strictObject(

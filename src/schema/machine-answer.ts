@@ -58,8 +58,8 @@ export interface AnswerSource {
 }
 
 /**
- * What plugins answer for machines, checked where it comes in.
- * @throws PluginError UnknownOutcome: what was answered says nothing.
+ * Readers of plugins' answers about machines.
+ * @throws PluginError UnknownOutcome if the answer is malformed.
  */
 export const readOutcome = (value: unknown, source: AnswerSource): Outcome =>
   read(outcomeSchema, value, source);

@@ -35,7 +35,7 @@ export function isPlainObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A limit was passed: there is no use in reading on. */
+/** A limit is exceeded, so reading stops. */
 class LimitReached extends Error {}
 
 class Copier {

@@ -1,7 +1,7 @@
 /** Keys and indexes from the top of a document to a place in it. */
 export type Path = readonly (string | number)[];
 
-/** Where something stands in a file; line and column count from 1. */
+/** A place in a file; line and column count from 1. */
 export interface Place {
   readonly file: string;
   readonly line: number;
@@ -46,7 +46,7 @@ export function hasErrors(problems: readonly Problem[]): boolean {
   return problems.some(({ severity }) => severity === 'error');
 }
 
-/** Gives each problem that has none its place in the file, and puts them in the file's order. */
+/** Adds places in the file to problems without one, and sorts them by place. */
 export function placeProblems(
   problems: readonly Problem[],
   locate: (path: Path) => Place,

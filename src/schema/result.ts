@@ -21,9 +21,9 @@ export interface ResultSource {
 export type ParsedResult = TaskResult & { readonly result?: JsonObject };
 
 /**
- * Takes what a plugin returned, of whatever make, and gives a copy in plain JSON. Nothing of the plugin's is
- * called. Which keys the result may hold is checked by `acceptResult`.
- * @throws PluginError Invalid, naming plugin, task, and every field that is wrong.
+ * Copies a plugin's return value into plain JSON without calling any code of it. `acceptResult` checks the
+ * keys.
+ * @throws PluginError Invalid, naming plugin, task, and every malformed field.
  */
 export function parseResult(value: unknown, source: ResultSource): ParsedResult {
   if (value === undefined && source.requireStatus !== true) return {};
@@ -125,7 +125,7 @@ function outputOf<Key extends 'stdout' | 'stderr'>(
 ): { readonly [K in Key]?: string } {
   const output = entries[key];
   if (output === undefined || output === null) return {};
-  // Output is for people: what is no text is described, and never fails a task that succeeded.
+  // Output is for people: non-text is described, and never fails a task.
   const text =
     typeof output === 'string'
       ? output.replace(/\p{Surrogate}/gu, '\uFFFD')

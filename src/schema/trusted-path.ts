@@ -24,8 +24,7 @@ export function whyUntrusted(path: string): Distrust | undefined {
   }
   for (let folder = dirname(real); ; folder = dirname(folder)) {
     const stat = lstatSync(folder);
-    // The sticky bit, as of /tmp, keeps others from replacing what is not theirs, but not the owner of the
-    // folder.
+    // The sticky bit, as of /tmp, keeps others from replacing foreign files, but not the owner of the folder.
     const isSticky = (stat.mode & 0o1000) !== 0;
     const distrust = foreignOwner(folder, stat) ?? (isSticky ? undefined : writableByOthers(folder, stat));
     if (distrust !== undefined) return distrust;

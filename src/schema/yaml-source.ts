@@ -21,23 +21,22 @@ export type YamlReading =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /**
- * Reads one YAML (or JSON) document into plain JSON and remembers where everything stands. Refuses what would
- * hurt: too many bytes, deep nesting, aliases that explode, duplicate keys, several documents, tags.
+ * Reads one YAML (or JSON) document into plain JSON and records the place of every value. Refuses too many
+ * bytes, deep nesting, exploding aliases, duplicate keys, several documents and tags.
  */
 export function readYaml(text: string, fileName: string, limits: PlainJsonLimits): YamlReading {
   return readCanonicalJson(text, fileName, limits) ?? readDocument(text, fileName, limits);
 }
 
 /**
- * JSON as programs write it, in a small part of the time: every start reads the descriptors of all plugins.
- * Whatever else there is to say of a file, and where something stands in it, is the slow way's business;
- * undefined then.
+ * Reads JSON as programs write it, in a fraction of the time: every start reads the descriptors of all
+ * plugins. Returns undefined for anything unusual, which the full parser then reports with its place.
  */
 function readCanonicalJson(text: string, fileName: string, limits: PlainJsonLimits): YamlReading | undefined {
   if (!/^[{[]/.test(text) || Buffer.byteLength(text) > limits.bytes) return undefined;
   try {
     const value: unknown = JSON.parse(text);
-    // Neither a key twice nor a number that JavaScript would write otherwise.
+    // Refuses duplicate keys, and numbers that JavaScript would print differently.
     if (JSON.stringify(value) !== text.replaceAll(/("(?:[^"\\]|\\.)*")|\s+/g, '$1')) return undefined;
     const plain = copyPlainJson(value, limits);
     if (!plain.ok) return undefined;
@@ -173,7 +172,7 @@ function toPlain(document: Document, limits: PlainJsonLimits): ReturnType<typeof
   }
 }
 
-/** Offset of the key (or list item) that a path leads to, or of the nearest thing above it that is there. */
+/** Offset of the key (or list item) at a path, or of its nearest existing ancestor. */
 function offsetOf(document: Document, path: Path): number {
   let node: Node | null | undefined = resolveAlias(document, document.contents);
   let offset = node?.range?.[0] ?? 0;

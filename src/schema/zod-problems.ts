@@ -4,10 +4,7 @@ import { suggest } from './suggest.js';
 
 type Issue = z.core.$ZodIssue;
 
-/**
- * Says the issues of a failed parse in words of ours: what was wrong, and what the schema says would be
- * right.
- */
+/** Describes the issues of a failed parse: the problem, and the expectation of the schema. */
 export function problemsFromZod(schema: z.ZodType, error: z.ZodError, value: unknown): readonly Problem[] {
   const found = error.issues.slice(0, maxProblems).flatMap((issue) => {
     const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)));

@@ -101,7 +101,7 @@ function refusal(status: 400 | 401 | 403 | 404 | 405 | 413 | 415, message: strin
   return new HTTPException(status, { message });
 }
 
-/** All namespaces of an installation share its keys, so the namespace decides who may read what. */
+/** All namespaces of an installation share its keys, so the namespace decides about access. */
 function checkNamespace(call: Context, served: readonly string[]): void {
   const namespace = call.req.header('x-namespace');
   if (namespace === undefined || namespace === '')
@@ -121,7 +121,7 @@ function wrapMessages(payloads: readonly Payload[]): Payload[] {
   }
 }
 
-/** Plaintext stays as it is: an envelope in plaintext is no message of Heddle's. */
+/** Plaintext passes unchanged: a plaintext envelope is no message of Heddle. */
 async function decodeMessages(codec: EncryptionCodec, payloads: readonly Payload[]): Promise<Payload[]> {
   const decoded = await codec.decode([...payloads]);
   return decoded.map((payload, index) => (payload === payloads[index] ? payload : unwrapMessage(payload)));

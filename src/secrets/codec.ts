@@ -29,7 +29,7 @@ export interface EncryptionCodecOptions {
    *   `Refusal` in place of the payload. Payloads for which Temporal names no workflow or activity are refused too.
    */
   readonly onRefused?: 'throw' | 'mark';
-  /** Payloads belong to `namespace` whatever Temporal says: a replay always says `default`. */
+  /** Payloads belong to `namespace`, even if Temporal reports another: a replay always reports `default`. */
   readonly pinNamespace?: boolean;
   /**
    * Workflow ids of the actions of schedules. A schedule encodes its input for this id, Temporal appends the

@@ -26,8 +26,8 @@ const lockWaitMs = 10_000;
 const lockPollMs = 20;
 
 /**
- * Reads the ring of a folder; undefined when there is none.
- * @throws KeyError when folder or file are open to others, or the file is malformed.
+ * Reads the key ring of a folder; undefined if there is none.
+ * @throws KeyError if folder or file are accessible to others, or the file is malformed.
  */
 export function readKeyFolder(folder: string): StoredKeys | undefined {
   const file = keyFile(folder);
@@ -40,7 +40,7 @@ export function readKeyFolder(folder: string): StoredKeys | undefined {
   return { document: parseKeys(readFileSync(file, 'utf8'), file), stamp: stampOf(fileStat) };
 }
 
-/** Changes when the ring is replaced; undefined if there is none. */
+/** Changes when the key ring is replaced; undefined if there is none. */
 export function keyFolderStamp(folder: string): string | undefined {
   const stat = statSync(keyFile(folder), { bigint: true, throwIfNoEntry: false });
   return stat === undefined ? undefined : stampOf(stat);

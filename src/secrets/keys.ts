@@ -38,8 +38,8 @@ export interface KeySummary {
 export interface KeyFolderOptions {
   readonly folder: string;
   /**
-   * Creates a first key if there is none. Only for a Temporal server of our own: on a shared one a new key
-   * can read nothing.
+   * Creates a first key if there is none. Only for a Temporal server of our own: on a shared server a new key
+   * could read nothing.
    */
   readonly create: boolean;
   /** How long the current key is used before the folder is checked again, in ms. */

@@ -6,7 +6,10 @@ interface PayloadJson {
   readonly data: string;
 }
 
-/** The message of codec servers, `{"payloads": […]}`. @throws TypeError saying what is wrong with it. */
+/**
+ * The message of codec servers, `{"payloads": […]}`.
+ * @throws TypeError with the problem.
+ */
 export function parsePayloads(body: unknown): Payload[] {
   if (!isRecord(body)) throw new TypeError('the body is not an object {"payloads": […]}');
   const { payloads = [] } = body;
@@ -28,7 +31,7 @@ export function formatPayloads(payloads: readonly Payload[]): { readonly payload
 
 function parsePayload(payload: unknown, place: string): Payload {
   if (!isRecord(payload)) throw new TypeError(`${place} is not an object`);
-  // Tools other than ours write null, or nothing, for what is empty.
+  // Other tools write null, or nothing, for empty values.
   const metadata = payload.metadata ?? {};
   if (!isRecord(metadata)) throw new TypeError(`${place}.metadata is not an object`);
   const entries = Object.entries(metadata).map(

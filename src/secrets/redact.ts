@@ -157,7 +157,7 @@ class HeldBytes {
     this.copied += chunk.length;
   }
 
-  /** The next call of `append` may overwrite what is returned. */
+  /** The next call of `append` may overwrite the returned buffer. */
   take(count: number): Buffer {
     this.#from += count;
     return this.#bytes.subarray(this.#from - count, this.#from);

@@ -143,7 +143,7 @@ function limitsOf({ environment, timeoutMs = defaultTimeoutMs, signal }: SecretS
   return { environment, timeoutMs, signal };
 }
 
-/** Editors and `echo` end a file with a newline that is no part of the secret. */
+/** Editors and `echo` append a newline that is not part of the secret. */
 function withoutNewline(text: string, origin: string): string {
   const secret = text.replace(/\r?\n$/, '');
   if (secret === '') throw new Error(`${origin} gives nothing`);

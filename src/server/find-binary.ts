@@ -32,7 +32,7 @@ export interface PlaceLookedAt {
   readonly problem: string;
 }
 
-/** No usable Temporal CLI. The message names each place looked at and what to do. */
+/** No usable Temporal CLI was found. The message names each examined place and the remedy. */
 export class BinaryNotFoundError extends Error {
   override readonly name = 'BinaryNotFoundError';
   readonly looked: readonly PlaceLookedAt[];
@@ -105,7 +105,7 @@ export async function whyNotPinned(file: string, digest: string | undefined): Pr
 export async function findOnPath(program: string, path: string | undefined): Promise<string | undefined> {
   const names = process.platform === 'win32' ? [`${program}.exe`] : [program];
   for (const folder of (path ?? '').split(delimiter)) {
-    // A relative folder in PATH would run whatever the current folder holds.
+    // A relative folder in PATH would run files of the current folder.
     if (!isAbsolute(folder)) continue;
     for (const name of names) {
       if ((await whyNotExecutable(join(folder, name))) === undefined) return join(folder, name);

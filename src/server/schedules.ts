@@ -67,7 +67,7 @@ interface KeptSchedule {
   readonly scheduleId: string;
   readonly everyMs: number;
   readonly action: WorkflowAction;
-  /** Whether a schedule with these arguments does the same, whatever its interval. */
+  /** Whether a schedule with these arguments does the same, at any interval. */
   readonly isSame: (args: readonly unknown[]) => boolean;
   /** The consequence of its absence, for messages. */
   readonly without: string;

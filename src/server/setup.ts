@@ -36,8 +36,8 @@ export async function checkSearchAttributes(
 }
 
 /**
- * Registers missing search attributes; concurrent calls are safe. Lacking permission is no error: the report
- * says what is missing and why.
+ * Registers missing search attributes; concurrent calls are safe. Lack of permission is no error: the report
+ * says which are missing and why.
  */
 export async function registerSearchAttributes(
   connection: Operable,

@@ -9,7 +9,7 @@ import { choosePort, isOpen } from './port.js';
 export interface StartOptions {
   /** A Temporal CLI, as `findBinary` gives it. */
   readonly binary: string;
-  /** Holds the database, the server's log and the record of who runs it. One server at a time. */
+  /** Contains the database, the server's log and the record of its owner. One server at a time. */
   readonly dataFolder: string;
   /** 0 asks for a free port. Default 7233; when that is in use a free one is taken, and said. */
   readonly port?: number;
@@ -39,7 +39,7 @@ export interface RunningServer {
   readonly namespace: string;
   readonly pid: number;
   readonly logFile: string;
-  /** Settles when the server ends, for whatever reason, with how it ended. Never rejects. */
+  /** Settles when the server ends, with the way it ended. Never rejects. */
   readonly ended: Promise<string>;
   /** Stops the server and waits until it is gone. May be called again. */
   stop(): Promise<void>;

@@ -15,7 +15,7 @@ export function compareVersions(a: string, b: string): number {
   return 0;
 }
 
-/** Says what is wrong with a server of this version, or undefined when nothing is. */
+/** The problem with a server of this version; undefined if there is none. */
 export function floorProblem(serverVersion: string): string | undefined {
   if (numbersOf(serverVersion).length === 0)
     return `its server version ${JSON.stringify(serverVersion)} cannot be compared with ${serverFloor}`;

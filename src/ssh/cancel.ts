@@ -8,9 +8,9 @@ import { startProgram } from './session.js';
 import { describeTarget } from './target.js';
 
 /**
- * Ends a run and reports how it ended: `cancel` as a rule, or what it had come to before. A run that was not
- * started yet never will be.
- * @throws PluginError Retryable when the node cannot be reached: the script may go on there.
+ * Ends a run and reports how it ended: `cancel`, or its own end if that came first. A run that has not
+ * started will never start.
+ * @throws PluginError Retryable if the node cannot be reached: the script may continue there.
  */
 export async function cancelRun(
   place: RunPlace,

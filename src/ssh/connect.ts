@@ -80,8 +80,7 @@ async function open(
       });
       client.on('close', () => reject(new Error('the server closed the connection')));
       client.on('error', (error) => {
-        // One agent key that cannot sign does not end the login: ssh2 goes on with the next and reports the
-        // end itself.
+        // One failing agent key does not end the login: ssh2 tries the next and reports the end itself.
         if (error.level !== 'agent') reject(error);
       });
       client.connect({

@@ -56,7 +56,7 @@ export class Connection {
     return this.#busy > 0 || this.#forwards > 0;
   }
 
-  /** Settles when the connection has ended, for whatever reason. */
+  /** Settles when the connection has ended. */
   get closed(): Promise<void> {
     return this.#closed;
   }

@@ -15,8 +15,8 @@ const sha1Refused =
   'the server takes RSA keys only with SHA-1 signatures, which are refused; use an ed25519 key or a newer server';
 
 /**
- * The ways to log in that the target's credentials allow, strongest first.
- * @throws PluginError Auth when there is none, Invalid when the key cannot be read.
+ * The login methods that the target's credentials allow, strongest first.
+ * @throws PluginError Auth if there is none, Invalid if the key cannot be read.
  */
 export function authMethods(target: SshTarget): AnyAuthMethod[] {
   const { user: username, privateKey, agent, password } = target;

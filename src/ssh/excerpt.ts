@@ -1,6 +1,6 @@
 const keep = 32 * 1024;
 
-/** Keeps the first and the last 32 KiB of a stream, whatever its length, in constant memory. */
+/** Keeps the first and the last 32 KiB of a stream of any length in constant memory. */
 export class Excerpt {
   #head: Buffer<ArrayBufferLike> = Buffer.alloc(0);
   #tail: Buffer[] = [];
@@ -23,7 +23,7 @@ export class Excerpt {
     this.#tailLength = keep;
   }
 
-  /** The text, with a line that tells what was left out. Bytes that are no UTF-8 become U+FFFD. */
+  /** The text, with a line that names the omitted part. Bytes that are not UTF-8 become U+FFFD. */
   toString(): string {
     const all = Buffer.concat(this.#tail);
     const tail = all.subarray(-keep);

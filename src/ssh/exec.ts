@@ -16,7 +16,7 @@ export interface ExecOptions {
   readonly stdin?: string | Uint8Array;
   /** 60 s unless given; then the command is ended with its process group. */
   readonly timeoutMs?: number;
-  /** Ends the command as its time does. */
+  /** Ends the command as its time limit does. */
   readonly signal?: AbortSignal | undefined;
   readonly sudo?: boolean;
 }
@@ -118,8 +118,8 @@ async function endCommand(
 }
 
 /**
- * What a stream holds after the line with the nonce, whose other words `onBegin` gets; all of it when there
- * is none.
+ * The content of a stream after the line with the nonce, whose other words `onBegin` gets; all of it without
+ * such a line.
  */
 function readAfter(
   stream: Readable,

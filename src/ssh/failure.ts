@@ -54,7 +54,7 @@ export function explainForward(jump: SshTarget, to: string, error: unknown): Plu
   });
 }
 
-/** For a connection that was there and is gone; what was running on the node goes on. */
+/** For a lost connection; work on the node continues. */
 export function connectionLost(target: SshTarget, cause?: unknown): PluginError {
   const why = cause instanceof Error ? ` (${printable(cause.message)})` : '';
   return new PluginError('Retryable', `the connection to ${describeTarget(target)} was lost${why}`, {

@@ -17,7 +17,7 @@ export const nothing: RunUpload = {
   variables: { sent: 0, script_size: 0, stdin_size: 0 },
 };
 
-/** Where a run stands on the node. */
+/** The place of a run on the node. */
 export interface RunPlace {
   readonly runs: string;
   readonly run: string;
@@ -47,7 +47,7 @@ export async function followRun(
     program: launcherProgram,
     sudo,
     variables: { ...folder, ...variables, outat, errat, tag },
-    // The line after them tells the node that script and input arrived whole.
+    // The line after them tells the node that script and input arrived completely.
     input:
       variables.sent === 0
         ? ''

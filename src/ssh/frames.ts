@@ -19,9 +19,10 @@ const longestLine = 16 * 1024;
 const longestNoise = 1024 * 1024;
 
 /**
- * Reads frames from a channel. A line is ours if it begins with the nonce, which only we and the remote
- * program know; what stands before the first such line is the login shell's noise and is dropped.
- * @throws Error when the stream is not what the program prints. It simply ends when the connection does.
+ * Reads frames from a channel. Our lines begin with the nonce, which only we and the remote program know;
+ * text before the first such line is the login shell's output and is dropped. Ends without error when the
+ * connection does.
+ * @throws Error if the stream does not match the protocol.
  */
 export async function* readFrames(
   source: AsyncIterable<Buffer>,
@@ -53,7 +54,7 @@ export async function* readFrames(
         continue;
       }
       seen = true;
-      // Words of our own programs, which may tell what a command of the node said.
+      // Words of our own programs, which may quote output of the node's commands.
       const words = printable(line.slice(nonce.length + 1)).split(' ');
       const named = streams.get(words[0] ?? '');
       if (named === undefined) {

@@ -42,9 +42,8 @@ export async function openLink(
 }
 
 /**
- * A channel that is given up ends at once; ssh2's own would wait until the jump host has said goodbye as
- * well. A target that says no more has ended too: of one that reset its connection a jump host tells no more
- * than that, and ssh2 then no longer checks whether it is there.
+ * Closes an abandoned channel at once; ssh2 would wait for the jump host's answer. A target that has closed
+ * its side counts as ended: the jump host reports nothing more after a reset, and ssh2 no longer checks.
  */
 function detachable(channel: ClientChannel): Duplex {
   const stream = new Duplex({

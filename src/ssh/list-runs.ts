@@ -3,7 +3,7 @@ import { connectionLost } from './failure.js';
 import { listRunsProgram } from './remote/small.js';
 import { startProgram } from './session.js';
 
-/** One run as its folder on the node tells it. */
+/** One run according to its folder on the node. */
 export interface RunRecord {
   readonly runId: string;
   /** How many times its script was started: 1, or 0 when it never was. */

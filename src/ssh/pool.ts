@@ -8,7 +8,7 @@ export interface ConnectionPool {
    * @throws PluginError as {@link connect} does; the signal's reason when it is aborted meanwhile.
    */
   acquire(target: SshTarget, signal?: AbortSignal): Promise<Connection>;
-  /** Ends every connection; what runs on the nodes goes on. */
+  /** Ends every connection; work on the nodes continues. */
   closeAll(): Promise<void>;
 }
 

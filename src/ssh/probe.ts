@@ -17,8 +17,8 @@ export interface ProbeOptions {
 export interface Probed {
   readonly hostKey: string;
   /**
-   * Another one means that the machine was started again. Absent where no command can be run, or the system
-   * does not tell.
+   * A different one means that the machine was restarted. Absent if no command can run, or the system does
+   * not report it.
    */
   readonly bootId?: string;
 }
@@ -37,7 +37,7 @@ export async function probe(target: SshTarget, options: ProbeOptions = {}): Prom
     connection.close();
     return { hostKey: connection.hostKey, bootId };
   } catch (error) {
-    // It may not answer any more: no farewell.
+    // The peer may not answer any more, so the connection is dropped.
     connection.destroy();
     throw error;
   }
@@ -53,7 +53,7 @@ async function readBootId(connection: Connection): Promise<string | undefined> {
   try {
     const { exitCode, stdout } = await exec(connection, ['sh', '-c', bootIdProgram]);
     const bootId = stdout.trim();
-    // "-/" is what a system shows that tells neither.
+    // "-/" is the output of a system that reports neither.
     return exitCode === 0 && bootId.length < 200 && /^\S*[A-Za-z0-9]\S*$/.test(bootId) ? bootId : undefined;
   } catch (error) {
     // A login that runs no commands is for the first service to complain of.

@@ -1,6 +1,6 @@
 /**
- * Quotes words for a POSIX shell: the shell reads back exactly these words, whatever they hold.
- * @throws RangeError for a NUL, which no argument can carry.
+ * Quotes words for a POSIX shell, which reads back exactly these words.
+ * @throws RangeError for a NUL, which no argument can contain.
  */
 export function quoteWords(words: readonly string[]): string {
   return words.map(quoteWord).join(' ');

@@ -1,11 +1,11 @@
 import { quoteWord } from './quote.js';
 
 /**
- * What the login shell is told to run. It reads a program from standard input: a line, the program, and that
- * line again. It runs it only if the last line arrived, so that a connection cut in the middle starts
- * nothing; the rest of the input is the program's. Nothing of ours stands in an argument, where `ps` would
- * show it. The text has no line break, quote, backslash outside a string or exclamation mark, and so means
- * the same to sh, bash, zsh, dash, busybox, csh and fish.
+ * The command for the login shell. It reads a program from standard input: a line, the program, and that line
+ * again. It runs the program only if the last line arrived, so a connection cut in the middle starts nothing;
+ * the rest of the input is the program's. No argument contains our data, since `ps` would show it. The text
+ * has no line break, quote, backslash outside a string or exclamation mark, so it means the same to sh, bash,
+ * zsh, dash, busybox, csh and fish.
  */
 const bootstrap =
   'n=$(printf "\\n."); n=${n%.}; p=; IFS= read -r e; while IFS= read -r l; do case $l in "$e") eval "$p"; exit;; esac; p="$p$l$n"; done; exit 70';

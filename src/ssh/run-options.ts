@@ -10,7 +10,7 @@ export interface Turn {
    * epoch.
    */
   readonly time: number;
-  /** What the task is part of. Run folders of it are kept as long as it is the node's last. */
+  /** The operation of the task. Its run folders are kept while it is the node's last. */
   readonly operation: string;
 }
 
@@ -51,7 +51,7 @@ export interface RunEnd {
    * - died: its supervisor was killed; reboot: the machine went down under it.
    */
   readonly reason: 'exit' | 'timeout' | 'cancel' | 'superseded' | 'full' | 'died' | 'reboot';
-  /** Unknown where no supervisor was left to tell. */
+  /** Unknown if no supervisor was left to report it. */
   readonly exitCode: number | undefined;
   readonly stdout: string;
   readonly stderr: string;

@@ -3,7 +3,7 @@ import type { Frame } from './frames.js';
 import { largestResult } from './results.js';
 import type { OutputListener, RunEnd, RunOptions } from './run-options.js';
 
-/** What is known of a run so far; survives the connections that brought it. */
+/** The known progress of a run; survives connections. */
 export class RunProgress {
   readonly #onOutput: OutputListener | undefined;
   readonly #onNote: RunOptions['onNote'];
@@ -24,7 +24,7 @@ export class RunProgress {
     this.#onNote = onNote;
   }
 
-  /** Every connection tells all notes; the listener gets each once. */
+  /** Every connection reports all notes; the listener gets each once. */
   note(text: string): void {
     if (this.#notes.has(text)) return;
     this.#notes.add(text);
@@ -40,7 +40,7 @@ export class RunProgress {
     this.signs++;
     this.started = true;
     if (frame.stream === 'result') {
-      // A node may send what it likes; what is over the limit is only known to be so.
+      // A node may send any amount; output over the limit is only counted.
       const held = this.#result.reduce((sum, { length }) => sum + length, 0);
       if (held <= largestResult)
         this.#result.push(Buffer.from(frame.chunk.subarray(0, largestResult + 1 - held)));

@@ -6,7 +6,7 @@ import { compact } from './remote-command.js';
 import { supervisorProgram } from './remote/supervisor.js';
 import type { Turn } from './run-options.js';
 
-/** What is sent to start a run: script and standard input in one stretch, and what the supervisor is told. */
+/** The upload that starts a run: script and standard input together, and the supervisor's program. */
 export interface RunUpload {
   readonly bytes: Buffer;
   readonly variables: { readonly sent: number; readonly script_size: number; readonly stdin_size: number };
@@ -44,9 +44,8 @@ export function packUpload(script: Script): RunUpload {
 }
 
 /**
- * The folder's name for a run id: readable, and different for different ids. The id itself stands in the
- * folder.
- * @throws PluginError Invalid for an id that is empty or holds a control character.
+ * The folder name for a run id: readable, and distinct for distinct ids. The folder contains the id itself.
+ * @throws PluginError Invalid if the id is empty or contains a control character.
  */
 export function runFolderName(runId: string): string {
   if (!/^[^\p{Cc}]+$/u.test(runId))

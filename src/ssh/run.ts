@@ -7,15 +7,15 @@ import { followRun, nothing, type RunPlace } from './follow.js';
 import { packUpload, runFolderName, turnText } from './run-upload.js';
 import { RunProgress } from './run-progress.js';
 
-/** Waits before the connection is tried again; counted anew whenever something came. */
+/** Delays before the connection is tried again; they restart whenever data arrived. */
 const pauses = [100, 500, 2_000];
 
 /**
- * Has a script run exactly once under its id and waits for its end: starts it unless that happened before,
- * shows its output, and after a lost connection goes on where it stopped.
- * @throws PluginError Retryable when the node cannot be reached for several seconds (the script may be
- * running; a later call with the same id waits for it), Auth, Invalid (refused before anything was started),
- * UnknownOutcome (its folder on the node vanished).
+ * Runs a script exactly once under its id and waits for its end: starts it unless that happened before,
+ * reports its output, and continues after a lost connection.
+ * @throws PluginError Retryable if the node is unreachable for several seconds (the script may be running; a
+ * later call with the same id waits for it), Auth, Invalid (refused before anything started), UnknownOutcome
+ * (its folder on the node vanished).
  */
 export async function runOnce(request: RunRequest, options: RunOptions): Promise<RunEnd> {
   const { signal, detach } = options;

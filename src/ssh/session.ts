@@ -18,8 +18,8 @@ export interface RemoteSession {
   /** What came on stderr, for messages: the login shell's noise, sudo's refusal. */
   readonly complaints: Excerpt;
   /**
-   * The exit code, once the channel is closed; undefined when the server told none, which says nothing about
-   * the program.
+   * The exit code, once the channel is closed; undefined if the server reported none, which says nothing
+   * about the program.
    */
   readonly exit: Promise<number | undefined>;
   readonly close: () => void;

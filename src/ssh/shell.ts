@@ -63,7 +63,7 @@ export function createShell(options: ShellOptions): Shell {
   };
 }
 
-/** A script that came to its own end is an outcome, whatever its exit code; everything else is an error. */
+/** A script that ended by itself is an outcome, with any exit code; everything else is an error. */
 function toOutcome(
   end: RunEnd,
   script: Script,

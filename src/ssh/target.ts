@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** A node's SSH server, who logs in there, and the key it must show. */
+/** A node's SSH server, the login user, and the key that the server must show. */
 export interface SshTarget {
   readonly host: string;
   readonly port: number;
@@ -12,8 +12,8 @@ export interface SshTarget {
   /** Path of an agent's socket. The agent is asked to sign, never forwarded to the node. */
   readonly agent?: string;
   /**
-   * A host that the connection goes through; its own key is checked as well. It never sees what is said to
-   * the target.
+   * A host that the connection goes through; its own key is verified too. It cannot read the traffic to the
+   * target.
    */
   readonly jump?: SshTarget & { readonly hostKey: string | readonly string[] };
   /**

@@ -160,7 +160,7 @@ async function holdsExactly(folder: string, entries: readonly ArchiveEntry[]): P
   return true;
 }
 
-/** @throws Error for what is no regular file, such as a link to one. */
+/** @throws Error if it is no regular file, such as a link to one. */
 async function readOwnFile(path: string): Promise<Buffer> {
   if (!(await lstat(path)).isFile()) throw new Error(`${path} is no regular file`);
   return readFile(path);

@@ -13,7 +13,7 @@ export interface Store {
   append(log: string, chunk: Uint8Array): Promise<'full' | void>;
   /** Reads up to `length` bytes of content or a log from `offset`. @throws StoreError if there is none. */
   read(name: string, range: ByteRange): Promise<Uint8Array>;
-  /** Size in bytes of content or a log; undefined when there is no such content or log. */
+  /** Size in bytes of content or a log; undefined if it does not exist. */
   size(name: string): Promise<number | undefined>;
 }
 
@@ -31,7 +31,7 @@ export class StoreError extends Error {
 }
 
 const digestPattern = /^sha256:[0-9a-f]{64}$/;
-// No part begins with a dot: neither `..` nor hidden files nor what is being written.
+// No part begins with a dot: neither `..` nor hidden files nor incomplete files.
 const partPattern = /^[A-Za-z0-9_][A-Za-z0-9._#@+-]{0,199}$/;
 
 export function isDigest(name: string): name is Digest {

@@ -19,7 +19,7 @@ export function computersOf(temporal: Client): Computers {
     view: async (name) => {
       try {
         const view = await patiently(() => handle(name).query(machineQuery));
-        // A workflow that has ended answers still.
+        // A workflow that has ended still answers queries.
         return view.removed === true ? undefined : view;
       } catch (error) {
         if (error instanceof WorkflowNotFoundError) return undefined;

@@ -100,7 +100,7 @@ async function readDrawn(temporal: Client, pool: string): Promise<readonly Alloc
   return allocated;
 }
 
-/** `absent` says what it means that there is no such pool. */
+/** `absent`: the error if the pool does not exist. */
 async function ask<Answer, Absence>(
   temporal: Client,
   pool: string,

@@ -8,7 +8,7 @@ type QueueOptions = Partial<WorkerOptions> & { readonly taskQueue: string };
 /** The workflows as they were bundled by the build. */
 const workflowBundle = { codePath: fileURLToPath(new URL('../../dist/workflow-bundle.js', import.meta.url)) };
 
-/** The queue of workflows, and of activities that reach neither clouds nor nodes. */
+/** The queue of workflows, and of activities that call neither clouds nor nodes. */
 export const coreOptions = {
   taskQueue: coreQueue,
   workflowBundle,

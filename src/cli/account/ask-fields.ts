@@ -9,9 +9,9 @@ import { describeKind, describeNeed, noFieldsDeclared } from './field-words.js';
 import type { Terminal } from '../terminal.js';
 
 /**
- * Asks for the administrators' fields of a plugin that are not given yet, each until its value is right, and
- * again for what is missing in the end. `insecure` is not asked for: it is set on purpose, by --field
- * insecure=true or in heddle.yaml.
+ * Asks for each missing administrator's field of a plugin until its value is valid, and again for fields
+ * still missing at the end. Does not ask for `insecure`, which is set deliberately, by --field insecure=true
+ * or in heddle.yaml.
  * @throws CliError Interrupted
  */
 export async function askFields(

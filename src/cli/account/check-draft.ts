@@ -37,8 +37,8 @@ export function checkDraft(
 }
 
 /**
- * What is wrong with the value of one field, whatever the others are; but `insecure: true` allows addresses
- * that are not encrypted.
+ * The problem with the value of one field, independent of the others; but `insecure: true` allows unencrypted
+ * addresses.
  */
 export function checkField(
   key: string,

@@ -14,7 +14,7 @@ export function describeNeed(key: string, { fields }: Pick<Descriptor, 'fields'>
   return `needed: ${sets.map((set) => set.join(' and ')).join(', or ')}`;
 }
 
-/** What may be typed, and what holds where nothing is. */
+/** The accepted values, and the default. */
 export function describeKind({ type, options, secret, default: fallback }: FieldDeclaration): string {
   const kind = options === undefined ? kinds[type] : `one of ${options.join(', ')}`;
   return `${kind}${secret === true ? ', secret' : ''}${fallback === undefined ? '' : `; ${typeof fallback === 'string' ? fallback : JSON.stringify(fallback)} unless given`}`;

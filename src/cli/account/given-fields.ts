@@ -5,9 +5,9 @@ import { isPlainSecret, parseFieldText, referenceForms } from './field-text.js';
 import { splitPair, type GivenTexts } from './given-texts.js';
 
 /**
- * Values of fields that stand in the command line.
- * @throws CliError Usage where a secret stands in it: other users of the machine see command lines. The
- * message holds no value.
+ * Values of fields from the command line.
+ * @throws CliError Usage if one is a secret: other users of the machine see command lines. The message
+ * contains no value.
  */
 export function fieldsOfArguments(descriptor: Descriptor, given: GivenTexts): JsonObject {
   const fields = toFields(descriptor, given, '--field');

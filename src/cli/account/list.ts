@@ -5,7 +5,7 @@ import { describeFields, hideSecrets } from './field-words.js';
 import { findAccount, removeAccount, whenItCounts } from './save-account.js';
 import { type AccountOptions, openWorkspace } from './workspace.js';
 
-/** The provider accounts of heddle.yaml, without what is secret. */
+/** The provider accounts of heddle.yaml, without secrets. */
 export async function list(options: AccountOptions): Promise<number> {
   const {
     config: { providers, origins },

@@ -65,7 +65,7 @@ export function addAccount(
     () => refuseChanged(file, before),
     function* () {
       for (const [key, value] of secrets) yield stageSecret(place, key, value);
-      // Last, so that it never refers to what is not there.
+      // Written last, so that it never refers to missing files.
       yield stageFile(file, text);
     },
     () => removeStored(place, []),
@@ -75,8 +75,8 @@ export function addAccount(
 }
 
 /**
- * Takes an account out of heddle.yaml, and removes the secrets that were stored for it. Gives their files.
- * @throws CliError NotFound where there is none.
+ * Removes an account from heddle.yaml, and its stored secrets. Returns their files.
+ * @throws CliError NotFound
  */
 export function removeAccount(workspace: Workspace, name: string): readonly string[] {
   const { config, file } = workspace;

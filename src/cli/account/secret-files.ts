@@ -47,7 +47,7 @@ export function storedFiles(place: SecretFolder, fields: JsonObject): readonly s
   );
 }
 
-/** Removes files, and the account's folder when nothing is left in it. */
+/** Removes files, and the account's folder if it is empty. */
 export function removeStored(place: SecretFolder, files: readonly string[]): void {
   for (const file of files) rmSync(file, { force: true });
   removeIfEmpty(folderOf(place));
@@ -68,7 +68,7 @@ function removeIfEmpty(folder: string): void {
 /** A file that is written whole beside its place, and not there yet. */
 export interface StagedFile {
   readonly path: string;
-  /** Puts it in its place, over what is there. */
+  /** Moves it into place, replacing an existing file. */
   commit(): void;
   /** Leaves nothing, also after a commit that failed. */
   discard(): void;

@@ -12,9 +12,9 @@ export interface WrittenAccount {
 }
 
 /**
- * The text of heddle.yaml with an account in it; comments and order stay. Of an account that is there
- * already, type, site and fields are written anew, and all else of it stays.
- * @throws CliError Refused where the text cannot be changed without harm.
+ * Adds an account to the text of heddle.yaml; comments and order stay. Of an existing account only type, site
+ * and fields are replaced.
+ * @throws CliError Refused if the text cannot be changed safely.
  */
 export function putAccount(text: string, name: string, { type, site, fields }: WrittenAccount): string {
   return edit(text, name, (providers, document) => {
@@ -62,7 +62,7 @@ function providersOf(document: Document): YAMLMap {
   return made;
 }
 
-/** A file of comments alone: they stay above what is written. */
+/** A file with comments only: they stay above the new text. */
 function keepComments(document: Document): void {
   document.contents = new YAMLMap(document.schema);
   const { comment } = document;
@@ -71,7 +71,7 @@ function keepComments(document: Document): void {
   document.commentBefore = [document.commentBefore ?? '', comment].filter((part) => part !== '').join('\n');
 }
 
-/** The library writes a document anew; this keeps the ways of the file as far as it can. */
+/** The library rewrites documents; this keeps the style of the file as far as possible. */
 function formatOf(text: string): {
   readonly lineWidth: number;
   readonly indent: number;

@@ -16,7 +16,7 @@ interface Pruned {
   readonly wouldRemove?: readonly PrunedVersion[];
 }
 
-/** Removes versions that nothing needs any more. */
+/** Removes unused versions. */
 export const prune = verb(
   async ({ client: { resources } }, options: PruneOptions): Promise<Pruned> => {
     const { versions, pruning } = await resources.prunable(options.olderThan);

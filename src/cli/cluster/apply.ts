@@ -18,10 +18,9 @@ export async function apply(written: ClusterSpec, file: string, options: ApplyOp
     const since = Date.now();
     const { rolling, queue = false, createOnly = false } = options;
     if (options.plan === true) await client.look(written.name);
-    // Once, so that what is shown is what is done.
+    // Read once, so that the shown plan is the applied one.
     const spec = await client.resources.pin(written);
-    // Plugins and providers are known to the workers alone: whatever they find wrong comes before anything is
-    // made.
+    // Only workers know plugins and providers, so their problems are reported before anything is created.
     const preview = await previewApply(session, spec, file, options);
     if (options.plan === true)
       return showPreview(output, spec.name, { kind: 'apply', width: rolling }, preview);
@@ -33,7 +32,7 @@ export async function apply(written: ClusterSpec, file: string, options: ApplyOp
 
 export type DeleteOptions = ServerOptions & { readonly wait: boolean; readonly plan?: boolean };
 
-/** Deletes a cluster, whatever it is doing. Where no worker answers, the request is kept for the next one. */
+/** Deletes a cluster in any state. Without a worker, the request is kept for the next one. */
 export async function deleteCluster(name: string, options: DeleteOptions): Promise<number> {
   return withSession(options, async (session) => {
     const { output } = session;

@@ -20,7 +20,7 @@ export interface ClusterDescription {
   readonly phase?: string;
   /** RFC 3339. */
   readonly createdAt: string;
-  /** Of a cluster that is no more: how and when it ended. */
+  /** For a cluster that has ended: how and when. */
   readonly ended?: string;
 }
 
@@ -38,7 +38,7 @@ export async function describeCluster(session: Session, name: string): Promise<C
   );
 }
 
-/** The same, but a deleted cluster counts too, for as long as the server keeps its history. */
+/** As above, but also for a deleted cluster while the server keeps its history. */
 export async function describeLatest({ temporal }: Session, name: string): Promise<ClusterDescription> {
   const what = `cluster ${cleanLine(name)}`;
   const { workflowExecutionInfo: info } = await call(temporal, what, () =>

@@ -10,8 +10,8 @@ const shownFailures = 5;
 const shownOutputLines = 12;
 
 /**
- * Every failure with what failed, where, since when, and the end of what it printed; the same on several
- * nodes is told once.
+ * Every failure with its task, place, age, and the end of its output; equal failures of several nodes are
+ * shown once.
  */
 export function printFailures(
   output: Output,

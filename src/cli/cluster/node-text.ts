@@ -31,7 +31,7 @@ function gateList(gates: readonly string[]): string {
  * nodes".
  */
 export function describeGate(gate: string): string {
-  // Words already: what a node waits for that is no gate.
+  // Text that is no gate, such as a batch slot, is shown unchanged.
   if (!gate.includes(':')) return gate;
   const [phase, id] = gate.includes('/') ? gate.split('/', 2) : ['', gate];
   const [action = '', of = ''] = (id ?? '').split(':', 2);
@@ -44,15 +44,14 @@ export function describeGate(gate: string): string {
 }
 
 /**
- * A service of a node in a word: `web`, `web (well)`, `web (not well)`. Without a check nothing is known of
- * it.
+ * A service of a node in short: `web`, `web (well)`, `web (not well)`. Without a check its health is unknown.
  */
 export function withHealth(service: string, health: ServiceHealth | undefined): string {
   if (health === undefined) return service;
   return `${service} (${health.well ? 'well' : 'not well'})`;
 }
 
-/** Why services are not well, and when they were looked at. */
+/** Failed health checks, and their age. */
 export function healthLines(nodes: readonly NodeStatus[], now: number): readonly string[] {
   return nodes.flatMap(({ nodeId, health = {} }) =>
     Object.entries(health).flatMap(([service, { well, at, why }]) =>

@@ -15,7 +15,7 @@ import { followOperation } from './progress/follow-operation.js';
 import { reportEnd } from './report-operation.js';
 import { printNext, printStatus, printTroubles } from './status-text.js';
 
-/** Where a cluster stands, what failed or is stuck, and what to do. */
+/** The phase of a cluster, its failures and obstacles, and the next step. */
 export async function status(
   name: string,
   options: ServerOptions & { readonly watch?: boolean; readonly look?: boolean },

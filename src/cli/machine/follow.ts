@@ -11,7 +11,7 @@ import { printEnd } from './machine-text.js';
 
 export interface FinishOptions {
   readonly wait: boolean;
-  /** Cancelling is what was requested. */
+  /** Cancellation was requested. */
   readonly cancelled?: boolean;
 }
 

@@ -10,7 +10,7 @@ import { formatTable } from '../table.js';
 
 type Plugin = RegisteredProvider | RegisteredAutomator;
 
-/** The plugins that a worker with this configuration has; it is looked at here, no worker is asked. */
+/** The plugins of a worker with this configuration; loaded here, without asking a worker. */
 export async function list(options: CommonOptions): Promise<number> {
   const plugins = await loadPlugins(options);
   const output = createOutput(options);

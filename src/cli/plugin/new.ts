@@ -12,7 +12,7 @@ export interface NewOptions {
   readonly language?: Language;
 }
 
-/** Writes a plugin that passes its suite into the current folder. Nothing that is there is changed. */
+/** Writes a plugin that passes its suite into the current folder. Changes no existing file. */
 export async function create(type: PluginType, name: string, options: NewOptions): Promise<number> {
   if (!/^[a-z][a-z0-9_-]{0,40}$/.test(name)) {
     throw new CliError(

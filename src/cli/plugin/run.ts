@@ -252,7 +252,7 @@ function logTo(write: (text: string) => void): PluginContext['log'] {
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-/** As the engine does: what is no text is handed on as JSON. */
+/** As the engine does: non-text is passed as JSON. */
 function textOf(value: Json | undefined): string {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);

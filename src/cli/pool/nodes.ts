@@ -117,7 +117,7 @@ const deletePool = poolVerb(
   { print: (output, { pool, deleted }) => output.line(`pool ${pool} is ${deleted ? '' : 'being '}deleted`) },
 );
 
-/** The question names the users who would lose nodes. */
+/** Names the users who would lose nodes. */
 function questionOf(name: string, found: readonly PoolNodeView[]): string {
   const taken = found.filter(({ state }) => state === 'in-use' || state === 'hold');
   const holders = [...new Set(taken.flatMap(({ requester }) => requester ?? []))];

@@ -71,7 +71,7 @@ function printLease(output: Output, { expiresAt }: RequestView): void {
   if (expiresAt !== undefined) output.line(`lease: ${formatDuration(expiresAt - Date.now())} left`);
 }
 
-/** One that was deleted, or whose hold was ended, is not the request's any more. */
+/** A node that was deleted, or whose hold ended, no longer belongs to the request. */
 export function nodeName({ id, lost }: GrantedNode): string {
   return lost === true ? `${id} (lost)` : id;
 }

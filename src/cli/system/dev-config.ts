@@ -5,7 +5,7 @@ import type { Config } from '../../config/index.js';
 import type { RunningMachines } from './dev-machines.js';
 
 /**
- * The configuration of our worker, and of any that joins it: what is configured, and the machine service as
+ * The configuration of our worker, and of any other that joins: the user's, plus the machine service as
  * provider `local` unless that name is taken.
  */
 export async function writeWorkerConfig(

@@ -114,7 +114,7 @@ async function recordOf({
   };
 }
 
-/** A process that has just ended is recorded as one that never ran. */
+/** A process that has just ended is recorded as never started. */
 async function seeProcess(pid: number): Promise<ProcessRecord> {
   return (await recordProcess(pid)) ?? { pid, started: 'gone' };
 }

@@ -55,7 +55,7 @@ export async function removeDevRecord(dataFolder: string): Promise<void> {
   await rm(devRecordFile(dataFolder), { force: true });
 }
 
-/** Only `heddle dev` writes the file, and whole; what is no record is as good as none. */
+/** Only `heddle dev` writes the file, atomically; a malformed record counts as none. */
 function parse(text: string): DevRecord | undefined {
   try {
     const record = JSON.parse(text) as Partial<DevRecord> | null;

@@ -12,8 +12,8 @@ import { catchInterrupt } from '../interrupt.js';
 import { formatClock } from '../format.js';
 
 /**
- * Starts everything on this machine and keeps it up until Ctrl-C. Clusters live in the data folder: started
- * again, they go on.
+ * Starts everything on this machine and keeps it running until Ctrl-C. Clusters live in the data folder and
+ * continue after a restart.
  */
 export async function dev(
   options: CommonOptions & Omit<DevOptions, 'say' | 'onChange' | 'openWorkspace'>,

@@ -23,10 +23,7 @@ import { createOutput, type Output, type Style } from '../output.js';
 import { messageOf } from '../report-error.js';
 import { temporalClient } from '../session.js';
 
-/**
- * Looks at everything that has to be right, one line each, and says what to do; exit code 1 when something is
- * wrong.
- */
+/** Checks the installation, one line per check with its remedy; exit code 1 if a check fails. */
 export async function doctor(options: ServerOptions): Promise<number> {
   const output = createOutput(options);
   const findings: Finding[] = [];

@@ -58,7 +58,7 @@ async function deleteNamed(
     left: left.map((id) => ({ providerid: id, why: whyLeft(done, id) })),
     report: done,
   });
-  // What is shown from now on is as it is now.
+  // From here on the present state is shown.
   await sweepNow(temporal);
   return left.length > 0 ? exitCodes.failed : exitCodes.ok;
 }

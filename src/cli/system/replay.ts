@@ -27,9 +27,7 @@ export interface ReplayVerbOptions extends ServerOptions {
   readonly bundle?: string;
 }
 
-/**
- * Would this build go on with these workflows? Replays exports from files, or what runs on the server now.
- */
+/** Whether this build can continue these workflows. Replays exports from files, or the running workflows. */
 export async function replay(files: readonly string[], options: ReplayVerbOptions): Promise<number> {
   const running = options.allRunning === true;
   if (running === files.length > 0) {
@@ -56,7 +54,7 @@ async function replayRunning(options: ReplayVerbOptions): Promise<number> {
       options,
     );
     if (tally.length === 0) createOutput(options).line('no Heddle workflow runs here: nothing can be broken');
-    // What runs and cannot go on is a failure, also where it is of a type that this build does not have.
+    // A running workflow that cannot continue is a failure, also one of a type that this build lacks.
     return exitOf(tally, ['not-a-history', 'undecryptable']);
   });
 }

@@ -100,7 +100,7 @@ async function lookAtWorkflow(
   };
 }
 
-/** Only the first failure of a workflow task in a row is written; it stands at the end of the history. */
+/** Only the first of consecutive workflow task failures is recorded; it is at the end of the history. */
 async function lastTaskFailure(client: Client, workflowId: string): Promise<string | undefined> {
   const { namespace } = client.options;
   const { history } = await client.workflowService.getWorkflowExecutionHistoryReverse({

@@ -7,7 +7,7 @@ import { suggest } from '../suggest.js';
 
 /** Names of machines are hostnames: one label of DNS. */
 const maxHostname = 63;
-/** Where everything needs everything there are too many to tell. */
+/** Reported circles at most; dense dependencies contain too many. */
 const maxCycles = 10;
 
 /**

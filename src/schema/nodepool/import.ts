@@ -15,12 +15,12 @@ import { nodepoolSchema, type NodepoolFile, type NodepoolProvider } from './writ
 export interface NodepoolOptions {
   /** What the pool is to be called. */
   readonly name: string;
-  /** Account of heddle.yaml that stands for the simulated cloud. */
+  /** The account in heddle.yaml that replaces the simulated cloud. */
   readonly simulated: string;
 }
 
 export type NodepoolReading =
-  /** `remarks` tell what has no counterpart, or became something else. */
+  /** `remarks` lists everything without a counterpart, or with a different one. */
   | {
       readonly ok: true;
       readonly pools: JsonObject;

@@ -4,7 +4,7 @@ import { remarkUnread } from './remarks.js';
 import type { Taking } from './taking.js';
 import type { NodepoolPool, NodepoolProvider } from './written.js';
 
-/** What Nodepool does where nothing is said, in seconds and tries. */
+/** Nodepool's defaults, in seconds and attempts. */
 const defaults = { launchTimeout: 3_600, bootTimeout: 60, launchRetries: 3 } as const;
 
 /**

@@ -4,7 +4,7 @@ import { leftOut, remarkUnread } from './remarks.js';
 import type { Taking } from './taking.js';
 import type { NodepoolMachine, NodepoolPool } from './written.js';
 
-/** Who logs in where nothing is said. */
+/** The default login user. */
 const defaultUser = 'zuul';
 const hostKey = /^[a-z0-9@.-]+ [A-Za-z0-9+/]+={0,2}( .*)?$/;
 

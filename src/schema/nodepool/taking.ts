@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../model/json.js';
 import type { Names } from './names.js';
 
-/** What was taken over so far. */
+/** The import so far. */
 export interface Taking {
-  /** Account of heddle.yaml that stands for the simulated cloud. */
+  /** The account in heddle.yaml that replaces the simulated cloud. */
   readonly simulated: string;
   /** Provider pools, as pools.yaml has them. */
   readonly pools: Record<string, JsonObject>;

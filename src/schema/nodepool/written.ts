@@ -67,7 +67,7 @@ const tenantSchema = z.looseObject({
   'max-ram': number.optional(),
 });
 
-/** Of a nodepool.yaml what can be taken over; all other keys are kept for the report. */
+/** The importable part of a nodepool.yaml; other keys are kept for the report. */
 export const nodepoolSchema = z.looseObject({
   labels: z.array(labelSchema).min(1, { error: 'has no label' }),
   providers: z.array(providerSchema).min(1, { error: 'has no provider' }),

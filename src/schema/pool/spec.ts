@@ -15,7 +15,7 @@ const entries = <Value extends z.ZodType>(value: Value, most: number) =>
 
 const amount = z.number().min(0).max(1e9);
 
-/** The author chooses what is counted; `nodes` is always counted. */
+/** The author chooses the counted quantities; `nodes` is always counted. */
 const amountsSchema = z
   .record(simpleNameSchema, amount)
   .meta({ description: 'How much of what: {nodes: 10, cores: 40, memory: 65536}; memory in MiB.' });

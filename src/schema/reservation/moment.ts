@@ -1,14 +1,14 @@
 const pattern = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?)(Z|[+-]\d{2}:\d{2})?)?$/;
 
 /**
- * Reads `2026-07-01T09:00:00Z`, or without a zone in that of this machine: `2026-07-01 09:00`, `2026-07-01`.
- * Gives ms since the epoch; undefined for what is no such moment.
+ * Reads `2026-07-01T09:00:00Z`, or without a zone in the zone of this machine: `2026-07-01 09:00`,
+ * `2026-07-01`. Returns ms since the epoch; undefined if malformed.
  */
 export function parseMoment(text: string): number | undefined {
   const [, day, time = '00:00', zone = ''] = pattern.exec(text.trim()) ?? [];
   if (day === undefined) return undefined;
   const at = Date.parse(`${day}T${time}${zone}`);
-  // The 30th of February is no slip that is to be forgiven.
+  // Dates such as 30 February are refused instead of shifted.
   const isReal = new Date(`${day}T00:00:00Z`).toJSON()?.startsWith(day) === true;
   return Number.isNaN(at) || !isReal ? undefined : at;
 }

@@ -55,7 +55,7 @@ export type ReservationReading =
   | { readonly ok: true; readonly request: Omit<ReserveRequest, 'by'> }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** Checks what was written, all of it, and puts it into moments. */
+/** Checks the whole request and converts its times. */
 export function readReservation(written: WrittenReservation, now: number): ReservationReading {
   const parsed = reservationSchema.safeParse(written);
   if (!parsed.success)

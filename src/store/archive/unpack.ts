@@ -25,7 +25,7 @@ export async function unpackInto(
     await make(dirname(place));
     await writeFile(place, bytes, { flag: 'wx', mode: permissions ?? (executable ? 0o700 : 0o600) });
   }
-  // Links last: nothing is ever written through one.
+  // Links come last: nothing is ever written through one.
   for (const { path, kind, target = '' } of checked) {
     if (kind !== 'link') continue;
     await make(dirname(join(folder, path)));

@@ -28,7 +28,7 @@ function headerOf(
     type: kind === 'folder' ? 'Directory' : kind === 'link' ? 'SymbolicLink' : 'File',
   } as const;
   const header = Buffer.alloc(block);
-  // What does not fit into the old header stands in a longer one before it.
+  // Values that do not fit into the old header are in a longer one before it.
   const needsMore = new Header(data).encode(header);
   return needsMore
     ? [new Pax({ path: data.path, ...(target === '' ? {} : { linkpath: target }) }).encode(), header]

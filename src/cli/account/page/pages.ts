@@ -48,7 +48,7 @@ export type Markup = ReturnType<typeof html>;
 export type Typed = Pick<URLSearchParams, 'get'>;
 
 /**
- * The form of a plugin's fields. What is wrong stands beside the field; secrets are never sent back, and are
+ * The form of a plugin's fields. Problems are shown beside the field; secrets are never sent back and must be
  * typed again.
  */
 export function accountForm(
@@ -79,7 +79,7 @@ ${declaredFields(descriptor).map(([key, field]) => fieldControl(descriptor, key,
 <p><a href="${base}/">Back</a></p>`;
 }
 
-/** The draft that a form describes. Fields that the plugin does not declare are not looked at. */
+/** The draft in a form. Ignores fields that the plugin does not declare. */
 export function draftOf(descriptor: Descriptor, typed: Typed): AccountDraft {
   const site = typed.get('site')?.trim() ?? '';
   const fields = declaredFields(descriptor).flatMap(([key, field]): readonly (readonly [string, Json])[] => {
@@ -142,7 +142,7 @@ function takesReference({ type, secret }: FieldDeclaration): boolean {
   return secret === true || type === 'text';
 }
 
-/** What holds where nothing is given, as it would be typed. */
+/** The default of a field, as it would be typed. */
 function fallbackText({ default: fallback }: FieldDeclaration): string {
   if (fallback === undefined) return '';
   return typeof fallback === 'string' ? fallback : JSON.stringify(fallback);

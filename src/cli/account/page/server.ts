@@ -128,7 +128,7 @@ function descriptorOf({ descriptors }: Workspace, type: string): Descriptor {
   return descriptors.find(({ name }) => name === type) ?? refuse(404, 'There is no such page.');
 }
 
-/** Adds the account of a form; returns what is wrong with it, or no problems. */
+/** Adds the account of a form; returns its problems. */
 function save(
   workspace: Workspace,
   descriptor: Descriptor,

@@ -36,12 +36,15 @@ export function logFolderOf(storeFolder: string, clusterUid: string): string {
   return join(storeFolder, 'logs', clusterUid);
 }
 
-/** Where the folder store keeps one log. @throws StoreError for a name that is none. */
+/**
+ * The path of a log in the folder store.
+ * @throws StoreError for an invalid name.
+ */
 export function logFileOf(storeFolder: string, name: string): string {
   return join(storeFolder, 'logs', ...parseLogName(name));
 }
 
-/** The logs of a cluster that lie in this folder; none when there is no such folder. */
+/** The logs of a cluster in this folder; none if the folder does not exist. */
 export async function findLogs(folder: string): Promise<readonly LogSource[]> {
   const nodes = await readdir(folder).catch(() => []);
   const found = await Promise.all(
@@ -72,7 +75,7 @@ function sourceOf(node: string, name: string): Omit<LogSource, 'file'> | undefin
 
 const chunkBytes = 64 * 1024;
 
-/** Reads a log piece by piece, and goes on where it was when more was written. Holds no file open. */
+/** Reads a log in pieces, and continues when more is written. Keeps no file open. */
 export class LogReader {
   readonly source: LogSource;
   #offset = 0;
@@ -84,7 +87,7 @@ export class LogReader {
     this.source = source;
   }
 
-  /** The next entry, left in place; undefined at the end of what is written. */
+  /** The next entry, without consuming it; undefined at the end. */
   async peek(): Promise<LogEntry | undefined> {
     while (this.#entries.length === 0 && (await this.#fill())) {
       /* A chunk may hold no whole line. */
@@ -121,7 +124,7 @@ export class LogReader {
     }
   }
 
-  /** A line that is no entry, such as the notice that a log was cut, belongs to the time before it. */
+  /** A line that is no entry, such as the notice of a truncated log, gets the time of the entry before it. */
   #parse(line: string): LogEntry {
     try {
       const entry = JSON.parse(line) as Partial<LogEntry> | null;
@@ -136,7 +139,7 @@ export class LogReader {
   }
 }
 
-/** An entry and the log it stands in. */
+/** An entry and its log. */
 export interface PlacedEntry {
   readonly source: LogSource;
   readonly entry: LogEntry;

@@ -5,10 +5,7 @@ import { driftOf } from './drift.js';
 import { edgesOf, stepId } from './graph.js';
 import { allTasks, countsOf } from './plan-text.js';
 
-/**
- * A plan for programs: the layout that it brings, each task with the nodes that carry it out, and what waits
- * for what.
- */
+/** A plan for programs: the resulting layout, each task with its nodes, and its dependencies. */
 export function describePlan(cluster: string, what: string, { plan, current }: PlanPreview): object {
   return {
     cluster,

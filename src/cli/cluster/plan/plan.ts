@@ -7,7 +7,7 @@ import type { PreviewForm } from './preview.js';
 export type PlanOptions = ServerOptions &
   PreviewForm & {
     readonly rolling?: number;
-    /** Whether the machines are looked at first. */
+    /** Whether to probe the machines first. */
     readonly look: boolean;
   };
 
@@ -17,7 +17,7 @@ export async function plan(file: string, options: PlanOptions): Promise<number> 
     return await show(file, options);
   } catch (error) {
     if (options.detailedExitcode !== true) throw error;
-    // 2 stands for changes here.
+    // Exit code 2 means changes here.
     reportError(error, { json: options.json === true });
     return exitCodes.failed;
   }

@@ -16,7 +16,7 @@ export interface ShownPlan {
   readonly preview: PlanPreview;
 }
 
-/** A plan for people: nodes that get the same are shown once, with what is run on each of them, in order. */
+/** A plan for people: equal nodes are shown once, with their actions in order. */
 export function printPlan(output: Output, { name, what, preview: { plan, current } }: ShownPlan): void {
   const drift = driftOf(current, plan);
   for (const line of drift.map(describeDrift)) output.line(`drift: ${line}`, 'yellow');

@@ -108,7 +108,7 @@ export interface FollowTroublesOptions {
 }
 
 /**
- * Reports what keeps workflows from continuing, and undefined when nothing does any more; needs no worker.
+ * Reports obstacles that keep workflows from continuing, and undefined once there is none; needs no worker.
  * Ends with the signal.
  */
 export async function followTroubles({ signal, look, more, onChange }: FollowTroublesOptions): Promise<void> {

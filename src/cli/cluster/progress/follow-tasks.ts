@@ -18,8 +18,8 @@ export interface FollowOptions {
 const lookMs = 2_000;
 
 /**
- * Tells of each task that ends, as the histories of the cluster and of its groups grow: nothing is missed,
- * however short it was, and no worker is needed. Ends with the signal, or with the cluster.
+ * Reports each task that ends, from the histories of the cluster and its groups: no task is missed, and no
+ * worker is needed. Ends with the signal, or with the cluster.
  */
 export async function followTasks(temporal: Client, cluster: string, options: FollowOptions): Promise<void> {
   const ended = new AbortController();

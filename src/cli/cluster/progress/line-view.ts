@@ -9,7 +9,7 @@ import type { TaskRun } from '../task/task-events.js';
 import { followTasks } from './follow-tasks.js';
 import type { ProgressView } from './live-view.js';
 
-/** After so long without a line, one says that the work goes on. */
+/** After this long without a line, one line says that the work continues. */
 const quietMs = 30_000;
 
 export interface LineViewOptions {
@@ -20,7 +20,7 @@ export interface LineViewOptions {
   readonly since: number;
 }
 
-/** Progress where there is no terminal: a line for each task that ends. */
+/** Progress without a terminal: a line for each task that ends. */
 export function openLineView(
   output: Output,
   { temporal, cluster, operation, since }: LineViewOptions,

@@ -11,7 +11,7 @@ export interface ViewSize {
   readonly rows: number;
 }
 
-/** A line of the view; what it says and how it is coloured are apart, so that it can be cut to a width. */
+/** A line of the view; text and colour are separate, so that it can be cut to a width. */
 export interface ViewLine {
   readonly text: string;
   readonly style?: Style;
@@ -75,7 +75,7 @@ const styles: Readonly<Record<NodeStatus['state'], Style | undefined>> = {
   new: undefined,
 };
 
-/** Where there is no room for all: first what failed, then what is at work, then what waits. */
+/** Without space for all: failed nodes first, then running, then waiting ones. */
 function mostTelling(nodes: readonly NodeStatus[]): readonly NodeStatus[] {
   const rank = (node: NodeStatus): number => {
     if (node.failure !== undefined) return 0;
