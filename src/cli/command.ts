@@ -140,7 +140,7 @@ export const operationOptions: readonly Option[] = [
 
 export const rollingOption = option(
   '--rolling <n>',
-  'at most so many nodes of a service at a time (default: all together)',
+  'at most this many nodes of a service at a time (default: all)',
   { parse: wholeNumber('It is a whole number from 1 on.', 1) },
 );
 

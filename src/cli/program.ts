@@ -22,7 +22,7 @@ const commands = [
 /** The whole command line. */
 export function createProgram(run: Run): Command {
   const program = new Command('heddle')
-    .description('Locks a description of a cluster into running machines with running services, durably.')
+    .description('Turns a description of a cluster into running machines with running services, durably.')
     .version(readVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print help of a command')

@@ -234,7 +234,7 @@ function textOf(bytes: Uint8Array | null | undefined): string {
   return bytes == null ? '' : Buffer.from(bytes).toString('utf8');
 }
 
-/** Locks a throw into a rejection, as Temporal expects of a codec. */
+/** Turns a throw into a rejection, as Temporal expects of a codec. */
 function settle<T>(work: () => T): Promise<T> {
   return new Promise((resolve) => {
     resolve(work());

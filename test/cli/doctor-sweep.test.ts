@@ -26,7 +26,7 @@ describe('what the doctor says of the sweep', () => {
       'machines are left',
       { report: { ...report, accounts: [{ name: 'lab', machines: 3, leaks: 2 }] }, schedule },
       'warn',
-      /2 machines that no cluster has/,
+      /2 orphaned machines/,
     ],
     [
       'it refused to delete',

@@ -15,7 +15,7 @@ const parseNumber = wholeNumber(wanted, 1, 999_999_999);
 /** Scripts, cookbooks and other files that plugins use. */
 export const artifactCommands: CommandDefinition = command(
   'resource',
-  'scripts, cookbooks and other files that plugins use, in versions',
+  'versioned files that plugins use, such as scripts and cookbooks',
   {
     heading: 'Resources:',
     commands: [
@@ -23,13 +23,11 @@ export const artifactCommands: CommandDefinition = command(
         'put <name> <path>',
         'store a version: a folder or a tar archive, or a file; - reads a file from standard input',
         {
-          options: [
-            option('--set', 'let the name mean it from now on; the first version of a name is set anyway'),
-          ],
+          options: [option('--set', 'set this version; the first version of a name is always set')],
           load: async () => (await import('./put.js')).put,
         },
       ),
-      command('set <name>', 'let a name mean a version; clusters follow with their next apply', {
+      command('set <name>', 'set the version of a name; clusters use it from their next apply', {
         arguments: [
           argument<number | null>('<version>', 'a number, or none', (text) =>
             text === 'none' ? null : parseNumber(text, 0),
@@ -37,13 +35,13 @@ export const artifactCommands: CommandDefinition = command(
         ],
         load: async () => (await import('./change.js')).set,
       }),
-      command('rollback <name>', 'let a name mean what it meant before', {
+      command('rollback <name>', 'set the previously set version', {
         load: async () => (await import('./change.js')).rollback,
       }),
-      command('list [name]', 'the resources, or the versions of one', {
+      command('list [name]', 'list resources, or the versions of one', {
         load: async () => (await import('./list.js')).list,
       }),
-      command('get <name> <path>', 'write what a version holds to a file, or to a new folder', {
+      command('get <name> <path>', 'write a version to a file or a new folder', {
         options: [
           option('--version <number>', 'the version (default: the one that is set)', { parse: parseNumber }),
         ],
@@ -51,15 +49,15 @@ export const artifactCommands: CommandDefinition = command(
       }),
       command(
         'prune',
-        'remove versions that are not set, were not set before that, and that no cluster uses',
+        'remove versions that are neither set, nor the rollback target, nor used by a cluster',
         {
           options: [
-            option('--older-than <time>', 'only what was put longer ago (default: 7d)', {
+            option('--older-than <time>', 'only versions older than this (default: 7d)', {
               parse: parser('It is a time such as 12h or 7d.', (text) =>
                 text === '0' ? 0 : parseDuration(text),
               ),
             }),
-            option('--dry-run', 'only show what would be removed'),
+            option('--dry-run', 'only list them'),
             yesOption,
           ],
           load: async () => (await import('./change.js')).prune,

@@ -12,10 +12,10 @@ import {
 } from '../command.js';
 
 export const clusterCommands: readonly CommandDefinition[] = [
-  command('apply <file>', 'make a cluster from its file, or change it', {
+  command('apply <file>', 'create or change a cluster from its file', {
     heading: 'Clusters:',
     options: [
-      option('--create-only', 'refuse when the cluster is there already with another spec'),
+      option('--create-only', 'refuse if the cluster exists with another spec'),
       rollingOption,
       ...operationOptions,
     ],
@@ -29,37 +29,37 @@ export const clusterCommands: readonly CommandDefinition[] = [
     },
   }),
   command('plan <file>', 'show what apply would do', {
-    more: '; nothing is changed',
+    more: '; changes nothing',
     options: [
       rollingOption,
       choice('--graph <form>', 'write the plan as a graph', ['mermaid', 'dot']),
-      option('--no-look', 'go by what is known of the machines, without looking at them first'),
+      option('--no-look', 'use the recorded state of the machines, without probing them first'),
       option('--detailed-exitcode', '0: no changes, 1: error, 2: there are changes'),
     ],
     load: async () => (await import('./plan/plan.js')).plan,
   }),
-  command('delete <name>', 'delete a cluster, whatever it is doing', {
+  command('delete <name>', 'delete a cluster in any state', {
     options: [...waitOptions, planOption],
     load: async () => (await import('./apply.js')).deleteCluster,
   }),
-  command('list', 'the clusters', {
+  command('list', 'list clusters', {
     heading: 'Look:',
     alias: 'ls',
     load: async () => (await import('./list.js')).list,
   }),
-  command('status <name>', 'where it stands, what is wrong, what to do', {
+  command('status <name>', 'show its state, its problems and the next step', {
     options: [
-      option('-w, --watch', 'show the operation under way until it ends'),
-      option('--look', 'look at its machines and services first'),
+      option('-w, --watch', 'show the running operation until it ends'),
+      option('--look', 'probe its machines and services first'),
     ],
     load: async () => (await import('./status.js')).status,
   }),
-  command('nodes <name>', 'its nodes', { load: async () => (await import('./list.js')).nodes }),
-  command('history <name>', 'its last operations', {
-    more: ': what, who, when, and how they ended',
+  command('nodes <name>', 'list its nodes', { load: async () => (await import('./list.js')).nodes }),
+  command('history <name>', 'list its last operations', {
+    more: ': intent, user, time and result',
     load: async () => (await import('./list.js')).history,
   }),
-  command('logs <name> [node]', 'what ran on its nodes, and what it printed', {
+  command('logs <name> [node]', 'show the logs of its tasks', {
     options: [
       option('--service <name>', 'tasks of this service only'),
       option('--action <name>', 'this action only, such as INSTALL'),
@@ -69,7 +69,7 @@ export const clusterCommands: readonly CommandDefinition[] = [
         ['debug', 'info', 'warn', 'error'],
         'info',
       ),
-      option('-f, --follow', 'go on as more is written'),
+      option('-f, --follow', 'continue with new output'),
     ],
     load: async () => (await import('./log/logs.js')).logs,
   }),
@@ -77,7 +77,7 @@ export const clusterCommands: readonly CommandDefinition[] = [
     more: ': heddle ssh web app-1 -- uptime',
     load: async () => (await import('./ssh.js')).ssh,
   }),
-  command('task', 'one of its tasks', {
+  command('task', 'show one of its tasks', {
     commands: [
       command(
         'show <name> <task>',
@@ -86,29 +86,24 @@ export const clusterCommands: readonly CommandDefinition[] = [
       ),
     ],
   }),
-  command('start <name> <services...>', 'start services, and what they need', {
+  command('start <name> <services...>', 'start services and their dependencies', {
     heading: 'Services and nodes:',
     options: operationOptions,
     load: async () => (await import('./operate.js')).start,
   }),
-  command('stop <name> <services...>', 'stop services, and what needs them', {
-    more: '; they stay so, also through later applies, until they are started',
+  command('stop <name> <services...>', 'stop services and their dependents', {
+    more: '; they stay stopped, also through later applies, until started',
     options: operationOptions,
     load: async () => (await import('./operate.js')).stop,
   }),
   command('restart <name> <services...>', 'stop and start services', {
-    more: ', and what needs them; rolling, the services alone',
+    more: ', and their dependents; with --rolling, the services alone',
     options: [nodesOption, rollingOption, ...operationOptions],
     load: async () => (await import('./operate.js')).restart,
   }),
-  command('reconfigure <name> [services...]', 'configure services anew', {
-    more: '; all unless some are named',
-    options: [
-      option('--restart', 'stop them before, and start them after'),
-      nodesOption,
-      rollingOption,
-      ...operationOptions,
-    ],
+  command('reconfigure <name> [services...]', 'configure services again', {
+    more: '; all by default',
+    options: [option('--restart', 'also restart them'), nodesOption, rollingOption, ...operationOptions],
     load: async () => (await import('./operate.js')).reconfigure,
   }),
   command('replace <name> <nodes...>', 'give nodes new machines', {
@@ -119,38 +114,38 @@ export const clusterCommands: readonly CommandDefinition[] = [
     more: ': heddle exec web -- uptime',
     options: [
       option('--sudo', 'as root'),
-      option('--timeout <duration>', 'longest time on a node, such as 30s or 10m'),
+      option('--timeout <duration>', 'time limit per node, such as 30s or 10m'),
       nodesOption,
       rollingOption,
       ...operationOptions,
     ],
     load: async () => (await import('./exec.js')).exec,
   }),
-  command('retry <name>', 'go on from what failed', {
+  command('retry <name>', 'continue after a failure', {
     heading: 'Operations:',
     more: ' in a held operation',
     options: waitOptions,
     load: async () => (await import('./control.js')).retry,
   }),
-  command('rollback <name>', 'go back to the spec before the last one', {
+  command('rollback <name>', 'return to the previous spec', {
     options: operationOptions,
     load: async () => (await import('./operate.js')).rollback,
   }),
-  command('cancel <name> [operation]', 'end an operation; what was done stays', {
-    more: '; the one under way or held, unless another is named',
+  command('cancel <name> [operation]', 'cancel an operation; completed work stays', {
+    more: '; the running or held one by default',
     options: waitOptions,
     load: async () => (await import('./control.js')).cancel,
   }),
-  command('pause <name>', 'start nothing more until resume', {
-    more: '; what runs goes on to its end',
+  command('pause <name>', 'start no further task until resume', {
+    more: '; running tasks continue to their end',
     load: async () => (await import('./control.js')).pause,
   }),
-  command('resume <name>', 'go on after pause', {
+  command('resume <name>', 'continue after pause', {
     options: waitOptions,
     load: async () => (await import('./control.js')).resume,
   }),
   command('abandon <name> <node>', 'forget a node that cannot be deleted', {
-    more: '; its machine stays, and is recorded as given up',
+    more: '; its machine stays, and is recorded as abandoned',
     options: [yesOption, ...waitOptions],
     load: async () => (await import('./control.js')).abandon,
   }),

@@ -1,32 +1,32 @@
 import { option, waitOptions, wholeNumber, yesOption, command, type CommandDefinition } from '../command.js';
 
 export const imageCommands: readonly CommandDefinition[] = [
-  command('image', 'images, and how they are built', {
+  command('image', 'build and manage images', {
     commands: [
-      command('apply <file>', 'bring an image to its file', {
-        more: '; makes the image when there is none',
+      command('apply <file>', 'create or change an image from its file', {
+        more: '; creates the image if necessary',
         load: async () => (await import('./change.js')).apply,
       }),
-      command('build <name>', 'build it', {
-        more: '; the request stays until a build has succeeded',
+      command('build <name>', 'build an image', {
+        more: '; the request stays until a build succeeds',
         options: waitOptions,
         load: async () => (await import('./build.js')).build,
       }),
-      command('cancel <name>', 'end the build under way, and the request for it', {
+      command('cancel <name>', 'cancel the running build and its request', {
         load: async () => (await import('./change.js')).cancel,
       }),
-      command('list', 'the images', { alias: 'ls', load: async () => (await import('./show.js')).list }),
-      command('show <name>', 'its builds, where they are, and where they come from', {
+      command('list', 'list images', { alias: 'ls', load: async () => (await import('./show.js')).list }),
+      command('show <name>', 'show its builds, their providers and sources', {
         load: async () => (await import('./show.js')).show,
       }),
       command('rollback <name>', 'delete the newest build', {
-        more: ', so that the one before it is offered; nothing more is built until it is resumed',
+        more: ', so that the previous one is offered; builds are paused until resume',
         load: async () => (await import('./change.js')).rollBack,
       }),
-      command('pause <name>', 'build nothing until it is resumed', {
+      command('pause <name>', 'pause builds until resume', {
         load: async () => (await import('./change.js')).pause,
       }),
-      command('resume <name>', 'build again', { load: async () => (await import('./change.js')).resume }),
+      command('resume <name>', 'resume builds', { load: async () => (await import('./change.js')).resume }),
       command('delete <name>', 'delete an image with all its builds, or one build', {
         options: [
           option('--build <number>', 'only this build', {
@@ -39,13 +39,13 @@ export const imageCommands: readonly CommandDefinition[] = [
       }),
     ],
   }),
-  command('builder', 'the process that builds images on this machine', {
+  command('builder', 'run the process that builds images on this machine', {
     commands: [
-      command('start', 'start it, and leave it running; or run it until it is stopped', {
-        options: [option('--foreground', 'stay, and write its log to standard output')],
+      command('start', 'start the builder in the background, or run it in the foreground', {
+        options: [option('--foreground', 'stay in the foreground, and write the log to standard output')],
         load: async () => (await import('./builder.js')).start,
       }),
-      command('stop', 'stop it; commands that it runs go on, and the next builder waits for them', {
+      command('stop', 'stop the builder; its commands continue, and the next builder attaches to them', {
         needs: 'configuration',
         load: async () => (await import('./builder.js')).stop,
       }),

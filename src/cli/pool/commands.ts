@@ -21,7 +21,7 @@ export const poolCommands: readonly CommandDefinition[] = [
       }),
       command(
         'import <file>',
-        'convert a nodepool.yaml, and report what has no counterpart; nothing is changed',
+        'convert a nodepool.yaml, and report what has no counterpart; changes nothing',
         {
           options: [
             option('--name <pool>', 'name of the pool', { fallback: 'nodepool' }),

@@ -4,48 +4,53 @@ const parseNames = parser('It names some, with commas between them.', splitList)
 
 export const reservationCommands: CommandDefinition = command(
   'reservation',
-  'machines for a user, from a time to a time',
+  'reserve machines for a user and a period',
   {
-    description: 'machines with an image, for a user, from a time to a time',
+    description: 'reserve machines with an image for a user and a period',
     commands: [
       command('create <image>', 'reserve machines', {
-        more: ', all that are wanted or none; returns as soon as they are reserved',
+        more: ', all or none; returns once they are reserved',
         options: [
-          option('--user <name>', 'who gets them').makeOptionMandatory(),
-          option('--machine <names>', 'these machines, with commas (default: any that fits)', {
+          option('--user <name>', 'the user').makeOptionMandatory(),
+          option('--machine <names>', 'these machines, separated by commas (default: any suitable)', {
             parse: parseNames,
           }),
-          option('--count <n>', 'so many machines at once', {
+          option('--count <n>', 'number of machines', {
             parse: wholeNumber('It is a whole number from 1 on.', 1, 9_999),
           }),
           option('--site <name>', 'of this site'),
           option('--provider <name>', 'of this provider account'),
           option('--system <type>', 'of this provisioning system, such as ipmi'),
-          option('--can <actions>', 'that can do this, with commas, such as POWER_RESET,CAPTURE', {
-            parse: parseNames,
-          }),
-          option('--from <moment>', '2026-07-01T09:00:00Z, or 2026-07-01 09:00 here (default: at once)'),
-          option('--to <moment>', 'its end'),
-          option('--for <duration>', 'its length, such as 2h'),
+          option(
+            '--can <actions>',
+            'with these abilities, separated by commas, such as POWER_RESET,CAPTURE',
+            { parse: parseNames },
+          ),
+          option(
+            '--from <moment>',
+            'begin: 2026-07-01T09:00:00Z, or 2026-07-01 09:00 local time (default: now)',
+          ),
+          option('--to <moment>', 'end'),
+          option('--for <duration>', 'length, such as 2h'),
         ],
         load: async () => (await import('./create.js')).create,
       }),
-      command('list', 'the reservations', {
+      command('list', 'list reservations', {
         alias: 'ls',
         options: [
-          option('--all', 'those that are over, too'),
+          option('--all', 'include ended ones'),
           option('--user <name>', 'of this user'),
           option('--machine <name>', 'of this machine'),
         ],
         load: async () => (await import('./show.js')).list,
       }),
-      command('show <id>', 'where it stands, and what happened', {
+      command('show <id>', 'show its state and its events', {
         load: async () => (await import('./show.js')).show,
       }),
       command('ready <id>', 'wait until its user may log in', {
         load: async () => (await import('./show.js')).ready,
       }),
-      command('log-in <id>', 'how its user logs in', {
+      command('log-in <id>', 'show the login for its user', {
         more: ': from then on its machines count as used',
         options: [
           option(
@@ -55,18 +60,18 @@ export const reservationCommands: CommandDefinition = command(
         ],
         load: async () => (await import('./create.js')).logIn,
       }),
-      command('extend <id>', 'let it last longer', {
-        more: '; refused where it would overlap the next one',
+      command('extend <id>', 'extend a reservation', {
+        more: '; refused if it would overlap the next one',
         options: [
-          option('--to <moment>', 'its new end'),
-          option('--by <duration>', 'so much longer, such as 1h'),
+          option('--to <moment>', 'new end'),
+          option('--by <duration>', 'additional time, such as 1h'),
         ],
         load: async () => (await import('./change.js')).extend,
       }),
-      command('cancel <id>', 'end one that has not begun', {
+      command('cancel <id>', 'cancel a reservation that has not begun', {
         load: async () => (await import('./change.js')).cancel,
       }),
-      command('return <id>', 'end one before its time is over', {
+      command('return <id>', 'end a reservation early', {
         load: async () => (await import('./change.js')).returnEarly,
       }),
     ],

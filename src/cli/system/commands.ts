@@ -8,58 +8,56 @@ const parse = wholeNumber('It is a number from 0 to 65535; 0 takes a free one.',
 export const systemCommands: readonly CommandDefinition[] = [
   command('dev', 'run everything on this machine', {
     heading: 'Heddle:',
-    more: ': server, Web UI, machines and a worker, until it is stopped',
+    more: ': server, Web UI, machines and a worker, until Ctrl-C',
     options: [
-      option('--port <number>', 'port of the Temporal server; a free one when it is in use', {
+      option('--port <number>', 'port of the Temporal server; a free one if it is in use', {
         parse,
         fallback: 7233,
       }),
       option('--ui-port <number>', "port of the Web UI (default: 1000 above the server's)", { parse }),
-      choice('--machines <kind>', 'what local machines are', ['auto', 'sandbox', 'directory'], 'auto'),
+      choice('--machines <kind>', 'kind of local machines', ['auto', 'sandbox', 'directory'], 'auto'),
     ],
     needs: 'configuration',
     load: async () => (await import('./dev.js')).dev,
   }),
-  command('worker', 'run a worker until it is stopped', {
-    load: async () => (await import('./worker.js')).worker,
-  }),
+  command('worker', 'run a worker until Ctrl-C', { load: async () => (await import('./worker.js')).worker }),
   command('doctor', 'check the installation', {
-    more: ': server, workers, keys, plugins and folders, and say what to do',
+    more: ': server, workers, keys, plugins and folders',
     load: async () => (await import('./doctor.js')).doctor,
   }),
-  command('leaks', 'machines that no cluster has', {
-    more: ', as the sweep saw them last',
+  command('leaks', 'list orphaned machines', {
+    more: ', as of the last sweep',
     options: [
-      option('--look', 'look now'),
-      option('--delete <ids...>', 'delete these, whatever the configuration says'),
+      option('--look', 'sweep now'),
+      option('--delete <ids...>', 'delete these, even in a dry run'),
       yesOption,
     ],
     load: async () => (await import('./leaks.js')).leaks,
   }),
-  command('replay [files...]', 'check that this build goes on with workflows', {
-    more: ': exported histories, or all that run',
+  command('replay [files...]', 'check that this build can continue workflows', {
+    more: ': exported histories, or all running ones',
     options: [
-      option('--all-running', 'replay what runs on the server now'),
+      option('--all-running', 'replay all running workflows of the server'),
       option('--bundle <file>', "a workflow bundle to replay with (default: this build's)"),
     ],
     load: async () => (await import('./replay.js')).replay,
   }),
   pluginCommands,
   accountCommands,
-  command('keys', 'the keys that payloads are encrypted with', {
+  command('keys', 'manage the encryption keys', {
     commands: [
-      command('create', 'make the first key of a new installation', {
+      command('create', 'create the first key of a new installation', {
         needs: 'configuration',
         load: async () => (await import('./keys.js')).create,
       }),
-      command('list', 'list the keys, without what is secret', {
+      command('list', 'list the keys, without secrets', {
         needs: 'configuration',
         load: async () => (await import('./keys.js')).list,
       }),
       command('rotate', 'encrypt with a new key from now on', {
         options: [
-          option('--stage', 'only add a key, so that it can be brought to everyone first'),
-          option('--to <key>', 'encrypt with this key, which was added before'),
+          option('--stage', 'only add a key, to distribute it before its use'),
+          option('--to <key>', 'encrypt with this key, added before'),
         ],
         needs: 'configuration',
         load: async () => (await import('./keys.js')).rotate,
@@ -83,7 +81,7 @@ export const systemCommands: readonly CommandDefinition[] = [
   }),
   command('config', 'the configuration', {
     commands: [
-      command('show', 'what is configured, and where it came from', {
+      command('show', 'show the settings and their sources', {
         load: async () => (await import('./config.js')).show,
       }),
     ],

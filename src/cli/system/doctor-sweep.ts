@@ -46,7 +46,7 @@ export function judgeSweep(
   if (left > 0)
     return warn(
       check,
-      `${left} ${left === 1 ? 'machine that no cluster has' : 'machines that no cluster has'}, as of ${ago}`,
+      `${left} ${left === 1 ? 'orphaned machine' : 'orphaned machines'}, as of ${ago}`,
       look,
     );
   return ok(check, `no machine without a cluster, as of ${ago}`);
