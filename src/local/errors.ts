@@ -34,7 +34,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The text of whatever was thrown. */
+/** The message of a thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -13,7 +13,7 @@ export function writePrivateFile(path: string, content: string): void {
   writeFileAtomic.sync(path, content, { mode: 0o600, fsync: false });
 }
 
-/** The file's text, or undefined when there is none. */
+/** The file's text, or undefined if it does not exist. */
 export function readIfPresent(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** `failed`: it died, or could not boot; `reason` says why. A machine that is gone is not there any more. */
+/** `failed`: it died, or could not boot; `reason` says why. A deleted machine is no longer listed. */
 export const machineStates = ['pending', 'booting', 'running', 'stopped', 'failed', 'deleting'] as const;
 
 export const kindNames = ['sandbox', 'directory'] as const;
@@ -57,7 +57,7 @@ export function summaryOf(machine: MachineRecord) {
   return { id, state, reason, key, hostname, flavor, image, tags, kind, address, port, createdAt };
 }
 
-/** A machine as describe shows it: with what is needed to log in. */
+/** A machine with its login, as describe shows it. */
 export function detailsOf(machine: MachineRecord) {
   return {
     ...summaryOf(machine),

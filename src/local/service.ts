@@ -36,7 +36,10 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** Starts the machine service on a data folder. @throws Error that says what stands in the way. */
+/**
+ * Starts the machine service on a data folder.
+ * @throws Error with the obstacle.
+ */
 export async function startService(options: Options, log: Logger): Promise<Service> {
   makePrivateFolder(options.dataFolder);
   // Processes are compared with it, and the kernel knows only real paths.
@@ -135,7 +138,7 @@ async function startLocked(
 
 function dump(api: HttpServer, inventory: Inventory, faults: Faults, log: Logger): void {
   const now = Date.now();
-  // A person asked for it by signal, so it is logged whatever the level.
+  // Requested by signal, so it is logged at any level.
   log.child({}, { level: 'debug' }).debug(
     {
       calls: [...api.inFlight].map(({ method, path, since }) => ({ method, path, ageMs: now - since })),

@@ -24,8 +24,8 @@ export interface PluginContext {
   /** Aborted when the task is cancelled, or when the call's deadline has passed. */
   readonly signal: AbortSignal;
   /**
-   * Aborted when this attempt ends and another takes over, where the plugin runs in the worker: work that
-   * outlasts the attempt is left running. `signal` of a provider is aborted then, too.
+   * Aborted when this attempt ends and another continues, if the plugin runs in the worker: detached work
+   * keeps running. `signal` of a provider is then aborted too.
    */
   readonly detach?: AbortSignal;
   /**

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { PluginError, type RunOutcome, type Shell, type TaskResource } from './contract.js';
 
 /**
- * Brings a resource to the node, into a folder of the login's home that is named by its content, so the same
- * content is brought once. Removes resources that no task has used for a month.
+ * Uploads a resource to the node, into a folder of the login's home named by its content, so equal content is
+ * uploaded once. Removes resources that no task has used for a month.
  * @returns the absolute path on the node of the file, or of the archive's folder.
  */
 export async function bringToNode(

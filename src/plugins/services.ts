@@ -16,9 +16,9 @@ export interface PluginLog {
 export interface Shell {
   /**
    * Runs a script exactly once for this task and run: a later attempt waits for the same execution and reads
-   * its outcome. Output goes to the task's log as it comes.
-   * @throws PluginError Retryable when the node cannot be reached (the script may be running: nothing is
-   * started twice), ScriptFailed when it died with its machine, UnknownOutcome when its outcome is lost.
+   * its outcome. Output is streamed to the task's log.
+   * @throws PluginError Retryable if the node cannot be reached (the script may be running: nothing starts
+   * twice), ScriptFailed if it died with its machine, UnknownOutcome if its outcome is lost.
    */
   run(script: Script): Promise<RunOutcome>;
   /** Runs a short command that is safe to repeat. No shell interprets its words. */
@@ -100,11 +100,11 @@ export interface Calls {
 /** The pools of this installation, for a provider whose machines are their nodes. Calls are idempotent. */
 export interface NodePools {
   /**
-   * Requests a node; the same id is the same request. Nodes that are ready come with the answer.
-   * @throws PluginError Invalid when there is no such pool, or it refuses the demand.
+   * Requests a node; requests with the same id are one. Ready nodes are in the answer.
+   * @throws PluginError Invalid if the pool does not exist, or refuses the demand.
    */
   ask(pool: string, demand: NodeDemand): Promise<RequestView>;
-  /** Undefined where the pool does not know the request, or there is no such pool. */
+  /** Undefined if the pool does not know the request, or does not exist. */
   look(pool: string, id: string): Promise<RequestView | undefined>;
   /** Releases the node, or withdraws the request, if there is one. */
   end(pool: string, id: string): Promise<void>;

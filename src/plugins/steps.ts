@@ -22,9 +22,9 @@ export interface Step<Subject> {
 }
 
 /**
- * Takes the steps in order. A step that was taken before returns the same again, so a CREATE that was cut
- * continues. When a step fails, parts stay for DELETE, except after Capacity and Quota: these tell the engine
- * that nothing was made, so all steps are undone.
+ * Runs the steps in order. A step that ran before returns the same again, so an interrupted CREATE continues.
+ * If a step fails, parts stay for DELETE; except after Capacity and Quota, which mean that nothing was
+ * created: then all steps are undone.
  */
 export async function takeSteps<Subject>(
   steps: readonly Step<Subject>[],

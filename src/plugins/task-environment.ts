@@ -1,9 +1,9 @@
 import type { Task } from './contract.js';
 
-/** Whose task it is, for whatever runs on the node. */
+/** Environment variables that name the task, for programs on the node. */
 export function taskEnvironment(task: Task): Record<string, string> {
   const self = task.nodes[task.nodeId];
-  // A node that leaves is no peer any more, but its payload still knows it.
+  // A node being removed is no longer a peer, but its payload still describes it.
   const { ipaddress, hostname, nodenum } = task.config;
   return {
     HEDDLE_CLUSTER: task.clusterId,

@@ -26,7 +26,7 @@ interface Described {
   readonly hostKey: string;
 }
 
-/** A node that a test brings along: such as a container that has what the automator needs. */
+/** A node that the test provides, such as a container with the automator's tools. */
 export interface SuiteNode {
   readonly host: string;
   readonly port: number;

@@ -3,7 +3,10 @@ import { PluginError } from '../plugins/errors.js';
 import { resolveSecrets } from '../secrets/reference.js';
 import type { SshTarget } from '../ssh/target.js';
 
-/** The SSH login in a machine's payload. @throws PluginError Invalid that names what is missing. */
+/**
+ * The SSH login in a machine's payload.
+ * @throws PluginError Invalid naming the missing key.
+ */
 export async function readTarget(config: JsonObject): Promise<SshTarget> {
   const { ipaddress: host, 'ssh-port': port = 22, 'ssh-host-key': hostKey } = config;
   const { value } = await resolveSecrets(

@@ -12,7 +12,7 @@ export interface Case<Id extends string, Bench> {
   readonly id: Id;
   /** What it does, as a test's title says it. */
   readonly title: string;
-  /** Why it cannot be looked at with this plugin; undefined when it can. */
+  /** Why the case does not apply to this plugin; undefined if it does. */
   readonly lacks?: (bench: Bench) => string | undefined;
   readonly run: (bench: Bench) => Promise<void>;
 }

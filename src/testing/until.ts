@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { isPluginError } from '../plugins/errors.js';
 
-/** Longest pause between two calls in ms, whatever the plugin asks for. */
+/** Longest pause between two calls in ms, even if the plugin asks for more. */
 const longestPauseMs = 500;
 
 /** Polls until the check returns something. @throws Error that says what it waited for. */

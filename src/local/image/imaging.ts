@@ -222,7 +222,7 @@ export class Imaging {
   async #capture(id: string, { image: name, token, tags }: Job): Promise<void> {
     const { inventory, library, kinds } = this.#parts;
     const machine = inventory.get(id);
-    // Made, and the end was not noted any more.
+    // The image is complete, but its end was not recorded.
     if (machine === undefined || library.get(name)?.token === token) return;
     const disk = await kinds.get(machine.kind)?.build(machine, inventory.folderOf(id));
     if (disk !== undefined)

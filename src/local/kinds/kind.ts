@@ -54,7 +54,7 @@ function authorizedKeysFile(home: string): string {
   return join(home, '.ssh', 'authorized_keys');
 }
 
-/** Writes the machine's own keys, replacing any that the image brought. */
+/** Writes the machine's own host keys, replacing those in the image. */
 export function writeAuthorizedKeys(home: string, publicKeys: readonly string[]): void {
   rmSync(join(home, '.ssh'), { recursive: true, force: true });
   mkdirSync(join(home, '.ssh'), { mode: 0o700 });

@@ -27,7 +27,7 @@ export function authenticate(context: AuthContext, login: Login): void {
   context.reject(methods);
 }
 
-/** A public key in the form of an authorized_keys line; undefined when it is none. */
+/** A public key in the form of an authorized_keys line; undefined if malformed. */
 export function parsePublicKey(line: string): ParsedKey | undefined {
   const key = ssh2.utils.parseKey(line);
   return key instanceof Error || key.isPrivateKey() ? undefined : key;

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 
 /** How a program is started on a machine. */
 export interface Launcher {
-  /** What stands before a command: nothing on a directory, nsenter and its options for a sandbox. */
+  /** The prefix of a command: nothing on a directory, nsenter and its options for a sandbox. */
   readonly prefix: readonly string[];
   readonly cwd: string;
   /** Must hold HOME and SHELL. */

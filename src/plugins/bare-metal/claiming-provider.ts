@@ -83,8 +83,8 @@ export abstract class ClaimingProvider<Thing extends Claimed> extends Provider {
   }
 
   /**
-   * What the key has.
-   * @throws PluginError Invalid where it has none, or the configuration knows it no more.
+   * The machine of the key.
+   * @throws PluginError Invalid if it has none, or the configuration no longer contains it.
    */
   protected async own({ key }: MachineInput): Promise<Thing> {
     const { name: account } = this.task.provider;

@@ -9,7 +9,7 @@ const port = z.int().min(1).max(65_535);
 const hostKey = text.refine(isHostKey, { error: 'is no host key: "<type> <base64>", as in known_hosts' });
 const command = z.array(z.string()).min(1);
 
-/** What every real machine has, whatever its controller speaks. */
+/** Fields of every real machine, whatever protocol its controller speaks. */
 const machineSchema = z.strictObject({
   name: z
     .string()
@@ -25,8 +25,8 @@ const machineSchema = z.strictObject({
 });
 
 /**
- * The controllers by the names of their machines; what stands in one is the provider type's. Their secrets
- * are resolved, those of machines are passed on.
+ * The controllers by machine name; their entries depend on the provider type. Their secrets are resolved,
+ * those of machines are passed on.
  */
 const controllersSchema = z.record(z.string(), z.record(z.string(), z.json()));
 

@@ -1,17 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Outcome, PowerReading } from '../../model/machine/answer.js';
 
-/**
- * What a management controller can be told. A refusal says that nothing was done; whatever else goes wrong is
- * thrown, or read.
- */
+/** Commands to a management controller. A refusal means that nothing was done; other errors are thrown. */
 export interface PowerControls {
   read(): Promise<PowerReading>;
   on(): Promise<Told>;
   /** Asks the system to shut down; absent where that cannot be asked for. */
   readonly shutDown?: () => Promise<Told>;
   off(): Promise<Told>;
-  /** Off and on in one command; absent where there is none. */
+  /** Off and on in one command; absent if unsupported. */
   readonly cycle?: () => Promise<Told>;
 }
 
@@ -31,8 +28,8 @@ export interface PowerLimits {
 const commands = 2;
 
 /**
- * Power verbs over a controller: looks first, commands only what is not so, and believes only what it reads
- * afterwards.
+ * Power verbs over a controller: reads the state first, sends only necessary commands, and trusts only the
+ * state read afterwards.
  */
 export class PowerDriver {
   readonly #controls: PowerControls;
@@ -68,8 +65,7 @@ export class PowerDriver {
     const { shutDownMs } = this.#limits;
     const now = await this.status();
     if (now.power === 'off') return { answer: 'done' };
-    // A system that does not listen, or that stays up in the middle of shutting down, is cut off after its
-    // time.
+    // A system that ignores the request, or hangs during the shutdown, is cut off after its time.
     if (
       now.power === 'on' &&
       shutDown !== undefined &&

@@ -12,13 +12,13 @@ export interface HostKey {
 /** Fewer characters than this could be guessed, and the host keys with them. */
 const shortestSecret = 24;
 
-/** What stands before the 32 bytes of an Ed25519 key in PKCS #8. */
+/** The prefix of the 32 bytes of an Ed25519 key in PKCS #8. */
 const pkcs8Head = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 /**
- * The host key of a machine, made of the account's secret and the machine's key: every attempt of CREATE, on
- * whatever worker, asks for the same machine, or a client token would not match.
- * @throws PluginError Invalid when the secret is too short.
+ * The host key of a machine, derived from the account's secret and the machine's key: every attempt of
+ * CREATE, on any worker, requests the same machine, as client tokens require.
+ * @throws PluginError Invalid if the secret is too short.
  */
 export function makeHostKey(secret: string, key: string): HostKey {
   if (secret.length < shortestSecret)

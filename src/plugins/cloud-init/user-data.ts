@@ -7,7 +7,9 @@ export interface UserDataParts {
   readonly hostKey?: HostKey | undefined;
   /** SSH public keys that may log in as the image's own user. */
   readonly publicKeys?: readonly string[];
-  /** What the user adds: a script, `#cloud-config`, or whatever else cloud-init knows by its first line. */
+  /**
+   * The user's part: a script, `#cloud-config`, or another kind that cloud-init recognises by its first line.
+   */
   readonly own?: string | undefined;
 }
 
@@ -15,16 +17,16 @@ export interface UserDataParts {
 const mostBytes = 16_384;
 
 /**
- * What cloud-init is told at the first boot: host key, public keys, and the user's own part after ours. The
- * same parts give the same text.
- * @throws PluginError Invalid when it is too long, or the user's part is of no kind that cloud-init knows.
+ * The user data for the first boot: host key, public keys, and the user's part after ours. Equal parts give
+ * equal text.
+ * @throws PluginError Invalid if it is too long, or the user's part is of no known kind.
  */
 export function makeUserData({ hostname, hostKey, publicKeys = [], own }: UserDataParts): string {
   const settings = {
     hostname,
     preserve_hostname: false,
     ...(publicKeys.length === 0 ? {} : { ssh_authorized_keys: publicKeys }),
-    // Keys that the image brings along would be the same on all machines of it.
+    // Keys in the image would be the same on all of its machines.
     ...(hostKey === undefined
       ? {}
       : {

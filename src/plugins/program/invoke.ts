@@ -13,7 +13,7 @@ import type { Finish } from './session.js';
 
 /** What the engine knows of an attempt besides the plugin's context. */
 export interface AttemptContext {
-  /** Aborted when the attempt ends without ending what goes on at the node. */
+  /** Aborted when the attempt ends and the work on the node continues. */
   readonly detach?: AbortSignal;
   /** When the attempt times out, in ms since the epoch. */
   readonly endsAt?: number;

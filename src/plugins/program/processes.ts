@@ -19,13 +19,13 @@ export function usageOf(groups: ReadonlySet<number>): ReadonlyMap<number, Usage>
   return usage;
 }
 
-/** Memory of one process, in bytes; 0 where only `ps` could tell. */
+/** Memory of one process, in bytes; 0 if only `ps` could tell. */
 export function memoryOf(pid: number): number {
   const kilobytes = hasProcFs ? /^VmRSS:\s+(\d+)/m.exec(readProc(pid, 'status'))?.[1] : undefined;
   return Number(kilobytes ?? 0) * 1024;
 }
 
-/** Signals a process, or a group by its negative id; one that has ended is no error. */
+/** Signals a process, or a group by its negative id; ignores one that has ended. */
 export function signalQuietly(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);

@@ -77,7 +77,7 @@ export class Program {
     if (pid !== undefined) sandbox.guard({ pid, home, memoryBytes, onExceeded: (fault) => this.kill(fault) });
   }
 
-  /** Replaces the listener, and starts counting its output anew. */
+  /** Replaces the listener, and restarts the output count. */
   listen(listener: Listener): void {
     this.#listener = listener;
     this.#sent = { ...nothingSent };
@@ -113,7 +113,7 @@ export class Program {
     return this.#child.pid === undefined ? 0 : memoryOf(this.#child.pid);
   }
 
-  /** Reads until the event loop brings no more output: what the program wrote before now is read then. */
+  /** Reads until the event loop delivers no more output: everything written before now is read then. */
   async readRest(): Promise<void> {
     for (let turn = 0, seen = -1; turn < maxTurns && seen !== this.#chunks; turn += 1) {
       seen = this.#chunks;

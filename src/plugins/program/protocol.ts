@@ -28,7 +28,7 @@ export const limits = {
   lastWords: 1024,
 } as const;
 
-/** One line to a program: the task, and the plugin's method that it stands for. */
+/** One line to a program: the task, and the plugin method to call. */
 export function callMessage(call: string, input: JsonObject, task: Task): object {
   // Programs that cannot read JSON rely on this order.
   return { protocol: protocolVersion, call, input, ...task };

@@ -59,7 +59,7 @@ export class Sandbox {
     this.#timer ??= setInterval(() => this.#check(), checkEveryMs).unref();
   }
 
-  /** Cleans up after a program that has ended: processes that it left running, and its home. */
+  /** Cleans up after a program: kills processes that it left running, and removes its home. */
   leave(pid: number, home: string): void {
     this.#open?.watchdog.remove(pid);
     this.#guarded.delete(pid);

@@ -81,7 +81,7 @@ async function endOf(program: Program, { stop }: Call, answered?: Promise<unknow
   return program.ended.finally(() => over.abort());
 }
 
-/** Serves the program's requests and logs its output; the returned function gives what was heard. */
+/** Serves the program's requests and logs its output; the returned function gives the received result. */
 function listen(
   program: Program,
   { allowed, services, log }: Call,

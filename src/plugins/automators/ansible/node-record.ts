@@ -38,7 +38,7 @@ export async function readRecord(shell: Shell): Promise<NodeRecord> {
   return { id, traces: traces !== '', watch: Number(ended) + 1, place };
 }
 
-/** Stops earlier attempts on the node: they cannot send modules any more, and their processes end. */
+/** Stops earlier attempts on the node: they can send no further modules, and their processes end. */
 export async function fenceEarlierAttempts(shell: Shell, { id, place, watch }: NodeRecord): Promise<void> {
   await must(shell, 'makes a place for the play', begin, [id, place.tmp, String(watch)]);
   await must(shell, 'ends an earlier attempt', endSessions, [`${folder}/${id}`]);

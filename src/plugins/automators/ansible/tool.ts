@@ -25,7 +25,7 @@ export interface ToolEnd {
 const maxSaid = 16 * 1024;
 const termMs = 2_000;
 
-/** Runs a program in a process group of its own; its environment has PATH, LANG and what is given. */
+/** Runs a program in its own process group; its environment has PATH, LANG and the given variables. */
 export async function runTool({
   program,
   words,
@@ -76,7 +76,7 @@ function signalGroup(group: number | undefined, signal: NodeJS.Signals): void {
 }
 
 /**
- * Standard input is open as long as the worker lives: at its end the group is ended, and the folder with its
+ * Standard input stays open while the worker lives: at its end the group is killed, and the folder with its
  * keys is removed. Connections that outlive the program are closed after it.
  */
 const guard = `

@@ -11,7 +11,7 @@ const projectSchema = z
   .regex(/^[a-z0-9][a-z0-9_-]*$/, { error: 'is not lower-case letters, digits, hyphens and underscores' });
 
 /**
- * Beside the compose file or in folders there; nothing that leads elsewhere, nor a word that a program takes
+ * Beside the compose file or in folders there; no path that leads elsewhere, nor a word that programs take
  * for an option.
  */
 const fileName = z

@@ -20,7 +20,7 @@ export function freshRecord({ image, machine, at }: SystemInput): string {
   });
 }
 
-/** Undefined where there is none. */
+/** Undefined if there is none. */
 export async function readRecord(
   shell: Shell,
 ): Promise<{ readonly text: string; readonly revision?: string } | undefined> {

@@ -115,7 +115,7 @@ export class Ec2 {
   }
 }
 
-/** Loaded at the first call: who has no machines at AWS needs not install it. */
+/** Loaded at the first call: users without AWS need not install it. */
 async function loadSdk(): Promise<Sdk> {
   try {
     return await import('@aws-sdk/client-ec2');
@@ -133,7 +133,7 @@ function part<Value>(value: Value | undefined, what: string, name: string): Valu
   throw new PluginError('Retryable', `${what} gave an answer without its ${name}. Is the endpoint EC2's?`);
 }
 
-/** Undefined when EC2 says that there is no such instance. */
+/** Undefined if EC2 reports no such instance. */
 async function unlessAbsent<Value>(call: () => Promise<Value>): Promise<Value | undefined> {
   try {
     return await call();

@@ -136,7 +136,7 @@ export class AwsProvider extends Provider implements CanList, CanFind {
 async function isTerminated(ec2: Ec2, id: string): Promise<boolean> {
   const change = await ec2.terminate(id);
   if (change === undefined || change.CurrentState?.Name === 'terminated') return true;
-  // The answer may tell the state before the end; one that is not described right now may be again.
+  // The answer may contain the state before termination; an instance missing now may reappear.
   return (await ec2.describeOne(id))?.State?.Name === 'terminated';
 }
 
@@ -151,7 +151,7 @@ function withKey(ec2: Ec2, key: string): Promise<readonly Instance[]> {
   return withTags(ec2, { [tagNames.key]: key });
 }
 
-/** A filter takes * and ? for anything, so what it gives is looked at once more. */
+/** A filter interprets * and ?, so its results are compared again. */
 async function withTags(ec2: Ec2, tags: Readonly<Record<string, string>>): Promise<readonly Instance[]> {
   const filters = Object.entries(tags).map(([name, value]) => ({ Name: `tag:${name}`, Values: [value] }));
   const found = await ec2.describe({

@@ -1,6 +1,6 @@
 import { PluginError, type FailureKind } from '../../contract.js';
 
-/** EC2's codes in the engine's words. What is not here is told by its HTTP status. */
+/** Failure kinds of EC2's error codes. Other codes are classified by HTTP status. */
 const kinds: Readonly<Partial<Record<FailureKind, readonly string[]>>> = {
   Capacity: [
     'InsufficientInstanceCapacity',

@@ -5,10 +5,7 @@ import { makeUserData } from '../../cloud-init/user-data.js';
 import type { CreateInput } from '../../contract.js';
 import type { AwsFields } from './fields.js';
 
-/**
- * Holds the host key that the machine was given, so that CONFIRM knows it whatever became of the account's
- * secret.
- */
+/** Contains the machine's host key, so that CONFIRM knows it even after the account's secret changed. */
 export const hostKeyTag = 'heddle-host-key';
 
 /**

@@ -79,7 +79,10 @@ export class DockerApi {
     );
   }
 
-  /** The answer in this shape. @throws PluginError where it is none. */
+  /**
+   * The answer in this shape.
+   * @throws PluginError if it does not match.
+   */
   async read<Schema extends z.ZodType>(schema: Schema, call: Call): Promise<z.output<Schema>> {
     return parse(schema, (await this.call(call)).body, nameOf(call));
   }

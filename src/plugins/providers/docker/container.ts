@@ -20,7 +20,10 @@ const startSsh = [
 
 export const sshPort = '22/tcp';
 
-/** The body of the call that creates the container. @throws PluginError Invalid for a flavor that is none. */
+/**
+ * The body of the call that creates the container.
+ * @throws PluginError Invalid if the flavor is malformed.
+ */
 export function makeContainer(
   { flavor, image, hostname, key, tags }: CreateInput,
   fields: DockerFields,
@@ -37,7 +40,7 @@ export function makeContainer(
     HostConfig: {
       Init: init,
       ...limitsOf(flavor),
-      // The daemon's host may be started anew; one that was stopped on purpose stays so.
+      // Containers survive a restart of the daemon's host, unless stopped on purpose.
       RestartPolicy: { Name: 'unless-stopped' },
       ...(network === undefined ? {} : { NetworkMode: network }),
       // On loopback only, unless the port is published.

@@ -95,7 +95,7 @@ export async function deleteImage(api: DockerApi, { token }: LibraryInput): Prom
   return { answer: 'done' };
 }
 
-/** Those without a name, which an attempt that was cut left, are told by their ids. */
+/** Images without a name, left by an interrupted attempt, are identified by id. */
 export async function listImages(
   api: DockerApi,
   tags: Readonly<Record<string, string>>,
@@ -136,7 +136,7 @@ function isOurs({ Config }: Image, token: string): boolean {
   return Config?.Labels?.[label] === token;
 }
 
-/** Passes the file on, and tells every few megabytes how far it is. */
+/** Passes the file on, and reports progress every few megabytes. */
 async function* told(file: string, progress: (text: string) => void): AsyncGenerator<Buffer> {
   const step = 8 * 2 ** 20;
   let sent = 0;

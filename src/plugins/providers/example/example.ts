@@ -34,7 +34,7 @@ const detailsSchema = summarySchema.extend({
 
 const lookAgainMs = 300;
 
-/** Machines of several parts: what they are, and how they are made and undone, stands in `parts.ts`. */
+/** Machines of several parts; `parts.ts` defines the parts and how they are created and removed. */
 export class ExampleProvider extends Provider implements CanList, CanFind {
   override async create({ key, token, tags, hostname, flavor, image }: CreateInput): Promise<TaskResult> {
     const { volumeGb } = this.#fields();
@@ -76,7 +76,7 @@ export class ExampleProvider extends Provider implements CanList, CanFind {
     );
   }
 
-  /** A machine that lacks a part is found too, but without what CREATE returned: it cannot be taken over. */
+  /** A machine that lacks a part is found too, but without CREATE's result: it cannot be adopted. */
   async find(key: string): Promise<readonly Machine[]> {
     const api = this.#api();
     const [volume] = await volumesOf({ api, key });

@@ -43,7 +43,7 @@ export class IpmiProvider extends RealMachines {
     const tell = async (...words: readonly string[]): Promise<Told> => {
       const { code, text } = await this.#ask(machine, ['chassis', 'power', ...words]);
       if (code === 0) return { told: true };
-      // Only the controller's own word is a refusal; silence says nothing of what was done.
+      // Only the controller's own answer is a refusal; silence proves nothing.
       if (noCycle.test(text)) return { told: false, why: text };
       return { told: true };
     };
@@ -88,8 +88,8 @@ export class IpmiProvider extends RealMachines {
   }
 
   /**
-   * One command. The cipher is named, for finding it out takes seconds; a controller that is gone is told
-   * after six. A wrong password and a dead controller read alike, so neither is more than silence.
+   * Runs one command. The cipher is fixed, since probing it takes seconds; an unreachable controller is
+   * reported after six. A wrong password and an unreachable controller look alike, so both count as silence.
    */
   async #ask(
     { name, bmc: written }: RealMachine,

@@ -25,9 +25,9 @@ const noteKey = 'heddle-copy';
 const lookEveryMs = 2_000;
 
 /**
- * Copies a volume as a whole image into the pool, never over one that is there, and never again once it is
- * done. libvirt itself takes a copy away that failed, and goes on with one whose caller died. Of a copy whose
- * end was not observed, the note marks it as ours: it may be incomplete, so it is removed and made again.
+ * Copies a volume as a whole image into the pool; never over an existing one, and never again once done.
+ * libvirt itself removes a failed copy and continues one whose caller died. If the end of a copy was not
+ * observed, the note marks it as ours: it may be incomplete, so it is removed and made again.
  */
 export async function copyVolume(virsh: Virsh, volumes: Volumes, copy: Copy): Promise<Outcome> {
   const { domain, target, from, progress } = copy;

@@ -42,7 +42,7 @@ export function digestOf(token: string): string {
   return createHash('sha256').update(token).digest('hex').slice(0, 16);
 }
 
-/** Version 8, which is for whatever one likes. */
+/** Version 8, for custom use. */
 function asUuid(hex: string): string {
   const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 0x3) | 0x8).toString(16);
   return [

@@ -77,7 +77,7 @@ export class LibvirtImages {
     });
   }
 
-  /** Out of the first library that has it. The machine's own domain keeps the note of it. */
+  /** From the first library that has it. The machine's own domain records it. */
   async retrieve({ key, providerImage, token, progress }: ImageInput): Promise<Outcome> {
     const target = readImage(providerImage);
     const domain = await this.#domain(key);

@@ -8,9 +8,9 @@ import type { Virsh } from './virsh.js';
 import type { Volumes } from './volumes.js';
 
 /**
- * Puts a machine onto a new layer of an image. The layer is the load's own, by its token; the domain is
- * switched to it in one call, so a disk is the old one or the new one, whatever is cut off, and is made once.
- * The old one goes last.
+ * Switches a machine to a new layer of an image. The layer belongs to the load, by its token. One call
+ * switches the domain, so after any interruption the disk is the old or the new one, and the layer is created
+ * once. The old layer is deleted last.
  */
 export async function loadImage(
   {

@@ -120,14 +120,12 @@ function readDomain(uuid: string, xml: XmlElement, stateText: string): readonly 
   ];
 }
 
-/**
- * The address of the machine's own interface: a guest agent tells of those that containers in it have, too.
- */
+/** The address of the machine's own interface: a guest agent also reports those of containers. */
 export function readAddresses(table: string, macs: readonly string[]): string | undefined {
   const rows = table.split('\n').map((line) => line.trim().split(/\s+/));
   let last = '';
   const found = rows.flatMap(([, mac = '', protocol = '', address = '']) => {
-    // A second address of an interface stands below it, without its name.
+    // A further address of an interface is on the next line, without the interface's name.
     last = mac === '-' ? last : mac.toLowerCase();
     return /^ipv[46]$/.test(protocol) && macs.includes(last)
       ? [{ protocol, address: address.replace(/\/\d+$/, '') }]

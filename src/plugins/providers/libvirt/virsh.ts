@@ -4,7 +4,7 @@ import { childEnvironment } from '../../../config/child-environment.js';
 import { PluginError, type Calls, type FailureKind } from '../../contract.js';
 import type { LibvirtFields } from './fields.js';
 
-/** More output than this is no answer. */
+/** Longest accepted output. */
 const mostBytes = 64 * 1_024 * 1_024;
 
 const searchPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -22,7 +22,7 @@ export interface Answer {
 export const absent =
   /^error: (failed to get (domain|vol) |Domain not found|Storage volume not found|Failed to (get|find) )/i;
 
-/** What is as it should be already. */
+/** Errors that mean that the wanted state holds already. */
 export const existsAlready =
   /already exists|exists already|already active|already running|already in use|already defined/i;
 export const noDomain = /failed to get domain|domain not found|not running|not active/i;
@@ -39,7 +39,7 @@ export class Virsh {
     this.signal = signal;
   }
 
-  /** Several commands on one connection; each goes on whatever became of the one before. */
+  /** Runs several commands on one connection; each runs whatever the result of the previous one. */
   async batch(commands: readonly string[]): Promise<Answer> {
     const { stdout, errors } = await this.#run([[...commands, `echo ${endMark}`].join('; ')]);
     const end = stdout.lastIndexOf(endMark);
@@ -86,7 +86,7 @@ export class Virsh {
     this.signal.throwIfAborted();
     const { uri, program } = this.#fields;
     return new Promise((resolve, reject) => {
-      // A connection over SSH may be made with what is in the user's home.
+      // A connection over SSH may use keys and settings in the user's home.
       const virsh = [program, '--quiet', '--connect', uri, ...words] as const;
       // /dev/stdin can be opened where it is a pipe; what Node gives to a program is a socket.
       const [first, ...rest] =

@@ -81,8 +81,8 @@ export class Volumes {
   }
 
   /**
-   * A layer that holds only what differs from its base. What a cut made of something else is made anew: no
-   * machine has it yet.
+   * A layer that contains only the difference to its base. An incomplete one is created again: no machine
+   * uses it yet.
    */
   async makeLayer(name: string, base: Volume, bytes: number): Promise<void> {
     const xml = `<volume><name>${name}</name><capacity unit='bytes'>${bytes}</capacity><target><format type='qcow2'/><compat>1.1</compat></target><backingStore><path>${escapeXml(base.path)}</path><format type='${escapeXml(base.format)}'/></backingStore></volume>\n`;

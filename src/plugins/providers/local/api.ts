@@ -50,7 +50,7 @@ interface CallName {
   readonly path: string;
 }
 
-/** An answer of the service: success with its body, or that there is no such machine. */
+/** An answer of the service: success with its body, or no such machine. */
 export type ApiAnswer =
   | { readonly found: true; readonly body: unknown }
   | { readonly found: false; readonly gone: boolean };
@@ -66,7 +66,7 @@ export class LocalApi {
     this.#options = options;
   }
 
-  /** @throws PluginError in the engine's words; `found: false` is no error here. */
+  /** @throws PluginError; `found: false` is no error here. */
   async call(call: ApiCall): Promise<ApiAnswer> {
     const response = await this.#send(call);
     const body = await this.#readJson(response, call);
@@ -92,7 +92,7 @@ export class LocalApi {
     return found;
   }
 
-  /** Sends a file, or fetches one, for as long as it takes. */
+  /** Sends or fetches a file, without a time limit. */
   async transfer(
     call: Pick<ApiCall, 'path'> & { readonly method: 'GET' | 'PUT' },
     body?: ReadableStream,
@@ -153,7 +153,7 @@ export class LocalApi {
   }
 
   /**
-   * Whether the call arrived is not known; repeating it is safe. A cancelled task is no failure of the
+   * It is unknown whether the call arrived; repeating it is safe. A cancelled task is no failure of the
    * service.
    */
   #lost(call: CallName, error: unknown): unknown {

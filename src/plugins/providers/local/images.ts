@@ -99,7 +99,7 @@ function tagPairs(tags: Readonly<Record<string, string>>): [string, string][] {
   return tagWords(tags).map((word) => ['tag', word]);
 }
 
-/** Passes all on, and tells every few megabytes how far it is. */
+/** Passes the stream on, and reports progress every few megabytes. */
 async function* told(
   source: AsyncIterable<Buffer>,
   verb: string,

@@ -148,7 +148,7 @@ export class LocalProvider
     return machines.flatMap((machine) => machineOf(machine) ?? []);
   }
 
-  /** Each with what CREATE returned for it; only describing it tells who logs in. */
+  /** Each with CREATE's result; only describing a machine returns its login. */
   async find(key: string): Promise<readonly Machine[]> {
     const found = (await this.#withKey(key)).flatMap((machine) => machineOf(machine) ?? []);
     return Promise.all(

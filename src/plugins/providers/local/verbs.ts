@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ImageInput, Knowledge, Outcome, PowerReading, SizeReading } from '../../contract.js';
 import { parseAnswer, type ApiCall, type LocalApi } from './api.js';
 
-/** Between two looks at a machine that changes, in ms. */
+/** Poll interval for a changing machine, in ms. */
 const everyMs = 150;
 
 const stateSchema = z.object({ state: z.string(), reason: z.string().optional(), image: z.string() });
@@ -18,7 +18,7 @@ const jobSchema = z.object({
 });
 const imageSchema = z.object({ sizeBytes: z.number() });
 
-/** What the machine service does with a machine that is there. */
+/** Operations of the machine service on existing machines. */
 export class LocalVerbs {
   readonly #api: LocalApi;
   readonly #signal: AbortSignal;
@@ -65,7 +65,7 @@ export class LocalVerbs {
     return { sizeMb: Math.ceil(parseAnswer(imageSchema, answer.body, call).sizeBytes / 2 ** 20) };
   }
 
-  /** The same token is the same job: asked again, this only goes on waiting. */
+  /** The same token means the same job: a repeated call only waits for it. */
   async job(
     kind: 'load' | 'capture',
     { providerImage, token, progress, imageTags = {} }: ImageInput,

@@ -12,7 +12,7 @@ export interface HttpCall {
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** Undefined when it is no JSON. */
+  /** Undefined if it is no JSON. */
   readonly body: unknown;
 }
 
@@ -48,7 +48,10 @@ export async function send(call: HttpCall, signal: AbortSignal): Promise<HttpAns
   }
 }
 
-/** The answer's body in this shape. @throws PluginError Retryable where it is none. */
+/**
+ * The answer's body in this shape.
+ * @throws PluginError Retryable if it does not match.
+ */
 export function readBody<Schema extends z.ZodType>(
   schema: Schema,
   { body }: HttpAnswer,
@@ -63,8 +66,8 @@ export function readBody<Schema extends z.ZodType>(
 }
 
 /**
- * What a refusal means. Nova says 403 of a quota as well as of a permission, and only its words tell them
- * apart.
+ * Classifies a refusal. Nova answers 403 for an exceeded quota as well as for a missing permission; only the
+ * message distinguishes them.
  */
 export function refusal({ status, headers, body }: HttpAnswer, call: HttpCall): PluginError {
   const message = messageIn(body);

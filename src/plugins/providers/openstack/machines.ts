@@ -56,7 +56,7 @@ export function machineOf(server: Server, fields: OpenStackFields): Machine {
   };
 }
 
-/** Undefined where it has none yet, or where only its interfaces tell which of several is meant. */
+/** Undefined if it has no address yet, or if its interfaces must decide between several. */
 export function addressOf(
   { addresses }: Server,
   { floatingNetwork, networks = [] }: OpenStackFields,

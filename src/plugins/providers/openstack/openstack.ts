@@ -28,8 +28,7 @@ import { novaTags } from './tags.js';
 const lookAgainMs = 3_000;
 
 /**
- * Metadata of a machine that holds its host key, so that CONFIRM knows it whatever became of the account's
- * secret.
+ * Metadata key of the machine's host key, so that CONFIRM knows it even after the account's secret changed.
  */
 const hostKeyName = 'heddle-host-key';
 
@@ -197,7 +196,7 @@ async function serverOf(session: Session, id: string): Promise<Server | undefine
   return (await session.find(detailsSchema, 'compute', `/servers/${encodeURIComponent(id)}`))?.server;
 }
 
-/** All pages; tags tell by hash what does not fit into them, so what is found is looked at once more. */
+/** All pages. Tags contain hashes of long values, so the results are compared again. */
 async function serversOf(
   session: Session,
   tags: Readonly<Record<string, string>>,

@@ -8,9 +8,9 @@ import type { Session } from './session.js';
 export interface Subject {
   readonly session: Session;
   readonly fields: OpenStackFields;
-  /** Of the port and of the server; names are not unique, but tell what is ours. */
+  /** Name of the port and of the server; not unique, but it identifies ours. */
   readonly partName: string;
-  /** The servers of the key, or the one that CREATE told. */
+  /** The servers of the key, or the one that CREATE returned. */
   readonly servers: () => Promise<readonly string[]>;
   /** Known to CREATE alone: the body of the creating call, but for its networks. */
   readonly request?: () => Promise<object>;

@@ -72,7 +72,7 @@ export class Session {
     return readBody(schema, answer, sent);
   }
 
-  /** Undefined when the service itself says that there is none of it. */
+  /** Undefined if the service itself reports that it does not exist. */
   async find<Schema extends z.ZodType>(
     schema: Schema,
     service: Service,
@@ -124,7 +124,7 @@ export class Session {
     const first = await attempt(
       known !== undefined && known.expiresAt - Date.now() > marginMs ? known : await this.#logIn(),
     );
-    // It may have been revoked before its time.
+    // The token may have been revoked early.
     if (first.answer.status !== 401 || known === undefined) return first;
     tokens.delete(key);
     return attempt(await this.#logIn());

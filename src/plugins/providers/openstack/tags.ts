@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto';
 const longest = 60;
 
 /**
- * A tag of Nova is one word without slashes and commas. What does not fit is told by its hash there, and in
- * full by the machine's metadata, which cannot be searched.
+ * A tag of Nova is one word without slashes and commas. Longer values are hashed in the tag and complete in
+ * the machine's metadata, which cannot be searched.
  */
 export function novaTags(tags: Readonly<Record<string, string>>): readonly string[] {
   return Object.entries(tags).map(([name, value]) => {

@@ -5,7 +5,7 @@ import type { GrantedNode } from '../../../model/pool/view.js';
 /** The cluster's node has its own. */
 const own = ['hostname', 'providerid'];
 
-/** What is known of the pool's node, for the cluster's; which node it is stands under `pool`. */
+/** The pool node's data for the cluster's node; `pool` names the pool's node. */
 export function payloadOf(pool: string, { id, label, attributes, payload }: GrantedNode): JsonObject {
   const kept = [...own, ...reservedKeysIn(payload)];
   const { providerid } = payload;

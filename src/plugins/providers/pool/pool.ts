@@ -22,8 +22,8 @@ const makingMs = 250;
 const waitingMs = 3_000;
 
 /**
- * Nodes of pools as machines. CREATE is a request under the machine's key, DELETE ends it: who has which node
- * is state of the pool's workflow, so that it is neither lost nor allocated twice after a crash.
+ * Nodes of pools as machines. CREATE is a request under the machine's key, DELETE ends it. The pool's
+ * workflow keeps the allocation, so that a node is neither lost nor allocated twice after a crash.
  */
 export class PoolProvider extends Provider {
   private readonly pools: NodePools;
@@ -121,7 +121,7 @@ export class PoolProvider extends Provider {
     return pool;
   }
 
-  /** Nothing comes of it any more. */
+  /** The request will never be fulfilled. */
   private refuseOver(pool: string, { state, declined = {}, waits }: RequestView): void {
     if (state === 'requested' || state === 'pending' || state === 'fulfilled') return;
     if (state !== 'failed')

@@ -136,7 +136,7 @@ export class RedfishHttp {
   }
 }
 
-/** What is no JSON says nothing; the status still does. */
+/** A body that is no JSON is ignored; the status still counts. */
 function readJson(text: string): unknown {
   try {
     return text === '' ? undefined : JSON.parse(text);

@@ -56,7 +56,7 @@ export class RedfishSystem {
   }
 
   /**
-   * The first of these types that the controller allows; told only when it has accepted it, and ended its
+   * The first of these types that the controller allows; done only when it has accepted it and finished its
    * task.
    */
   async reset(types: readonly string[]): Promise<Told> {
@@ -132,7 +132,7 @@ export class RedfishSystem {
     );
   }
 
-  /** What the controller goes on with by itself is waited for; a task that is forgotten has ended. */
+  /** Waits for work that the controller continues by itself; a task that it no longer knows has ended. */
   async #follow({ status, location }: RedfishAnswer): Promise<Told> {
     if (status !== 202 || location === undefined) return { told: true };
     for (;;) {

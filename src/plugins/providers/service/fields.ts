@@ -28,9 +28,9 @@ const programsSchema = z.strictObject({
   current: command,
   /** Writes what it is into a file. */
   capture: command,
-  /** Brings it to what is in a file. */
+  /** Loads the content of a file. */
   load: command,
-  /** Whether it is as its image says. */
+  /** Whether its content equals its image. */
   check: command.optional(),
   /** Notes that a user logged in. */
   taint: command.optional(),

@@ -14,7 +14,7 @@ import { exits } from './program.js';
 export interface LastingRun {
   /** Of one resource: one run at a time. */
   readonly folder: string;
-  /** What is done, and the token that it is done under: who asks again for the same gets the same run. */
+  /** The work and its token: a repeated call with the same token gets the same run. */
   readonly what: string;
   readonly token: string;
   /** What is to be run in a folder of its own. */
@@ -52,9 +52,9 @@ const tellMs = 5_000;
 const goTries = 300;
 
 /**
- * Runs a program that outlives this process. Asked again with the same token, it waits for the one that runs,
- * or fetches its outcome. A run that died with its machine, or whose outcome is unknown, is begun
- * anew, and only when it certainly runs no more.
+ * Runs a program that outlives this process. A repeated call with the same token attaches to the running
+ * program or fetches its outcome. A run that died with its machine, or whose outcome is unknown, starts again
+ * only when it certainly no longer runs.
  */
 export async function runLasting(run: LastingRun): Promise<RunEnd> {
   const key = createHash('sha256').update(`${run.what}\n${run.token}`).digest('hex');

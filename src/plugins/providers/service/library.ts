@@ -26,8 +26,8 @@ const dataName = 'data';
 const recordName = 'image.json';
 
 /**
- * Images of an account as folders of a folder: what was captured, and a record of it. One appears whole, by
- * being renamed.
+ * Images of an account, each a folder with the captured file and its record. A rename makes it visible at
+ * once.
  */
 export class Library {
   readonly #images: string;
@@ -60,7 +60,7 @@ export class Library {
     }
   }
 
-  /** Undefined where it is as it was captured; else what is wrong. */
+  /** Undefined if it is as captured; otherwise the difference. */
   async check(
     { file, record }: Extract<Found, { readonly is: 'yes' }>,
     signal: AbortSignal,
@@ -70,7 +70,7 @@ export class Library {
       : 'its file is not as it was captured: the checksum is another one';
   }
 
-  /** Takes over a folder that has the file. False if an image of that name exists already. */
+  /** Adds a folder with the file. False if an image of that name exists. */
   async put(
     folder: string,
     name: string,

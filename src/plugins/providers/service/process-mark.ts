@@ -82,7 +82,7 @@ async function readStat(
 ): Promise<{ readonly group: number; readonly session: number; readonly start: string } | undefined> {
   try {
     const text = await readFile(`/proc/${pid}/stat`, 'utf8');
-    // The program's name stands in parentheses and may hold anything.
+    // The program's name is in parentheses and may contain anything.
     const [state, , group, session, ...others] = text.slice(text.lastIndexOf(')') + 2).split(' ');
     const start = others[15];
     return state === 'Z' || state === 'X' || start === undefined

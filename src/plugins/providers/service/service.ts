@@ -192,7 +192,7 @@ export class ServiceProvider
     return readResources(this.fields, this.account);
   }
 
-  /** What is known of the target of a capture; undefined where there certainly is none. */
+  /** The state of a capture's target; undefined if there certainly is none. */
   private async madeBy({ providerImage, token }: ImageInput): Promise<Outcome | undefined> {
     const found = await this.library().find(providerImage);
     if (found.is === 'no') return undefined;
@@ -215,7 +215,7 @@ export class ServiceProvider
     return { code, stdout, said: describeIntent(code, stderr.trim() || stdout.trim()) };
   }
 
-  /** What changes something, which ends whatever becomes of the worker. */
+  /** Changing programs, which continue when the worker ends. */
   private async run(
     what: 'load' | 'capture',
     resource: Resource,

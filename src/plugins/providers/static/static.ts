@@ -128,9 +128,8 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota {
   }
 
   /**
-   * Machines that are taken. They carry no tags: who has them is kept by this installation and for it alone,
-   * so each has whatever installation is asked for, and its key. One that is no longer in the configuration
-   * is not shown.
+   * Claimed machines. They carry no tags: this installation alone records who has them, so each matches any
+   * requested installation and its key. A machine removed from the configuration is not listed.
    */
   async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
     const { machines } = await this.account();
@@ -145,8 +144,8 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota {
   }
 
   /**
-   * @throws PluginError Invalid when the key's machine is no longer in the configuration: that may be a
-   * mistake, so it is not gone.
+   * @throws PluginError Invalid if the key's machine is no longer in the configuration: that may be a
+   * mistake, so it does not count as gone.
    */
   async find(key: string): Promise<readonly Machine[]> {
     const name = await this.findName(key);

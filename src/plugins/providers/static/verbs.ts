@@ -1,8 +1,8 @@
 import type { ImageInput, Knowledge, LoadOutcome } from '../../contract.js';
 
 /**
- * A machine that stands by itself has what it has: LOAD writes nothing, and is done when SSH answers, which
- * the engine looks for afterwards. So every image is there.
+ * A static machine keeps its content: LOAD writes nothing and is done when SSH answers, which the engine
+ * checks afterwards. So every image exists.
  */
 export const standalone = {
   imageExists: async (_input: ImageInput): Promise<Knowledge> => ({ is: 'yes' }),

@@ -11,7 +11,7 @@ export interface Group {
 /** By name; `all` is always there. */
 export type Groups = Map<string, Group>;
 
-/** What stands beside an inventory in group_vars and host_vars. */
+/** The content of group_vars and host_vars beside an inventory. */
 export interface VariableFiles {
   readonly groups: ReadonlyMap<string, JsonObject>;
   readonly hosts: ReadonlyMap<string, JsonObject>;
@@ -69,7 +69,7 @@ export function variablesOf(groups: Groups, host: string, files: VariableFiles):
   ) as JsonObject;
 }
 
-/** @returns the groups of a circle, which is a mistake; undefined when there is none. */
+/** @returns the groups of a circle, which is a mistake; undefined if there is none. */
 export function findCircle(groups: Groups): readonly string[] | undefined {
   const name = [...groups.keys()].find((one) => isBelow(groups, one, one));
   return name === undefined

@@ -4,8 +4,8 @@ import type { Json, JsonObject } from '../../../../model/json.js';
 import { vaulted } from './yaml.js';
 
 /**
- * Names of Ansible's variables for what a machine's entry calls so; the first that is there counts, as in
- * Ansible's SSH connection.
+ * Ansible's variables for the fields of a machine's entry; the first present one counts, as in Ansible's SSH
+ * connection.
  */
 const names = {
   address: ['ansible_ssh_host', 'ansible_host'],
@@ -24,7 +24,7 @@ const numbers: readonly string[] = ['port', 'slots'];
 /** Connections that are SSH. */
 const overSsh = /^(?:ansible\.(?:builtin|netcommon)\.)?(?:smart|ssh|paramiko|paramiko_ssh|libssh)$/;
 
-/** Why a host is none for us; undefined when it is. */
+/** Why a host cannot be a machine here; undefined if it can. */
 export function notOverSsh({ ansible_connection: connection }: JsonObject): string | undefined {
   return connection === undefined || (typeof connection === 'string' && overSsh.test(connection))
     ? undefined

@@ -2,7 +2,7 @@ import { parseDocument } from 'yaml';
 import { asVariables, groupIn, newGroups, type Groups } from './groups.js';
 import { expandRanges } from './ranges.js';
 
-/** What stands for a value that ansible-vault has encrypted. */
+/** Represents a value encrypted by ansible-vault. */
 export const vaulted = '$ANSIBLE_VAULT';
 
 /** @throws Error in words, with line and column. */
