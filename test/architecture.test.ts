@@ -139,6 +139,64 @@ function isSamePlugin(from: string, to: string): boolean {
   return folder !== undefined && to.startsWith(folder);
 }
 
+/** The rooms of each layer, and the other rooms of that layer that each may import. */
+const rooms: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  activities: {
+    automator: ['artifact', 'provider'],
+    cluster: ['artifact', 'automator', 'provider'],
+    image: ['machine'],
+    machine: ['automator', 'provider'],
+    pool: ['cluster', 'provider'],
+    provider: ['sweep'],
+    sweep: ['provider'],
+  },
+  cli: {
+    account: ['plugin'],
+    cluster: ['system'],
+    image: ['system'],
+    machine: ['cluster', 'system'],
+    plugin: ['cluster'],
+    pool: ['system'],
+    system: ['account', 'cluster', 'plugin'],
+  },
+  client: {},
+  model: {
+    artifact: ['cluster'],
+    cluster: ['node', 'plan'],
+    image: ['cluster', 'machine', 'node'],
+    machine: ['image', 'node'],
+    messages: ['artifact', 'machine', 'pool'],
+    node: ['cluster', 'machine', 'plan'],
+    plan: ['cluster', 'node'],
+    pool: ['image', 'machine', 'node'],
+    reservation: ['machine'],
+    sweep: ['node'],
+  },
+  schema: { image: ['cluster'], nodepool: ['pool'] },
+  workflows: {
+    account: ['cluster'],
+    image: ['cluster', 'machine'],
+    machine: ['cluster'],
+    pool: ['cluster', 'image'],
+  },
+};
+
+/** Imports of a room by another one of the same layer that the table does not list. */
+function roomViolations(imports: readonly Import[]): readonly string[] {
+  return imports.flatMap(({ from, to }) => {
+    const [layer = '', room = '', ...rest] = from.split('/');
+    const [targetLayer, target = '', ...targetRest] = to.split('/');
+    const table = rooms[layer];
+    const isBetweenRooms =
+      table !== undefined &&
+      layer === targetLayer &&
+      rest.length > 0 &&
+      targetRest.length > 0 &&
+      room !== target;
+    return isBetweenRooms && table[room]?.includes(target) !== true ? [`${from} imports ${to}`] : [];
+  });
+}
+
 describe('the import table', () => {
   const all = sources().flatMap(importsOf);
 
@@ -154,6 +212,12 @@ describe('the import table', () => {
 
   it('is kept', () => {
     expect(violations(all)).toEqual([]);
+  });
+
+  it('is kept between the rooms of a layer', () => {
+    expect(roomViolations(all)).toEqual([]);
+    const planted = { from: 'model/pool/a.ts', to: 'model/reservation/b.js', typeOnly: true };
+    expect(roomViolations([planted])).toEqual(['model/pool/a.ts imports model/reservation/b.js']);
   });
 
   it('would tell what is against it', () => {
