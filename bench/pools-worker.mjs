@@ -10,10 +10,8 @@ import { cloudProvider } from './pools-cloud.mjs';
 const dist = fileURLToPath(new URL('../dist/', import.meta.url));
 const load = (path) => import(join(dist, path));
 const { createAbsences } = await load('activities/provider/absence.js');
-const { createTaskActivities } = await load('activities/dispatch.js');
+const { createActivities } = await load('activities/table.js');
 const { createInFlight } = await load('activities/in-flight.js');
-const { createLookActivities } = await load('activities/survey/looks.js');
-const { createPlanPoolActivity } = await load('activities/plan/plan-pool.js');
 const { readClusterRecords } = await load('worker/cluster-records.js');
 const { readNodePools } = await load('worker/node-pools.js');
 const { openInputs } = await load('worker/open-inputs.js');
@@ -47,13 +45,13 @@ const registry = {
   versions: () => [],
   close: async () => {},
 };
-const nobody = () => {};
+const ignore = () => {};
 const parts = {
   registry,
   providers: { cloud: { type: 'simulated', site: 'default', fields: {} } },
   installation: 'bench',
   inFlight: createInFlight(),
-  log: { debug: nobody, info: nobody, warn: nobody, error: nobody },
+  log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
   logs: createFolderStore({ folder: join(keys, '..', 'logs') }),
   nodes: { probe: async () => ({ hostKey: 'simulated', bootId: '1' }), shell: () => undefined },
   resolveSecrets: async (value) => ({ value, secrets: [] }),
@@ -68,7 +66,7 @@ const parts = {
   clusters: readClusterRecords(temporal),
 };
 const base = { connection, plugins, interceptors: { activity: [openInputs] }, shutdownGraceTime: '1 second' };
-const tasks = { ...createTaskActivities(parts), ...createLookActivities(parts) };
+const activities = createActivities(parts);
 const workers = await Promise.all([
   Worker.create({
     ...base,
@@ -78,19 +76,19 @@ const workers = await Promise.all([
     maxConcurrentWorkflowTaskExecutions: 40,
     stickyQueueScheduleToStartTimeout: '1 second',
     isolateExecutionTimeout: '1 minute',
-    activities: createPlanPoolActivity(parts),
+    activities,
   }),
   Worker.create({
     ...base,
     taskQueue: 'heddle.default',
     maxConcurrentActivityTaskExecutions: 300,
-    activities: tasks,
+    activities,
   }),
   Worker.create({
     ...base,
     taskQueue: 'heddle.default.cloud',
     maxConcurrentActivityTaskExecutions: 50,
-    activities: tasks,
+    activities,
   }),
 ]);
 const done = Promise.all(workers.map((worker) => worker.run()));

@@ -238,7 +238,7 @@ async function open(label, more = {}) {
     labels: Object.fromEntries(
       ['a', 'b'].map((key) => [
         key,
-        { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete', ...(key === 'a' ? label : {}) },
+        { minReady: 0, spareAge: 600, onReturn: 'delete', ...(key === 'a' ? label : {}) },
       ]),
     ),
     providerPools: {
