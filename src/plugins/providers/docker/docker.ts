@@ -18,6 +18,7 @@ import {
   type TaskResult,
   type UploadedImage,
 } from '../../contract.js';
+import { sshAuthOf } from '../../provider-base/machines.js';
 import { isHostKey } from '../../known-hosts.js';
 import { DockerApi, type Answer } from './api.js';
 import { readSingleFile } from './archive.js';
@@ -79,10 +80,7 @@ export class DockerProvider
         ipaddress: place.host,
         'ssh-port': place.port,
         'ssh-host-key': hostKeys,
-        'ssh-auth': {
-          user: fields.user,
-          ...(fields.privateKey === undefined ? {} : { key: fields.privateKey }),
-        },
+        'ssh-auth': sshAuthOf(fields.user, fields.privateKey),
       },
     };
   }

@@ -20,6 +20,7 @@ import {
   type SizeReading,
   type TaskResult,
 } from '../../contract.js';
+import { hasTags, sshAuthOf } from '../../provider-base/machines.js';
 import type { PowerDriver } from '../../bare-metal/index.js';
 import { domainXml } from './domain.js';
 import { readFields, readFlavor, readImage, type LibvirtFields } from './fields.js';
@@ -100,10 +101,7 @@ export class LibvirtProvider
       result: {
         ipaddress: address,
         'ssh-port': fields.sshPort,
-        'ssh-auth': {
-          user: domain.user,
-          ...(fields.privateKey === undefined ? {} : { key: fields.privateKey }),
-        },
+        'ssh-auth': sshAuthOf(domain.user, fields.privateKey),
         ...(domain.hostKey === undefined ? {} : { 'ssh-host-key': [domain.hostKey] }),
       },
     };
@@ -117,9 +115,7 @@ export class LibvirtProvider
 
   async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
     const domains = await listDomains(this.#open().virsh);
-    return domains
-      .filter((domain) => Object.entries(tags).every(([name, value]) => domain.tags[name] === value))
-      .map(machineOf);
+    return domains.filter((domain) => hasTags(domain.tags, tags)).map(machineOf);
   }
 
   async find(key: string): Promise<readonly Machine[]> {

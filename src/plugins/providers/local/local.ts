@@ -28,6 +28,7 @@ import {
   type TaskResult,
   type UploadedImage,
 } from '../../contract.js';
+import { readFields } from '../../provider-base/fields.js';
 import {
   createdSchema,
   detailsSchema,
@@ -221,13 +222,7 @@ export class LocalProvider
   }
 
   #fields(): z.infer<typeof fieldsSchema> {
-    const parsed = fieldsSchema.safeParse(this.fields);
-    if (parsed.success) return parsed.data;
-    throw new PluginError(
-      'Invalid',
-      `The fields of the local provider are wrong: ${z.prettifyError(parsed.error)}. Mend them in heddle.yaml.`,
-      { cause: parsed.error },
-    );
+    return readFields(fieldsSchema, this.fields, 'local');
   }
 
   #api(): LocalApi {

@@ -17,6 +17,7 @@ import {
   type MachineInput,
   type TaskResult,
 } from '../../contract.js';
+import { hasTags, sshAuthOf } from '../../provider-base/machines.js';
 import { readFields, type OpenStackFields } from './fields.js';
 import { flavorId, imageId } from './kinds.js';
 import { addressOf, detailsSchema, machineOf, pageSchema, type Server } from './machines.js';
@@ -104,10 +105,7 @@ export class OpenStackProvider extends Provider implements CanList, CanFind {
         providerid: id,
         ipaddress: address,
         'ssh-port': fields.sshPort,
-        'ssh-auth': {
-          user: fields.user,
-          ...(fields.privateKey === undefined ? {} : { key: fields.privateKey }),
-        },
+        'ssh-auth': sshAuthOf(fields.user, fields.privateKey),
         ...(hostKey === undefined ? {} : { 'ssh-host-key': hostKey }),
       },
     };
@@ -217,9 +215,7 @@ async function serversOf(
     found.push(...servers);
     marker = servers.at(-1)?.id;
     if (marker === undefined || !links.some(({ rel }) => rel === 'next'))
-      return found.filter(({ metadata }) =>
-        Object.entries(tags).every(([name, value]) => metadata[name] === value),
-      );
+      return found.filter(({ metadata }) => hasTags(metadata, tags));
   }
 }
 

@@ -11,6 +11,7 @@ import {
   type PluginContext,
 } from '../../contract.js';
 import { PluginError } from '../../errors.js';
+import { hasTags } from '../../provider-base/machines.js';
 import { idOf, poolOf } from './ids.js';
 import { payloadOf } from './payload.js';
 
@@ -85,9 +86,7 @@ export class PoolProvider extends Provider {
 
   async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
     const machines = await this.machinesOf(await this.poolNames());
-    return machines.filter((machine) =>
-      Object.entries(tags).every(([name, value]) => machine.tags[name] === value),
-    );
+    return machines.filter((machine) => hasTags(machine.tags, tags));
   }
 
   async find(key: string): Promise<readonly Machine[]> {

@@ -22,6 +22,7 @@ import type {
   SizeReading,
   UploadedImage,
 } from '../../contract.js';
+import { hasTags } from '../../provider-base/machines.js';
 import { readFolder, readPrograms, readResources, type Programs, type Resource } from './fields.js';
 import { runLasting, type RunEnd } from './lasting-run.js';
 import { dataIn, Library } from './library.js';
@@ -171,7 +172,7 @@ export class ServiceProvider
   async listImages(tags: Readonly<Record<string, string>>): Promise<readonly UploadedImage[]> {
     const images = await this.library().list();
     return images
-      .filter(({ record }) => Object.entries(tags).every(([name, value]) => record.tags[name] === value))
+      .filter(({ record }) => hasTags(record.tags, tags))
       .map(({ name, record }) => ({ providerImage: name, tags: record.tags, createdAt: record.createdAt }));
   }
 
