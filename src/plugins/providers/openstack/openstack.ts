@@ -20,10 +20,9 @@ import {
 import { hasTags, sshAuthOf } from '../../provider-base/machines.js';
 import { readFields, type OpenStackFields } from './fields.js';
 import { flavorId, imageId } from './kinds.js';
-import { addressOf, detailsSchema, machineOf, pageSchema, type Server } from './machines.js';
+import { addressOf, detailsSchema, machineOf, novaTags, pageSchema, type Server } from './machines.js';
 import { partsOf, type Subject } from './parts.js';
 import { Session } from './session.js';
-import { novaTags } from './tags.js';
 
 /** How long to wait before looking again, in ms. */
 const lookAgainMs = 3_000;
@@ -180,10 +179,10 @@ export function makeServer(
             },
           ],
         }),
-    ...(keyName === undefined ? {} : { key_name: keyName }),
-    ...(zone === undefined ? {} : { availability_zone: zone }),
-    ...(configDrive === undefined ? {} : { config_drive: configDrive }),
-    ...(securityGroups === undefined ? {} : { security_groups: securityGroups.map((name) => ({ name })) }),
+    key_name: keyName,
+    availability_zone: zone,
+    config_drive: configDrive,
+    security_groups: securityGroups?.map((name) => ({ name })),
   };
 }
 

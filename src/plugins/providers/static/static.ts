@@ -20,8 +20,7 @@ import { PluginError } from '../../errors.js';
 import { hostKeysFor } from '../../known-hosts.js';
 import { hasTags, resolveAddress } from '../../provider-base/machines.js';
 import { answersSsh } from './liveness.js';
-import { readAccount, type StaticAccount, type StaticMachine } from './machines.js';
-import { machineOfSlot, slotsOf } from './slots.js';
+import { machineOfSlot, readAccount, slotsOf, type StaticAccount, type StaticMachine } from './machines.js';
 
 const askedAtOnce = 32;
 

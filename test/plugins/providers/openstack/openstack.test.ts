@@ -5,7 +5,7 @@ import { readFields } from '../../../../src/plugins/providers/openstack/fields.j
 import { refusal } from '../../../../src/plugins/providers/openstack/http.js';
 import { addressOf, detailsSchema } from '../../../../src/plugins/providers/openstack/machines.js';
 import { makeServer, OpenStackProvider } from '../../../../src/plugins/providers/openstack/openstack.js';
-import { novaTags } from '../../../../src/plugins/providers/openstack/tags.js';
+import { novaTags } from '../../../../src/plugins/providers/openstack/machines.js';
 import { flavor, image, recorded, secret, startCloud, type Cloud } from './support/cloud.js';
 
 const quiet = {
