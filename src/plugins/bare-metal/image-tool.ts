@@ -30,11 +30,7 @@ export class ImageTool {
       : { why: `no number of megabytes came: ${describeExit(result)}` };
   }
 
-  async carryOut(
-    what: 'load' | 'capture' | 'retrieve',
-    machine: string,
-    input: ImageInput,
-  ): Promise<Outcome> {
+  async execute(what: 'load' | 'capture' | 'retrieve', machine: string, input: ImageInput): Promise<Outcome> {
     const result = await this.#run(what, machine, input);
     if (result === undefined) return { answer: 'not done', why: missing(what) };
     if (result.code === 0) return { answer: 'done' };

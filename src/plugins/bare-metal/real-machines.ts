@@ -79,15 +79,15 @@ export abstract class RealMachines
   }
 
   async retrieveImage(input: ImageInput): Promise<Outcome> {
-    return this.tool().carryOut('retrieve', (await this.own(input)).name, input);
+    return this.tool().execute('retrieve', (await this.own(input)).name, input);
   }
 
   async load(input: ImageInput): Promise<Outcome> {
-    return this.tool().carryOut('load', (await this.own(input)).name, input);
+    return this.tool().execute('load', (await this.own(input)).name, input);
   }
 
   async capture(input: ImageInput): Promise<Outcome> {
-    return this.tool().carryOut('capture', (await this.own(input)).name, input);
+    return this.tool().execute('capture', (await this.own(input)).name, input);
   }
 
   protected powerLimits(readings: number): PowerLimits {
