@@ -29,23 +29,27 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   },
   {
     files: /^plugins\/providers\/aws\//,
-    may: /^model\/|^plugins\/(contract|errors|cloud-init\/[^/]+)\.js$|^node:|^zod$|^@aws-sdk\/client-ec2$/,
+    may: /^model\/|^plugins\/(contract|errors|cloud-init\/[^/]+|provider-base\/[^/]+)\.js$|^node:|^zod$|^@aws-sdk\/client-ec2$/,
   },
   {
     files: /^plugins\/providers\/libvirt\//,
-    may: /^model\/|^plugins\/(contract|errors|known-hosts|bare-metal\/index|cloud-init\/[^/]+)\.js$|^node:|^(zod|fast-xml-parser)$/,
+    may: /^model\/|^plugins\/(contract|errors|known-hosts|bare-metal\/index|cloud-init\/[^/]+|provider-base\/[^/]+)\.js$|^node:|^(zod|execa|fast-xml-parser)$/,
   },
   {
     files: /^plugins\/providers\/static\//,
-    may: /^model\/|^plugins\/(contract|errors|known-hosts)\.js$|^node:|^(zod|yaml)$/,
+    may: /^model\/|^plugins\/(contract|errors|known-hosts|bare-metal\/index|provider-base\/[^/]+)\.js$|^node:|^(zod|yaml)$/,
   },
   {
     files: /^plugins\/(providers|automators)\//,
-    may: /^model\/|^plugins\/(contract|errors|automator-fields|fill-words|known-hosts|node-resource|node-tool|uniform-automator|task-environment|cloud-init\/[^/]+|bare-metal\/index)\.js$|^node:|^zod$/,
+    may: /^model\/|^plugins\/(contract|errors|automator-fields|fill-words|known-hosts|node-resource|node-tool|uniform-automator|task-environment|cloud-init\/[^/]+|bare-metal\/index|provider-base\/[^/]+)\.js$|^node:|^zod$/,
   },
   {
     files: /^plugins\/bare-metal\//,
-    may: /^model\/|^plugins\/(contract|errors|fill-words|known-hosts|machine-abilities|bare-metal\/[^/]+)\.js$|^node:|^zod$/,
+    may: /^model\/|^plugins\/(contract|errors|fill-words|known-hosts|machine-abilities|bare-metal\/[^/]+|provider-base\/[^/]+)\.js$|^node:|^(zod|execa)$/,
+  },
+  {
+    files: /^plugins\/provider-base\//,
+    may: /^model\/|^plugins\/(contract|errors|known-hosts|provider-base\/[^/]+)\.js$|^node:|^zod$/,
   },
   { files: /^plugins\/cloud-init\//, may: /^plugins\/(errors|cloud-init\/[^/]+)\.js$|^node:/ },
   {

@@ -9,6 +9,7 @@ import {
   type PluginContext,
 } from '../contract.js';
 import { PluginError } from '../errors.js';
+import { hasTags } from '../provider-base/machines.js';
 
 /** An existing machine or service, free or in use. */
 export interface Claimed {
@@ -70,9 +71,7 @@ export abstract class ClaimingProvider<Thing extends Claimed> extends Provider {
       state: 'running',
       tags: { [tagNames.installation]: tags[tagNames.installation] ?? '', [tagNames.key]: key },
     }));
-    return held.filter((machine) =>
-      Object.entries(tags).every(([name, value]) => machine.tags[name] === value),
-    );
+    return held.filter((machine) => hasTags(machine.tags, tags));
   }
 
   async find(key: string): Promise<readonly Machine[]> {

@@ -18,7 +18,7 @@ export class ImageTool {
     const result = await this.#run('exists', machine, input);
     if (result === undefined) return { is: 'unknown', why: missing('exists') };
     if (result.code === 0) return { is: 'yes' };
-    return result.code === 1 ? { is: 'no' } : { is: 'unknown', why: describeIntent(result) };
+    return result.code === 1 ? { is: 'no' } : { is: 'unknown', why: describeExit(result) };
   }
 
   async size(machine: string, input: ImageInput): Promise<SizeReading> {
@@ -27,18 +27,14 @@ export class ImageTool {
     const sizeMb = /^\s*(\d{1,9})\s*$/.exec(result.stdout)?.[1];
     return result.code === 0 && sizeMb !== undefined
       ? { sizeMb: Number(sizeMb) }
-      : { why: `no number of megabytes came: ${describeIntent(result)}` };
+      : { why: `no number of megabytes came: ${describeExit(result)}` };
   }
 
-  async carryOut(
-    what: 'load' | 'capture' | 'retrieve',
-    machine: string,
-    input: ImageInput,
-  ): Promise<Outcome> {
+  async execute(what: 'load' | 'capture' | 'retrieve', machine: string, input: ImageInput): Promise<Outcome> {
     const result = await this.#run(what, machine, input);
     if (result === undefined) return { answer: 'not done', why: missing(what) };
     if (result.code === 0) return { answer: 'done' };
-    return { answer: result.code === 1 ? 'not done' : 'unknown', why: describeIntent(result) };
+    return { answer: result.code === 1 ? 'not done' : 'unknown', why: describeExit(result) };
   }
 
   async #run(
@@ -61,7 +57,7 @@ export class ImageTool {
     return runCommand(fillWords(command, values), {
       signal: this.#signal,
       environment,
-      ...(what === 'size' ? {} : { onLine: progress }),
+      onLine: what === 'size' ? undefined : progress,
     });
   }
 }
@@ -70,7 +66,7 @@ function missing(what: string): string {
   return `the account's imager has no ${what}; add it to heddle.yaml`;
 }
 
-function describeIntent({ code, stdout, stderr }: CommandResult): string {
+function describeExit({ code, stdout, stderr }: CommandResult): string {
   const last = (stderr.trim() || stdout.trim()).split('\n').at(-1)?.slice(-300) ?? '';
   return `it ended with ${code ?? 'no exit code'}${last === '' ? '' : `: ${last}`}`;
 }

@@ -1,5 +1,11 @@
 export { ClaimingProvider } from './claiming-provider.js';
 export { RealMachines } from './real-machines.js';
-export { parseFields, type RealMachine } from './machine-fields.js';
-export { PowerDriver, type PowerControls, type PowerLimits, type Told } from './power-driver.js';
+export type { RealMachine } from './machine-fields.js';
+export {
+  PowerDriver,
+  powerLimitsOf,
+  type PowerControls,
+  type PowerLimits,
+  type Told,
+} from './power-driver.js';
 export { runCommand } from './run-command.js';

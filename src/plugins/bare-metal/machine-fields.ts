@@ -1,26 +1,29 @@
 import { z } from 'zod';
 import type { Json, JsonObject } from '../../model/json.js';
 import { PluginError } from '../errors.js';
-import { isHostKey } from '../known-hosts.js';
+import {
+  address,
+  hostKeys,
+  nameOfLength,
+  parseFields,
+  port,
+  requireUniqueNames,
+  secret,
+  text,
+} from '../provider-base/fields.js';
 
-const text = z.string().min(1);
-const secret = z.union([text, z.strictObject({ secret: text })]);
-const port = z.int().min(1).max(65_535);
-const hostKey = text.refine(isHostKey, { error: 'is no host key: "<type> <base64>", as in known_hosts' });
 const command = z.array(z.string()).min(1);
 
 /** Fields of every real machine, whatever protocol its controller speaks. */
 const machineSchema = z.strictObject({
-  name: z
-    .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, { error: 'letters, digits, dots, underscores and hyphens' }),
+  name: nameOfLength(63),
   /** Of its system. */
-  address: z.string().regex(/^[A-Za-z0-9:][A-Za-z0-9.:_-]*$/, { error: 'an IP address or a host name' }),
+  address,
   port: port.default(22),
   user: text.default('root'),
   password: secret.optional(),
   key: secret.optional(),
-  hostKey: z.union([hostKey, z.array(hostKey).min(1)]).optional(),
+  hostKey: hostKeys.optional(),
   flavor: text.optional(),
 });
 
@@ -63,11 +66,7 @@ export function readMachines(fields: JsonObject, provider: string): readonly Rea
     fields['machines'],
     `machines of provider ${provider}`,
   );
-  const doubled = machines.flatMap(({ name }, index) =>
-    machines.findIndex((other) => other.name === name) < index ? [name] : [],
-  );
-  if (doubled.length > 0)
-    throw new PluginError('Invalid', `provider ${provider} in heddle.yaml has ${doubled.join(', ')} twice`);
+  requireUniqueNames(machines, provider);
   const controllers = parseFields(
     controllersSchema,
     fields['controllers'],
@@ -96,18 +95,4 @@ export function readMachines(fields: JsonObject, provider: string): readonly Rea
 
 export function readImager(fields: JsonObject, provider: string): Imager {
   return parseFields(imagerSchema, fields['imager'] ?? {}, `imager of provider ${provider}`);
-}
-
-/** @throws PluginError Invalid, without a value. */
-export function parseFields<Schema extends z.ZodType>(
-  schema: Schema,
-  value: unknown,
-  what: string,
-): z.output<Schema> {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  throw new PluginError(
-    'Invalid',
-    `${what} in heddle.yaml: ${parsed.error.issues.map(({ path, message }) => `${path.map(String).join('.') || 'the whole'}: ${message}`).join('; ')}`,
-  );
 }

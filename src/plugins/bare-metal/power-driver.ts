@@ -1,7 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { z } from 'zod';
 import type { Outcome, PowerReading } from '../../model/machine/answer.js';
+import { isPluginError } from '../errors.js';
 
-/** Commands to a management controller. A refusal means that nothing was done; other errors are thrown. */
+/** Commands of a management controller. A refusal means that nothing was done; other failures are thrown. */
 export interface PowerControls {
   read(): Promise<PowerReading>;
   on(): Promise<Told>;
@@ -25,6 +27,28 @@ export interface PowerLimits {
   readonly readings: number;
 }
 
+/** The fields of an account that limit power operations. */
+export const powerFields = {
+  settleSeconds: z.number().min(0.1).default(60),
+  shutDownSeconds: z.number().min(0).default(0),
+  readEveryMs: z.number().min(10).default(1_000),
+} as const;
+
+interface PowerFields {
+  readonly settleSeconds: number;
+  readonly shutDownSeconds: number;
+  readonly readEveryMs: number;
+}
+
+export function powerLimitsOf(fields: PowerFields, readings: number): PowerLimits {
+  return {
+    settleMs: fields.settleSeconds * 1_000,
+    shutDownMs: fields.shutDownSeconds * 1_000,
+    everyMs: fields.readEveryMs,
+    readings,
+  };
+}
+
 const commands = 2;
 
 /**
@@ -45,10 +69,10 @@ export class PowerDriver {
   /** Controllers that switch slowly show the old state for a while: a reading counts when it stays. */
   async status(): Promise<PowerReading> {
     const { readings, everyMs } = this.#limits;
-    let last = await this.#controls.read();
+    let last = await this.#read();
     for (let equal = 1; equal < readings;) {
       await this.#pause(everyMs);
-      const next = await this.#controls.read();
+      const next = await this.#read();
       if (next.power === 'unknown') return next;
       equal = next.power === last.power ? equal + 1 : 1;
       last = next;
@@ -88,6 +112,16 @@ export class PowerDriver {
       return (await this.#shows('on', this.#limits.settleMs)) ? { answer: 'done' } : this.on();
     const off = await this.#bring('off', () => this.#controls.off());
     return off.answer === 'done' ? this.on() : off;
+  }
+
+  /** The power is unknown while the controller does not answer; other errors need a person. */
+  async #read(): Promise<PowerReading> {
+    try {
+      return await this.#controls.read();
+    } catch (error) {
+      if (isPluginError(error) && error.kind === 'Retryable') return { power: 'unknown', why: error.message };
+      throw error;
+    }
   }
 
   async #bring(wanted: 'on' | 'off', command: () => Promise<Told>): Promise<Outcome> {

@@ -1,5 +1,4 @@
-import { lookup } from 'node:dns/promises';
-import { isIP } from 'node:net';
+import { z } from 'zod';
 import type { Knowledge, Outcome, PowerReading, SizeReading } from '../../model/machine/answer.js';
 import type { TaskResult } from '../../model/node/task.js';
 import type { MachineInput } from '../contract.js';
@@ -14,10 +13,12 @@ import type {
   CanShowImages,
   ImageInput,
 } from '../machine-abilities.js';
+import { parseFields } from '../provider-base/fields.js';
+import { resolveAddress } from '../provider-base/machines.js';
 import { ClaimingProvider } from './claiming-provider.js';
 import { ImageTool } from './image-tool.js';
 import { readImager, readMachines, type RealMachine } from './machine-fields.js';
-import type { PowerDriver } from './power-driver.js';
+import { powerFields, powerLimitsOf, type PowerDriver, type PowerLimits } from './power-driver.js';
 
 /**
  * Real machines with a management controller each: CREATE claims a free one, DELETE releases it.
@@ -37,7 +38,7 @@ export abstract class RealMachines
     const { address, port, sshAuth, hostKeys } = await this.own(input);
     return {
       result: {
-        ipaddress: isIP(address) > 0 ? address : (await lookup(address)).address,
+        ipaddress: await resolveAddress(address),
         'ssh-port': port,
         'ssh-auth': sshAuth,
         ...(hostKeys.length > 0 ? { 'ssh-host-key': [...hostKeys] } : {}),
@@ -78,15 +79,20 @@ export abstract class RealMachines
   }
 
   async retrieveImage(input: ImageInput): Promise<Outcome> {
-    return this.tool().carryOut('retrieve', (await this.own(input)).name, input);
+    return this.tool().execute('retrieve', (await this.own(input)).name, input);
   }
 
   async load(input: ImageInput): Promise<Outcome> {
-    return this.tool().carryOut('load', (await this.own(input)).name, input);
+    return this.tool().execute('load', (await this.own(input)).name, input);
   }
 
   async capture(input: ImageInput): Promise<Outcome> {
-    return this.tool().carryOut('capture', (await this.own(input)).name, input);
+    return this.tool().execute('capture', (await this.own(input)).name, input);
+  }
+
+  protected powerLimits(readings: number): PowerLimits {
+    const what = `provider ${this.task.provider.name}`;
+    return powerLimitsOf(parseFields(z.object(powerFields), this.fields, what), readings);
   }
 
   private tool(): ImageTool {

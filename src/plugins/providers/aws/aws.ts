@@ -11,6 +11,7 @@ import {
   type MachineInput,
   type TaskResult,
 } from '../../contract.js';
+import { hasTags, sshAuthOf } from '../../provider-base/machines.js';
 import { Ec2 } from './api.js';
 import { readFields, type AwsFields } from './fields.js';
 import { asksForRootVolume, choosePlace, hostKeyTag, makeLaunch } from './launch.js';
@@ -71,10 +72,7 @@ export class AwsProvider extends Provider implements CanList, CanFind {
           providerid: id,
           ipaddress: address,
           'ssh-port': fields.sshPort,
-          'ssh-auth': {
-            user: fields.user,
-            ...(fields.privateKey === undefined ? {} : { key: fields.privateKey }),
-          },
+          'ssh-auth': sshAuthOf(fields.user, fields.privateKey),
           ...(hostKey === undefined ? {} : { 'ssh-host-key': hostKey }),
         },
       };
@@ -158,10 +156,7 @@ async function withTags(ec2: Ec2, tags: Readonly<Record<string, string>>): Promi
     Filters: [...filters, { Name: 'instance-state-name', Values: [...livingStates] }],
     MaxResults: 1_000,
   });
-  return found.filter((instance) => {
-    const own = tagsOf(instance);
-    return Object.entries(tags).every(([name, value]) => own[name] === value);
-  });
+  return found.filter((instance) => hasTags(tagsOf(instance), tags));
 }
 
 function deleted(key: string, instance: Instance): PluginError {

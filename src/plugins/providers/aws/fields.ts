@@ -1,33 +1,32 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../../model/json.js';
-import { PluginError } from '../../contract.js';
+import { port, readFields as readAccountFields, secret, text } from '../../provider-base/fields.js';
 
-const word = z.string().min(1);
-const words = z.array(word).min(1);
+const texts = z.array(text).min(1);
 
 const fieldsSchema = z.object({
   region: z.string().regex(/^[a-z0-9-]{3,40}$/, { error: 'is no region, such as eu-central-1' }),
-  accessKeyId: word.optional(),
-  secretAccessKey: word.optional(),
-  sessionToken: word.optional(),
+  accessKeyId: text.optional(),
+  secretAccessKey: text.optional(),
+  sessionToken: text.optional(),
   endpoint: z
     .url({ protocol: /^https?$/, error: 'is no address, such as https://ec2.example.com' })
     .optional(),
-  hostKeySecret: word.optional(),
-  keyName: word.optional(),
-  user: word.default('admin'),
-  sshPort: z.int().min(1).max(65_535).default(22),
-  privateKey: z.union([word, z.strictObject({ secret: word })]).optional(),
-  subnets: words.optional(),
-  zones: words.optional(),
-  securityGroups: words.optional(),
+  hostKeySecret: text.optional(),
+  keyName: text.optional(),
+  user: text.default('admin'),
+  sshPort: port.default(22),
+  privateKey: secret.optional(),
+  subnets: texts.optional(),
+  zones: texts.optional(),
+  securityGroups: texts.optional(),
   publicAddress: z.boolean().optional(),
   reachBy: z.enum(['public', 'private']).default('private'),
-  instanceProfile: word.optional(),
-  publicKeys: words.optional(),
+  instanceProfile: text.optional(),
+  publicKeys: texts.optional(),
   userData: z.string().optional(),
   rootVolumeGb: z.int().min(1).max(65_536).optional(),
-  rootVolumeType: word.optional(),
+  rootVolumeType: text.optional(),
   rootVolumeEncrypted: z.boolean().optional(),
   spot: z.boolean().optional(),
   spotMaxPrice: z
@@ -37,19 +36,12 @@ const fieldsSchema = z.object({
 });
 export type AwsFields = z.output<typeof fieldsSchema>;
 
-/**
- * @throws PluginError Invalid that names every wrong field; values are not quoted, for they may be secret.
- */
+/** @throws PluginError Invalid that names every wrong field. */
 export function readFields(fields: JsonObject): AwsFields {
-  const parsed = fieldsSchema.safeParse(fields);
-  const wrong = parsed.success
-    ? contradictions(parsed.data)
-    : parsed.error.issues.map(({ path, message }) => `${path.map(String).join('.')}: ${message}`);
-  if (parsed.success && wrong.length === 0) return parsed.data;
-  throw new PluginError('Invalid', `the fields of the aws provider are wrong: ${wrong.join('; ')}`);
+  return readAccountFields(fieldsSchema, fields, 'aws', conflictsOf);
 }
 
-function contradictions({
+function conflictsOf({
   accessKeyId,
   secretAccessKey,
   sessionToken,

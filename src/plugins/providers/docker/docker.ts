@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { JsonObject } from '../../../model/json.js';
 import { tagNames } from '../../../model/names.js';
 import {
   PluginError,
@@ -18,10 +19,10 @@ import {
   type TaskResult,
   type UploadedImage,
 } from '../../contract.js';
+import { sshAuthOf } from '../../provider-base/machines.js';
 import { isHostKey } from '../../known-hosts.js';
 import { DockerApi, type Answer } from './api.js';
-import { readSingleFile } from './archive.js';
-import { containerName, makeContainer } from './container.js';
+import { containerName, makeContainer, readSingleFile } from './container.js';
 import { readFields, type DockerFields } from './fields.js';
 import { deleteImage, listImages, uploadImage } from './images.js';
 import { createdSchema, detailsSchema, listSchema, machineOf, placeOf, type Details } from './machines.js';
@@ -79,10 +80,7 @@ export class DockerProvider
         ipaddress: place.host,
         'ssh-port': place.port,
         'ssh-host-key': hostKeys,
-        'ssh-auth': {
-          user: fields.user,
-          ...(fields.privateKey === undefined ? {} : { key: fields.privateKey }),
-        },
+        'ssh-auth': sshAuthOf(fields.user, fields.privateKey),
       },
     };
   }
@@ -195,14 +193,11 @@ export class DockerProvider
   }
 }
 
-function created(
-  id: string,
-  { user }: DockerFields,
-): { readonly providerid: string; readonly 'ssh-auth': { readonly user: string } } {
+function created(id: string, { user }: DockerFields): JsonObject {
   return { providerid: id, 'ssh-auth': { user } };
 }
 
-/** The engine takes it that nothing was made where there was no room: then the container must not stay. */
+/** After Capacity the engine assumes that nothing was made, so the container is removed. */
 async function start(api: DockerApi, id: string): Promise<Answer> {
   try {
     return await api.call({ method: 'POST', path: `/containers/${id}/start`, also: [304] });

@@ -8,6 +8,7 @@ import {
   type Outcome,
   type UploadedImage,
 } from '../../contract.js';
+import { hasTags } from '../../provider-base/machines.js';
 import type { DockerApi } from './api.js';
 
 const formats: readonly string[] = ['tar', 'tar.gz', 'tgz'];
@@ -123,7 +124,7 @@ async function withLabels(
     method: 'GET',
     path: `/images/json?filters=${encodeURIComponent(filters)}`,
   });
-  return found.filter(({ Labels }) => wanted.slice(1).every(([name, value]) => Labels?.[name] === value));
+  return found.filter(({ Labels }) => hasTags(Labels, labels));
 }
 
 type Image = z.output<typeof imageSchema>;

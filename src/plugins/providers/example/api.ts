@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { PluginError, type Calls, type FailureKind } from '../../contract.js';
+import { retryAfter, sendRequest } from '../../provider-base/http.js';
 
 const errorSchema = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
 
@@ -10,7 +11,7 @@ export interface ApiOptions {
   readonly calls: Calls;
 }
 
-/** The machine service's HTTP API, with the failures of each call in the engine's words. */
+/** The machine service's HTTP API, with its errors as kinds of PluginError. */
 export class ExampleApi {
   readonly #options: ApiOptions;
 
@@ -18,74 +19,40 @@ export class ExampleApi {
     this.#options = options;
   }
 
-  /** Calls, and takes the answer only in this shape. 404 and 410 give undefined. @throws PluginError */
+  /** Returns undefined for 404 and 410. @throws PluginError, also when the answer does not fit the schema. */
   async call<Schema extends z.ZodType>(
     schema: Schema,
     method: string,
     path: string,
     body?: object,
   ): Promise<z.infer<Schema> | undefined> {
+    const { endpoint, apiKey, signal, calls } = this.#options;
     const name = `${method} ${path.replace(/\?.*/, '')}`;
-    const { status, wait, content } = await this.#send(name, method, path, body);
+    const answer = await sendRequest(
+      { method, url: new URL(path, endpoint), body, headers: { authorization: `Bearer ${apiKey}` } },
+      // The call may have arrived; every call may be repeated.
+      {
+        signal,
+        calls,
+        noAnswer: () => `${name} got no answer from ${endpoint}. Does the machine service run?`,
+      },
+    );
+    const { status, json } = answer;
     if (status === 404 || status === 410) return undefined;
-    const read = parseJson(content);
     if (status >= 300) {
-      const { code, message } = errorSchema.safeParse(read).data?.error ?? {
-        code: '',
-        message: 'no reason given',
-      };
+      const { code = '', message = 'no reason given' } = errorSchema.safeParse(json).data?.error ?? {};
       throw new PluginError(
         kindOf(status, code),
         `${name} was refused (${status} ${code}): ${message}`,
-        Number.isFinite(wait) ? { retryAfterMs: wait * 1_000 } : {},
+        retryAfter(answer),
       );
     }
-    const parsed = schema.safeParse(read);
+    const parsed = schema.safeParse(json);
     if (parsed.success) return parsed.data;
     throw new PluginError(
       'Invalid',
-      `${name} gave an answer that this plugin does not understand: ${z.prettifyError(parsed.error)}. Is ${this.#options.endpoint} a machine service?`,
+      `${name} gave an answer that this plugin does not understand: ${z.prettifyError(parsed.error)}. Is ${endpoint} a machine service?`,
     );
-  }
-
-  async #send(
-    name: string,
-    method: string,
-    path: string,
-    body?: object,
-  ): Promise<{ readonly status: number; readonly wait: number; readonly content: string }> {
-    const { endpoint, apiKey, signal, calls } = this.#options;
-    await calls.take();
-    try {
-      const response = await fetch(new URL(path, endpoint), {
-        method,
-        signal,
-        redirect: 'error',
-        headers: { authorization: `Bearer ${apiKey}` },
-        body: body === undefined ? undefined : JSON.stringify(body),
-      });
-      return {
-        status: response.status,
-        wait: Number(response.headers.get('retry-after') ?? Number.NaN),
-        content: await response.text(),
-      };
-    } catch (error) {
-      signal.throwIfAborted();
-      // Whether it arrived is not known; every call may be repeated.
-      throw new PluginError(
-        'Retryable',
-        `${name} got no answer from ${endpoint}. Does the machine service run?`,
-        { cause: error },
-      );
-    }
-  }
-}
-
-function parseJson(content: string): unknown {
-  try {
-    return JSON.parse(content);
-  } catch {
-    return undefined;
   }
 }
 
@@ -93,7 +60,7 @@ function kindOf(status: number, code: string): FailureKind {
   if (code === 'InsufficientCapacity') return 'Capacity';
   if (code === 'QuotaExceeded') return 'Quota';
   if (status === 401 || status === 403) return 'Auth';
-  // Attached to a machine that is going: not for long.
+  // The resource is attached to a machine that is being deleted.
   if (code === 'Conflict') return 'NotReady';
   return status === 429 || status >= 500 ? 'Retryable' : 'Invalid';
 }

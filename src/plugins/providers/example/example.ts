@@ -11,6 +11,7 @@ import {
   type MachineInput,
   type TaskResult,
 } from '../../contract.js';
+import { readFields } from '../../provider-base/fields.js';
 import { ExampleApi } from './api.js';
 import { addressesOf, machinePath, parts, volumesOf } from './parts.js';
 
@@ -117,12 +118,7 @@ export class ExampleProvider extends Provider implements CanList, CanFind {
   }
 
   #fields(): z.infer<typeof fieldsSchema> {
-    const parsed = fieldsSchema.safeParse(this.fields);
-    if (parsed.success) return parsed.data;
-    throw new PluginError(
-      'Invalid',
-      `The fields of the example provider are wrong: ${z.prettifyError(parsed.error)}`,
-    );
+    return readFields(fieldsSchema, this.fields, 'example');
   }
 
   #api(): ExampleApi {

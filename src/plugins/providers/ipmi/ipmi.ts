@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { unsafeText } from '../../../model/safe-text.js';
 import type { BootTarget, Outcome, PowerReading } from '../../contract.js';
 import {
-  parseFields,
   PowerDriver,
   RealMachines,
   runCommand,
@@ -10,6 +9,7 @@ import {
   type RealMachine,
   type Told,
 } from '../../bare-metal/index.js';
+import { parseFields, port } from '../../provider-base/fields.js';
 
 const argument = z
   .string()
@@ -18,28 +18,17 @@ const argument = z
   });
 const bmcSchema = z.strictObject({
   host: argument,
-  port: z.int().min(1).max(65_535).default(623),
+  port: port.default(623),
   user: argument,
   password: z.string(),
   cipher: z.int().min(0).max(17).default(3),
 });
-const limitsSchema = z.object({
-  settleSeconds: z.number().min(0.1).default(60),
-  shutDownSeconds: z.number().min(0).default(0),
-  readEveryMs: z.number().min(10).default(1_000),
-});
-
 /** What a controller says when it has no power cycle: not in this state, or not at all. */
 const noCycle = /not supported in present state|Invalid data field|Invalid command|0xd5|0xcc|0xc1/i;
 
 /** Real machines whose management controllers speak IPMI 2.0 over the network, by the program ipmitool. */
 export class IpmiProvider extends RealMachines {
   protected override power(machine: RealMachine): PowerDriver {
-    const { settleSeconds, shutDownSeconds, readEveryMs } = parseFields(
-      limitsSchema,
-      this.fields,
-      `provider ${this.task.provider.name}`,
-    );
     const tell = async (...words: readonly string[]): Promise<Told> => {
       const { code, text } = await this.#ask(machine, ['chassis', 'power', ...words]);
       if (code === 0) return { told: true };
@@ -54,16 +43,7 @@ export class IpmiProvider extends RealMachines {
       shutDown: () => tell('soft'),
       cycle: () => tell('cycle'),
     };
-    return new PowerDriver(
-      controls,
-      {
-        settleMs: settleSeconds * 1_000,
-        shutDownMs: shutDownSeconds * 1_000,
-        everyMs: readEveryMs,
-        readings: 1,
-      },
-      this.signal,
-    );
+    return new PowerDriver(controls, this.powerLimits(1), this.signal);
   }
 
   override async setBootOf(machine: RealMachine, target: BootTarget): Promise<Outcome> {

@@ -8,7 +8,7 @@ import type { Volumes } from './volumes.js';
 import { elementsAt } from './xml.js';
 
 export interface Copy {
-  /** The machine that keeps the note of how far the copy is. */
+  /** The domain whose metadata records the state of the copy. */
   readonly domain: Domain;
   readonly token: string;
   readonly target: string;
@@ -18,97 +18,97 @@ export interface Copy {
 
 type Progress = 'begun' | 'done';
 
-/** Names the note in the domain's metadata. */
-const noteUri = 'https://heddle.dev/libvirt/copy/1';
-const noteKey = 'heddle-copy';
+/** Names of the record in the domain's metadata. */
+const metadataUri = 'https://heddle.dev/libvirt/copy/1';
+const metadataKey = 'heddle-copy';
 
-const lookEveryMs = 2_000;
+const pollMs = 2_000;
 
 /**
- * Copies a volume as a whole image into the pool; never over an existing one, and never again once done.
- * libvirt itself removes a failed copy and continues one whose caller died. If the end of a copy was not
- * observed, the note marks it as ours: it may be incomplete, so it is removed and made again.
+ * Copies a volume into the pool as a whole image, once, and never over an existing one. libvirt removes a
+ * failed copy and completes one whose caller died. A recorded copy whose end was not observed may be
+ * incomplete, so it is removed and made again.
  */
 export async function copyVolume(virsh: Virsh, volumes: Volumes, copy: Copy): Promise<Outcome> {
   const { domain, target, from, progress } = copy;
-  const note = noteOf(domain, copy);
-  const there = await volumes.find(target);
-  if (note === 'done')
-    return there === undefined
+  const state = stateOfCopy(domain, copy);
+  const existing = await volumes.find(target);
+  if (state === 'done')
+    return existing === undefined
       ? { answer: 'not done', why: `the image ${target} was made, and is gone again` }
       : { answer: 'done' };
-  if (there !== undefined && note === undefined) return existsAlready(target);
-  if (there !== undefined) {
-    await untilItEnded(volumes, copy, virsh.signal);
+  if (existing !== undefined && state === undefined) return existsAlready(target);
+  if (existing !== undefined) {
+    await waitForCopy(volumes, copy, virsh.signal);
     // Sizes are rounded to whole sectors.
-    if (there.backing !== undefined || Math.abs(there.capacity - from.capacity) >= 512)
+    if (existing.backing !== undefined || Math.abs(existing.capacity - from.capacity) >= 512)
       return existsAlready(target);
     await volumes.delete(target);
   }
-  if (note === undefined) await write(virsh, copy, 'begun');
+  if (state === undefined) await record(virsh, copy, 'begun');
   progress(`copies ${from.name} to ${target}`);
-  const made = await whileTelling(volumes, copy, virsh.signal);
+  const made = await copyWithProgress(volumes, copy, virsh.signal);
   if (made) {
-    await write(virsh, copy, 'done');
+    await record(virsh, copy, 'done');
     return { answer: 'done' };
   }
-  // Another process was quicker; its copy must not be marked as ours.
-  await virsh.run(['metadata', domain.uuid, noteUri, '--config', '--remove']);
+  // Another process made a volume of that name first; it must not be recorded as ours.
+  await virsh.run(['metadata', domain.uuid, metadataUri, '--config', '--remove']);
   return existsAlready(target);
 }
 
 /** Whether this copy has begun or ended, by the domain's metadata. */
-export function noteOf(
+export function stateOfCopy(
   { xml }: Domain,
   { token, target }: Pick<Copy, 'token' | 'target'>,
 ): Progress | undefined {
-  const [found] = elementsAt(xml, 'metadata', `${noteKey}:copy`);
+  const [found] = elementsAt(xml, 'metadata', `${metadataKey}:copy`);
   if (found?.attributes['token'] !== digestOf(token) || found.attributes['target'] !== target)
     return undefined;
   return found.attributes['state'] === 'done' ? 'done' : 'begun';
 }
 
-/** Nothing is taken away under libvirt's hands. */
-async function untilItEnded(volumes: Volumes, copy: Copy, signal: AbortSignal): Promise<void> {
+/** Waits until libvirt no longer writes the volume. */
+async function waitForCopy(volumes: Volumes, copy: Copy, signal: AbortSignal): Promise<void> {
   while (await volumes.isBeingMade(copy.target)) {
-    await tell(volumes, copy);
-    await pause(lookEveryMs, undefined, { signal });
+    await reportSize(volumes, copy);
+    await pause(pollMs, undefined, { signal });
   }
 }
 
-/** Names of volumes have nothing that XML knows. */
-async function write(virsh: Virsh, { domain, token, target }: Copy, state: Progress): Promise<void> {
+/** Names of volumes need no escaping in XML: `readImage` checks them. */
+async function record(virsh: Virsh, { domain, token, target }: Copy, state: Progress): Promise<void> {
   await virsh.run([
     'metadata',
     domain.uuid,
-    noteUri,
+    metadataUri,
     '--config',
     '--key',
-    noteKey,
+    metadataKey,
     '--set',
     `<copy token='${digestOf(token)}' target='${target}' state='${state}'/>`,
   ]);
 }
 
-/** libvirt answers when all is written; meanwhile it is asked how much there is. */
-async function whileTelling(volumes: Volumes, copy: Copy, signal: AbortSignal): Promise<boolean> {
-  const over = new AbortController();
-  const telling = (async () => {
+/** libvirt answers when the copy is complete; until then the volume's size is polled. */
+async function copyWithProgress(volumes: Volumes, copy: Copy, signal: AbortSignal): Promise<boolean> {
+  const ended = new AbortController();
+  const polling = (async () => {
     for (;;) {
-      await pause(lookEveryMs, undefined, { signal: anySignal([signal, over.signal]) });
-      await tell(volumes, copy);
+      await pause(pollMs, undefined, { signal: anySignal([signal, ended.signal]) });
+      await reportSize(volumes, copy);
     }
   })().catch(() => undefined);
   try {
     return await volumes.copy(copy.target, copy.from);
   } finally {
-    over.abort();
-    await telling;
+    ended.abort();
+    await polling;
   }
 }
 
-/** What cannot be read in the middle of its making says nothing. */
-async function tell(
+/** A volume that cannot be read while it is written is not an error. */
+async function reportSize(
   volumes: Volumes,
   { target, progress }: Pick<Copy, 'target' | 'progress'>,
 ): Promise<void> {

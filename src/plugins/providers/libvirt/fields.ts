@@ -1,30 +1,36 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../../model/json.js';
 import { PluginError } from '../../contract.js';
+import {
+  port,
+  publicKeys,
+  readFields as readAccountFields,
+  secret,
+  text,
+} from '../../provider-base/fields.js';
 
-/** Words of virsh's own small language, and names in XML: nothing that is more than a name. */
+/** Names in virsh commands and in XML, so without quotes, blanks and markup. */
 const name = z.string().regex(/^[\w.][\w.+:@-]*$/, { error: 'letters, digits and ._+:@- alone' });
-const word = z.string().min(1);
 
 const fieldsSchema = z.object({
   uri: z
     .string()
     .regex(/^[a-z][a-z+]*:\/\/\S*$/, { error: 'a URI such as qemu:///system' })
     .default('qemu:///system'),
-  program: word.default('virsh'),
+  program: text.default('virsh'),
   pool: name.default('default'),
   network: name.default('default'),
   bridge: name.optional(),
   hypervisor: z.enum(['kvm', 'qemu', 'test']).default('kvm'),
   arch: name.default('x86_64'),
   addressFrom: z.enum(['lease', 'agent', 'arp', 'fixed']).default('lease'),
-  addresses: z.record(word, word).default({}),
+  addresses: z.record(text, text).default({}),
   cloudInit: z.boolean().default(true),
-  hostKeySecret: word.optional(),
-  privateKey: z.union([word, z.strictObject({ secret: word })]).optional(),
-  publicKeys: z.array(z.string().regex(/^[^\r\n]+$/, { error: 'one key on one line' })).default([]),
-  user: word.default('root'),
-  sshPort: z.int().min(1).max(65_535).default(22),
+  hostKeySecret: text.optional(),
+  privateKey: secret.optional(),
+  publicKeys: publicKeys.default([]),
+  user: text.default('root'),
+  sshPort: port.default(22),
   userData: z.string().optional(),
   libraries: z.array(name).default([]),
   settleSeconds: z.number().min(0.1).default(30),
@@ -33,23 +39,14 @@ const fieldsSchema = z.object({
 });
 export type LibvirtFields = z.output<typeof fieldsSchema>;
 
-/**
- * @throws PluginError Invalid that names every wrong field; values are not quoted, for they may be secret.
- */
+/** @throws PluginError Invalid that names every wrong field. */
 export function readFields(fields: JsonObject): LibvirtFields {
-  const parsed = fieldsSchema.safeParse(fields);
-  if (!parsed.success)
-    throw wrong(
-      parsed.error.issues.map(({ path, message }) => `${path.map(String).join('.')}: ${message}`).join('; '),
-    );
-  const { cloudInit, hostKeySecret, publicKeys, userData } = parsed.data;
-  if (!cloudInit && (hostKeySecret !== undefined || publicKeys.length > 0 || userData !== undefined))
-    throw wrong('hostKeySecret, publicKeys and userData need cloudInit: true');
-  return parsed.data;
-}
-
-function wrong(faults: string): PluginError {
-  return new PluginError('Invalid', `the fields of the libvirt provider are wrong: ${faults}`);
+  return readAccountFields(fieldsSchema, fields, 'libvirt', ({ cloudInit, ...seed }) =>
+    !cloudInit &&
+    (seed.hostKeySecret !== undefined || seed.publicKeys.length > 0 || seed.userData !== undefined)
+      ? ['hostKeySecret, publicKeys and userData need cloudInit: true']
+      : [],
+  );
 }
 
 /** An image's name, as virsh takes it. */

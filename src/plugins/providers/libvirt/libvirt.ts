@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../../model/json.js';
 import {
   PluginError,
   Provider,
@@ -20,11 +21,19 @@ import {
   type SizeReading,
   type TaskResult,
 } from '../../contract.js';
+import { hasTags, sshAuthOf } from '../../provider-base/machines.js';
 import type { PowerDriver } from '../../bare-metal/index.js';
 import { domainXml } from './domain.js';
 import { readFields, readFlavor, readImage, type LibvirtFields } from './fields.js';
 import { identify, type Identity } from './identity.js';
-import { LibvirtImages } from './images.js';
+import {
+  captureImage,
+  imageExists,
+  imageSize,
+  loadImage,
+  retrieveImage,
+  type LibvirtAccount,
+} from './images.js';
 import { domainOf, listDomains, readAddresses, type Domain } from './machines.js';
 import { powerDriverOf } from './power.js';
 import { hostKeyOf, makeSeed } from './seed.js';
@@ -73,14 +82,14 @@ export class LibvirtProvider
           input,
           fields,
           size,
-          ...(hostKey === undefined ? {} : { hostKey: hostKey.public }),
+          hostKey: hostKey?.public,
           createdAt: new Date().toISOString(),
         });
         await virsh.run(['define', '/dev/stdin'], { input: xml, also: existsAlready });
       }
       await virsh.run(['start', identity.uuid], { also: existsAlready });
     } catch (error) {
-      // The engine takes it that nothing was made where there was no room.
+      // After Capacity the engine assumes that nothing was made.
       if (error instanceof PluginError && error.kind === 'Capacity')
         await remove(virsh, volumes, fields, identity);
       throw error;
@@ -100,10 +109,7 @@ export class LibvirtProvider
       result: {
         ipaddress: address,
         'ssh-port': fields.sshPort,
-        'ssh-auth': {
-          user: domain.user,
-          ...(fields.privateKey === undefined ? {} : { key: fields.privateKey }),
-        },
+        'ssh-auth': sshAuthOf(domain.user, fields.privateKey),
         ...(domain.hostKey === undefined ? {} : { 'ssh-host-key': [domain.hostKey] }),
       },
     };
@@ -117,9 +123,7 @@ export class LibvirtProvider
 
   async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
     const domains = await listDomains(this.#open().virsh);
-    return domains
-      .filter((domain) => Object.entries(tags).every(([name, value]) => domain.tags[name] === value))
-      .map(machineOf);
+    return domains.filter((domain) => hasTags(domain.tags, tags)).map(machineOf);
   }
 
   async find(key: string): Promise<readonly Machine[]> {
@@ -144,23 +148,23 @@ export class LibvirtProvider
   }
 
   async imageExists(input: ImageInput): Promise<Knowledge> {
-    return this.#images().exists(input);
+    return imageExists(this.#open(), input.providerImage);
   }
 
   async imageSize(input: ImageInput): Promise<SizeReading> {
-    return this.#images().size(input);
+    return imageSize(this.#open(), input.providerImage);
   }
 
   async retrieveImage(input: ImageInput): Promise<Outcome> {
-    return this.#images().retrieve(input);
+    return retrieveImage(this.#open(), input);
   }
 
   async load(input: ImageInput): Promise<Outcome> {
-    return this.#images().load(input);
+    return loadImage(this.#open(), input);
   }
 
   async capture(input: ImageInput): Promise<Outcome> {
-    return this.#images().capture(input);
+    return captureImage(this.#open(), input);
   }
 
   async assignedImage({ key }: MachineInput): Promise<string | undefined> {
@@ -182,7 +186,7 @@ export class LibvirtProvider
         );
       return address;
     }
-    // A guest agent that does not run yet is an error of virsh's.
+    // virsh reports a guest agent that does not run yet as an error.
     const { stdout } = await virsh.run(['domifaddr', uuid, '--full', '--source', addressFrom], {
       also: /guest agent|QEMU guest agent is not connected|Failed to query/i,
     });
@@ -198,29 +202,22 @@ export class LibvirtProvider
     return powerDriverOf(virsh, domain.uuid, fields);
   }
 
-  #images(): LibvirtImages {
-    return new LibvirtImages(this.#open());
-  }
-
-  #open(): { readonly fields: LibvirtFields; readonly virsh: Virsh; readonly volumes: Volumes } {
+  #open(): LibvirtAccount {
     const fields = readFields(this.fields);
     const virsh = new Virsh(fields, this.signal, this.calls);
     return { fields, virsh, volumes: new Volumes(virsh, fields, fields.pool) };
   }
 }
 
-function created(
-  uuid: string,
-  user: string,
-): { readonly providerid: string; readonly 'ssh-auth': { readonly user: string } } {
+function created(uuid: string, user: string): JsonObject {
   return { providerid: uuid, 'ssh-auth': { user } };
 }
 
 function machineOf({ uuid, key, tags, state, createdAt }: Domain): Machine {
-  return { providerid: uuid, key, tags, state, ...(createdAt === undefined ? {} : { createdAt }) };
+  return { providerid: uuid, key, tags, state, createdAt };
 }
 
-/** Each part may be gone already. */
+/** Removes the domain and its volumes; any of them may be absent. */
 async function remove(
   virsh: Virsh,
   volumes: Volumes,

@@ -113,9 +113,9 @@ function readDomain(uuid: string, xml: XmlElement, stateText: string): readonly 
       macs: elementsAt(xml, 'devices', 'interface', 'mac').flatMap(({ attributes: { address } }) =>
         address === undefined ? [] : [address.toLowerCase()],
       ),
-      ...(created === undefined ? {} : { createdAt: created }),
-      ...(hostKey === undefined ? {} : { hostKey }),
-      ...(image === undefined ? {} : { image }),
+      createdAt: created,
+      hostKey,
+      image,
     },
   ];
 }

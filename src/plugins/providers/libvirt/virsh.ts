@@ -1,11 +1,11 @@
-import { spawn } from 'node:child_process';
 import { homedir } from 'node:os';
-import { childEnvironment } from '../../../config/child-environment.js';
+import { execa } from 'execa';
+import { childOptions } from '../../../config/child-environment.js';
 import { PluginError, type Calls, type FailureKind } from '../../contract.js';
 import type { LibvirtFields } from './fields.js';
 
-/** Longest accepted output. */
-const mostBytes = 64 * 1_024 * 1_024;
+/** Limit for virsh's output. */
+const maxBytes = 64 * 1_024 * 1_024;
 
 const searchPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
@@ -85,66 +85,45 @@ export class Virsh {
     await this.#calls.take();
     this.signal.throwIfAborted();
     const { uri, program } = this.#fields;
-    return new Promise((resolve, reject) => {
-      // A connection over SSH may use keys and settings in the user's home.
-      const virsh = [program, '--quiet', '--connect', uri, ...words] as const;
-      // /dev/stdin can be opened where it is a pipe; what Node gives to a program is a socket.
-      const [first, ...rest] =
-        input === undefined ? virsh : (['sh', '-c', 'cat | "$@"', 'sh', ...virsh] as const);
-      const child = spawn(first, rest, {
-        stdio: 'pipe',
-        env: childEnvironment({ set: { PATH: searchPath, HOME: homedir(), LC_ALL: 'C' } }),
-        detached: true,
-      });
-      const end = (): void => endGroup(child.pid);
-      this.signal.addEventListener('abort', end, { once: true });
-      const [out, err]: [Buffer[], Buffer[]] = [[], []];
-      let size = 0;
-      const gather =
-        (chunks: Buffer[]) =>
-        (chunk: Buffer): void => {
-          size += chunk.length;
-          if (size > mostBytes) end();
-          else chunks.push(chunk);
-        };
-      child.stdout.on('data', gather(out));
-      child.stderr.on('data', gather(err));
-      child.stdin.on('error', () => undefined);
-      child.stdin.end(input);
-      child.once('error', (error) => {
-        reject(
-          new PluginError(
-            'Invalid',
-            `${program} cannot be run on this worker: ${error.message}. Install it (libvirt-clients), or set the field program.`,
-            { cause: error },
-          ),
-        );
-      });
-      child.once('close', (code) => {
-        this.signal.removeEventListener('abort', end);
-        if (this.signal.aborted) return reject(asError(this.signal.reason));
-        const errors = Buffer.concat(err)
-          .toString()
-          .split('\n')
-          .filter((line) => line.startsWith('error: '));
-        return resolve({ code, stdout: Buffer.concat(out).toString(), errors });
-      });
+    const virsh = [program, '--quiet', '--connect', uri, ...words] as const;
+    // virsh opens /dev/stdin, which must be a pipe; Node connects a socket.
+    const [first, ...rest] =
+      input === undefined ? virsh : (['sh', '-c', 'cat | "$@"', 'sh', ...virsh] as const);
+    const child = execa(first, rest, {
+      // A connection over SSH may need files of the user's home.
+      ...childOptions({ set: { PATH: searchPath, HOME: homedir(), LC_ALL: 'C' } }),
+      input: input ?? '',
+      detached: true,
+      killSignal: 'SIGKILL',
+      maxBuffer: maxBytes,
+      reject: false,
+      stripFinalNewline: false,
     });
+    const end = (): void => endGroup(child.pid);
+    this.signal.addEventListener('abort', end, { once: true });
+    const { exitCode, isMaxBuffer, stdout, stderr, cause } = await child;
+    this.signal.removeEventListener('abort', end);
+    if (isMaxBuffer) end();
+    this.signal.throwIfAborted();
+    if (child.pid === undefined)
+      throw new PluginError(
+        'Invalid',
+        `${program} cannot be run on this worker: ${cause instanceof Error ? cause.message : 'unknown error'}. Install it (libvirt-clients), or set the field program.`,
+        { cause },
+      );
+    const errors = stderr.split('\n').filter((line) => line.startsWith('error: '));
+    return { code: exitCode ?? null, stdout, errors };
   }
 }
 
-/** With all that it started. */
+/** Ends the process with its children. */
 function endGroup(pid: number | undefined): void {
   if (pid === undefined) return;
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // It is gone already.
+    // The group has ended already.
   }
-}
-
-function asError(reason: unknown): Error {
-  return reason instanceof Error ? reason : new Error(String(reason));
 }
 
 const lost =

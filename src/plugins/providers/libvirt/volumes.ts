@@ -50,13 +50,7 @@ export class Volumes {
       throw new PluginError('Retryable', `virsh tells neither path, format nor size of the volume ${name}`);
     }
     const backing = textAt(xml, 'backingStore', 'path');
-    return {
-      path,
-      format,
-      capacity,
-      allocated,
-      ...(backing === undefined || backing === '' ? {} : { backing }),
-    };
+    return { path, format, capacity, allocated, backing: backing === '' ? undefined : backing };
   }
 
   /** What machines' disks are made of. @throws PluginError Invalid, and NotReady while it is being made. */

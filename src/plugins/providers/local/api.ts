@@ -1,7 +1,7 @@
+import type { Readable } from 'node:stream';
 import { z } from 'zod';
-import { anySignal } from '../../../model/signals.js';
-import type { Calls } from '../../contract.js';
-import { PluginError, type FailureKind } from '../../errors.js';
+import { PluginError, type Calls, type FailureKind } from '../../contract.js';
+import { retryAfter, sendRequest, type HttpResponse } from '../../provider-base/http.js';
 
 /** Longest time one call may take, in ms; the descriptor's callDeadlineMs says the same. */
 const callDeadlineMs = 10_000;
@@ -45,20 +45,12 @@ export interface ApiCall {
   readonly body?: object;
 }
 
-interface CallName {
-  readonly method: string;
-  readonly path: string;
-}
-
-/** An answer of the service: success with its body, or no such machine. */
-export type ApiAnswer =
-  | { readonly found: true; readonly body: unknown }
+/** An answer of the service: success with its body, or that there is no such machine. */
+export type ApiAnswer<Body> =
+  | { readonly found: true; readonly body: Body }
   | { readonly found: false; readonly gone: boolean };
 
-/**
- * Calls the machine service. Every call may be repeated: CREATE carries a token, and nothing else makes
- * anything.
- */
+/** Client of the machine service. Every call may be repeated: CREATE sends a token. */
 export class LocalApi {
   readonly #options: ApiOptions;
 
@@ -66,129 +58,97 @@ export class LocalApi {
     this.#options = options;
   }
 
-  /** @throws PluginError; `found: false` is no error here. */
-  async call(call: ApiCall): Promise<ApiAnswer> {
-    const response = await this.#send(call);
-    const body = await this.#readJson(response, call);
-    if (response.ok) return { found: true, body };
-    if (response.status === 404 || response.status === 410)
-      return { found: false, gone: response.status === 410 };
-    throw errorOf(call, response, body);
+  /** Returns `found: false` for 404 and 410. @throws PluginError, also if the body does not fit the schema. */
+  async call<Schema extends z.ZodType>(schema: Schema, call: ApiCall): Promise<ApiAnswer<z.infer<Schema>>> {
+    const answer = await this.#send(call, { body: call.body, timeoutMs: callDeadlineMs });
+    if (answer.json === undefined) throw this.#notJson(answer, call);
+    if (answer.status < 300) return { found: true, body: parse(schema, answer.json, call) };
+    if (answer.status === 404 || answer.status === 410) return { found: false, gone: answer.status === 410 };
+    throw this.#refusal(answer, call);
+  }
+
+  /** For calls that never answer with absence. */
+  async read<Schema extends z.ZodType>(
+    schema: Schema,
+    path: string,
+    body?: object,
+  ): Promise<z.infer<Schema>> {
+    const call: ApiCall = { method: body === undefined ? 'GET' : 'POST', path, body };
+    const answer = await this.call(schema, call);
+    return answer.found ? answer.body : parse(schema, undefined, call);
   }
 
   /** All machines that a query finds, page by page. */
   async list(query: readonly [string, string][]): Promise<readonly MachineSummary[]> {
     const found: MachineSummary[] = [];
-    let page: string | undefined;
-    do {
-      const parameters = new URLSearchParams([...query, ['limit', pageSize]]);
-      if (page !== undefined) parameters.set('page', page);
-      const call = { method: 'GET', path: `/v1/machines?${parameters.toString()}` } as const;
-      const answer = await this.call(call);
-      const { machines, next } = parseAnswer(pageSchema, answer.found ? answer.body : undefined, call);
+    for (let page: [string, string][] = []; ;) {
+      const parameters = new URLSearchParams([...query, ['limit', pageSize], ...page]);
+      const { machines, next } = await this.read(pageSchema, `/v1/machines?${parameters.toString()}`);
       found.push(...machines);
-      page = next;
-    } while (page !== undefined);
-    return found;
+      if (next === undefined) return found;
+      page = [['page', next]];
+    }
   }
 
-  /** Sends or fetches a file, without a time limit. */
+  /** Sends a file, or receives one, without a time limit. */
   async transfer(
-    call: Pick<ApiCall, 'path'> & { readonly method: 'GET' | 'PUT' },
-    body?: ReadableStream,
-  ): Promise<Response> {
+    call: { readonly method: 'GET' | 'PUT'; readonly path: string },
+    file: { readonly body: Readable } | { readonly receive: (content: Readable) => Promise<void> },
+  ): Promise<void> {
+    const answer = await this.#send(call, file);
+    if (answer.status >= 300) throw this.#refusal(answer, call);
+  }
+
+  #send(
+    { method, path }: CallName,
+    more: {
+      readonly body?: object;
+      readonly timeoutMs?: number;
+      readonly receive?: (content: Readable) => Promise<void>;
+    },
+  ): Promise<HttpResponse> {
     const { endpoint, apiKey, signal, calls } = this.#options;
-    await calls.take();
-    let response: Response;
-    try {
-      response = await fetch(new URL(call.path, endpoint), {
-        method: call.method,
-        redirect: 'error',
-        headers: { authorization: `Bearer ${apiKey}` },
+    const name = nameOf({ method, path });
+    return sendRequest(
+      { ...more, method, url: new URL(path, endpoint), headers: { authorization: `Bearer ${apiKey}` } },
+      {
         signal,
-        ...(body === undefined ? {} : { body, duplex: 'half' as const }),
-      });
-    } catch (error) {
-      throw this.#lost(call, error);
-    }
-    if (response.ok) return response;
-    throw errorOf(call, response, await this.#readJson(response, call));
+        calls,
+        // The call may have arrived; repeating it is safe.
+        noAnswer: (why) =>
+          `${name} got no answer from the machine service at ${endpoint} (${why}). Is it running?`,
+      },
+    );
   }
 
-  async #send(call: ApiCall): Promise<Response> {
-    const { endpoint, apiKey, signal, calls } = this.#options;
-    await calls.take();
-    try {
-      return await fetch(new URL(call.path, endpoint), {
-        method: call.method,
-        redirect: 'error',
-        headers: {
-          authorization: `Bearer ${apiKey}`,
-          ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
-        },
-        body: call.body === undefined ? null : JSON.stringify(call.body),
-        signal: anySignal([signal, AbortSignal.timeout(callDeadlineMs)]),
-      });
-    } catch (error) {
-      throw this.#lost(call, error);
-    }
+  #refusal(answer: HttpResponse, call: CallName): PluginError {
+    if (answer.json === undefined) return this.#notJson(answer, call);
+    const { code = '', message = 'no reason given' } = errorSchema.safeParse(answer.json).data?.error ?? {};
+    return new PluginError(
+      kindOf(answer.status, code),
+      `${nameOf(call)} was refused by the machine service (${answer.status} ${code}): ${message}`,
+      retryAfter(answer),
+    );
   }
 
-  async #readJson(response: Response, call: CallName): Promise<unknown> {
-    let text: string;
-    try {
-      text = await response.text();
-    } catch (error) {
-      throw this.#lost(call, error);
-    }
-    try {
-      return JSON.parse(text);
-    } catch (error) {
-      throw new PluginError(
-        'Retryable',
-        `${nameOf(call)} of the machine service answered ${response.status} with something that is not JSON. Is ${this.#options.endpoint} its address?`,
-        { cause: error },
-      );
-    }
-  }
-
-  /**
-   * It is unknown whether the call arrived; repeating it is safe. A cancelled task is no failure of the
-   * service.
-   */
-  #lost(call: CallName, error: unknown): unknown {
-    if (this.#options.signal.aborted) return this.#options.signal.reason;
+  #notJson({ status }: HttpResponse, call: CallName): PluginError {
     return new PluginError(
       'Retryable',
-      `${nameOf(call)} got no answer from the machine service at ${this.#options.endpoint} (${causeOf(error)}). Is it running?`,
-      { cause: error },
+      `${nameOf(call)} of the machine service answered ${status} with something that is not JSON. Is ${this.#options.endpoint} its address?`,
     );
   }
 }
 
-/** Checks an answer's body. @throws PluginError Invalid when it is not what the API promises. */
-export function parseAnswer<Schema extends z.ZodType>(
-  schema: Schema,
-  body: unknown,
-  call: ApiCall,
-): z.infer<Schema> {
+type CallName = Pick<ApiCall, 'path'> & { readonly method: string };
+
+/** @throws PluginError Invalid when the body is not what the API promises. */
+function parse<Schema extends z.ZodType>(schema: Schema, body: unknown, call: CallName): z.infer<Schema> {
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
   throw new PluginError(
     'Invalid',
     `${nameOf(call)} of the machine service gave an answer that this plugin does not understand: ${z.prettifyError(parsed.error)}. Do their versions fit?`,
     { cause: parsed.error },
-  );
-}
-
-function errorOf(call: CallName, response: Response, body: unknown): PluginError {
-  const parsed = errorSchema.safeParse(body);
-  const { code, message } = parsed.success ? parsed.data.error : { code: '', message: 'no reason given' };
-  const wait = Number(response.headers.get('retry-after') ?? Number.NaN);
-  return new PluginError(
-    kindOf(response.status, code),
-    `${nameOf(call)} was refused by the machine service (${response.status} ${code}): ${message}`,
-    { ...(Number.isFinite(wait) ? { retryAfterMs: wait * 1_000 } : {}) },
   );
 }
 
@@ -199,12 +159,6 @@ function kindOf(status: number, code: string): FailureKind {
   return status === 429 || status >= 500 ? 'Retryable' : 'Invalid';
 }
 
-function nameOf(call: CallName): string {
-  return `${call.method} ${call.path.replace(/\?.*/, '')}`;
-}
-
-/** fetch hides what happened in the cause. */
-function causeOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? error.cause.message || error.message : error.message;
+function nameOf({ method, path }: CallName): string {
+  return `${method} ${path.replace(/\?.*/, '')}`;
 }

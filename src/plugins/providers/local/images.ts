@@ -1,10 +1,9 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
 import { z } from 'zod';
 import { PluginError, type ImageFileInput, type Outcome, type UploadedImage } from '../../contract.js';
-import { parseAnswer, type LocalApi } from './api.js';
+import type { LocalApi } from './api.js';
 import { imagePath, tagWords } from './verbs.js';
 
 const listSchema = z.object({
@@ -14,93 +13,68 @@ const listSchema = z.object({
 });
 const formats: readonly string[] = ['tar', 'tar.gz', 'tgz'];
 
-/** Images in the machine service's library, as files: tar archives of what differs from the host. */
-export class LocalImages {
-  readonly #api: LocalApi;
-  readonly #signal: AbortSignal;
+/** Uploads an image to the machine service's library, as a tar archive of what differs from the host. */
+export async function uploadImage(
+  api: LocalApi,
+  { providerImage, token, file, format, bytes = 0, tags = {}, progress }: ImageFileInput,
+): Promise<Outcome> {
+  if (!formats.includes(format))
+    return { answer: 'not done', why: `the machine service takes ${formats.join(', ')}, and not ${format}` };
+  const query = new URLSearchParams([
+    ['token', token],
+    ['gzip', String(format !== 'tar')],
+    ...tagPairs(tags),
+  ]);
+  const verb = `sent${bytes === 0 ? '' : ` of ${inMb(bytes)}`}`;
+  await api.transfer(
+    { method: 'PUT', path: `${imagePath(providerImage)}/file?${query.toString()}` },
+    { body: Readable.from(withProgress(createReadStream(file), verb, progress)) },
+  );
+  return { answer: 'done' };
+}
 
-  constructor(api: LocalApi, signal: AbortSignal) {
-    this.#api = api;
-    this.#signal = signal;
-  }
+export async function listImages(
+  api: LocalApi,
+  tags: Readonly<Record<string, string>>,
+): Promise<readonly UploadedImage[]> {
+  const query = new URLSearchParams(tagPairs(tags)).toString();
+  const { images } = await api.read(listSchema, `/v1/uploads?${query}`);
+  return images.map(({ image, ...more }) => ({ providerImage: image, ...more }));
+}
 
-  async upload({
-    providerImage,
-    token,
-    file,
-    format,
-    bytes = 0,
-    tags = {},
-    progress,
-  }: ImageFileInput): Promise<Outcome> {
-    if (!formats.includes(format))
-      return {
-        answer: 'not done',
-        why: `the machine service takes ${formats.join(', ')}, and not ${format}`,
-      };
-    const query = new URLSearchParams([
-      ['token', token],
-      ['gzip', String(format !== 'tar')],
-      ...tagPairs(tags),
-    ]);
-    const source = Readable.from(
-      told(createReadStream(file), `sent${bytes === 0 ? '' : ` of ${inMb(bytes)}`}`, progress),
-    );
-    await this.#api.transfer(
-      { method: 'PUT', path: `${imagePath(providerImage)}/file?${query.toString()}` },
-      Readable.toWeb(source) as ReadableStream,
-    );
-    return { answer: 'done' };
-  }
-
-  async list(tags: Readonly<Record<string, string>>): Promise<readonly UploadedImage[]> {
-    const call = {
-      method: 'GET',
-      path: `/v1/uploads?${new URLSearchParams(tagPairs(tags)).toString()}`,
-    } as const;
-    const answer = await this.#api.call(call);
-    return parseAnswer(listSchema, answer.found ? answer.body : undefined, call).images.map(
-      ({ image, ...more }) => ({ providerImage: image, ...more }),
-    );
-  }
-
-  async download({ providerImage, file, format, progress }: ImageFileInput): Promise<Outcome> {
-    if (format !== 'tar')
-      return { answer: 'not done', why: `the machine service gives tar, and not ${format}` };
-    const { body } = await this.#api.transfer({ method: 'GET', path: `${imagePath(providerImage)}/file` });
-    if (body === null)
-      throw new PluginError('Retryable', `the machine service sent nothing of image ${providerImage}`);
+export async function downloadImage(
+  api: LocalApi,
+  { providerImage, file, format, progress }: ImageFileInput,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  if (format !== 'tar')
+    return { answer: 'not done', why: `the machine service gives tar, and not ${format}` };
+  const receive = async (content: Readable): Promise<void> => {
     try {
       await pipeline(
-        Readable.fromWeb(body as NodeReadableStream),
-        (source: AsyncIterable<Buffer>) => told(source, 'fetched', progress),
+        content,
+        (source: AsyncIterable<Buffer>) => withProgress(source, 'fetched', progress),
         createWriteStream(file, { mode: 0o600 }),
-        { signal: this.#signal },
+        { signal },
       );
     } catch (error) {
-      if (this.#signal.aborted) throw error;
       throw new PluginError(
         'Retryable',
-        `image ${providerImage} did not come whole from the machine service: ${error instanceof Error ? error.message : String(error)}`,
+        `the download of image ${providerImage} from the machine service failed: ${error instanceof Error ? error.message : String(error)}`,
         { cause: error },
       );
     }
-    return { answer: 'done' };
-  }
-
-  /** Absent already is done. */
-  async delete(providerImage: string): Promise<Outcome> {
-    await this.#api.call({ method: 'DELETE', path: imagePath(providerImage) });
-    return { answer: 'done' };
-  }
+  };
+  await api.transfer({ method: 'GET', path: `${imagePath(providerImage)}/file` }, { receive });
+  return { answer: 'done' };
 }
 
 function tagPairs(tags: Readonly<Record<string, string>>): [string, string][] {
   return tagWords(tags).map((word) => ['tag', word]);
 }
 
-/** Passes the stream on, and reports progress every few megabytes. */
-async function* told(
+/** Passes all chunks on and reports progress every few megabytes. */
+async function* withProgress(
   source: AsyncIterable<Buffer>,
   verb: string,
   progress: (text: string) => void,

@@ -28,17 +28,17 @@ import {
   type TaskResult,
   type UploadedImage,
 } from '../../contract.js';
+import { readFields } from '../../provider-base/fields.js';
 import {
   createdSchema,
   detailsSchema,
   LocalApi,
-  parseAnswer,
   quotaSchema,
   type Limits,
   type MachineSummary,
 } from './api.js';
-import { LocalImages } from './images.js';
-import { LocalVerbs, machinePath } from './verbs.js';
+import { downloadImage, listImages, uploadImage } from './images.js';
+import { imagePath, LocalVerbs, machinePath } from './verbs.js';
 
 const fieldsSchema = z.object({
   endpoint: z.string(),
@@ -69,21 +69,8 @@ export class LocalProvider
   override async create(input: CreateInput): Promise<TaskResult> {
     const { key, token, hostname, flavor, image, tags } = input;
     const { publicKeys } = this.#fields();
-    const call = {
-      method: 'POST',
-      path: '/v1/machines',
-      body: {
-        key,
-        token,
-        hostname,
-        flavor,
-        image,
-        tags,
-        ...(publicKeys === undefined ? {} : { publicKeys }),
-      },
-    } as const;
-    const answer = await this.#api().call(call);
-    const created = parseAnswer(createdSchema, answer.found ? answer.body : undefined, call);
+    const request = { key, token, hostname, flavor, image, tags, publicKeys };
+    const created = await this.#api().read(createdSchema, '/v1/machines', request);
     if (created.state === 'gone')
       throw new PluginError(
         'Invalid',
@@ -100,12 +87,11 @@ export class LocalProvider
 
   override async confirm(input: MachineInput): Promise<TaskResult> {
     const id = input.providerid ?? (await this.#idOf(input.key));
-    const call = { method: 'GET', path: machinePath(id, input.key) } as const;
-    const answer = await this.#api().call(call);
+    const answer = await this.#api().call(detailsSchema, { method: 'GET', path: machinePath(id, input.key) });
     if (!answer.found && answer.gone)
       throw new PluginError('Invalid', `Machine ${id} was deleted at the machine service. Replace the node.`);
     if (!answer.found) throw notReady(`Machine ${id} is not seen at the machine service yet.`);
-    const machine = parseAnswer(detailsSchema, answer.body, call);
+    const machine = answer.body;
     if (machine.state === 'failed')
       throw new PluginError(
         'Invalid',
@@ -136,7 +122,7 @@ export class LocalProvider
         ? (await this.#withKey(input.key)).map((machine) => machine.id)
         : [input.providerid];
     const answers = await Promise.all(
-      ids.map((id) => this.#api().call({ method: 'DELETE', path: machinePath(id, input.key) })),
+      ids.map((id) => this.#api().call(z.unknown(), { method: 'DELETE', path: machinePath(id, input.key) })),
     );
     if (answers.some((answer) => answer.found)) throw notReady(`Machine ${ids.join(', ')} is being deleted.`);
   }
@@ -153,11 +139,11 @@ export class LocalProvider
     const found = (await this.#withKey(key)).flatMap((machine) => machineOf(machine) ?? []);
     return Promise.all(
       found.map(async (machine) => {
-        const call = { method: 'GET', path: machinePath(machine.providerid, key) } as const;
-        const answer = await this.#api().call(call);
-        // It went in between.
+        const path = machinePath(machine.providerid, key);
+        const answer = await this.#api().call(detailsSchema, { method: 'GET', path });
+        // It was deleted meanwhile.
         if (!answer.found) return { ...machine, state: 'gone' as const };
-        const { id, user } = parseAnswer(detailsSchema, answer.body, call);
+        const { id, user } = answer.body;
         return { ...machine, created: { providerid: id, 'ssh-auth': { user } } };
       }),
     );
@@ -165,9 +151,7 @@ export class LocalProvider
 
   /** What the service lets all machines take together, and what they take, ours or not. */
   async quota(): Promise<AccountQuota> {
-    const call = { method: 'GET', path: '/v1/quota' } as const;
-    const answer = await this.#api().call(call);
-    const { limits, use } = parseAnswer(quotaSchema, answer.found ? answer.body : undefined, call);
+    const { limits, use } = await this.#api().read(quotaSchema, '/v1/quota');
     return { limits: amountsOf(limits), used: amountsOf(use) };
   }
 
@@ -204,19 +188,20 @@ export class LocalProvider
   }
 
   async uploadImage(input: ImageFileInput): Promise<Outcome> {
-    return new LocalImages(this.#api(), this.signal).upload(input);
+    return uploadImage(this.#api(), input);
   }
 
   async listImages(tags: Readonly<Record<string, string>>): Promise<readonly UploadedImage[]> {
-    return new LocalImages(this.#api(), this.signal).list(tags);
+    return listImages(this.#api(), tags);
   }
 
   async downloadImage(input: ImageFileInput): Promise<Outcome> {
-    return new LocalImages(this.#api(), this.signal).download(input);
+    return downloadImage(this.#api(), input, this.signal);
   }
 
   async deleteImage({ providerImage }: LibraryInput): Promise<Outcome> {
-    return new LocalImages(this.#api(), this.signal).delete(providerImage);
+    await this.#api().call(z.unknown(), { method: 'DELETE', path: imagePath(providerImage) });
+    return { answer: 'done' };
   }
 
   async #verbs(machine: MachineInput): Promise<LocalVerbs> {
@@ -237,13 +222,7 @@ export class LocalProvider
   }
 
   #fields(): z.infer<typeof fieldsSchema> {
-    const parsed = fieldsSchema.safeParse(this.fields);
-    if (parsed.success) return parsed.data;
-    throw new PluginError(
-      'Invalid',
-      `The fields of the local provider are wrong: ${z.prettifyError(parsed.error)}. Mend them in heddle.yaml.`,
-      { cause: parsed.error },
-    );
+    return readFields(fieldsSchema, this.fields, 'local');
   }
 
   #api(): LocalApi {

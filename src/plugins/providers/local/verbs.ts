@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import type { ImageInput, Knowledge, Outcome, PowerReading, SizeReading } from '../../contract.js';
-import { parseAnswer, type ApiCall, type LocalApi } from './api.js';
+import type { LocalApi } from './api.js';
 
 /** Poll interval for a changing machine, in ms. */
 const everyMs = 150;
@@ -54,15 +54,15 @@ export class LocalVerbs {
   }
 
   async imageExists(image: string): Promise<Knowledge> {
-    const answer = await this.#api.call({ method: 'GET', path: imagePath(image) });
+    const answer = await this.#api.call(z.unknown(), { method: 'GET', path: imagePath(image) });
     return { is: answer.found ? 'yes' : 'no' };
   }
 
   async imageSize(image: string): Promise<SizeReading> {
-    const call = { method: 'GET', path: imagePath(image) } as const;
-    const answer = await this.#api.call(call);
-    if (!answer.found) return { why: `the machine service has no image ${image}` };
-    return { sizeMb: Math.ceil(parseAnswer(imageSchema, answer.body, call).sizeBytes / 2 ** 20) };
+    const answer = await this.#api.call(imageSchema, { method: 'GET', path: imagePath(image) });
+    return answer.found
+      ? { sizeMb: Math.ceil(answer.body.sizeBytes / 2 ** 20) }
+      : { why: `the machine service has no image ${image}` };
   }
 
   /** The same token means the same job: a repeated call only waits for it. */
@@ -71,20 +71,19 @@ export class LocalVerbs {
     { providerImage, token, progress, imageTags = {} }: ImageInput,
   ): Promise<Outcome> {
     const tag = tagWords(imageTags);
-    const begin: ApiCall = {
+    const begun = await this.#api.call(z.unknown(), {
       method: 'POST',
       path: this.#path(`/${kind}`),
-      body: { image: providerImage, token, ...(tag.length === 0 ? {} : { tag }) },
-    };
-    if (!(await this.#api.call(begin)).found)
+      body: { image: providerImage, token, tag: tag.length === 0 ? undefined : tag },
+    });
+    if (!begun.found)
       return {
         answer: 'not done',
         why: `the machine service has no such machine, or no image ${providerImage}`,
       };
     for (;;) {
-      const call = { method: 'GET', path: this.#path('/job') } as const;
-      const answer = await this.#api.call(call);
-      const { job } = parseAnswer(jobSchema, answer.found ? answer.body : { job: null }, call);
+      const answer = await this.#api.call(jobSchema, { method: 'GET', path: this.#path('/job') });
+      const job = answer.found ? answer.body.job : null;
       if (job?.token !== token)
         return { answer: 'unknown', why: `the machine service knows nothing of this ${kind} any more` };
       if (job.state === 'done') return { answer: 'done' };
@@ -102,7 +101,7 @@ export class LocalVerbs {
   ): Promise<Outcome> {
     let seen = await this.#look();
     if (seen !== undefined && needsCommand(seen.state)) {
-      await this.#api.call({ method: 'POST', path: this.#path('/power'), body: { power } });
+      await this.#api.call(z.unknown(), { method: 'POST', path: this.#path('/power'), body: { power } });
       seen = await this.#look();
     }
     for (; ; seen = await this.#look()) {
@@ -115,9 +114,8 @@ export class LocalVerbs {
   }
 
   async #look(): Promise<z.infer<typeof stateSchema> | undefined> {
-    const call = { method: 'GET', path: this.#path() } as const;
-    const answer = await this.#api.call(call);
-    return answer.found ? parseAnswer(stateSchema, answer.body, call) : undefined;
+    const answer = await this.#api.call(stateSchema, { method: 'GET', path: this.#path() });
+    return answer.found ? answer.body : undefined;
   }
 
   #path(call = ''): string {

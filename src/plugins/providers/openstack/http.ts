@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { anySignal } from '../../../model/signals.js';
-import { PluginError, type FailureKind } from '../../contract.js';
+import { PluginError, type Calls, type FailureKind } from '../../contract.js';
+import { retryAfter, sendRequest, type HttpResponse } from '../../provider-base/http.js';
 
 export interface HttpCall {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -9,55 +9,26 @@ export interface HttpCall {
   readonly body?: object;
 }
 
-export interface HttpAnswer {
-  readonly status: number;
-  readonly headers: Headers;
-  /** Undefined if it is no JSON. */
-  readonly body: unknown;
+/** Returns every status to the caller. @throws PluginError Retryable when no answer arrives. */
+export function send(call: HttpCall, signal: AbortSignal, calls: Calls): Promise<HttpResponse> {
+  return sendRequest(
+    {
+      ...call,
+      url: new URL(call.url),
+      headers: { accept: 'application/json', ...call.headers },
+      timeoutMs: 15_000,
+    },
+    { signal, calls, noAnswer: (why) => `${nameOf(call)} got no answer (${why}). Can this worker reach it?` },
+  );
 }
 
-/** Longest wait for one answer, in ms. */
-const answerMs = 15_000;
-
-/**
- * Sends a call. Whatever the status says is for the caller.
- * @throws PluginError Retryable when no answer came.
- */
-export async function send(call: HttpCall, signal: AbortSignal): Promise<HttpAnswer> {
-  try {
-    const response = await fetch(call.url, {
-      method: call.method,
-      signal: anySignal([signal, AbortSignal.timeout(answerMs)]),
-      redirect: 'error',
-      headers: {
-        accept: 'application/json',
-        connection: 'close',
-        ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...call.headers,
-      },
-      ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
-    });
-    return { status: response.status, headers: response.headers, body: parseJson(await response.text()) };
-  } catch (error) {
-    signal.throwIfAborted();
-    throw new PluginError(
-      'Retryable',
-      `${nameOf(call)} got no answer (${causeOf(error)}). Can this worker reach it?`,
-      { cause: error },
-    );
-  }
-}
-
-/**
- * The answer's body in this shape.
- * @throws PluginError Retryable if it does not match.
- */
+/** Reads the body by a schema. @throws PluginError Retryable if it does not fit. */
 export function readBody<Schema extends z.ZodType>(
   schema: Schema,
-  { body }: HttpAnswer,
+  { json }: Pick<HttpResponse, 'json'>,
   call: HttpCall,
 ): z.output<Schema> {
-  const parsed = schema.safeParse(body);
+  const parsed = schema.safeParse(json);
   if (parsed.success) return parsed.data;
   throw new PluginError(
     'Retryable',
@@ -65,18 +36,17 @@ export function readBody<Schema extends z.ZodType>(
   );
 }
 
-/**
- * Classifies a refusal. Nova answers 403 for an exceeded quota as well as for a missing permission; only the
- * message distinguishes them.
- */
-export function refusal({ status, headers, body }: HttpAnswer, call: HttpCall): PluginError {
-  const message = messageIn(body);
-  const kind = kindOf(status, message);
-  const wait = Number(headers.get('retry-after') ?? Number.NaN);
+/** The error of a refusal. Nova answers 403 for quotas and for permissions; only the message tells them apart. */
+export function refusal(
+  answer: Pick<HttpResponse, 'status' | 'headers' | 'json'>,
+  call: HttpCall,
+): PluginError {
+  const message = messageIn(answer.json);
+  const kind = kindOf(answer.status, message);
   return new PluginError(
     kind,
-    `${nameOf(call)} was refused (${status}): ${message}${remedies[kind] ?? ''}`,
-    Number.isFinite(wait) ? { retryAfterMs: wait * 1_000 } : {},
+    `${nameOf(call)} was refused (${answer.status}): ${message}${remedies[kind] ?? ''}`,
+    retryAfter(answer),
   );
 }
 
@@ -98,7 +68,7 @@ const remedies: Readonly<Partial<Record<FailureKind, string>>> = {
   Quota: '. Ask the cloud for a higher quota, or use less.',
 };
 
-/** Services put it into `{<kind>: {message}}`, or into `{error: {message}}`. */
+/** Services answer `{<kind>: {message}}` or `{error: {message}}`. */
 function messageIn(body: unknown): string {
   const inner = z.record(z.string(), z.looseObject({ message: z.string() })).safeParse(body);
   return (
@@ -110,18 +80,4 @@ function messageIn(body: unknown): string {
 function nameOf({ method, url }: HttpCall): string {
   const { host, pathname } = new URL(url);
   return `${method} ${pathname} of ${host}`;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** fetch hides what happened in the cause. */
-function causeOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? error.cause.message || error.message : error.message;
 }

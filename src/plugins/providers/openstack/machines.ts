@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { tagNames } from '../../../model/names.js';
 import type { Machine } from '../../contract.js';
@@ -66,4 +67,23 @@ export function addressOf(
     .toSorted((one, other) => one.version - other.version);
   if (floatingNetwork !== undefined) return all.find((one) => one['OS-EXT-IPS:type'] === 'floating')?.addr;
   return networks.length > 1 ? undefined : all.find((one) => one['OS-EXT-IPS:type'] === 'fixed')?.addr;
+}
+
+/** Nova's limit for a tag, in characters. */
+const longestTag = 60;
+
+/**
+ * Tags of Nova have no slashes and commas. A value that does not fit is replaced by its hash; the metadata,
+ * which cannot be searched, has all of it.
+ */
+export function novaTags(tags: Readonly<Record<string, string>>): readonly string[] {
+  return Object.entries(tags).map(([name, value]) => {
+    const plain = `${name}=${value}`;
+    return plain.length <= longestTag && !/[/,]/.test(plain)
+      ? plain
+      : `${name}=${createHash('sha256')
+          .update(value)
+          .digest('hex')
+          .slice(0, longestTag - name.length - 1)}`;
+  });
 }

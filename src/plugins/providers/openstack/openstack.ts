@@ -17,12 +17,12 @@ import {
   type MachineInput,
   type TaskResult,
 } from '../../contract.js';
+import { hasTags, sshAuthOf } from '../../provider-base/machines.js';
 import { readFields, type OpenStackFields } from './fields.js';
 import { flavorId, imageId } from './kinds.js';
-import { addressOf, detailsSchema, machineOf, pageSchema, type Server } from './machines.js';
+import { addressOf, detailsSchema, machineOf, novaTags, pageSchema, type Server } from './machines.js';
 import { partsOf, type Subject } from './parts.js';
 import { Session } from './session.js';
-import { novaTags } from './tags.js';
 
 /** How long to wait before looking again, in ms. */
 const lookAgainMs = 3_000;
@@ -103,10 +103,7 @@ export class OpenStackProvider extends Provider implements CanList, CanFind {
         providerid: id,
         ipaddress: address,
         'ssh-port': fields.sshPort,
-        'ssh-auth': {
-          user: fields.user,
-          ...(fields.privateKey === undefined ? {} : { key: fields.privateKey }),
-        },
+        'ssh-auth': sshAuthOf(fields.user, fields.privateKey),
         ...(hostKey === undefined ? {} : { 'ssh-host-key': hostKey }),
       },
     };
@@ -181,10 +178,10 @@ export function makeServer(
             },
           ],
         }),
-    ...(keyName === undefined ? {} : { key_name: keyName }),
-    ...(zone === undefined ? {} : { availability_zone: zone }),
-    ...(configDrive === undefined ? {} : { config_drive: configDrive }),
-    ...(securityGroups === undefined ? {} : { security_groups: securityGroups.map((name) => ({ name })) }),
+    key_name: keyName,
+    availability_zone: zone,
+    config_drive: configDrive,
+    security_groups: securityGroups?.map((name) => ({ name })),
   };
 }
 
@@ -216,9 +213,7 @@ async function serversOf(
     found.push(...servers);
     marker = servers.at(-1)?.id;
     if (marker === undefined || !links.some(({ rel }) => rel === 'next'))
-      return found.filter(({ metadata }) =>
-        Object.entries(tags).every(([name, value]) => metadata[name] === value),
-      );
+      return found.filter(({ metadata }) => hasTags(metadata, tags));
   }
 }
 

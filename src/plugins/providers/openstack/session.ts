@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { isUnprotected } from '../../../model/endpoint.js';
 import { PluginError, type Calls } from '../../contract.js';
 import type { OpenStackFields } from './fields.js';
-import { readBody, refusal, send, type HttpAnswer, type HttpCall } from './http.js';
+import type { HttpResponse } from '../../provider-base/http.js';
+import { readBody, refusal, send, type HttpCall } from './http.js';
 
 const tokenSchema = z.object({
   token: z.object({
@@ -31,6 +32,13 @@ interface Token {
 }
 
 export type Service = 'compute' | 'network' | 'image';
+
+type ServiceCall = Omit<HttpCall, 'url'> & { readonly path: string };
+
+interface Sent {
+  readonly answer: HttpResponse;
+  readonly sent: HttpCall;
+}
 
 /** Versions that the catalogue leaves out of addresses. */
 const versions: Readonly<Partial<Record<Service, string>>> = { network: '/v2.0', image: '/v2' };
@@ -65,7 +73,7 @@ export class Session {
   async read<Schema extends z.ZodType>(
     schema: Schema,
     service: Service,
-    call: Omit<HttpCall, 'url'> & { readonly path: string },
+    call: ServiceCall,
   ): Promise<z.output<Schema>> {
     const { answer, sent } = await this.#call(service, call);
     if (answer.status >= 300) throw refusal(answer, sent);
@@ -101,13 +109,8 @@ export class Session {
     return true;
   }
 
-  async #call(
-    service: Service,
-    { path, headers, ...call }: Omit<HttpCall, 'url'> & { readonly path: string },
-  ): Promise<{ readonly answer: HttpAnswer; readonly sent: HttpCall }> {
-    const attempt = async (
-      token: Token,
-    ): Promise<{ readonly answer: HttpAnswer; readonly sent: HttpCall }> => {
+  async #call(service: Service, { path, headers, ...call }: ServiceCall): Promise<Sent> {
+    const attempt = async (token: Token): Promise<Sent> => {
       const sent: HttpCall = {
         ...call,
         url: `${endpointOf(token, service, this.#fields)}${path}`,
@@ -117,22 +120,17 @@ export class Session {
           ...headers,
         },
       };
-      return { answer: await this.#send(sent), sent };
+      return { answer: await send(sent, this.#signal, this.#calls), sent };
     };
     const key = keyOf(this.#fields);
     const known = tokens.get(key);
     const first = await attempt(
       known !== undefined && known.expiresAt - Date.now() > marginMs ? known : await this.#logIn(),
     );
-    // The token may have been revoked early.
+    // The token may have been revoked before it expired.
     if (first.answer.status !== 401 || known === undefined) return first;
     tokens.delete(key);
     return attempt(await this.#logIn());
-  }
-
-  async #send(call: HttpCall): Promise<HttpAnswer> {
-    await this.#calls.take();
-    return send(call, this.#signal);
   }
 
   async #logIn(): Promise<Token> {
@@ -142,12 +140,12 @@ export class Session {
       url: `${withVersion(authUrl)}/auth/tokens`,
       body: { auth: identityOf(this.#fields) },
     };
-    const answer = await this.#send(call);
+    const answer = await send(call, this.#signal, this.#calls);
     if (answer.status >= 300) throw refusal(answer, call);
     const { token } = readBody(tokenSchema, answer, call);
-    const id = answer.headers.get('x-subject-token');
+    const id = answer.headers['x-subject-token'];
     const expiresAt = Date.parse(token.expires_at);
-    if (id === null || Number.isNaN(expiresAt))
+    if (typeof id !== 'string' || Number.isNaN(expiresAt))
       throw new PluginError('Retryable', `Keystone at ${authUrl} gave no token. Is that its address?`);
     const made = { id, expiresAt, catalog: token.catalog };
     tokens.set(keyOf(this.#fields), made);
@@ -156,12 +154,12 @@ export class Session {
 }
 
 /** A 404 of something else than the service, such as a proxy, says nothing. */
-function isAbsence(answer: HttpAnswer, call: HttpCall): undefined {
+function isAbsence(answer: HttpResponse, call: HttpCall): undefined {
   const says = z.union([
     z.object({ itemNotFound: z.looseObject({}) }),
     z.object({ NeutronError: z.looseObject({}) }),
   ]);
-  if (!says.safeParse(answer.body).success)
+  if (!says.safeParse(answer.json).success)
     throw new PluginError(
       'Retryable',
       `${call.method} ${new URL(call.url).pathname} was answered with a 404 that is none of OpenStack's. Is the catalogue's address right?`,

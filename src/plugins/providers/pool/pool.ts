@@ -1,6 +1,8 @@
+import type { JsonObject } from '../../../model/json.js';
+import { reservedKeysIn } from '../../../model/node/result-table.js';
 import type { AllocatedNode } from '../../../model/pool/allocated.js';
 import type { NodeDemand } from '../../../model/pool/request.js';
-import type { RequestView } from '../../../model/pool/view.js';
+import type { GrantedNode, RequestView } from '../../../model/pool/view.js';
 import type { TaskResult } from '../../../model/node/task.js';
 import {
   Provider,
@@ -11,19 +13,15 @@ import {
   type PluginContext,
 } from '../../contract.js';
 import { PluginError } from '../../errors.js';
-import { idOf, poolOf } from './ids.js';
-import { payloadOf } from './payload.js';
+import { hasTags } from '../../provider-base/machines.js';
 
-/**
- * Wait, in ms, until a node is looked for again that is being made, and for one that no provider can make
- * now.
- */
+/** Time in ms until CONFIRM is repeated: for a node that is being made, and for one that waits for capacity. */
 const makingMs = 250;
 const waitingMs = 3_000;
 
 /**
- * Nodes of pools as machines. CREATE is a request under the machine's key, DELETE ends it. The pool's
- * workflow keeps the allocation, so that a node is neither lost nor allocated twice after a crash.
+ * Nodes of pools as machines. CREATE makes a request under the machine's key, DELETE ends it. The pool's
+ * workflow keeps the allocation, so a crash neither loses a node nor allocates it twice.
  */
 export class PoolProvider extends Provider {
   private readonly pools: NodePools;
@@ -45,9 +43,9 @@ export class PoolProvider extends Provider {
       tags,
       requester: `cluster ${this.task.clusterId}`,
       attributes: { node: this.task.nodeId },
-      ...(typeof priority === 'number' ? { priority } : {}),
-      ...(typeof providerPool === 'string' ? { providerPool } : {}),
-      ...(typeof tenant === 'string' ? { tenant } : {}),
+      priority: typeof priority === 'number' ? priority : undefined,
+      providerPool: typeof providerPool === 'string' ? providerPool : undefined,
+      tenant: typeof tenant === 'string' ? tenant : undefined,
     };
     const request = await this.pools.ask(pool, demand);
     this.refuseOver(pool, request);
@@ -75,7 +73,7 @@ export class PoolProvider extends Provider {
     );
   }
 
-  /** From then on the node is the pool's: it deletes it, or cleans it up for the next request. */
+  /** Returns the node to the pool, which deletes it or cleans it up for the next request. */
   async delete({ providerid, key }: MachineInput): Promise<TaskResult> {
     const pool = poolOf(providerid) ?? textOf(this.fields['pool']);
     const pools = pool === undefined ? await this.pools.names() : [pool];
@@ -84,19 +82,11 @@ export class PoolProvider extends Provider {
   }
 
   async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
-    const machines = await this.machinesOf(await this.poolNames());
-    return machines.filter((machine) =>
-      Object.entries(tags).every(([name, value]) => machine.tags[name] === value),
-    );
+    return (await this.machines()).filter((machine) => hasTags(machine.tags, tags));
   }
 
   async find(key: string): Promise<readonly Machine[]> {
-    const found: Machine[] = [];
-    for (const pool of await this.poolNames()) {
-      const allocated = (await this.pools.allocated(pool)).find((node) => node.key === key);
-      if (allocated !== undefined) found.push(machineOf(pool, allocated));
-    }
-    return found;
+    return (await this.machines()).filter((machine) => machine.key === key);
   }
 
   private async poolNames(): Promise<readonly string[]> {
@@ -104,9 +94,9 @@ export class PoolProvider extends Provider {
     return pool === undefined ? this.pools.names() : [pool];
   }
 
-  private async machinesOf(pools: readonly string[]): Promise<readonly Machine[]> {
+  private async machines(): Promise<readonly Machine[]> {
     const machines: Machine[] = [];
-    for (const pool of pools)
+    for (const pool of await this.poolNames())
       machines.push(...(await this.pools.allocated(pool)).map((node) => machineOf(pool, node)));
     return machines;
   }
@@ -121,7 +111,7 @@ export class PoolProvider extends Provider {
     return pool;
   }
 
-  /** The request will never be fulfilled. */
+  /** @throws PluginError when the request has failed or ended */
   private refuseOver(pool: string, { state, declined = {}, waits }: RequestView): void {
     if (state === 'requested' || state === 'pending' || state === 'fulfilled') return;
     if (state !== 'failed')
@@ -149,4 +139,25 @@ function machineOf(pool: string, { key, tags, state, address, createdAt }: Alloc
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** At CREATE only the pool and the key are known, not the node, so they make up the id. */
+function idOf(pool: string, key: string): string {
+  return `${pool}/${key}`;
+}
+
+/** The pool of an id; names of pools contain no slash. */
+function poolOf(providerid: string | undefined): string | undefined {
+  const end = providerid?.indexOf('/') ?? -1;
+  return end < 1 ? undefined : providerid?.slice(0, end);
+}
+
+/** The payload of the pool's node without what the cluster's node sets itself; `pool` identifies the node. */
+function payloadOf(pool: string, { id, label, attributes, payload }: GrantedNode): JsonObject {
+  const omitted = ['hostname', 'providerid', ...reservedKeysIn(payload)];
+  const { providerid } = payload;
+  return {
+    ...Object.fromEntries(Object.entries(payload).filter(([key]) => !omitted.includes(key))),
+    pool: { name: pool, node: id, label, attributes, ...(providerid === undefined ? {} : { providerid }) },
+  };
 }

@@ -1,9 +1,7 @@
-import { request as plainRequest } from 'node:http';
-import { request as secureRequest } from 'node:https';
 import { z } from 'zod';
 import { isUnprotected } from '../../../model/endpoint.js';
-import { anySignal } from '../../../model/signals.js';
 import { PluginError, type Calls } from '../../contract.js';
+import { sendRequest, type HttpResponse } from '../../provider-base/http.js';
 
 export const controllerSchema = z.strictObject({
   /** Such as https://10.0.0.7 */
@@ -19,18 +17,9 @@ export const controllerSchema = z.strictObject({
 });
 export type Controller = z.output<typeof controllerSchema>;
 
-export interface RedfishAnswer {
-  readonly status: number;
-  readonly location: string | undefined;
-  readonly etag: string | undefined;
-  readonly body: unknown;
-}
+const maxRedirects = 4;
 
-const callMs = 20_000;
-const redirects = 4;
-const largestBody = 4 * 1024 * 1024;
-
-/** Calls of one controller. Node's fetch takes no authority of one's own, so this is one layer below it. */
+/** HTTP client of one controller. */
 export class RedfishHttp {
   readonly #controller: Controller;
   readonly #signal: AbortSignal;
@@ -43,15 +32,15 @@ export class RedfishHttp {
   }
 
   /**
-   * @throws PluginError Retryable (no answer), Auth, Invalid (redirected elsewhere). Other statuses are for
-   * the caller.
+   * @throws PluginError Retryable (no answer), Auth, Invalid (redirected elsewhere). Other statuses are
+   * returned.
    */
   async call(
     method: 'GET' | 'POST' | 'PATCH',
     path: string,
     body?: object,
     headers: Readonly<Record<string, string>> = {},
-  ): Promise<RedfishAnswer> {
+  ): Promise<HttpResponse> {
     const base = new URL(this.#controller.url);
     if (!this.#controller.insecure && isUnprotected(this.#controller.url)) {
       throw new PluginError(
@@ -60,15 +49,16 @@ export class RedfishHttp {
       );
     }
     let target = new URL(path, base);
-    for (let hop = 0; hop <= redirects; hop += 1) {
+    for (let hop = 0; hop <= maxRedirects; hop += 1) {
       const answer = await this.#send(method, target, body, headers);
       if (answer.status === 401 || answer.status === 403)
         throw new PluginError(
           'Auth',
           `${method} ${target.href} was refused (${answer.status}); check user and password of the controller`,
         );
-      if (![301, 302, 303, 307, 308].includes(answer.status) || answer.location === undefined) return answer;
-      const next = new URL(answer.location, target);
+      const { location } = answer.headers;
+      if (![301, 302, 303, 307, 308].includes(answer.status) || location === undefined) return answer;
+      const next = new URL(location, target);
       // The password goes to this host only; name a controller by the host name it uses for itself.
       if (next.origin !== base.origin)
         throw new PluginError(
@@ -80,67 +70,37 @@ export class RedfishHttp {
     throw new PluginError('Retryable', `${method} ${path} of ${base.href} leads in a circle`);
   }
 
-  async #send(
+  #send(
     method: string,
-    target: URL,
+    url: URL,
     body: object | undefined,
     more: Readonly<Record<string, string>>,
-  ): Promise<RedfishAnswer> {
+  ): Promise<HttpResponse> {
     const { user, password, ca, insecure } = this.#controller;
-    const text = body === undefined ? undefined : JSON.stringify(body);
     const headers = {
       accept: 'application/json',
       'odata-version': '4.0',
       ...more,
-      ...(text === undefined
-        ? {}
-        : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) }),
       ...(user === undefined
         ? {}
         : { authorization: `Basic ${Buffer.from(`${user}:${password ?? ''}`).toString('base64')}` }),
     };
-    await this.#calls.take();
-    const signal = anySignal([this.#signal, AbortSignal.timeout(callMs)]);
-    try {
-      return await new Promise<RedfishAnswer>((resolve, reject) => {
-        const open = target.protocol === 'https:' ? secureRequest : plainRequest;
-        const sent = open(
-          target,
-          { method, headers, signal, agent: false, ca, ...(insecure ? { rejectUnauthorized: false } : {}) },
-          (response) => {
-            let received = '';
-            response
-              .setEncoding('utf8')
-              .on('data', (chunk: string) => {
-                received += chunk;
-                if (received.length > largestBody) response.destroy(new Error('the answer does not end'));
-              })
-              .on('error', reject)
-              .on('end', () =>
-                resolve({
-                  status: response.statusCode ?? 0,
-                  location: response.headers.location,
-                  etag: response.headers.etag,
-                  body: readJson(received),
-                }),
-              );
-          },
-        );
-        sent.on('error', reject).end(text);
-      });
-    } catch (error) {
-      if (this.#signal.aborted) throw this.#signal.reason;
-      const why = error instanceof Error ? error.message : String(error);
-      throw new PluginError('Retryable', `${method} ${target.href} got no answer (${why})`, { cause: error });
-    }
-  }
-}
-
-/** A body that is no JSON is ignored; the status still counts. */
-function readJson(text: string): unknown {
-  try {
-    return text === '' ? undefined : JSON.parse(text);
-  } catch {
-    return undefined;
+    return sendRequest(
+      {
+        method,
+        url,
+        headers,
+        body,
+        tls: { ca, rejectUnauthorized: !insecure },
+        timeoutMs: 20_000,
+        maxBytes: 4 * 1024 * 1024,
+        returnRedirects: true,
+      },
+      {
+        signal: this.#signal,
+        calls: this.#calls,
+        noAnswer: (why) => `${method} ${url.href} got no answer (${why})`,
+      },
+    );
   }
 }

@@ -1,39 +1,13 @@
-import { z } from 'zod';
-import { isPluginError, type BootTarget, type Outcome, type PowerReading } from '../../contract.js';
-import {
-  parseFields,
-  PowerDriver,
-  RealMachines,
-  type PowerLimits,
-  type RealMachine,
-} from '../../bare-metal/index.js';
+import type { BootTarget, Outcome } from '../../contract.js';
+import { PowerDriver, RealMachines, type PowerLimits, type RealMachine } from '../../bare-metal/index.js';
+import { parseFields } from '../../provider-base/fields.js';
 import { controllerSchema, RedfishHttp } from './http.js';
 import { RedfishSystem } from './system.js';
-
-const limitsSchema = z.object({
-  settleSeconds: z.number().min(0.1).default(60),
-  shutDownSeconds: z.number().min(0).default(0),
-  readEveryMs: z.number().min(10).default(1_000),
-});
 
 /** Real machines whose management controllers speak Redfish. */
 export class RedfishProvider extends RealMachines {
   protected override power(machine: RealMachine): PowerDriver {
-    const { settleSeconds, shutDownSeconds, readEveryMs } = parseFields(
-      limitsSchema,
-      this.fields,
-      `provider ${this.task.provider.name}`,
-    );
-    return powerDriverOf(
-      this.#system(machine),
-      {
-        settleMs: settleSeconds * 1_000,
-        shutDownMs: shutDownSeconds * 1_000,
-        everyMs: readEveryMs,
-        readings: 2,
-      },
-      this.signal,
-    );
+    return powerDriverOf(this.#system(machine), this.powerLimits(2), this.signal);
   }
 
   override setBootOf(machine: RealMachine, target: BootTarget): Promise<Outcome> {
@@ -52,11 +26,11 @@ export class RedfishProvider extends RealMachines {
   }
 }
 
-/** Which of several names for one thing a controller knows, it says itself. */
+/** Lists alternative reset types in order; the controller says which it allows. */
 export function powerDriverOf(system: RedfishSystem, limits: PowerLimits, signal: AbortSignal): PowerDriver {
   return new PowerDriver(
     {
-      read: () => readPower(system),
+      read: () => system.power(),
       on: () => system.reset(['On', 'ForceOn']),
       off: () => system.reset(['ForceOff']),
       shutDown: () => system.reset(['GracefulShutdown']),
@@ -65,16 +39,4 @@ export function powerDriverOf(system: RedfishSystem, limits: PowerLimits, signal
     limits,
     signal,
   );
-}
-
-/**
- * A controller that does not answer leaves the power unknown; one that says no is a fault that people mend.
- */
-async function readPower(system: RedfishSystem): Promise<PowerReading> {
-  try {
-    return await system.power();
-  } catch (error) {
-    if (isPluginError(error) && error.kind === 'Retryable') return { power: 'unknown', why: error.message };
-    throw error;
-  }
 }

@@ -2,7 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { PluginError, type Outcome, type PowerReading } from '../../contract.js';
 import type { Told } from '../../bare-metal/index.js';
-import type { Controller, RedfishAnswer, RedfishHttp } from './http.js';
+import type { HttpResponse } from '../../provider-base/http.js';
+import type { Controller, RedfishHttp } from './http.js';
 
 const link = z.object({ '@odata.id': z.string() });
 const collectionSchema = z.object({ Members: z.array(link) });
@@ -75,8 +76,8 @@ export class RedfishSystem {
     if (answer.status < 300) return this.#follow(answer);
     // Busy or broken for now; whether anything happened shows in the power.
     if (answer.status === 429 || answer.status === 503 || answer.status === 409)
-      throw new PluginError('Retryable', `${type} was put off: ${describeIntent(answer)}`);
-    return { told: false, why: `${type} was refused: ${describeIntent(answer)}` };
+      throw new PluginError('Retryable', `${type} was put off: ${describeRefusal(answer)}`);
+    return { told: false, why: `${type} was refused: ${describeRefusal(answer)}` };
   }
 
   async setBoot(target: 'Pxe' | 'Hdd', enabled: 'Once' | 'Continuous'): Promise<Outcome> {
@@ -94,7 +95,7 @@ export class RedfishSystem {
     if (answer.status < 300) return { answer: 'done' };
     return {
       answer: answer.status >= 500 || answer.status === 412 || answer.status === 409 ? 'unknown' : 'not done',
-      why: `the boot source was refused: ${describeIntent(answer)}`,
+      why: `the boot source was refused: ${describeRefusal(answer)}`,
     };
   }
 
@@ -111,9 +112,9 @@ export class RedfishSystem {
     const answer = await this.#http.call('GET', asked);
     if (answer.status === 404)
       throw new PluginError('Invalid', `the controller at ${this.#controller.url} has no system ${asked}`);
-    if (answer.status >= 300) throw new PluginError('Retryable', `GET ${asked}: ${describeIntent(answer)}`);
+    if (answer.status >= 300) throw new PluginError('Retryable', `GET ${asked}: ${describeRefusal(answer)}`);
     const system = parse(systemSchema, answer, asked);
-    return { system, path: system['@odata.id'] ?? asked, etag: answer.etag };
+    return { system, path: system['@odata.id'] ?? asked, etag: answer.headers.etag };
   }
 
   async #path(): Promise<string> {
@@ -122,7 +123,7 @@ export class RedfishSystem {
       return system.startsWith('/') ? system : `/redfish/v1/Systems/${encodeURIComponent(system)}`;
     const path = '/redfish/v1/Systems';
     const answer = await this.#http.call('GET', path);
-    if (answer.status >= 300) throw new PluginError('Retryable', `GET ${path}: ${describeIntent(answer)}`);
+    if (answer.status >= 300) throw new PluginError('Retryable', `GET ${path}: ${describeRefusal(answer)}`);
     const { Members } = parse(collectionSchema, answer, path);
     const [only] = Members;
     if (only !== undefined && Members.length === 1) return only['@odata.id'];
@@ -132,8 +133,8 @@ export class RedfishSystem {
     );
   }
 
-  /** Waits for work that the controller continues by itself; a task that it no longer knows has ended. */
-  async #follow({ status, location }: RedfishAnswer): Promise<Told> {
+  /** Waits for the task that the controller started, if any. A task that it no longer knows has ended. */
+  async #follow({ status, headers: { location } }: HttpResponse): Promise<Told> {
     if (status !== 202 || location === undefined) return { told: true };
     for (;;) {
       const answer = await this.#http.call('GET', location);
@@ -146,7 +147,7 @@ export class RedfishSystem {
             : { told: true };
         if (endedStates.includes(TaskState)) return { told: false, why: `its task ended as ${TaskState}` };
       } else if (answer.status !== 202) {
-        throw new PluginError('Retryable', `GET ${location}: ${describeIntent(answer)}`);
+        throw new PluginError('Retryable', `GET ${location}: ${describeRefusal(answer)}`);
       }
       await pause(taskEveryMs, undefined, { signal: this.#signal });
     }
@@ -155,10 +156,10 @@ export class RedfishSystem {
 
 function parse<Schema extends z.ZodType>(
   schema: Schema,
-  { body }: RedfishAnswer,
+  { json }: HttpResponse,
   what: string,
 ): z.output<Schema> {
-  const parsed = schema.safeParse(body);
+  const parsed = schema.safeParse(json);
   if (parsed.success) return parsed.data;
   throw new PluginError(
     'Retryable',
@@ -169,7 +170,7 @@ function parse<Schema extends z.ZodType>(
   );
 }
 
-function describeIntent({ status, body }: RedfishAnswer): string {
-  const parsed = errorSchema.safeParse(body);
+function describeRefusal({ status, json }: HttpResponse): string {
+  const parsed = errorSchema.safeParse(json);
   return `${status}${parsed.success ? ` ${parsed.data.error.message ?? parsed.data.error.code ?? ''}`.slice(0, 300) : ''}`;
 }

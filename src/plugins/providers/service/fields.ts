@@ -1,15 +1,12 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../../model/json.js';
-import { parseFields } from '../../bare-metal/index.js';
-import { PluginError } from '../../errors.js';
+import { nameOfLength, parseFields, requireUniqueNames, text } from '../../provider-base/fields.js';
 
 const command = z.array(z.string()).min(1);
 
 const resourceSchema = z.strictObject({
-  name: z
-    .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, { error: 'letters, digits, dots, underscores and hyphens' }),
-  flavor: z.string().min(1).optional(),
+  name: nameOfLength(63),
+  flavor: text.optional(),
   environment: z
     .record(
       z
@@ -46,11 +43,7 @@ export function readResources(fields: JsonObject, provider: string): readonly Re
     fields['resources'],
     `resources of provider ${provider}`,
   );
-  const doubled = resources.flatMap(({ name }, index) =>
-    resources.findIndex((other) => other.name === name) < index ? [name] : [],
-  );
-  if (doubled.length > 0)
-    throw new PluginError('Invalid', `provider ${provider} in heddle.yaml has ${doubled.join(', ')} twice`);
+  requireUniqueNames(resources, provider);
   return resources;
 }
 

@@ -61,7 +61,7 @@ export async function runLasting(run: LastingRun): Promise<RunEnd> {
   await mkdir(run.folder, { recursive: true, mode: 0o700 });
   const known = await readNewest(run.folder);
   const started = known !== undefined && (await goesOn(known, key)) ? known : await start(run, key, known);
-  return attend(run, started);
+  return waitForEnd(run, started);
 }
 
 /**
@@ -83,7 +83,7 @@ async function goesOn(known: Started, key: string): Promise<boolean> {
   return false;
 }
 
-async function attend(
+async function waitForEnd(
   { signal, detach, progress, grows }: LastingRun,
   { directory, mark, what }: Started,
 ): Promise<RunEnd> {

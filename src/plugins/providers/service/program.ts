@@ -1,3 +1,5 @@
+import { parseImageRef } from '../../../model/machine/image.js';
+import type { CurrentReading, Outcome } from '../../contract.js';
 import { fillWords } from '../../fill-words.js';
 import type { Resource } from './fields.js';
 
@@ -23,12 +25,12 @@ export interface Filled {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** What a program is not about is empty in its command. */
+/** Words that do not apply are empty in a command. */
 const nothing: Required<Words> = { image: '', revision: '', file: '', token: '', reason: '', at: '' };
 
 const searchPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/homebrew/bin';
 
-/** The command of a resource. No variable of the worker reaches it but its PATH. */
+/** The command of a resource, with its whole environment. */
 export function fillCommand(
   command: readonly string[],
   { name, environment }: Resource,
@@ -49,4 +51,36 @@ export function fillCommand(
       ),
     },
   };
+}
+
+export function answerOf(code: number | null, why: string): Outcome {
+  if (code === exits.yes) return { answer: 'done' };
+  return { answer: code === exits.no ? 'not done' : 'unknown', why };
+}
+
+/** Program current prints `NAME@REVISION`, then `tainted: REASON` for each possible change by a user. */
+export function readCurrent(code: number | null, stdout: string, said: string): CurrentReading {
+  if (code === exits.no) return { is: 'no' };
+  if (code !== exits.yes) return { is: 'unknown', why: said };
+  const [first = '', ...others] = stdout
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  const image = first.includes('@') ? parseImageRef(first) : undefined;
+  if (image === undefined)
+    return {
+      is: 'unknown',
+      why: `program current printed ${JSON.stringify(first.slice(0, 100))}, which is no NAME@REVISION`,
+    };
+  return {
+    is: 'yes',
+    image,
+    tainted: others.flatMap((line) => /^tainted:\s*(.*)$/.exec(line)?.[1]?.slice(0, 200) ?? []).slice(0, 20),
+  };
+}
+
+export function describeExit(code: number | null, said: string): string {
+  const last = said.split('\n').at(-1)?.trim().slice(-300) ?? '';
+  if (code === exits.no && last !== '') return last;
+  return `it ended with ${code ?? 'no exit code'}${last === '' ? '' : `: ${last}`}`;
 }

@@ -22,11 +22,11 @@ import type {
   SizeReading,
   UploadedImage,
 } from '../../contract.js';
+import { hasTags } from '../../provider-base/machines.js';
 import { readFolder, readPrograms, readResources, type Programs, type Resource } from './fields.js';
 import { runLasting, type RunEnd } from './lasting-run.js';
 import { dataIn, Library } from './library.js';
-import { exits, fillCommand, type Words } from './program.js';
-import { answerOf, readCurrent, describeIntent } from './read-answer.js';
+import { answerOf, describeExit, exits, fillCommand, readCurrent, type Words } from './program.js';
 
 const megabyte = 1_048_576;
 
@@ -123,7 +123,7 @@ export class ServiceProvider
     const fault = await library.check(found, this.signal);
     if (fault !== undefined) return { answer: 'not done', why: fault };
     const { code, lastLine } = await this.run('load', resource, input, () => found.file);
-    return answerOf(code, describeIntent(code, lastLine));
+    return answerOf(code, describeExit(code, lastLine));
   }
 
   async capture(input: ImageInput): Promise<Outcome> {
@@ -135,7 +135,7 @@ export class ServiceProvider
     const { code, lastLine, directory } = await this.run('capture', resource, input, (folder) =>
       dataIn(join(folder, 'image')),
     );
-    if (code !== exits.yes) return answerOf(code, describeIntent(code, lastLine));
+    if (code !== exits.yes) return answerOf(code, describeExit(code, lastLine));
     const folder = join(directory, 'image');
     const size = await stat(dataIn(folder)).then(
       (found) => found.size,
@@ -149,7 +149,7 @@ export class ServiceProvider
       tags: { ...input.imageTags },
       createdAt: new Date().toISOString(),
     };
-    // An earlier attempt may have put it there just now.
+    // A concurrent earlier attempt may have created the image.
     const isPut =
       size === undefined
         ? undefined
@@ -171,7 +171,7 @@ export class ServiceProvider
   async listImages(tags: Readonly<Record<string, string>>): Promise<readonly UploadedImage[]> {
     const images = await this.library().list();
     return images
-      .filter(({ record }) => Object.entries(tags).every(([name, value]) => record.tags[name] === value))
+      .filter(({ record }) => hasTags(record.tags, tags))
       .map(({ name, record }) => ({ providerImage: name, tags: record.tags, createdAt: record.createdAt }));
   }
 
@@ -212,7 +212,7 @@ export class ServiceProvider
     const { words, environment } = fillCommand(command, resource, about);
     const { code, stdout, stderr } = await runCommand(words, { signal: this.signal, environment });
     this.signal.throwIfAborted();
-    return { code, stdout, said: describeIntent(code, stderr.trim() || stdout.trim()) };
+    return { code, stdout, said: describeExit(code, stderr.trim() || stdout.trim()) };
   }
 
   /** Changing programs, which continue when the worker ends. */
@@ -237,7 +237,7 @@ export class ServiceProvider
       detach: this.detach,
       program: (directory) =>
         fillCommand(programs[what], resource, { ...aboutOf(input), file: fileIn(directory) }),
-      ...(what === 'capture' ? { grows: (directory: string) => fileIn(directory) } : {}),
+      grows: what === 'capture' ? fileIn : undefined,
     });
   }
 }

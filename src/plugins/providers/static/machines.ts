@@ -2,27 +2,19 @@ import { z } from 'zod';
 import type { Json, JsonObject } from '../../../model/json.js';
 import type { PluginLog } from '../../contract.js';
 import { PluginError } from '../../errors.js';
-import { isHostKey } from '../../known-hosts.js';
+import { address, hostKeys, nameOfLength, port, secret, text } from '../../provider-base/fields.js';
 import { readInventory } from './inventory/read-inventory.js';
 
-const text = z.string().min(1);
-/** A reference is handed on to the payload as it is, and resolved when the machine is reached. */
-const secret = z.union([text, z.strictObject({ secret: text })]);
-const port = z.int().min(1).max(65_535);
-const hostKey = text.refine(isHostKey, { error: 'is no host key: "<type> <base64>", as in known_hosts' });
-
 const machineSchema = z.strictObject({
-  name: z
-    .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, { error: 'letters, digits, dots, underscores and hyphens' }),
-  address: z.string().regex(/^[A-Za-z0-9:][A-Za-z0-9.:_-]*$/, { error: 'an IP address or a host name' }),
+  name: nameOfLength(100),
+  address,
   port: port.optional(),
   user: text.optional(),
   password: secret.optional(),
   key: secret.optional(),
   keyFile: text.optional(),
   agent: secret.optional(),
-  hostKey: z.union([hostKey, z.array(hostKey).min(1)]).optional(),
+  hostKey: hostKeys.optional(),
   flavor: text.optional(),
   image: text.optional(),
   slots: z.int().min(1).max(1_000).optional(),
@@ -157,4 +149,23 @@ function findDuplicates(machines: readonly WrittenMachine[]): readonly string[] 
         : [`machines.${index}.address: ${machine.name} is the same machine as ${samePlace.name}`]),
     ];
   });
+}
+
+/**
+ * Slots of machines, as they are claimed: `NAME` is the first, `NAME#2` the second. The first ones of all
+ * machines come before the second ones, so that nodes spread.
+ */
+export function slotsOf(machines: readonly StaticMachine[]): readonly string[] {
+  const most = Math.max(0, ...machines.map(({ slots }) => slots));
+  return Array.from({ length: most }, (_, index) =>
+    machines
+      .filter(({ slots }) => slots > index)
+      .map(({ name }) => (index === 0 ? name : `${name}#${index + 1}`)),
+  ).flat();
+}
+
+/** Whose place it is; there may be fewer places by now than when it was taken. */
+export function machineOfSlot(machines: readonly StaticMachine[], slot: string): StaticMachine | undefined {
+  const name = slot.replace(/#\d+$/, '');
+  return machines.find((machine) => machine.name === name);
 }

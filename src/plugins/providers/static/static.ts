@@ -1,4 +1,3 @@
-import { lookup } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { tagNames } from '../../../model/names.js';
@@ -19,10 +18,9 @@ import {
 } from '../../contract.js';
 import { PluginError } from '../../errors.js';
 import { hostKeysFor } from '../../known-hosts.js';
+import { hasTags, resolveAddress } from '../../provider-base/machines.js';
 import { answersSsh } from './liveness.js';
-import { readAccount, type StaticAccount, type StaticMachine } from './machines.js';
-import { machineOfSlot, slotsOf } from './slots.js';
-import { standalone } from './verbs.js';
+import { machineOfSlot, readAccount, slotsOf, type StaticAccount, type StaticMachine } from './machines.js';
 
 const askedAtOnce = 32;
 
@@ -113,7 +111,7 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota {
         : [...machine.hostKeys, ...(await readHostKeys(knownHosts, machine))];
     return {
       result: {
-        ipaddress: await resolveAddress(machine),
+        ipaddress: await addressOf(machine),
         'ssh-port': machine.port,
         'ssh-auth': machine.sshAuth,
         ...(hostKeys.length > 0 ? { 'ssh-host-key': [...new Set(hostKeys)] } : {}),
@@ -138,9 +136,7 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota {
       const own = { [tagNames.installation]: tags[tagNames.installation] ?? '', [tagNames.key]: key };
       return machine === undefined ? [] : [{ ...taken(name, machine, key), tags: own }];
     });
-    return held.filter((machine) =>
-      Object.entries(tags).every(([name, value]) => machine.tags[name] === value),
-    );
+    return held.filter((machine) => hasTags(machine.tags, tags));
   }
 
   /**
@@ -170,13 +166,17 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota {
     return readAccount(this.fields, this.task.provider.name, this.log);
   }
 
+  /** Done when SSH answers, which the engine checks afterwards. */
   async load(input: ImageInput): Promise<LoadOutcome> {
     await this.ownName(input);
-    return standalone.load(input);
+    const { image, progress } = input;
+    progress(`nothing is written; the machine is taken to have ${image.name}@${image.revision}`);
+    return { answer: 'done', untouched: true };
   }
 
-  imageExists(input: ImageInput): Promise<Knowledge> {
-    return standalone.imageExists(input);
+  /** LOAD writes nothing, so every image exists. */
+  async imageExists(): Promise<Knowledge> {
+    return { is: 'yes' };
   }
 
   private unlisted(name = 'of this node'): PluginError {
@@ -239,10 +239,9 @@ async function readHostKeys(file: string, machine: StaticMachine): Promise<reado
   );
 }
 
-async function resolveAddress({ address, name }: StaticMachine): Promise<string> {
-  if (isIP(address) > 0) return address;
+async function addressOf({ address, name }: StaticMachine): Promise<string> {
   try {
-    return (await lookup(address)).address;
+    return await resolveAddress(address);
   } catch (error) {
     throw new PluginError('NotReady', `the address ${address} of machine ${name} cannot be looked up`, {
       cause: error,

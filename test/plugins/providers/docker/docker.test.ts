@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../../src/model/json.js';
-import { readSingleFile } from '../../../../src/plugins/providers/docker/archive.js';
+import { readSingleFile } from '../../../../src/plugins/providers/docker/container.js';
 import { containerName, makeContainer } from '../../../../src/plugins/providers/docker/container.js';
 import { DockerProvider } from '../../../../src/plugins/providers/docker/docker.js';
 import { readFields } from '../../../../src/plugins/providers/docker/fields.js';

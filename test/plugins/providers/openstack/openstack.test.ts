@@ -5,7 +5,7 @@ import { readFields } from '../../../../src/plugins/providers/openstack/fields.j
 import { refusal } from '../../../../src/plugins/providers/openstack/http.js';
 import { addressOf, detailsSchema } from '../../../../src/plugins/providers/openstack/machines.js';
 import { makeServer, OpenStackProvider } from '../../../../src/plugins/providers/openstack/openstack.js';
-import { novaTags } from '../../../../src/plugins/providers/openstack/tags.js';
+import { novaTags } from '../../../../src/plugins/providers/openstack/machines.js';
 import { flavor, image, recorded, secret, startCloud, type Cloud } from './support/cloud.js';
 
 const quiet = {
@@ -131,7 +131,7 @@ describe('refusals that were recorded', () => {
   ])('%s is %s', (name, kind) => {
     const { status, body } = recorded(name);
     expect(
-      refusal({ status, body, headers: new Headers() }, { method: 'POST', url: 'http://cloud/v2.1/servers' }),
+      refusal({ status, json: body, headers: {} }, { method: 'POST', url: 'http://cloud/v2.1/servers' }),
     ).toMatchObject({ kind, message: expect.stringContaining(`refused (${status})`) as string });
   });
 
@@ -148,7 +148,7 @@ describe('refusals that were recorded', () => {
   ])('and %i %j is %s', (status, body, kind) => {
     expect(
       refusal(
-        { status, body, headers: new Headers({ 'retry-after': '3' }) },
+        { status, json: body, headers: { 'retry-after': '3' } },
         { method: 'POST', url: 'http://cloud/x' },
       ),
     ).toMatchObject({ kind, retryAfterMs: 3_000 });

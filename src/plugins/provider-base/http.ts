@@ -1,0 +1,137 @@
+import { request as plainRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { request as tlsRequest } from 'node:https';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { anySignal } from '../../model/signals.js';
+import { isPluginError, PluginError, type Calls } from '../contract.js';
+
+export interface HttpRequest {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** An object is sent as JSON, a stream as it is. */
+  readonly body?: object | Readable;
+  /** Path of a Unix socket to connect to instead of the URL's host. */
+  readonly socketPath?: string;
+  readonly tls?: {
+    readonly ca?: string;
+    readonly cert?: string;
+    readonly key?: string;
+    readonly rejectUnauthorized?: boolean;
+  };
+  /** Limit for the whole exchange, in ms. */
+  readonly timeoutMs?: number;
+  /** Limit for the time without any data, in ms. */
+  readonly silenceMs?: number;
+  /** Limit for the size of the answer, in bytes; 64 MiB by default. */
+  readonly maxBytes?: number;
+  /** Returns redirects to the caller. Otherwise a redirect is an error, so credentials stay with one server. */
+  readonly returnRedirects?: boolean;
+  /** Receives the content of a 2xx answer in place of `body`. */
+  readonly receive?: (content: Readable) => Promise<void>;
+}
+
+export interface HttpResponse {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  /** Undefined if the body is not JSON. */
+  readonly json: unknown;
+}
+
+export interface HttpContext {
+  readonly signal: AbortSignal;
+  readonly calls: Calls;
+  /** The message when no complete answer arrives. */
+  readonly noAnswer: (why: string) => string;
+}
+
+const redirects: readonly number[] = [301, 302, 303, 307, 308];
+
+/**
+ * Sends one request, within the account's rate limit. Every status is returned to the caller.
+ * @throws PluginError Retryable when no complete answer arrives; the signal's reason when it is aborted.
+ */
+export async function sendRequest(
+  request: HttpRequest,
+  { signal, calls, noAnswer }: HttpContext,
+): Promise<HttpResponse> {
+  await calls.take();
+  const { timeoutMs, receive, maxBytes = 64 * 1024 * 1024 } = request;
+  const limited = timeoutMs === undefined ? signal : anySignal([signal, AbortSignal.timeout(timeoutMs)]);
+  try {
+    const response = await open(request, limited);
+    const { statusCode: status = 502, headers } = response;
+    if (redirects.includes(status) && request.returnRedirects !== true) {
+      response.destroy();
+      throw new Error('unexpected redirect');
+    }
+    const streamed = receive !== undefined && status < 300;
+    if (streamed) await receive(response);
+    const body = streamed ? Buffer.alloc(0) : await gather(response, maxBytes);
+    return { status, headers, body, json: parseJson(body) };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (isPluginError(error)) throw error;
+    throw new PluginError('Retryable', noAnswer(causeOf(error)), { cause: error });
+  }
+}
+
+/** The `retry-after` header in ms, as an option of PluginError. */
+export function retryAfter({ headers }: Pick<HttpResponse, 'headers'>): { readonly retryAfterMs?: number } {
+  const seconds = Number(headers['retry-after'] ?? Number.NaN);
+  return Number.isFinite(seconds) ? { retryAfterMs: seconds * 1_000 } : {};
+}
+
+function open(request: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
+  const { method, url, body, socketPath, tls, silenceMs } = request;
+  const stream = body instanceof Readable ? body : undefined;
+  const content = body === undefined || stream !== undefined ? undefined : Buffer.from(JSON.stringify(body));
+  const headers = {
+    ...(content === undefined
+      ? {}
+      : { 'content-type': 'application/json', 'content-length': String(content.length) }),
+    ...request.headers,
+  };
+  return new Promise((resolve, reject) => {
+    const send = url.protocol === 'https:' ? tlsRequest : plainRequest;
+    const outgoing = send(url, {
+      method,
+      headers,
+      signal,
+      agent: false,
+      timeout: silenceMs,
+      socketPath,
+      ...tls,
+    });
+    outgoing.on('response', resolve).on('error', reject);
+    outgoing.on('timeout', () => outgoing.destroy(new Error(`silent for ${(silenceMs ?? 0) / 1_000} s`)));
+    if (stream === undefined) outgoing.end(content);
+    // If the server refuses before it has read everything, its answer counts, not the broken pipe.
+    else pipeline(stream, outgoing).catch(reject);
+  });
+}
+
+async function gather(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > maxBytes) throw new Error(`the answer exceeds ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function parseJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? error.cause.message || error.message : error.message;
+}
