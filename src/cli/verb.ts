@@ -1,7 +1,7 @@
 import type { ServerOptions } from './configuration.js';
 import { exitCodes } from './errors.js';
-import type { Output } from './output.js';
-import { requireWorker, withSession, type Session } from './session.js';
+import { createOutput, type Output, type OutputOptions } from './output.js';
+import type { Session } from './session.js';
 
 /** How a verb shows its answer. */
 export interface Shown<Args extends unknown[], Answer> {
@@ -9,11 +9,11 @@ export interface Shown<Args extends unknown[], Answer> {
   readonly worker?: true;
   /** The JSON document; the answer by default. */
   readonly document?: (answer: Answer, ...wordsAndOptions: Args) => unknown;
-  /** A table for people, or the lines of `empty` in place of a table without rows. */
+  /** A table for people; without rows, the lines of `empty` if given. */
   readonly table?: {
     readonly head: readonly string[];
     readonly rows: (answer: Answer) => readonly (readonly string[])[];
-    readonly empty: string;
+    readonly empty?: string;
   };
   /** What people see, below the table if there is one. */
   readonly print?: (output: Output, answer: Answer, ...wordsAndOptions: Args) => void;
@@ -21,25 +21,42 @@ export interface Shown<Args extends unknown[], Answer> {
   readonly exitCode?: (answer: Answer) => number;
 }
 
-/** A verb that asks the server once, and shows the answer as JSON or for people. */
+/** Declares a verb that asks the server once and shows the answer as JSON or for people. */
 export function verb<Args extends unknown[], Answer>(
   ask: (session: Session, ...wordsAndOptions: Args) => Promise<Answer>,
-  { worker, document, table, print, exitCode }: Shown<Args, Answer>,
+  shown: Shown<Args, Answer>,
 ): (...wordsAndOptions: Args) => Promise<number> {
-  return (...args) =>
-    withSession(args.at(-1) as ServerOptions, async (session) => {
-      if (worker === true) await requireWorker(session);
-      const answer = await ask(session, ...args);
-      const { output } = session;
-      output.document(document === undefined ? answer : document(answer, ...args));
-      if (table !== undefined) {
-        const rows = table.rows(answer);
-        if (rows.length === 0) output.lines(table.empty);
-        else output.table(table.head, rows);
-      }
-      print?.(output, answer, ...args);
-      return exitCode?.(answer) ?? exitCodes.ok;
+  return async (...args) => {
+    const { requireWorker, withSession } = await import('./session.js');
+    return withSession(args.at(-1) as ServerOptions, async (session) => {
+      if (shown.worker === true) await requireWorker(session);
+      return show(session.output, await ask(session, ...args), args, shown);
     });
+  };
+}
+
+/** Declares a verb that needs no connection to a server. */
+export function localVerb<Args extends unknown[], Answer>(
+  ask: (...wordsAndOptions: Args) => Answer | Promise<Answer>,
+  shown: Omit<Shown<Args, Answer>, 'worker'>,
+): (...wordsAndOptions: Args) => Promise<number> {
+  return async (...args) => show(createOutput(args.at(-1) as OutputOptions), await ask(...args), args, shown);
+}
+
+function show<Args extends unknown[], Answer>(
+  output: Output,
+  answer: Answer,
+  args: Args,
+  { document, table, print, exitCode }: Shown<Args, Answer>,
+): number {
+  output.document(document === undefined ? answer : document(answer, ...args));
+  if (table !== undefined) {
+    const rows = table.rows(answer);
+    if (rows.length === 0 && table.empty !== undefined) output.lines(table.empty);
+    else output.table(table.head, rows);
+  }
+  print?.(output, answer, ...args);
+  return exitCode?.(answer) ?? exitCodes.ok;
 }
 
 /** Names the entities whose workflow does not answer. */

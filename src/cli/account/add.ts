@@ -4,8 +4,7 @@ import type { Descriptor } from '../../schema/descriptor.js';
 import { simpleNameSchema } from '../../schema/names.js';
 import { hasErrors, ProblemsError } from '../../schema/problem.js';
 import { suggest } from '../../schema/suggest.js';
-import { CliError, exitCodes } from '../errors.js';
-import { createOutput } from '../output.js';
+import { CliError } from '../errors.js';
 import { askFields } from './ask-fields.js';
 import { checkSome } from './check-draft.js';
 import { hideSecrets } from './field-words.js';
@@ -13,6 +12,7 @@ import { fieldsOfArguments, fieldsOfLines } from './given-fields.js';
 import type { GivenTexts } from './given-texts.js';
 import { addAccount, refuseTaken, whenItCounts } from './save-account.js';
 import { openTerminal } from '../terminal.js';
+import { localVerb } from '../verb.js';
 import { openWorkspace, type AccountOptions, type Workspace } from './workspace.js';
 
 export interface AddOptions extends AccountOptions {
@@ -25,26 +25,24 @@ export interface AddOptions extends AccountOptions {
 }
 
 /** Adds a provider account to heddle.yaml; on a terminal it asks for the fields that are not given. */
-export async function add(name: string, options: AddOptions): Promise<number> {
-  const workspace = await openWorkspace(options);
-  const { type, site, replace = false } = options;
-  const output = createOutput(options);
-  const descriptor = prepare(workspace, name, options);
-  const fields = await gatherFields(descriptor, options);
-  const saved = addAccount(workspace, { name, type, fields, site }, { replace });
-  output.line(`provider ${name} (${type}) is in ${workspace.file}`);
-  for (const file of saved.stored) output.line(`its secret is in ${file}`);
-  output.line(whenItCounts);
-  output.document({
-    provider: name,
-    type,
-    site,
-    file: workspace.file,
-    fields: hideSecrets(descriptor, saved.fields),
-    stored: saved.stored,
-  });
-  return exitCodes.ok;
-}
+export const add = localVerb(
+  async (name: string, options: AddOptions) => {
+    const workspace = await openWorkspace(options);
+    const { type, site, replace = false } = options;
+    const descriptor = prepare(workspace, name, options);
+    const given = await gatherFields(descriptor, options);
+    const { fields, stored } = addAccount(workspace, { name, type, fields: given, site }, { replace });
+    const { file } = workspace;
+    return { provider: name, type, site, file, fields: hideSecrets(descriptor, fields), stored };
+  },
+  {
+    print: (output, { provider, type, file, stored }) => {
+      output.line(`provider ${provider} (${type}) is in ${file}`);
+      for (const secret of stored) output.line(`its secret is in ${secret}`);
+      output.line(whenItCounts);
+    },
+  },
+);
 
 /** Checks everything but the fields, before these are asked for. */
 function prepare(

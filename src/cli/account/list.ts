@@ -1,54 +1,59 @@
 import { confirm } from '../terminal.js';
-import { exitCodes } from '../errors.js';
-import { createOutput } from '../output.js';
+import { localVerb } from '../verb.js';
 import { describeFields, hideSecrets } from './field-words.js';
 import { findAccount, removeAccount, whenItCounts } from './save-account.js';
 import { type AccountOptions, openWorkspace } from './workspace.js';
 
 /** The provider accounts of heddle.yaml, without secrets. */
-export async function list(options: AccountOptions): Promise<number> {
-  const {
-    config: { providers, origins },
-    file,
-    descriptors,
-  } = await openWorkspace(options);
-  const accounts = Object.entries(providers).map(([name, { type, site, fields }]) => ({
-    name,
-    type,
-    site,
-    fields: hideSecrets(
-      descriptors.find((one) => one.name === type),
-      fields,
-    ),
-    from: origins[`providers.${name}`] ?? '-',
-  }));
-  const output = createOutput(options);
-  if (accounts.length === 0) output.line(`no provider accounts in ${file}`);
-  else
-    output.table(
-      ['NAME', 'TYPE', 'SITE', 'FROM', 'FIELDS'],
-      accounts.map(({ name, type, site, from, fields }) => [name, type, site, from, describeFields(fields)]),
-    );
-  output.document({ file, providers: accounts });
-  return exitCodes.ok;
-}
+export const list = localVerb(
+  async (options: AccountOptions) => {
+    const { config, file, descriptors } = await openWorkspace(options);
+    const providers = Object.entries(config.providers).map(([name, { type, site, fields }]) => ({
+      name,
+      type,
+      site,
+      fields: hideSecrets(
+        descriptors.find((one) => one.name === type),
+        fields,
+      ),
+      from: config.origins[`providers.${name}`] ?? '-',
+    }));
+    return { file, providers };
+  },
+  {
+    print: (output, { file, providers }) => {
+      if (providers.length === 0) return output.line(`no provider accounts in ${file}`);
+      output.table(
+        ['NAME', 'TYPE', 'SITE', 'FROM', 'FIELDS'],
+        providers.map(({ name, type, site, from, fields }) => [
+          name,
+          type,
+          site,
+          from,
+          describeFields(fields),
+        ]),
+      );
+    },
+  },
+);
 
-/** Takes a provider account out of heddle.yaml, with the secrets that were stored for it. */
-export async function remove(
-  name: string,
-  options: AccountOptions & { readonly yes?: boolean },
-): Promise<number> {
-  const workspace = await openWorkspace(options);
-  findAccount({ file: workspace.file, providers: workspace.config.providers }, name);
-  await confirm(
-    `Remove provider ${name} from ${workspace.file}? Clusters that have machines of it can then neither be changed nor deleted.`,
-    options,
-  );
-  const removed = removeAccount(workspace, name);
-  const output = createOutput(options);
-  output.line(`provider ${name} is no longer in ${workspace.file}`);
-  for (const file of removed) output.line(`removed ${file}`);
-  output.line(whenItCounts);
-  output.document({ provider: name, file: workspace.file, removed });
-  return exitCodes.ok;
-}
+/** Removes a provider account from heddle.yaml, with the secrets that are stored for it. */
+export const remove = localVerb(
+  async (name: string, options: AccountOptions & { readonly yes?: boolean }) => {
+    const workspace = await openWorkspace(options);
+    const { config, file } = workspace;
+    findAccount({ file, providers: config.providers }, name);
+    await confirm(
+      `Remove provider ${name} from ${file}? Clusters that have machines of it can then neither be changed nor deleted.`,
+      options,
+    );
+    return { provider: name, file, removed: removeAccount(workspace, name) };
+  },
+  {
+    print: (output, { provider, file, removed }) => {
+      output.line(`provider ${provider} is no longer in ${file}`);
+      for (const secret of removed) output.line(`removed ${secret}`);
+      output.line(whenItCounts);
+    },
+  },
+);

@@ -12,6 +12,7 @@ import { endProcess, isRunning, recordProcess, type ProcessRecord } from '../../
 import { readConfiguration, type CommonOptions, type ServerOptions } from '../configuration.js';
 import { CliError, exitCodes } from '../errors.js';
 import { createOutput } from '../output.js';
+import { localVerb } from '../verb.js';
 import { activityTasks, waitForPoller } from '../system/pollers.js';
 import { prepareWorker, runWorker } from '../system/worker.js';
 
@@ -66,22 +67,22 @@ export async function start(options: ServerOptions & { readonly foreground?: boo
   return exitCodes.ok;
 }
 
-/** Stops the builder of this data folder, and waits until it is gone. */
-export async function stop(options: CommonOptions): Promise<number> {
-  const config = readConfiguration(options);
-  const output = createOutput(options);
-  const known = await readRecord(config);
-  if (known === undefined || !(await isRunning(known))) {
-    output.line(`no builder of ${config.dataFolder} runs on this machine`);
-    output.document({ builder: null });
-    return exitCodes.ok;
-  }
-  await endProcess(known, stopPatienceMs);
-  await rm(recordFile(config), { force: true });
-  output.line(`the builder (process ${known.pid}) has ended; what it was at goes on with the next one`);
-  output.document({ builder: { pid: known.pid } });
-  return exitCodes.ok;
-}
+/** Stops the builder of this data folder, and waits for its end. */
+export const stop = localVerb(
+  async (options: CommonOptions) => {
+    const config = readConfiguration(options);
+    const known = await readRecord(config);
+    if (known === undefined || !(await isRunning(known)))
+      return { builder: null, said: `no builder of ${config.dataFolder} runs on this machine` };
+    await endProcess(known, stopPatienceMs);
+    await rm(recordFile(config), { force: true });
+    return {
+      builder: { pid: known.pid },
+      said: `the builder (process ${known.pid}) has ended; the next one continues its work`,
+    };
+  },
+  { document: ({ builder }) => ({ builder }), print: (output, { said }) => output.line(said) },
+);
 
 function recordFile({ dataFolder }: Config): string {
   return join(dataFolder, 'builder.json');

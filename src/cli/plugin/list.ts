@@ -3,58 +3,62 @@ import { fieldsJsonSchema } from '../../schema/fields.js';
 import { suggest } from '../../schema/suggest.js';
 import type { RegisteredAutomator, RegisteredProvider } from '../../plugins/registry.js';
 import { inspectPlugins } from './inspect.js';
-import { CliError, exitCodes } from '../errors.js';
+import { cleanJson } from '../clean-text.js';
+import { CliError } from '../errors.js';
 import { readConfiguration, type CommonOptions } from '../configuration.js';
-import { createOutput, type Output } from '../output.js';
+import type { Output } from '../output.js';
 import { formatTable } from '../table.js';
+import { localVerb } from '../verb.js';
 
 type Plugin = RegisteredProvider | RegisteredAutomator;
 
 /** The plugins of a worker with this configuration; loaded here, without asking a worker. */
-export async function list(options: CommonOptions): Promise<number> {
-  const plugins = await loadPlugins(options);
-  const output = createOutput(options);
-  const rows = plugins.map(({ descriptor: { type, name, version, description } }) => [
-    type,
-    name,
-    version,
-    description,
-  ]);
-  output.table(['TYPE', 'NAME', 'VERSION', 'DESCRIPTION'], rows);
-  output.document({ plugins: plugins.map(summarise) });
-  return exitCodes.ok;
+export const list = localVerb((options: CommonOptions) => loadPlugins(options), {
+  document: (plugins) => ({ plugins: plugins.map(summarise) }),
+  table: {
+    head: ['TYPE', 'NAME', 'VERSION', 'DESCRIPTION'],
+    rows: (plugins) =>
+      plugins.map(({ descriptor: { type, name, version, description } }) => [
+        type,
+        name,
+        version,
+        description,
+      ]),
+  },
+});
+
+interface ShowOptions extends CommonOptions {
+  /** Writes the JSON schema of its fields, with or without --json. */
+  readonly schema?: boolean;
 }
 
-export async function show(
-  name: string,
-  options: CommonOptions & { readonly schema?: boolean },
-): Promise<number> {
-  const plugins = await loadPlugins(options);
-  const found = plugins.filter(({ descriptor }) => descriptor.name === name);
-  if (found.length === 0) {
-    const near =
-      suggest(
-        name,
-        plugins.map(({ descriptor }) => descriptor.name),
-      ) ?? '';
-    throw new CliError('NotFound', `there is no plugin ${JSON.stringify(name)}. ${near}`.trim(), {
-      next: 'heddle plugins',
-    });
-  }
-  const output = createOutput(options);
-  if (options.schema === true) {
-    const schemas = found.map((plugin) => ({
-      type: plugin.descriptor.type,
-      name,
-      admin: fieldsJsonSchema(plugin.descriptor, 'admin'),
-      user: fieldsJsonSchema(plugin.descriptor, 'user'),
-    }));
-    createOutput({ json: true }).document(schemas.length === 1 ? schemas[0] : schemas);
-    return exitCodes.ok;
-  }
-  for (const plugin of found) printPlugin(output, plugin);
-  output.document({ plugins: found.map(summarise) });
-  return exitCodes.ok;
+export const show = localVerb(
+  async (name: string, options: ShowOptions) => {
+    const plugins = await loadPlugins(options);
+    const found = plugins.filter(({ descriptor }) => descriptor.name === name);
+    if (found.length > 0) return found;
+    const names = plugins.map(({ descriptor }) => descriptor.name);
+    const message = `there is no plugin ${JSON.stringify(name)}. ${suggest(name, names) ?? ''}`;
+    throw new CliError('NotFound', message.trim(), { next: 'heddle plugins' });
+  },
+  {
+    document: (found, _name, { schema = false }) =>
+      schema ? schemasOf(found) : { plugins: found.map(summarise) },
+    print: (output, found, _name, { schema = false }) => {
+      if (schema) return output.raw(cleanJson(schemasOf(found), 2));
+      for (const plugin of found) printPlugin(output, plugin);
+    },
+  },
+);
+
+function schemasOf(found: readonly Plugin[]): unknown {
+  const schemas = found.map(({ descriptor }) => ({
+    type: descriptor.type,
+    name: descriptor.name,
+    admin: fieldsJsonSchema(descriptor, 'admin'),
+    user: fieldsJsonSchema(descriptor, 'user'),
+  }));
+  return schemas.length === 1 ? schemas[0] : schemas;
 }
 
 async function loadPlugins(options: CommonOptions): Promise<readonly Plugin[]> {

@@ -2,9 +2,7 @@ import { listPools } from '../../client/list.js';
 import { PoolClient } from '../../client/pool/pool-client.js';
 import { amountsText } from '../../model/pool/amounts.js';
 import type { ServerOptions } from '../configuration.js';
-import { requireWorker, withSession } from '../session.js';
-import { exitCodes } from '../errors.js';
-import { createOutput } from '../output.js';
+import { cleanJson } from '../clean-text.js';
 import { formatAge } from '../format.js';
 import { verb } from '../verb.js';
 import { poolVerb } from './pool-verb.js';
@@ -53,10 +51,8 @@ export const labels = poolVerb((pool, _session, _options: ServerOptions) => pool
 });
 
 /** The complete state of every pool, or of one, as JSON; without secrets. */
-export async function dump(name: string | undefined, options: ServerOptions): Promise<number> {
-  return withSession(options, async (session) => {
-    await requireWorker(session);
-    const { temporal } = session;
+export const dump = verb(
+  async ({ temporal }, name: string | undefined, _options: ServerOptions) => {
     const names = name === undefined ? (await listPools(temporal)).map((pool) => pool.name) : [name];
     const pools: object[] = [];
     for (const each of names) {
@@ -64,7 +60,7 @@ export async function dump(name: string | undefined, options: ServerOptions): Pr
       const requests = (await pool.requests()).map(withoutSecrets);
       pools.push({ ...(await pool.view()), spec: await pool.spec(), nodes: await pool.nodes(), requests });
     }
-    createOutput({ json: true }).document({ pools });
-    return exitCodes.ok;
-  });
-}
+    return { pools };
+  },
+  { worker: true, print: (output, answer) => output.raw(cleanJson(answer, 2)) },
+);

@@ -9,33 +9,48 @@ import {
   openKeyRing,
   rotateKeys,
   useKey,
-  type KeySummary,
 } from '../../secrets/keys.js';
 import { CliError, exitCodes } from '../errors.js';
 import { openKeys, readConfiguration, type CommonOptions } from '../configuration.js';
-import { createOutput, type Output } from '../output.js';
+import { createOutput } from '../output.js';
 import { formatMoment } from '../format.js';
+import { localVerb } from '../verb.js';
 
-export async function create(options: CommonOptions): Promise<number> {
-  const { keyFolder } = readConfiguration(options);
-  const [key] = createKeys(keyFolder).list();
-  const output = createOutput(options);
-  output.line(`key ${key?.id} is made, in ${keyFolder}`);
-  output.line(
-    'Every worker and every user of this server needs it: heddle keys export there, heddle keys import here.',
-  );
-  output.document({ folder: keyFolder, keys: key === undefined ? [] : [key] });
-  return exitCodes.ok;
-}
+export const create = localVerb(
+  (options: CommonOptions) => {
+    const { keyFolder: folder } = readConfiguration(options);
+    return { folder, keys: createKeys(folder).list() };
+  },
+  {
+    print: (output, { folder, keys: [key] }) => {
+      output.line(`key ${key?.id} is made, in ${folder}`);
+      output.line(
+        `Every worker and every user of this server needs it: heddle keys export there, heddle keys import here.`,
+      );
+    },
+  },
+);
 
-export async function list(options: CommonOptions): Promise<number> {
-  const config = readConfiguration(options);
-  const keys = openKeys(config).list();
-  const output = createOutput(options);
-  printKeys(output, keys);
-  output.document({ from: config.keys === undefined ? config.keyFolder : 'HEDDLE_KEYS', keys });
-  return exitCodes.ok;
-}
+export const list = localVerb(
+  (options: CommonOptions) => {
+    const config = readConfiguration(options);
+    return {
+      from: config.keys === undefined ? config.keyFolder : 'HEDDLE_KEYS',
+      keys: openKeys(config).list(),
+    };
+  },
+  {
+    table: {
+      head: ['KEY', 'MADE', 'USE'],
+      rows: ({ keys }) =>
+        keys.map(({ id, createdAt, current }) => [
+          id,
+          formatMoment(createdAt),
+          current ? 'encrypts and decrypts' : 'decrypts',
+        ]),
+    },
+  },
+);
 
 export interface RotateOptions extends CommonOptions {
   /** Adds a key that encrypts nothing yet. */
@@ -44,36 +59,34 @@ export interface RotateOptions extends CommonOptions {
   readonly to?: string;
 }
 
-export async function rotate(options: RotateOptions): Promise<number> {
-  if (options.stage === true && options.to !== undefined)
-    throw new CliError('Usage', '--stage adds a key and --to begins to use one: give one of them');
-  const config = readConfiguration(options);
-  refuseGivenKeys(config);
-  const { keyFolder } = config;
-  const output = createOutput(options);
-  if (options.stage === true) {
-    const id = await addKey(keyFolder);
-    output.line(
-      `key ${id} is added, and encrypts nothing yet: bring it to every worker and user (heddle keys export, heddle keys import)`,
-    );
-    output.line(`next: heddle keys rotate --to ${id}`);
-  } else if (options.to !== undefined) {
-    await useKey(keyFolder, options.to);
-    output.line(`key ${options.to} encrypts from now on; workers take it up within a minute`);
-  } else {
-    const id = await rotateKeys(keyFolder);
-    output.line(`key ${id} encrypts from now on; the older keys stay, for what they encrypted`);
-    output.line('Every other worker and user needs it too: heddle keys export, heddle keys import.');
+export const rotate = localVerb(
+  async (options: RotateOptions) => {
+    if (options.stage === true && options.to !== undefined)
+      throw new CliError('Usage', '--stage adds a key and --to begins to use one: give one of them');
+    const { keyFolder: folder } = folderConfiguration(options);
+    const said = await rotateIn(folder, options);
+    return { folder, keys: openKeyRing({ folder, create: false }).list(), said };
+  },
+  { document: ({ folder, keys }) => ({ folder, keys }), print: (output, { said }) => output.lines(said) },
+);
+
+/** Returns what happened, for people. */
+async function rotateIn(folder: string, { stage = false, to }: RotateOptions): Promise<string> {
+  if (stage) {
+    const id = await addKey(folder);
+    return `key ${id} is added, and encrypts nothing yet: bring it to every worker and user (heddle keys export, heddle keys import)\nnext: heddle keys rotate --to ${id}`;
   }
-  output.document({ folder: keyFolder, keys: openKeyRing({ folder: keyFolder, create: false }).list() });
-  return exitCodes.ok;
+  if (to !== undefined) {
+    await useKey(folder, to);
+    return `key ${to} encrypts from now on; workers start to use it within a minute`;
+  }
+  const id = await rotateKeys(folder);
+  return `key ${id} encrypts from now on; the older keys stay, for what they encrypted\nEvery other worker and user needs it too: heddle keys export, heddle keys import.`;
 }
 
 /** Without a file the keys go to standard output, for a pipe; never to a terminal by accident. */
 export async function exportRing(file: string | undefined, options: CommonOptions): Promise<number> {
-  const config = readConfiguration(options);
-  refuseGivenKeys(config);
-  const text = exportKeys(config.keyFolder);
+  const text = exportKeys(folderConfiguration(options).keyFolder);
   if (file === undefined || file === '-') {
     if (file === undefined && process.stdout.isTTY)
       throw new CliError(
@@ -92,26 +105,31 @@ export async function exportRing(file: string | undefined, options: CommonOption
     );
   });
   await handle.writeFile(text).finally(() => handle.close());
-  createOutput(options).line(
+  const output = createOutput(options);
+  output.line(
     `the keys are in ${file} (mode 0600). They decrypt every payload: remove the file after the import.`,
   );
-  createOutput(options).document({ file });
+  output.document({ file });
   return exitCodes.ok;
 }
 
-export async function importRing(file: string, options: CommonOptions): Promise<number> {
-  const config = readConfiguration(options);
-  refuseGivenKeys(config);
-  const fresh = await importKeys(config.keyFolder, readKeys(file), file === '-' ? 'standard input' : file);
-  const output = createOutput(options);
-  output.line(
-    fresh.length === 0
-      ? 'nothing new: these keys are all here already'
-      : `imported ${fresh.join(', ')} into ${config.keyFolder}`,
-  );
-  output.document({ folder: config.keyFolder, imported: fresh });
-  return exitCodes.ok;
-}
+export const importRing = localVerb(
+  async (file: string, options: CommonOptions) => {
+    const { keyFolder: folder } = folderConfiguration(options);
+    return {
+      folder,
+      imported: await importKeys(folder, readKeys(file), file === '-' ? 'standard input' : file),
+    };
+  },
+  {
+    print: (output, { folder, imported }) =>
+      output.line(
+        imported.length === 0
+          ? 'nothing new: these keys are all here already'
+          : `imported ${imported.join(', ')} into ${folder}`,
+      ),
+  },
+);
 
 function readKeys(file: string): string {
   try {
@@ -125,19 +143,12 @@ function readKeys(file: string): string {
   }
 }
 
-function refuseGivenKeys(config: Config): void {
-  if (config.keys !== undefined)
-    throw new CliError(
-      'Refused',
-      'the keys come from HEDDLE_KEYS, not from a folder; change them where that is set, or unset it',
-    );
-}
-
-function printKeys(output: Output, keys: readonly KeySummary[]): void {
-  const rows = keys.map(({ id, createdAt, current }) => [
-    id,
-    formatMoment(createdAt),
-    current ? 'encrypts and decrypts' : 'decrypts',
-  ]);
-  output.table(['KEY', 'MADE', 'USE'], rows);
+/** @throws CliError Refused when the keys come from the environment. */
+function folderConfiguration(options: CommonOptions): Config {
+  const config = readConfiguration(options);
+  if (config.keys === undefined) return config;
+  throw new CliError(
+    'Refused',
+    'the keys come from HEDDLE_KEYS, not from a folder; change them where that is set, or unset it',
+  );
 }
