@@ -9,6 +9,7 @@ import { schedule, scheduleMachineTask } from '../schedule.js';
 import { queueOperation } from './accept.js';
 import { groupOfNode } from './groups.js';
 import { changeNode, type Memory } from './memory.js';
+import { withObservation } from './probe-nodes.js';
 import { refuseBusy, refuseDeleting, refuseUnknownNodes } from './refuse.js';
 
 /** How often a cluster asks the holder of its node whether it still works on it, in ms. */
@@ -60,8 +61,7 @@ export function releaseLease(memory: Memory, { leaseId, repair, rewritten, broke
   if (broken !== true) {
     changeNode(memory, lease.nodeId, (node) =>
       rewritten === undefined
-        ? // Not every machine tells that it came up again.
-          { ...node, payload: { ...node.payload, 'boot-id': `before ${leaseId}` } }
+        ? withObservation(node, { seen: 'rebooted', why: `${lease.to} switched its machine off and on` })
         : { ...node, payload: mergePayload(node.payload, rewritten), facts: withoutServices(node.facts) },
     );
   }

@@ -58,6 +58,7 @@ async function probeBatch(
     });
     for (const { nodeId, why } of unknown) log.warn(`the state of ${nodeId} is unknown`, { why });
     for (const { nodeId, incarnation } of nodes) {
+      if (unknown.some((one) => one.nodeId === nodeId)) continue;
       const observation = observations.find((found) => found.nodeId === nodeId);
       const found = health.filter((one) => one.nodeId === nodeId);
       changeNode(memory, nodeId, (node) =>
@@ -93,10 +94,21 @@ function withHealth(node: NodeState, found: readonly HealthObservation[]): NodeS
   );
 }
 
-function withObservation(
-  { facts: { seen: _before, ...facts }, drift: _drift, ...node }: NodeState,
-  observation: Observation | undefined,
+/**
+ * Records an observation; undefined: the machine is as it should be. A reboot stays recorded until CONFIRM,
+ * because a machine that answers may have lost its services.
+ */
+export function withObservation(
+  before: NodeState,
+  observation: Pick<Observation, 'seen' | 'why'> | undefined,
 ): NodeState {
+  const stays = observation === undefined || observation.seen === 'moved';
+  if (stays && before.facts.seen === 'rebooted') return before;
+  const {
+    facts: { seen: _seen, ...facts },
+    drift: _drift,
+    ...node
+  } = before;
   if (observation === undefined) return { ...node, facts };
   const { seen, why } = observation;
   const { health: _old, ...known } = node;

@@ -1,0 +1,56 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { clusterWorkflowId } from '../../src/model/names.js';
+import { leaseUpdate, releaseSignal } from '../../src/workflows/cluster/messages.js';
+import { type Stack, startStack } from '../harness/stack.js';
+import { until } from '../harness/until.js';
+import { openLedger } from '../harness/workflows/ledger.js';
+import { closed, nodes } from '../harness/workflows/spec.js';
+
+describe('A leased node', () => {
+  let folder: string;
+  let stack: Stack;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'heddle-lease-'));
+    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    await stack.startWorker();
+  });
+  afterAll(async () => {
+    await stack.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('starts its services again after it was switched off, although its provider cannot be asked then', async () => {
+    const ledger = openLedger(folder);
+    const { operation } = await stack.client.apply(
+      closed({
+        name: 'shop',
+        nodes: { app: nodes(1, ['shop']) },
+        services: { shop: { actions: { install: ledger.script(), start: ledger.script() } } },
+      }),
+    );
+    await stack.client.waitFor('shop', operation, { everyMs: 100 });
+    const before = await ledger.lines('shop ');
+
+    const handle = stack.client.temporal.workflow.getHandle(clusterWorkflowId('shop'));
+    const leaseId = 'test/1';
+    await handle.executeUpdate(leaseUpdate, { args: [{ nodeId: 'app-1', leaseId, to: 'image/test' }] });
+    await stack.service.arm({ fault: 'http', operation: 'list', status: 503, count: 3 });
+    await handle.signal(releaseSignal, { leaseId, repair: true });
+    await until('the node is restored', async () => {
+      const { lease, operation: current, queued } = await stack.client.status('shop');
+      return lease === undefined && current === undefined && queued.length === 0;
+    });
+
+    const { history, nodes: rows } = await stack.client.status('shop');
+    expect(history[0]).toMatchObject({ kind: 'apply', state: 'done', by: 'image/test (it released app-1)' });
+    expect((await ledger.lines('shop ')).slice(before.length)).toEqual([
+      expect.stringContaining('START'),
+      expect.stringContaining('START'),
+    ]);
+    expect(rows).toMatchObject([{ nodeId: 'app-1', state: 'ready', incarnation: 1 }]);
+    expect(rows[0]?.drift).toBeUndefined();
+  });
+});
