@@ -1,0 +1,150 @@
+// A cluster of nodes on one real OpenSSH server, each with shell steps in order, beside plain SSH tools.
+// Usage: npm run build && node bench/steps.mjs [--nodes 24] [--runs 3] [--local] [--profile FOLDER]
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { loadavg, tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { cpuSeconds, machineCounters, openStack, peakMemory } from './stack.mjs';
+
+const { values } = parseArgs({
+  options: {
+    nodes: { type: 'string', default: '24' },
+    runs: { type: 'string', default: '3' },
+    profile: { type: 'string' },
+  },
+});
+const nodes = Number(values.nodes);
+const sshd = await startSshd(nodes);
+const stack = await openStack({
+  config: {
+    providers: {
+      rack: {
+        type: 'static',
+        fields: {
+          machines: Array.from({ length: nodes }, (_, index) => ({
+            name: `m${index + 1}`,
+            address: `127.0.1.${index + 1}`,
+          })),
+          port: sshd.port,
+          user: userInfo().username,
+          keyFile: join(sshd.folder, 'user'),
+          knownHosts: join(sshd.folder, 'known_hosts'),
+        },
+      },
+    },
+  },
+});
+try {
+  const worker = await stack.startWorker(
+    'worker',
+    values.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${values.profile}`],
+  );
+  const script = { type: 'shell', fields: { script: 'true' } };
+  const service = { peers: 'none', actions: { install: script, configure: script, start: script } };
+  for (let run = 1; run <= Number(values.runs); run += 1) {
+    const name = `steps-${run}`;
+    const spec = {
+      name,
+      nodes: { app: { count: nodes, provider: 'rack', hardware: 'small', image: 'any', services: ['a', 'b'] } },
+      services: { a: service, b: service },
+    };
+    const before = { machine: machineCounters(), worker: cpuSeconds(worker.pid), server: cpuSeconds(stack.server.pid) };
+    const began = performance.now();
+    const { operation } = await stack.client.apply(spec);
+    const end = await stack.client.waitFor(name, operation, { everyMs: 50 });
+    const seconds = (performance.now() - began) / 1_000;
+    const after = { machine: machineCounters(), worker: cpuSeconds(worker.pid), server: cpuSeconds(stack.server.pid) };
+    const { state, reason, tasks } = end.operation;
+    console.log(
+      `${name}: ${state}${reason === undefined ? '' : ` (${reason})`} after ${seconds.toFixed(2)} s, ${tasks.done} tasks; ` +
+        `CPU: worker ${(after.worker - before.worker).toFixed(2)} s, server ${(after.server - before.server).toFixed(2)} s, ` +
+        `machine ${(after.machine.cpu - before.machine.cpu).toFixed(2)} s; ${after.machine.forks - before.machine.forks} forks; ` +
+        `worker ${peakMemory(worker.pid)} MB; load ${loadavg()[0].toFixed(1)}`,
+    );
+    if (process.env.DEBUG) console.log(JSON.stringify(end.operation), worker.output().slice(-3000));
+    const gone = await stack.client.delete(name);
+    await stack.client.waitFor(name, gone.operation, { everyMs: 50 });
+  }
+} finally {
+  await stack.close();
+  await sshd.close();
+}
+process.exit();
+
+/** OpenSSH on as many loopback addresses as there are nodes; one server listens on 16 at most. */
+async function startSshd(count) {
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-sshd-'));
+  for (const name of ['host', 'user'])
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(folder, name)]);
+  mkdirSync('/run/sshd', { recursive: true, mode: 0o755 });
+  mkdirSync(join(folder, 'home'));
+  const port = await freePort();
+  const addresses = Array.from({ length: count }, (_, index) => `127.0.1.${index + 1}`);
+  const hostKey = execFileSync('cat', [join(folder, 'host.pub')], { encoding: 'utf8' }).trim();
+  writeFileSync(
+    join(folder, 'known_hosts'),
+    addresses.map((address) => `[${address}]:${port} ${hostKey}\n`).join(''),
+  );
+  const servers = [];
+  for (let first = 0; first < count; first += 16) {
+    const config = join(folder, `config-${first}`);
+    writeFileSync(
+      config,
+      [
+        `Port ${port}`,
+        ...addresses.slice(first, first + 16).map((address) => `ListenAddress ${address}`),
+        `HostKey ${join(folder, 'host')}`,
+        `AuthorizedKeysFile ${join(folder, 'user.pub')}`,
+        `PidFile ${config}.pid`,
+        `SetEnv HOME=${join(folder, 'home')}`,
+        'StrictModes no',
+        'UsePAM no',
+        'PermitRootLogin yes',
+        'MaxStartups 1000',
+        'LogLevel QUIET',
+        '',
+      ].join('\n'),
+    );
+    const child = spawn('/usr/sbin/sshd', ['-D', '-f', config], { stdio: 'ignore' });
+    servers.push(child);
+    while (!(await answers(addresses[first], port))) {
+      if (child.exitCode !== null) throw new Error('sshd ended');
+      await delay(10);
+    }
+  }
+  return {
+    folder,
+    port,
+    async close() {
+      for (const child of servers) {
+        const exit = once(child, 'exit');
+        child.kill('SIGTERM');
+        await exit;
+      }
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+function answers(host, port) {
+  return new Promise((resolve) => {
+    const socket = connect(port, host, () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on('error', () => resolve(false));
+  });
+}
+
+async function freePort() {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  return port;
+}
