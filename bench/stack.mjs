@@ -55,15 +55,19 @@ export async function openStack({ config = {} } = {}) {
       mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
       const file = join(folder, `${name}.yaml`);
       writeFileSync(file, stringify({ dataFolder, keys: { folder: keys }, ...config }));
-      const child = spawn(process.execPath, [...nodeOptions, join(dist, 'worker/main.js'), '--config', file], {
-        env: {
-          PATH: '/usr/bin:/bin',
-          HOME: dataFolder,
-          TEMPORAL_ADDRESS: server.address,
-          TEMPORAL_NAMESPACE: 'default',
+      const child = spawn(
+        process.execPath,
+        [...nodeOptions, join(dist, 'worker/main.js'), '--config', file],
+        {
+          env: {
+            PATH: '/usr/bin:/bin',
+            HOME: dataFolder,
+            TEMPORAL_ADDRESS: server.address,
+            TEMPORAL_NAMESPACE: 'default',
+          },
+          stdio: ['ignore', 'pipe', 'pipe'],
         },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      });
+      );
       children.push(child);
       let output = '';
       for (const stream of [child.stdout, child.stderr])

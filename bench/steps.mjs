@@ -1,5 +1,5 @@
 // A cluster of nodes on one real OpenSSH server, each with shell steps in order, beside plain SSH tools.
-// Usage: npm run build && node bench/steps.mjs [--nodes 24] [--runs 3] [--local] [--profile FOLDER]
+// Usage: npm run build && node bench/steps.mjs [--nodes 24] [--runs 3] [--profile FOLDER]
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -49,15 +49,25 @@ try {
     const name = `steps-${run}`;
     const spec = {
       name,
-      nodes: { app: { count: nodes, provider: 'rack', hardware: 'small', image: 'any', services: ['a', 'b'] } },
+      nodes: {
+        app: { count: nodes, provider: 'rack', hardware: 'small', image: 'any', services: ['a', 'b'] },
+      },
       services: { a: service, b: service },
     };
-    const before = { machine: machineCounters(), worker: cpuSeconds(worker.pid), server: cpuSeconds(stack.server.pid) };
+    const before = {
+      machine: machineCounters(),
+      worker: cpuSeconds(worker.pid),
+      server: cpuSeconds(stack.server.pid),
+    };
     const began = performance.now();
     const { operation } = await stack.client.apply(spec);
     const end = await stack.client.waitFor(name, operation, { everyMs: 50 });
     const seconds = (performance.now() - began) / 1_000;
-    const after = { machine: machineCounters(), worker: cpuSeconds(worker.pid), server: cpuSeconds(stack.server.pid) };
+    const after = {
+      machine: machineCounters(),
+      worker: cpuSeconds(worker.pid),
+      server: cpuSeconds(stack.server.pid),
+    };
     const { state, reason, tasks } = end.operation;
     console.log(
       `${name}: ${state}${reason === undefined ? '' : ` (${reason})`} after ${seconds.toFixed(2)} s, ${tasks.done} tasks; ` +
@@ -65,7 +75,6 @@ try {
         `machine ${(after.machine.cpu - before.machine.cpu).toFixed(2)} s; ${after.machine.forks - before.machine.forks} forks; ` +
         `worker ${peakMemory(worker.pid)} MB; load ${loadavg()[0].toFixed(1)}`,
     );
-    if (process.env.DEBUG) console.log(JSON.stringify(end.operation), worker.output().slice(-3000));
     const gone = await stack.client.delete(name);
     await stack.client.waitFor(name, gone.operation, { everyMs: 50 });
   }

@@ -16,16 +16,20 @@ import {
   lockWorkflowId,
   lockWorkflowType,
 } from '../model/names.js';
+import type { ClaimRequest } from '../model/node/claims.js';
 import type { Claims } from '../plugins/contract.js';
 import { PluginError } from '../plugins/errors.js';
+import { inBatches } from './in-batches.js';
 import {
+  claimUpdate,
   heldClaimsQuery,
-  releaseClaimUpdate,
   releaseLockUpdate,
   acquireCallTimesUpdate,
-  acquireClaimUpdate,
   acquireLockUpdate,
 } from '../workflows/cluster/messages.js';
+
+/** Claims in one message: its size is limited. */
+const maxClaims = 200;
 
 /** How long a response may take beyond the wait that was requested, in ms. */
 const responseMs = 10_000;
@@ -84,20 +88,40 @@ export function callTimesOf(temporal: Client, provider: string): CallTimes {
   };
 }
 
-/** The claimed machines of an account, which one workflow keeps so that two workers never claim the same. */
+/** The claimed machines of each account, which one workflow keeps so that two workers never claim the same. */
+export function createClaims(temporal: Client): (provider: string) => Claims {
+  const accounts = new Map<string, Claims>();
+  return (provider) => {
+    const claims = accounts.get(provider) ?? claimsOf(temporal, provider);
+    accounts.set(provider, claims);
+    return claims;
+  };
+}
+
+type ClaimChange =
+  | { readonly take: string; readonly candidates: readonly string[] }
+  | { readonly release: string };
+
+/** Calls of this worker share updates: the server accepts only a few at a time for one workflow. */
 export function claimsOf(temporal: Client, provider: string): Claims {
   const workflow = {
     type: claimsWorkflowType,
     workflowId: claimsWorkflowId(provider),
     summary: `claimed machines of ${provider}`,
   };
+  const change = inBatches<ClaimChange, string | null>(maxClaims, (changes) =>
+    orRetryable(provider, async () => {
+      const request = claimRequestOf(changes);
+      const machines = await updateWithStart(temporal, workflow, claimUpdate, [request]);
+      return changes.map((one) =>
+        'take' in one ? (machines[request.take.findIndex(({ key }) => key === one.take)] ?? null) : null,
+      );
+    }),
+  );
   return {
-    take: async (key, candidates) =>
-      (await orRetryable(provider, () =>
-        updateWithStart(temporal, workflow, acquireClaimUpdate, [key, candidates]),
-      )) ?? undefined,
+    take: async (key, candidates) => (await change({ take: key, candidates })) ?? undefined,
     release: async (key) => {
-      await orRetryable(provider, () => updateWithStart(temporal, workflow, releaseClaimUpdate, [key]));
+      await change({ release: key });
     },
     held: async () => {
       try {
@@ -113,7 +137,26 @@ export function claimsOf(temporal: Client, provider: string): Claims {
   };
 }
 
-/** Both updates are idempotent, so a server or worker that does not answer is only a reason to retry. */
+/** Keys of one account often have the same candidates, which the message then contains once. */
+function claimRequestOf(changes: readonly ClaimChange[]): ClaimRequest {
+  const lists = new Map<string, number>();
+  const candidates: (readonly string[])[] = [];
+  const take = new Map<string, number>();
+  const release: string[] = [];
+  for (const one of changes) {
+    if ('release' in one) {
+      release.push(one.release);
+      continue;
+    }
+    const text = one.candidates.join('\n');
+    const place = lists.get(text) ?? candidates.push(one.candidates) - 1;
+    lists.set(text, place);
+    take.set(one.take, place);
+  }
+  return { take: [...take].map(([key, place]) => ({ key, candidates: place })), candidates, release };
+}
+
+/** Claims are idempotent, so a server or worker that does not answer is only a reason to retry. */
 async function orRetryable<Result>(provider: string, call: () => Promise<Result>): Promise<Result> {
   try {
     return await call();

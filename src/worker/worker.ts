@@ -31,7 +31,7 @@ import type { SshTarget } from '../ssh/target.js';
 import { createFolderStore } from '../store/folder.js';
 import { pruneLogsDaily } from '../store/prune-logs.js';
 import { heddle } from '../temporal-plugin.js';
-import { claimsOf, createRateLimiters, locksOf } from './account-workflows.js';
+import { createClaims, createRateLimiters, locksOf } from './account-workflows.js';
 import { readClusterRecords } from './cluster-records.js';
 import { computersOf } from './computers.js';
 import { readNodePools } from './node-pools.js';
@@ -174,7 +174,7 @@ export async function prepareWorkers({
       temporal.withDeadline(Date.now() + 20_000, () =>
         temporal.workflow.getHandle(workflowId).query(peersQuery, request),
       ),
-    claims: (provider) => claimsOf(temporal, provider),
+    claims: createClaims(temporal),
     pools: readNodePools(temporal),
     absences: createAbsences(),
     runs: readWorkflowRuns(temporal),

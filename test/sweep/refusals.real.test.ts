@@ -6,7 +6,7 @@ import type { SweepReport } from '../../src/client/index.js';
 import { claimsWorkflowId, claimsWorkflowType, coreQueue } from '../../src/model/names.js';
 import type { SweepSettings } from '../../src/model/sweep/sweep.js';
 import { keepSweepSchedule } from '../../src/server/schedules.js';
-import { heldClaimsQuery, acquireClaimUpdate } from '../../src/workflows/cluster/messages.js';
+import { claimUpdate, heldClaimsQuery } from '../../src/workflows/cluster/messages.js';
 import { runHeddle, type Ended } from '../harness/cli/run-heddle.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
@@ -124,8 +124,8 @@ describe('the sweep', () => {
     });
 
     // A machine that carries no tags: its claim is freed, and nothing on it is touched.
-    await temporal.workflow.executeUpdateWithStart(acquireClaimUpdate, {
-      args: ['gone/app-1/1', ['r1']],
+    await temporal.workflow.executeUpdateWithStart(claimUpdate, {
+      args: [{ take: [{ key: 'gone/app-1/1', candidates: 0 }], candidates: [['r1']], release: [] }],
       startWorkflowOperation: new WithStartWorkflowOperation(claimsWorkflowType, {
         workflowId: claimsWorkflowId('rack'),
         taskQueue: coreQueue,

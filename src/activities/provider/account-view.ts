@@ -242,8 +242,16 @@ function checkQuota(plugin: string, quota: AccountQuota | undefined): AccountQuo
 
 /** One answer serves a whole survey: claims are asked for each machine that is looked up. */
 function readOnce(claims: Claims): Claims {
-  let held: ReturnType<Claims['held']> | undefined;
-  return { ...claims, held: () => (held ??= claims.held()) };
+  let answer: ReturnType<Claims['held']> | undefined;
+  const held = (): ReturnType<Claims['held']> => (answer ??= claims.held());
+  return {
+    ...claims,
+    held,
+    take: async (key, candidates) =>
+      candidates.length > 0
+        ? claims.take(key, candidates)
+        : Object.entries(await held()).find(([, holder]) => holder === key)?.[0],
+  };
 }
 
 async function within<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {

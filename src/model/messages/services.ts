@@ -42,7 +42,15 @@ export const serviceRows = {
   claims: {
     ids: /^claims\//,
     start: [optional(object({ carried: record(text(500), 100_000) }))],
-    updates: { take: [text(500), list(id(500), 100_000)], release: [text(500)] },
+    updates: {
+      claim: [
+        object({
+          take: list(object({ key: text(500), candidates: count() }), 10_000),
+          candidates: list(list(id(500), 100_000), 10_000),
+          release: list(text(500), 10_000),
+        }),
+      ],
+    },
     signals: {},
     queries: { held: [] },
   },

@@ -99,7 +99,7 @@ export abstract class ClaimingProvider<Thing extends Claimed> extends Provider {
     return thing;
   }
 
-  private async nameOf(key: string): Promise<string | undefined> {
-    return Object.entries(await this.claims.held()).find(([, holder]) => holder === key)?.[0];
+  private nameOf(key: string): Promise<string | undefined> {
+    return this.claims.take(key, []);
   }
 }

@@ -1,5 +1,6 @@
+import type { ClaimRequest } from '../../model/node/claims.js';
 import { newMemory, query, runEntity, update } from '../entity.js';
-import { heldClaimsQuery, releaseClaimUpdate, acquireClaimUpdate } from '../cluster/messages.js';
+import { claimUpdate, heldClaimsQuery } from '../cluster/messages.js';
 
 /** The key that holds each claimed machine. */
 type ClaimsState = Readonly<Record<string, string>>;
@@ -9,20 +10,34 @@ type ClaimsState = Readonly<Record<string, string>>;
  * workflow per account, so its history orders the claims of all workers.
  */
 export async function claims(input?: { readonly carried: ClaimsState }): Promise<string> {
-  let state = input?.carried ?? {};
+  const holders = new Map(Object.entries(input?.carried ?? {}));
+  const machines = new Map([...holders].map(([machine, key]) => [key, machine]));
+
+  const release = (key: string): void => {
+    const machine = machines.get(key);
+    if (machine === undefined) return;
+    machines.delete(key);
+    holders.delete(machine);
+  };
+  const take = (key: string, candidates: readonly string[]): string | null => {
+    const machine = machines.get(key) ?? candidates.find((candidate) => !holders.has(candidate));
+    if (machine === undefined) return null;
+    machines.set(key, machine);
+    holders.set(machine, key);
+    return machine;
+  };
+  const change = (request: ClaimRequest): readonly (string | null)[] => {
+    for (const key of request.release) release(key);
+    return request.take.map(({ key, candidates }) => take(key, request.candidates[candidates] ?? []));
+  };
+
   return runEntity(newMemory(), {
     messages: [
-      update(acquireClaimUpdate, 'Claim the first free candidate for a key.', (key, candidates) => {
-        const claimed = Object.entries(state).find(([, holder]) => holder === key)?.[0];
-        const machine = claimed ?? candidates.find((candidate) => state[candidate] === undefined);
-        if (machine !== undefined) state = { ...state, [machine]: key };
-        return machine ?? null;
-      }),
-      update(releaseClaimUpdate, 'Release the machine of a key.', (key) => {
-        state = Object.fromEntries(Object.entries(state).filter(([, holder]) => holder !== key));
-      }),
-      query(heldClaimsQuery, 'Claimed machines and the keys that hold them.', () => state),
+      update(claimUpdate, 'Release machines, then claim the first free candidate for each key.', change),
+      query(heldClaimsQuery, 'Claimed machines and the keys that hold them.', () =>
+        Object.fromEntries(holders),
+      ),
     ],
-    carry: () => state,
+    carry: () => Object.fromEntries(holders),
   });
 }

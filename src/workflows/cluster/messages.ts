@@ -1,4 +1,5 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { ClaimRequest } from '../../model/node/claims.js';
 import type { ReleaseRequest, LeaseRequest, NodeReply } from '../../model/node/lease.js';
 import type { CurrentCluster } from '../../model/plan/plan-operation.js';
 import type {
@@ -80,9 +81,6 @@ export interface CallTimesRequest {
 }
 /** Gives how long from now the first of them is to wait, in ms. */
 export const acquireCallTimesUpdate = defineUpdate<number, [CallTimesRequest]>('take');
-/** Claims of machines that carry no tags. */
-export const acquireClaimUpdate = defineUpdate<string | null, [key: string, candidates: readonly string[]]>(
-  'take',
-);
-export const releaseClaimUpdate = defineUpdate<void, [key: string]>('release');
+/** Claims of machines that carry no tags. Answers with the machine of each key under `take`, in their order. */
+export const claimUpdate = defineUpdate<readonly (string | null)[], [ClaimRequest]>('claim');
 export const heldClaimsQuery = defineQuery<Readonly<Record<string, string>>>('held');

@@ -59,7 +59,8 @@ export const proofs: { readonly [Type in WorkflowType]?: (world: MessageWorld) =
       await world.handle('proper', 'rateLimiter').executeUpdate('take', { args: [{ count: 1, everyMs: 1 }] }),
     ).toEqual(expect.any(Number)),
   claims: async (world) => {
-    expect(await world.handle('proper', 'claims').executeUpdate('take', { args: ['k', ['n']] })).toBe('m');
+    const request = { take: [{ key: 'k', candidates: 0 }], candidates: [['n']], release: [] };
+    expect(await world.handle('proper', 'claims').executeUpdate('claim', { args: [request] })).toEqual(['m']);
   },
 };
 

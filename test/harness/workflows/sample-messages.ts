@@ -193,7 +193,7 @@ export const samples: SampleMessages = {
   claims: {
     workflowId: 'claims/local',
     start: [{ carried: { m: 'k' } }],
-    updates: { take: ['k', ['m', 'n']], release: ['k'] },
+    updates: { claim: [{ take: [{ key: 'k', candidates: 0 }], candidates: [['m', 'n']], release: ['j'] }] },
     signals: {},
     queries: { held: [] },
   },

@@ -200,8 +200,8 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota {
     );
   }
 
-  private async findName(key: string): Promise<string | undefined> {
-    return Object.entries(await this.claims.held()).find(([, holder]) => holder === key)?.[0];
+  private findName(key: string): Promise<string | undefined> {
+    return this.claims.take(key, []);
   }
 }
 
