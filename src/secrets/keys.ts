@@ -27,7 +27,7 @@ export interface KeyRing {
 }
 
 /** A key as it may be shown. */
-export interface KeySummary {
+interface KeySummary {
   readonly id: string;
   /** RFC 3339. */
   readonly createdAt: string;

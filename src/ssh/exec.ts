@@ -7,7 +7,7 @@ import { Excerpt } from './excerpt.js';
 import { connectionLost } from './failure.js';
 import { printable } from './printable.js';
 import { quoteWords } from './quote.js';
-import { programText, remoteCommand } from './remote-command.js';
+import { programTextBeforeInput, remoteCommand } from './remote-command.js';
 import { endCommandProgram, execProgram } from './remote/exec.js';
 import { discard, exitOf, startProgram } from './session.js';
 import { describeTarget } from './target.js';
@@ -34,7 +34,7 @@ export async function exec(
   const { stdin = '', timeoutMs = 60_000, signal, sudo } = options;
   signal?.throwIfAborted();
   const nonce = randomBytes(16).toString('hex');
-  const channel = await connection.exec(remoteCommand({ sudo }));
+  const channel = await connection.exec(remoteCommand({ sudo, hasInput: true }));
   const where = describeTarget(connection.target);
   let begun: readonly string[] = [];
   let over = false;
@@ -62,7 +62,13 @@ export async function exec(
       }),
       readAfter(channel.stderr, nonce),
     ]);
-    channel.write(programText(execProgram, nonce, {}, `become() {\nexec ${quoteWords(command)}\n}\n`));
+    channel.write(
+      programTextBeforeInput({
+        program: execProgram,
+        nonce,
+        prelude: `become() {\nexec ${quoteWords(command)}\n}\n`,
+      }),
+    );
     channel.end(stdin);
     const [[stdout, stderr], exitCode] = await Promise.race([Promise.all([outputs, exit]), stopped]);
     over = true;

@@ -10,13 +10,6 @@ import type { RunUpload } from './run-upload.js';
 import { type RemoteSession, startProgram } from './session.js';
 import { describeTarget } from './target.js';
 
-/** Sent when the run is known to have started: it is only shown. */
-export const nothing: RunUpload = {
-  bytes: Buffer.alloc(0),
-  runner: () => '',
-  variables: { sent: 0, script_size: 0, stdin_size: 0 },
-};
-
 /** The place of a run on the node. */
 export interface RunPlace {
   readonly runs: string;
@@ -27,32 +20,33 @@ export interface RunPlace {
   readonly turn: string;
 }
 
+/** How long the node waits for the end of a script before it streams its output, in ms. */
+const streamAfterMs = 300;
+
 /**
  * One connection's part in a run: starts it unless it runs, and streams it to its end.
+ * @param upload absent when the run is known to have started
  * @returns undefined when the connection ended before the run did, or `stop` was aborted.
  * @throws PluginError as runOnce does.
  */
 export async function followRun(
   connection: Connection,
   place: RunPlace,
-  upload: RunUpload,
+  upload: RunUpload | undefined,
   progress: RunProgress,
   stop: AbortSignal,
 ): Promise<RunEnd | undefined> {
   const { sudo, ...folder } = place;
   const { outat, errat, started } = progress;
-  const { bytes, variables, runner } = started ? nothing : upload;
-  const tag = randomBytes(8).toString('hex');
+  const isSent = upload !== undefined && !started;
   const session = await startProgram(connection, {
     program: launcherProgram,
     sudo,
-    variables: { ...folder, ...variables, outat, errat, tag },
-    // The line after them tells the node that script and input arrived completely.
-    input:
-      variables.sent === 0
-        ? ''
-        : Buffer.concat([bytes, Buffer.from(`${tag}\n${runner(place.run, place.turn)}`)]),
+    variables: { ...folder, sent: isSent ? 1 : 0, outat, errat, tag: randomBytes(8).toString('hex') },
+    prelude: isSent ? upload(place.run, place.turn) : '',
+    keepsInputOpen: true,
   });
+  const timer = setTimeout(session.endInput, isSent ? streamAfterMs : 0);
   progress.rewindResult();
   stop.addEventListener('abort', session.close, { once: true });
   if (stop.aborted) session.close();
@@ -70,6 +64,7 @@ export async function followRun(
     if (error instanceof PluginError) throw error;
     throw connectionLost(connection.target, error);
   } finally {
+    clearTimeout(timer);
     stop.removeEventListener('abort', session.close);
     session.close();
   }

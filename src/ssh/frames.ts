@@ -9,10 +9,16 @@ export type Frame =
 
 type Stream = Extract<Frame, { kind: 'output' }>['stream'];
 
-const streams: ReadonlyMap<string, Stream> = new Map([
+/** Output of a given length follows. */
+const measured: ReadonlyMap<string, Stream> = new Map([
   ['o', 'stdout'],
   ['e', 'stderr'],
-  ['r', 'result'],
+]);
+/** Output follows up to the next line that begins with the nonce. */
+const unmeasured: ReadonlyMap<string, Stream> = new Map([
+  ['O', 'stdout'],
+  ['E', 'stderr'],
+  ['R', 'result'],
 ]);
 const longestLine = 16 * 1024;
 /** How much a login shell may print before our first line. */
@@ -33,9 +39,21 @@ export async function* readFrames(
   let seen = false;
   let stream: Stream = 'stdout';
   let pending = 0;
+  let isOpen = false;
+  const mark = Buffer.from(`\n${nonce} `);
   for await (const chunk of source) {
     rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
     while (rest.length > 0) {
+      if (isOpen) {
+        const end = rest.indexOf(mark);
+        // A mark may be cut into two chunks.
+        const known = end < 0 ? Math.max(rest.length - mark.length + 1, 0) : end;
+        if (known > 0) yield { kind: 'output', stream, chunk: rest.subarray(0, known) };
+        rest = rest.subarray(end < 0 ? known : end + 1);
+        isOpen = end < 0;
+        if (isOpen) break;
+        continue;
+      }
       if (pending > 0) {
         const piece = rest.subarray(0, pending);
         rest = rest.subarray(piece.length);
@@ -56,17 +74,20 @@ export async function* readFrames(
       seen = true;
       // Words of our own programs, which may quote output of the node's commands.
       const words = printable(line.slice(nonce.length + 1)).split(' ');
-      const named = streams.get(words[0] ?? '');
+      const [kind = ''] = words;
+      isOpen = unmeasured.has(kind);
+      const named = unmeasured.get(kind) ?? measured.get(kind);
       if (named === undefined) {
         yield { kind: 'line', words };
         continue;
       }
       stream = named;
+      if (isOpen) continue;
       pending = Number(words[1]);
       if (!Number.isSafeInteger(pending) || pending < 0)
         throw new Error(`unexpected output of the node: ${words.join(' ')}`);
     }
-    if (pending === 0 && rest.length > (seen ? longestLine : longestNoise))
+    if (pending === 0 && !isOpen && rest.length > (seen ? longestLine : longestNoise))
       throw new Error('the node sends a line without end');
   }
 }

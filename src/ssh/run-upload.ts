@@ -6,13 +6,8 @@ import { compact } from './remote-command.js';
 import { supervisorProgram } from './remote/supervisor.js';
 import type { Turn } from './run-options.js';
 
-/** The upload that starts a run: script and standard input together, and the supervisor's program. */
-export interface RunUpload {
-  readonly bytes: Buffer;
-  readonly variables: { readonly sent: number; readonly script_size: number; readonly stdin_size: number };
-  /** The supervisor's program for a run and its turn. */
-  readonly runner: (run: string, turn: string) => string;
-}
+/** What starts a run: the shell text of a function `upload` for a run folder and a turn. */
+export type RunUpload = (run: string, turn: string) => string;
 
 /** Names that a shell keeps for itself, and would not let us set. */
 const shellNames = new Set([
@@ -29,18 +24,25 @@ const shellNames = new Set([
 
 const supervisor = compact(supervisorProgram);
 
-/** @throws PluginError Invalid for an environment or a timeout that cannot be. */
+/**
+ * Packs the script, its standard input and the supervisor's program.
+ * @throws PluginError Invalid for an environment or a timeout that cannot be.
+ */
 export function packUpload(script: Script): RunUpload {
-  const text = Buffer.from(script.text);
-  const stdin = Buffer.from(script.stdin ?? '');
   const timeout = timeoutSeconds(script.timeoutMs);
   const enter = enterFunction(script);
-  return {
-    bytes: Buffer.concat([text, stdin]),
-    variables: { sent: 1, script_size: text.length, stdin_size: stdin.length },
-    runner: (run, turn) =>
-      `timeout=${timeout}\nrun=${quoteWord(run)}\nturn=${quoteWord(turn)}\n${enter}${supervisor}\n`,
+  const data = `${putCommand('script', script.text)}${putCommand('stdin', script.stdin ?? '')}`;
+  return (run, turn) => {
+    const settings = `timeout=${timeout}\nrun=${quoteWord(run)}\nturn=${quoteWord(turn)}\n`;
+    return `upload() {\n${data}${putCommand('runner', `${settings}${enter}${supervisor}\n`)}}\n`;
   };
+}
+
+/** Writes a file of the upload. Shell text cannot contain NUL. */
+function putCommand(file: string, content: string): string {
+  if (!content.includes('\0')) return `put ${file} %s ${quoteWord(content)}\n`;
+  const escaped = content.replaceAll('\\', '\\0134').replaceAll('\0', '\\0000');
+  return `put ${file} %b ${quoteWord(escaped)}\n`;
 }
 
 /**

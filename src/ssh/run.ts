@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { PluginError } from '../plugins/errors.js';
 import { cancelRun } from './cancel.js';
 import { connectionLost } from './failure.js';
-import { followRun, nothing, type RunPlace } from './follow.js';
+import { followRun, type RunPlace } from './follow.js';
 import { packUpload, runFolderName, turnText } from './run-upload.js';
 import { RunProgress } from './run-progress.js';
 
@@ -69,7 +69,7 @@ async function readRest(place: RunPlace, progress: RunProgress, options: RunOpti
   progress.started = true;
   try {
     const connection = await options.connect();
-    return (await followRun(connection, place, nothing, progress, AbortSignal.timeout(5_000))) ?? cancelled;
+    return (await followRun(connection, place, undefined, progress, AbortSignal.timeout(5_000))) ?? cancelled;
   } catch {
     // It is ended all the same; only its last words are missing.
     return cancelled;

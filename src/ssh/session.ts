@@ -3,14 +3,14 @@ import type { ClientChannel } from 'ssh2';
 import type { Connection } from './connection.js';
 import { Excerpt } from './excerpt.js';
 import { type Frame, readFrames } from './frames.js';
-import { programText, remoteCommand } from './remote-command.js';
+import { programText, programTextBeforeInput, remoteCommand, type ProgramText } from './remote-command.js';
 
-export interface RemoteProgram {
-  readonly program: string;
-  readonly variables?: Readonly<Record<string, string | number>>;
+export interface RemoteProgram extends Omit<ProgramText, 'nonce'> {
   /** Follows the program on its standard input. */
   readonly input?: Uint8Array | string;
   readonly sudo?: boolean | undefined;
+  /** Leaves the standard input open until `endInput` is called. */
+  readonly keepsInputOpen?: boolean;
 }
 
 export interface RemoteSession {
@@ -22,6 +22,7 @@ export interface RemoteSession {
    * about the program.
    */
   readonly exit: Promise<number | undefined>;
+  readonly endInput: () => void;
   readonly close: () => void;
 }
 
@@ -33,22 +34,31 @@ const silenceMs = 30_000;
 
 /** Sends a program to the node and reads the frames that it prints. */
 export async function startProgram(connection: Connection, what: RemoteProgram): Promise<RemoteSession> {
+  const { input, sudo, keepsInputOpen = false, ...program } = what;
   const nonce = randomBytes(16).toString('hex');
-  const channel = await connection.exec(remoteCommand({ sudo: what.sudo }));
+  const channel = await connection.exec(remoteCommand({ sudo, hasInput: input !== undefined }));
   const complaints = new Excerpt();
   const exit = exitOf(channel);
   channel.stderr.on('data', (chunk: Buffer) => complaints.add(chunk));
   channel.on('error', () => {
     /* A broken channel shows as a missing end frame. */
   });
-  channel.write(programText(what.program, nonce, what.variables));
-  channel.end(what.input ?? '');
+  const endInput = (): void => {
+    channel.end();
+  };
+  if (input === undefined) channel.write(programText({ ...program, nonce }));
+  else {
+    channel.write(programTextBeforeInput({ ...program, nonce }));
+    channel.write(input);
+  }
+  if (!keepsInputOpen) endInput();
   const stop = new AbortController();
   const close = () => {
     stop.abort();
     discard(channel);
   };
-  return { frames: readFrames(chunksOf(channel, connection, stop.signal), nonce), complaints, exit, close };
+  const frames = readFrames(chunksOf(channel, connection, stop.signal), nonce);
+  return { frames, complaints, exit, endInput, close };
 }
 
 /** Resolves when the channel is closed. */

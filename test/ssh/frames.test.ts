@@ -1,8 +1,10 @@
+import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { Excerpt } from '../../src/ssh/excerpt.js';
 import { type Frame, readFrames } from '../../src/ssh/frames.js';
-import { compact, programText, remoteCommand } from '../../src/ssh/remote-command.js';
+import { compact, programText, programTextBeforeInput, remoteCommand } from '../../src/ssh/remote-command.js';
 import { parseResults } from '../../src/ssh/results.js';
+import { findCommand } from '../harness/node-bin.js';
 import { fc } from '../harness/property.js';
 
 async function* inPieces(bytes: Buffer, sizes: readonly number[]): AsyncGenerator<Buffer> {
@@ -28,10 +30,10 @@ describe('frames', () => {
       fc.asyncProperty(
         fc.array(
           fc.record({
-            stream: fc.constantFrom('o', 'e', 'r'),
+            stream: fc.constantFrom('o', 'e', 'O', 'E', 'R'),
             bytes: fc.oneof(
               fc.uint8Array({ maxLength: 50 }),
-              fc.constant(Buffer.from('\nN0 end exit 0\nN0 o 5\n')),
+              fc.constant(Buffer.from('\nN1 end exit 0\nN1 o 5\n\nN')),
             ),
           }),
           { maxLength: 6 },
@@ -40,24 +42,27 @@ describe('frames', () => {
         async (pieces, sizes) => {
           const bytes = wire([
             'motd without end\nN0 hello\n',
-            ...pieces.flatMap((piece) => [
-              `N0 ${piece.stream} ${piece.bytes.length}\n`,
-              Buffer.from(piece.bytes),
-            ]),
+            ...pieces.flatMap(({ stream, bytes: content }) =>
+              'oe'.includes(stream)
+                ? [`N0 ${stream} ${content.length}\n`, Buffer.from(content)]
+                : [`N0 ${stream}\n`, Buffer.from(content), '\n'],
+            ),
             'N0 end exit 0\n',
           ]);
           const frames = await read(bytes, sizes);
-          for (const [letter, stream] of [
-            ['o', 'stdout'],
-            ['e', 'stderr'],
-            ['r', 'result'],
+          for (const [letters, stream] of [
+            ['oO', 'stdout'],
+            ['eE', 'stderr'],
+            ['R', 'result'],
           ] as const) {
             const got = frames.flatMap((frame) =>
               frame.kind === 'output' && frame.stream === stream ? [frame.chunk] : [],
             );
             expect(Buffer.concat(got)).toEqual(
               Buffer.concat(
-                pieces.filter((piece) => piece.stream === letter).map((piece) => Buffer.from(piece.bytes)),
+                pieces
+                  .filter((piece) => letters.includes(piece.stream))
+                  .map((piece) => Buffer.from(piece.bytes)),
               ),
             );
           }
@@ -142,16 +147,36 @@ test('results are read strictly', () => {
   }
 });
 
-test('the command for the login shell holds nothing that shells read differently', () => {
+test('the command for the login shell contains nothing that shells read differently', () => {
   const inner =
-    /^(?:mkdir -m 700 -p(?: "\$HOME\/[.\w/]+")+; exec sudo -n -H |exec )sh -c '([^']*)'(?: heddle "\$HOME")?$/;
-  for (const command of [remoteCommand(), remoteCommand({ sudo: true })]) expect(command).toMatch(inner);
-  expect(inner.exec(remoteCommand())?.[1]).not.toMatch(/[!\n]|\\(?!n)/);
+    /^(?:mkdir -m 700 -p(?: "\$HOME\/[.\w/]+")+; exec sudo -n -H |exec )sh (?:-s|-c '([^']*)' heddle)(?: "\$HOME")?$/;
+  for (const sudo of [false, true])
+    for (const hasInput of [false, true]) expect(remoteCommand({ sudo, hasInput })).toMatch(inner);
+  expect(inner.exec(remoteCommand({ hasInput: true }))?.[1]).not.toMatch(/[!\n]|\\(?!n)/);
 });
 
 test('a program keeps its lines and loses comments and indentation', () => {
   expect(compact('\n# why\nif x; then\n  # also why\n  y "#z"\nfi\n')).toBe('if x; then\ny "#z"\nfi');
-  expect(programText('x', 'N0', { a: `it's`, b: 1 }, ' # as it is\n')).toBe(
-    `#N0\nnonce=N0\na='it'\\''s'\nb=1\n # as it is\nx\n#N0\n`,
-  );
+  const text = { program: 'x', nonce: 'N0', variables: { a: `it's`, b: 1 }, prelude: ' # as it is\n' };
+  const expected = `nonce=N0\na='it'\\''s'\nb=1\nheddle_program() {\n # as it is\nx\n}\n{ heddle_program "$@"; exit; }\n`;
+  expect(programText(text)).toBe(expected);
+  expect(programTextBeforeInput(text)).toBe(`#N0\n${expected}#N0\n`);
 });
+
+test.each(['dash', 'bash', 'busybox'])(
+  '%s does nothing with a program that is cut anywhere',
+  async (shell) => {
+    const command = findCommand(shell);
+    if (command === undefined) return;
+    const text = programText({
+      program: 'f() { echo effect; }\nf "$@"',
+      nonce: 'N0',
+      variables: { a: 'b c' },
+    });
+    const run = (input: string): string =>
+      spawnSync(command, [...(shell === 'busybox' ? ['sh'] : []), '-s'], { input, encoding: 'utf8' }).stdout;
+    expect(run(text)).toBe('effect\n');
+    const cuts = Array.from({ length: text.length - 2 }, (_, length) => text.slice(0, length));
+    expect(cuts.filter((cut) => run(cut) !== '')).toEqual([]);
+  },
+);

@@ -7,20 +7,20 @@
 export const endRunFunctions = `
 end_run() {
   ended=
-  [ -e rc ] || echo > "$1"
+  [ -s rc ] || echo > "$1"
   # Takes the claim itself if it is free.
   set -C
   { echo "0 0 $1" > pid; } 2>/dev/null && echo "143 $1" > rc
   set +C
   rounds=0
-  while [ ! -e rc ] && [ "$rounds" -lt 300 ]; do
+  while [ ! -s rc ] && [ "$rounds" -lt 300 ]; do
     fate
-    case $fate in died|reboot) [ -e rc ] || { end_group; ended="137 $1"; return; };; esac
+    case $fate in died|reboot) [ -s rc ] || { end_group; ended="137 $1"; return; };; esac
     end_group
-    [ -e rc ] || sleep 0.1 2>/dev/null || sleep 1
+    [ -s rc ] || sleep 0.1 2>/dev/null || sleep 1
     rounds=$((rounds + 1))
   done
-  if [ -e rc ]; then read -r ended < rc; fi
+  if [ -s rc ]; then read -r ended < rc; fi
   return 0
 }
 `;

@@ -30,14 +30,14 @@ find_runs() {
 }
 enter_run() {
   if [ ! -d "$runs/$run" ]; then
-    problem=$(LC_ALL=C mkdir -p "$runs/$run/$1" "$runs/.turns" 2>&1) || {
+    problem=$(umask 077; LC_ALL=C mkdir -p "$runs/$run/$1" "$runs/.turns" 2>&1) || {
       case $runs:$problem in
         "$HOME/.heddle/runs":*"ead-only file system"*|"$HOME/.heddle/runs":*"ermission denied"*|/.heddle/runs:*) enter_spare "$@";;
         *) trouble "$problem";;
       esac
     }
-  elif [ -n "$1" ] && [ ! -e "$runs/$run/rc" ] && [ ! -e "$runs/$run/pid" ]; then
-    problem=$(LC_ALL=C mkdir "$runs/$run/$1" 2>&1) || trouble "$problem"
+  elif [ -n "$1" ] && [ ! -s "$runs/$run/rc" ] && [ ! -e "$runs/$run/pid" ]; then
+    problem=$(umask 077; LC_ALL=C mkdir "$runs/$run/$1" 2>&1) || trouble "$problem"
   fi
   cd "$runs/$run" 2>/dev/null || fail folder "cannot enter $runs/$run: it belongs to another user"
   [ -e id ] || { printf '%s\\n%s\\n' "$id" "$turn" > id; } 2>/dev/null
@@ -48,6 +48,6 @@ enter_spare() {
   mkdir -m 700 "$spare" 2>/dev/null
   is_ours "$spare" || fail folder "$spare, which is not ours alone, cannot take the place of the home: $said"
   runs=$spare/runs
-  problem=$(LC_ALL=C mkdir -p "$runs/$run/$1" "$runs/.turns" 2>&1) || trouble "$problem"
+  problem=$(umask 077; LC_ALL=C mkdir -p "$runs/$run/$1" "$runs/.turns" 2>&1) || trouble "$problem"
 }
 `;

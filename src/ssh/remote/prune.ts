@@ -18,7 +18,7 @@ prune() {
     else
       [ -n "$(find "$old" -prune -mtime +90 2>/dev/null)" ] || continue
     fi
-    [ -e "$old/rc" ] || (cd "$old" && fate && [ "$fate" != running ]) || continue
+    [ -s "$old/rc" ] || (cd "$old" && fate && [ "$fate" != running ]) || continue
     rm -rf "$old"
   done
 }

@@ -59,7 +59,7 @@ end_turn() {
   { read -r its folder < "$turns/$other"; } 2>/dev/null
   [ "$its" != "$operation" ] || first=
   [ -n "$its" ] || return 0
-  if [ -n "$folder" ] && [ ! -e "$folder/rc" ]; then
+  if [ -n "$folder" ] && [ ! -s "$folder/rc" ]; then
     ended=$(end_there "$folder") || {
       # Root's: sudo started it, so sudo may end it.
       ended=$(sudo -n -H sh "$PWD/$up/runner" end_there "$folder" 2>/dev/null) || ended=
@@ -77,7 +77,7 @@ end_there() {
     return
   fi
   cd "$1" 2>/dev/null || return 1
-  if [ -e rc ]; then echo over; return; fi
+  if [ -s rc ]; then echo over; return; fi
   fate
   was=over
   if [ "$fate" = running ] || { [ "$fate" = died ] && find_group; }; then was=ended; fi
