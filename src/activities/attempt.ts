@@ -129,7 +129,9 @@ export function beginAttempt(
     output,
     log: { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') },
     hide(more) {
-      secrets.push(...more);
+      const unknown = more.filter((secret) => !secrets.includes(secret));
+      if (unknown.length === 0) return;
+      secrets.push(...unknown);
       redactor = parts.redact(secrets);
     },
     redact: (text) => redactor.redact(text),

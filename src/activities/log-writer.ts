@@ -6,7 +6,7 @@ const batchBytes = 64 * 1024;
 const firstBytes = 2 * 1024;
 
 /** Longest time that a line is buffered, in ms: each write opens the file anew. */
-const patienceMs = 100;
+const patienceMs = 500;
 
 /** Writes lines to a log of the store, in their order. */
 export interface LogWriter {

@@ -130,11 +130,13 @@ export type { NodeAddress } from '../plugins/contract.js';
 export interface NodeAccess {
   /**
    * Connects and logs in; returns the host key and refuses any but the expected one. Another boot id means
-   * that the machine was restarted; absent if unknown.
+   * that the machine was restarted; absent if unknown. `keepsConnection` leaves the connection to shells of
+   * the node.
    */
   probe(
     address: NodeAddress,
     signal: AbortSignal,
+    options?: { readonly keepsConnection?: boolean },
   ): Promise<{ readonly hostKey: string; readonly bootId?: string }>;
   shell(address: NodeAddress, options: ShellOptions): Shell;
   /** A connection that the node itself makes. @throws PluginError when it cannot. */

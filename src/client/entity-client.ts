@@ -2,11 +2,13 @@ import { hostname, userInfo } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import {
   WithStartWorkflowOperation,
+  WorkflowExecutionAlreadyStartedError,
   type Client,
   type QueryDefinition,
   type UpdateDefinition,
   type Workflow,
   type WorkflowHandle,
+  type WorkflowIdReusePolicy,
 } from '@temporalio/client';
 import { coreQueue } from '../model/names.js';
 import { call } from './call.js';
@@ -40,6 +42,8 @@ export interface StartRequest {
   readonly staticSummary: string;
   readonly staticDetails?: string;
   readonly args: readonly unknown[];
+  /** Arguments for the first run of this workflow id within the server's retention. */
+  readonly firstArgs?: readonly unknown[];
 }
 
 /** What the clients of all resources share: one long-lived workflow per entity, reached by its name. */
@@ -74,20 +78,38 @@ export abstract class EntityClient {
     name: string,
     definition: UpdateDefinition<Reply, [Request]>,
     request: Request,
-    { args, ...start }: StartRequest,
+    { args, firstArgs, ...start }: StartRequest,
     waitMs?: number,
   ): Promise<Reply> {
     const { workflowType, workflowId } = this.#kind;
-    // An operation object is for one call.
-    const startWorkflowOperation = new WithStartWorkflowOperation<Workflow>(workflowType, {
-      ...start,
-      workflowId: workflowId(name),
-      taskQueue: coreQueue,
-      args: [...args],
-      workflowIdConflictPolicy: 'USE_EXISTING',
-    });
-    const make = (): Promise<Reply> =>
-      this.temporal.workflow.executeUpdateWithStart(definition, { args: [request], startWorkflowOperation });
+    const send = (
+      input: readonly unknown[],
+      workflowIdReusePolicy: WorkflowIdReusePolicy,
+    ): Promise<Reply> => {
+      // An operation object is for one call.
+      const startWorkflowOperation = new WithStartWorkflowOperation<Workflow>(workflowType, {
+        ...start,
+        workflowId: workflowId(name),
+        taskQueue: coreQueue,
+        args: [...input],
+        workflowIdConflictPolicy: 'USE_EXISTING',
+        workflowIdReusePolicy,
+      });
+      return this.temporal.workflow.executeUpdateWithStart(definition, {
+        args: [request],
+        startWorkflowOperation,
+      });
+    };
+    const make = async (): Promise<Reply> => {
+      if (firstArgs !== undefined) {
+        try {
+          return await send(firstArgs, 'REJECT_DUPLICATE');
+        } catch (error) {
+          if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+        }
+      }
+      return send(args, 'ALLOW_DUPLICATE');
+    };
     return call(this.temporal, what, make, waitMs);
   }
 

@@ -91,7 +91,9 @@ export class HeddleClient extends EntityClient {
    */
   async apply(spec: ClusterSpec, options: ApplyOptions = {}): Promise<ApplyReply> {
     const { name } = spec;
-    const input: ClusterStart = { heddle: { uid: randomUUID() } };
+    const uid = randomUUID();
+    const input: ClusterStart = { heddle: { uid } };
+    const firstInput: ClusterStart = { heddle: { uid, isFirst: true } };
     const nodes = Object.values(spec.nodes).reduce((sum, { count }) => sum + count, 0);
     const { createOnly, width, queue } = options;
     const request: ApplyRequest = {
@@ -103,6 +105,7 @@ export class HeddleClient extends EntityClient {
     };
     return this.updateWithStart(`apply ${name}`, name, applyUpdate, request, {
       args: [input],
+      firstArgs: [firstInput],
       workflowTaskTimeout: nodes > quickNodes ? undefined : workflowTaskMs,
       staticSummary: `cluster ${name}`,
       staticDetails: detailsOf(spec, this.by),

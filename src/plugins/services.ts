@@ -30,17 +30,32 @@ export interface Shell {
   putFile(path: string, content: string | Uint8Array, options?: { readonly mode?: number }): Promise<void>;
 }
 
+/** HEDDLE_RUN names the private folder of the run, which is emptied when the script ends. */
 export interface Script {
   readonly text: string;
   /** Distinguishes several scripts of one task; part of the run id. */
   readonly name?: string;
+  /** Also the content of the file that HEDDLE_DATA names. */
   readonly stdin?: string;
   readonly environment?: Readonly<Record<string, string>>;
   /** The program that reads the script, with its options; default `/bin/sh`. */
   readonly interpreter?: readonly string[];
+  readonly arguments?: readonly string[];
+  /** Further files in the run's folder. */
+  readonly files?: readonly ScriptFile[];
   /** Runs it as root through `sudo -n` if the login user is not root. */
   readonly sudo?: boolean;
   readonly timeoutMs?: number;
+}
+
+export interface ScriptFile {
+  /** Letters, digits, `.`, `_` and `-`; not one of the run's own files. */
+  readonly name: string;
+  readonly content: string;
+  /** Environment variable with the file's path. */
+  readonly variable?: string;
+  /** The owner may execute it, and PATH contains its folder. */
+  readonly executable?: boolean;
 }
 
 export interface RunOutcome {

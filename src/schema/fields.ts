@@ -146,11 +146,20 @@ function partsOf(value: Json | undefined, type: FieldDeclaration['type'] | undef
   return type === 'map' && isJsonObject(value) ? Object.values(value).flatMap((item) => item ?? []) : [value];
 }
 
+type FieldsSchema = z.ZodObject<Record<string, z.ZodType<Json | undefined>>>;
+
+/** Schemas of descriptors that were used before: building one takes longer than checking a value. */
+const builtSchemas = new WeakMap<object, Partial<Record<FieldScope, FieldsSchema>>>();
+
 /** The schema of one scope's fields: for checks here, and as JSON Schema for forms and editors. */
-function fieldsSchemaOf(
-  { fields }: Declared,
-  scope: FieldScope,
-): z.ZodObject<Record<string, z.ZodType<Json | undefined>>> {
+function fieldsSchemaOf({ fields }: Declared, scope: FieldScope): FieldsSchema {
+  const key = fields ?? {};
+  const built = builtSchemas.get(key) ?? {};
+  builtSchemas.set(key, built);
+  return (built[scope] ??= buildFieldsSchema(fields, scope));
+}
+
+function buildFieldsSchema(fields: Declared['fields'], scope: FieldScope): FieldsSchema {
   const overridable = Object.entries(fields?.admin ?? {})
     .filter(([, field]) => scope === 'user' && (field.overridable ?? false) !== false)
     // The administrator's value is used if absent: a default here would hide it.

@@ -46,6 +46,22 @@ export function createRedactor(secrets: readonly string[]): Redactor {
   return { redact: (text) => redactText(text, automaton), stream: () => new HeldStream(automaton), skipped };
 }
 
+/** Redactors kept by {@link createRedactors}. */
+const keptRedactors = 50;
+
+/** Makes redactors, and keeps those used last: tasks of one account share their secrets. */
+export function createRedactors(): (secrets: readonly string[]) => Redactor {
+  const kept = new Map<string, Redactor>();
+  return (secrets) => {
+    const key = JSON.stringify(secrets);
+    const redactor = kept.get(key) ?? createRedactor(secrets);
+    kept.delete(key);
+    kept.set(key, redactor);
+    if (kept.size > keptRedactors) kept.delete(kept.keys().next().value ?? '');
+    return redactor;
+  };
+}
+
 /** Half of a surrogate pair has no UTF-8 form and is part of no secret: it passes as it is. */
 function redactText(text: string, automaton: Automaton): string {
   return text

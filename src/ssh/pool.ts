@@ -8,6 +8,8 @@ export interface ConnectionPool {
    * @throws PluginError as {@link connect} does; the signal's reason when it is aborted meanwhile.
    */
   acquire(target: SshTarget, signal?: AbortSignal): Promise<Connection>;
+  /** Takes over an open connection to the target. */
+  add(target: SshTarget, connection: Connection): void;
   /** Ends every connection; work on the nodes continues. */
   closeAll(): Promise<void>;
 }
@@ -24,7 +26,10 @@ export function createPool(options: PoolOptions = {}): ConnectionPool {
 
   /** Not tied to any caller's signal, because others may be waiting for it; its own deadline ends it. */
   function start(key: string, target: SshTarget): Promise<Connection> {
-    const entry = connect(target, { ...connectOptions, openJump: (jump) => acquire(jump) });
+    return keep(key, connect(target, { ...connectOptions, openJump: (jump) => acquire(jump) }));
+  }
+
+  function keep(key: string, entry: Promise<Connection>): Promise<Connection> {
     const forget = () => {
       if (entries.get(key) === entry) entries.delete(key);
     };
@@ -48,6 +53,9 @@ export function createPool(options: PoolOptions = {}): ConnectionPool {
 
   return {
     acquire,
+    add(target, connection) {
+      void keep(connectionKey(target), Promise.resolve(connection));
+    },
     async closeAll() {
       const opening = [...entries.values()];
       entries.clear();

@@ -1,9 +1,8 @@
 import { PluginError } from '../plugins/errors.js';
 import { connect, connectUnpinned } from './connect.js';
 import type { Connection } from './connection.js';
-import { exec } from './exec.js';
-import { compact } from './remote-command.js';
 import { identityFunctions } from './remote/identity.js';
+import { startProgram } from './session.js';
 import { describeTarget, hostKeysOf, type SshTarget } from './target.js';
 
 export interface ProbeOptions {
@@ -12,6 +11,8 @@ export interface ProbeOptions {
   readonly timeoutMs?: number;
   /** Gives the connection to the target's jump host; one of its own unless given. */
   readonly openJump?: (jump: SshTarget) => Promise<Connection>;
+  /** Gets the connection of a successful probe; without it, the connection is closed. */
+  readonly keep?: (connection: Connection) => void;
 }
 
 export interface Probed {
@@ -34,7 +35,7 @@ export async function probe(target: SshTarget, options: ProbeOptions = {}): Prom
   const connection = await attempt(target, limits);
   try {
     const bootId = await withLimits(readBootId(connection), target, limits);
-    connection.close();
+    (options.keep ?? ((one) => one.close()))(connection);
     return { hostKey: connection.hostKey, bootId };
   } catch (error) {
     // The peer may not answer any more, so the connection is dropped.
@@ -47,19 +48,22 @@ export async function probe(target: SshTarget, options: ProbeOptions = {}): Prom
  * The kernel's boot id and the start of process 1: containers share the former with their host and with each
  * other.
  */
-const bootIdProgram = compact(`${identityFunctions}\nmachine\necho "$boot"`);
+const bootIdProgram = `${identityFunctions}\nmachine\nprintf '\\n%s boot %s\\n' "$nonce" "$boot"`;
 
+/** Undefined for a login that runs no commands: that is for the first service to report. */
 async function readBootId(connection: Connection): Promise<string | undefined> {
+  const session = await startProgram(connection, { program: bootIdProgram });
   try {
-    const { exitCode, stdout } = await exec(connection, ['sh', '-c', bootIdProgram]);
-    const bootId = stdout.trim();
-    // "-/" is the output of a system that reports neither.
-    return exitCode === 0 && bootId.length < 200 && /^\S*[A-Za-z0-9]\S*$/.test(bootId) ? bootId : undefined;
-  } catch (error) {
-    // A login that runs no commands is for the first service to complain of.
-    if (error instanceof PluginError && error.kind === 'Invalid') return undefined;
-    throw error;
+    for await (const frame of session.frames) {
+      const bootId = frame.kind === 'line' ? (frame.words[1] ?? '') : '';
+      // "-/" is the output of a system that reports neither.
+      return bootId.length < 200 && /^\S*[A-Za-z0-9]\S*$/.test(bootId) ? bootId : undefined;
+    }
+  } finally {
+    session.close();
   }
+  if (!connection.open) throw connection.lost();
+  return undefined;
 }
 
 /** Also for a server that lets us in and then grants no channel. */

@@ -56,11 +56,17 @@ export function programTextBeforeInput(text: ProgramText): string {
   return `#${text.nonce}\n${programText(text)}#${text.nonce}\n`;
 }
 
+const compacted = new Map<string, string>();
+
 /** Some shells read their program byte by byte: comments and indentation stay here. */
 export function compact(program: string): string {
-  return program
+  const known = compacted.get(program);
+  if (known !== undefined) return known;
+  const lines = program
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#'))
     .join('\n');
+  compacted.set(program, lines);
+  return lines;
 }

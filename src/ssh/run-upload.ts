@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Script } from '../plugins/contract.js';
+import type { Script, ScriptFile } from '../plugins/contract.js';
 import { PluginError } from '../plugins/errors.js';
 import { quoteWord, quoteWords } from './quote.js';
 import { compact } from './remote-command.js';
@@ -20,7 +20,11 @@ const shellNames = new Set([
   'BASH_VERSINFO',
   'HEDDLE_RUN',
   'HEDDLE_RESULT',
+  'HEDDLE_DATA',
 ]);
+
+/** Names of the upload's own files. */
+const fileNames = new Set(['script', 'stdin', 'runner', 'mask', 'who']);
 
 const supervisor = compact(supervisorProgram);
 
@@ -31,11 +35,21 @@ const supervisor = compact(supervisorProgram);
 export function packUpload(script: Script): RunUpload {
   const timeout = timeoutSeconds(script.timeoutMs);
   const enter = enterFunction(script);
-  const data = `${putCommand('script', script.text)}${putCommand('stdin', script.stdin ?? '')}`;
+  const data = [
+    putCommand('script', script.text),
+    putCommand('stdin', script.stdin ?? ''),
+    ...(script.files ?? []).map(putFileCommand),
+  ].join('');
   return (run, turn) => {
     const settings = `timeout=${timeout}\nrun=${quoteWord(run)}\nturn=${quoteWord(turn)}\n`;
     return `upload() {\n${data}${putCommand('runner', `${settings}${enter}${supervisor}\n`)}}\n`;
   };
+}
+
+function putFileCommand({ name, content, executable }: ScriptFile): string {
+  if (!/^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$/.test(name) || fileNames.has(name))
+    throw new PluginError('Invalid', `files: ${JSON.stringify(name)} cannot name a file of the run`);
+  return `${putCommand(name, content)}${executable === true ? `chmod 700 "$up/${name}"\n` : ''}`;
 }
 
 /** Writes a file of the upload. Shell text cannot contain NUL. */
@@ -78,6 +92,7 @@ export function turnText(turn: Turn | undefined): string {
  * argument.
  */
 function enterFunction(script: Script): string {
+  const { files = [], arguments: words = [] } = script;
   const settings = Object.entries(script.environment ?? {}).map(([name, value]) => {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
       throw new PluginError(
@@ -91,6 +106,10 @@ function enterFunction(script: Script): string {
       throw new PluginError('Invalid', `environment: the value of ${name} holds a NUL character`);
     return `export ${name}=${quoteWord(value)}\n`;
   });
+  const paths = files.flatMap(({ name, variable, executable }) => [
+    ...(variable === undefined ? [] : [`export ${variable}="$HEDDLE_RUN/${name}"\n`]),
+    ...(executable === true ? ['export PATH="${PATH:+$PATH:}$HEDDLE_RUN"\n'] : []),
+  ]);
   const interpreter = script.interpreter ?? ['/bin/sh'];
   if (interpreter.length === 0 || interpreter.some((word) => word.includes('\0'))) {
     throw new PluginError(
@@ -98,7 +117,10 @@ function enterFunction(script: Script): string {
       'interpreter: give the program that reads the script, and its arguments',
     );
   }
-  return `enter() {\n${settings.join('')}exec ${quoteWords(interpreter)} "$HEDDLE_RUN/script"\n}\n`;
+  if (words.some((word) => word.includes('\0')))
+    throw new PluginError('Invalid', 'arguments: a word holds a NUL character');
+  const command = `${quoteWords(interpreter)} "$HEDDLE_RUN/script"${words.map((word) => ` ${quoteWord(word)}`).join('')}`;
+  return `enter() {\n${settings.join('')}${paths.join('')}exec ${command}\n}\n`;
 }
 
 /** Whole seconds: not every sleep knows parts of one. */

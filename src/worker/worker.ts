@@ -14,7 +14,7 @@ import { checkAccounts, checkAutomators } from '../plugins/check-accounts.js';
 import { loadRegistry } from '../plugins/registry.js';
 import type { KeyRing } from '../secrets/keys.js';
 import { allowReferences } from '../secrets/allowed.js';
-import { createRedactor } from '../secrets/redact.js';
+import { createRedactors } from '../secrets/redact.js';
 import {
   forbiddenReferences as findForbidden,
   resolveSecrets,
@@ -166,7 +166,7 @@ export async function prepareWorkers({
         throw error instanceof SecretError ? new PluginError('Auth', error.message, { cause: error }) : error;
       }),
     forbiddenReferences,
-    redact: createRedactor,
+    redact: createRedactors(),
     turns: (provider) => locksOf(temporal, provider),
     rateLimiters: createRateLimiters(temporal, config.providers),
     resources: resourcesOf(resources),
@@ -229,8 +229,16 @@ function withPools({ providers, site }: Config): Config['providers'] {
 /** How tasks reach nodes: over the connections of one pool. */
 function accessNodes(pool: ConnectionPool): NodeAccess {
   return {
-    probe: (address, signal) =>
-      probe(targetOf(address), { signal, openJump: (jump) => pool.acquire(jump, signal) }),
+    probe: (address, signal, { keepsConnection = false } = {}) => {
+      const target = targetOf(address);
+      return probe(target, {
+        signal,
+        openJump: (jump) => pool.acquire(jump, signal),
+        keep: keepsConnection
+          ? (connection) => pool.add({ ...target, hostKey: connection.hostKey }, connection)
+          : undefined,
+      });
+    },
     connect: async (address, { host, port }, signal) =>
       (await pool.acquire(targetOf(address), signal)).forward(host, port),
     shell: (address, { timeoutMs, ...options }) => {

@@ -175,6 +175,9 @@ test('script, input and environment are never an argument of a process, and are 
   expect(uploads).toHaveLength(1);
   for (const folder of [...uploads, runFolder(node, 'secret')])
     expect(statSync(folder).mode & 0o777, folder).toBe(0o700);
+  for (const inside of uploads)
+    for (const file of readdirSync(inside).filter((name) => name !== 'mask'))
+      expect(statSync(join(inside, file)).mode & 0o077, file).toBe(0);
   await runOn(node, pool, 'other', { text: 'touch "$HOME/go"' });
   await run;
   const left = readdirSync(runFolder(node, 'secret'));

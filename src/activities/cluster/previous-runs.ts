@@ -19,8 +19,18 @@ const goesOn = ['RUNNING', 'PAUSED', 'CONTINUED_AS_NEW'];
  */
 export async function findPreviousRuns(
   { runs }: Pick<ActivityParts, 'runs'>,
-  { clusterId, runId }: PreviousRunsRequest,
+  { clusterId, runId, isFirst }: PreviousRunsRequest,
 ): Promise<PreviousRunsReply> {
+  const earlier = isFirst === true ? { uids: [], clean: true } : await readEarlier(runs, clusterId, runId);
+  const groups = await runs.openGroups(clusterId);
+  return { ...earlier, ...(groups.length === 0 ? {} : { groups }) };
+}
+
+async function readEarlier(
+  runs: WorkflowRuns,
+  clusterId: string,
+  runId: string,
+): Promise<Omit<PreviousRunsReply, 'groups'>> {
   const workflowId = clusterWorkflowId(clusterId);
   const own = await runs.describe(workflowId, runId);
   const listed = await listWithOwn(runs, workflowId, runId);
@@ -33,8 +43,7 @@ export async function findPreviousRuns(
   const cut = newestFirst.filter(({ status }) => status !== endedByItself);
   const uids = cut.flatMap(({ clusterUid }) => clusterUid ?? []);
   const clean = newestFirst[0] === undefined || newestFirst[0].status === endedByItself;
-  const groups = await runs.openGroups(clusterId);
-  return { uids: [...new Set(uids)], ...(groups.length === 0 ? {} : { groups }), clean };
+  return { uids: [...new Set(uids)], clean };
 }
 
 /** The runs that this one continues, and those that a reset cut off, lived for the same cluster. */

@@ -36,6 +36,8 @@ export async function confirmMachine(
     const { hostKey, bootId } = await parts.nodes.probe(
       address,
       anySignal([attempt.signal, attempt.detach, budget]),
+      // Tasks of the node follow.
+      { keepsConnection: true },
     );
     if (address.hostKey === undefined) attempt.log.info(`pinned host key of ${address.host}`, { hostKey });
     // null takes out what an earlier CONFIRM left.

@@ -3,7 +3,11 @@ import type { CurrentCluster } from '../plan/plan-operation.js';
 
 /** Input of a cluster workflow that a Heddle client starts. A raw spec is taken too. */
 export interface ClusterStart {
-  readonly heddle: { readonly uid: string };
+  readonly heddle: {
+    readonly uid: string;
+    /** No cluster of this name has run within the server's retention. */
+    readonly isFirst?: true;
+  };
 }
 
 export interface ApplyRequest {

@@ -107,6 +107,8 @@ export interface PreviousRunsRequest {
   readonly clusterId: string;
   /** Run id of the workflow that asks; it is left out, and so are the runs that it continues. */
   readonly runId: string;
+  /** The server has no earlier run: only groups of older ones are searched. */
+  readonly isFirst?: boolean;
 }
 
 /** What became of the earlier lives of a cluster of this name. */

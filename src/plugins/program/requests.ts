@@ -77,6 +77,21 @@ const run = z.strictObject({
   stdin: z.string().exactOptional(),
   environment: z.record(z.string().regex(/^[A-Za-z_]\w*$/), z.string()).exactOptional(),
   interpreter: words.exactOptional(),
+  arguments: z.array(z.string()).max(10_000).exactOptional(),
+  files: z
+    .array(
+      z.strictObject({
+        name: z.string().min(1).max(64),
+        content: z.string(),
+        variable: z
+          .string()
+          .regex(/^[A-Za-z_]\w*$/)
+          .exactOptional(),
+        executable: z.boolean().exactOptional(),
+      }),
+    )
+    .max(1_000)
+    .exactOptional(),
   sudo: z.boolean().exactOptional(),
   timeoutMs: milliseconds.exactOptional(),
 });

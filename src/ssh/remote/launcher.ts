@@ -29,7 +29,7 @@ put() {
 }
 start() {
   upload
-  detach sh "$up/runner" supervise "$up" "$runs" "$turns"
+  detach sh "$up/runner" supervise "$up" "$mask" "$runs" "$turns"
 }
 piece() {
   [ "$3" -gt 0 ] || return 0
@@ -148,6 +148,10 @@ launch() {
   look $$
   launched=$started
   if [ ! -s rc ] && [ ! -e pid ] && [ -n "$up" ]; then
+    # The login's mask, for the script; read from a file, because a substitution would cost a process.
+    mask=022
+    { umask > "$up/mask" && read -r mask < "$up/mask"; } 2>/dev/null
+    umask 077
     start < /dev/null > /dev/null 2> "$up.log" &
     child=$!
   fi

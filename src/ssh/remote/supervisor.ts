@@ -9,10 +9,10 @@ import { turnFunctions } from './turn.js';
  * seconds or empty) and the function `enter`, which sets the script's environment and becomes its
  * interpreter. Cut short, it does nothing: its last line calls.
  *
- * `supervise UPLOAD RUNS TURNS`: takes the node's turn, then claims the run by creating `pid`
+ * `supervise UPLOAD MASK RUNS TURNS`: takes the node's turn, then claims the run by creating `pid`
  * exclusively. That is the one right to start the script, so however many supervisors are sent and however
  * late one wakes up, one of them starts it. It starts the script in another session, waits, and leaves `rc`
- * ("CODE REASON") last, under its name at once. `script UPLOAD`: the first process of that other
+ * ("CODE REASON") last, under its name at once. `script MASK UPLOAD`: the first process of that other
  * session; notes itself in `starts`, then becomes the script.
  */
 export const supervisorProgram = `
@@ -36,7 +36,7 @@ finish() {
   exit 0
 }
 supervise() {
-  up=$1 runs=$2 turns=$3
+  up=$1 mask=$2 runs=$3 turns=$4
   machine
   look $$
   if [ "$group" != $$ ]; then echo "no way found to start a session or process group: install setsid (util-linux) or perl" >&2; exit 71; fi
@@ -58,7 +58,7 @@ supervise() {
   sync pid 2>/dev/null
   if [ -e cancel ]; then finish 143 cancel; fi
   if [ -e superseded ]; then finish 143 superseded; fi
-  detach sh "$up/runner" script "$up" < "$up/stdin" > out 2> err &
+  detach sh "$up/runner" script "$mask" "$up" < "$up/stdin" > out 2> err &
   child=$!
   if [ -n "$timeout" ]; then
     (
@@ -84,8 +84,9 @@ supervise() {
 script() {
   look $$
   echo "$$ $started" >> starts || exit 126
-  HEDDLE_RUN=$PWD/$1 HEDDLE_RESULT=$PWD/result
-  export HEDDLE_RUN HEDDLE_RESULT
+  HEDDLE_RUN=$PWD/$2 HEDDLE_RESULT=$PWD/result HEDDLE_DATA=$PWD/$2/stdin
+  export HEDDLE_RUN HEDDLE_RESULT HEDDLE_DATA
+  umask "$1"
   cd "$HOME" 2>/dev/null || cd /
   enter
 }

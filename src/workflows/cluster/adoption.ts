@@ -23,8 +23,7 @@ const patience = 60;
  * @throws ActivityFailure if a machine cannot be deleted, or if the state of a provider is unknown.
  */
 export async function adoptPreviousRun(memory: Memory, plan: ServedPlan): Promise<PreviousRun> {
-  const { name } = memory.state;
-  const earlier = await endGroupsOfEarlier(name);
+  const earlier = await endGroupsOfEarlier(memory);
   const accounts = accountsOf(plan);
   const found = await Promise.all(
     accounts.map(async (placement) => {
@@ -32,7 +31,7 @@ export async function adoptPreviousRun(memory: Memory, plan: ServedPlan): Promis
         const { provider, type, fields } = placement;
         const { machines } = await schedule(
           'FIND_MACHINES',
-          { clusterId: name, provider: { name: provider, type, fields }, uids: earlier.uids },
+          { clusterId: memory.state.name, provider: { name: provider, type, fields }, uids: earlier.uids },
           { at: placement, summary: `FIND_MACHINES of ${provider}` },
         );
         return machines.map((machine): Left => ({ machine, placement }));
@@ -129,11 +128,11 @@ function accountsOf({ placements }: ServedPlan): readonly PlannedPlacement[] {
   return [...accounts.values()];
 }
 
-async function endGroupsOfEarlier(name: string): Promise<PreviousRunsReply> {
+async function endGroupsOfEarlier({ state: { name }, isFirst }: Memory): Promise<PreviousRunsReply> {
   for (let tries = 1; ; tries += 1) {
     const earlier = await schedule(
       'FIND_PREVIOUS_RUNS',
-      { clusterId: name, runId: workflowInfo().runId },
+      { clusterId: name, runId: workflowInfo().runId, isFirst },
       { summary: `FIND_PREVIOUS_RUNS of ${name}` },
     );
     const { groups = [] } = earlier;

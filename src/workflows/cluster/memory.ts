@@ -31,6 +31,8 @@ export interface Memory extends NodesMemory, EntityMemory {
   leaseCheckedAt?: number;
   /** When the machines are checked next, in ms since the epoch. */
   checkAt?: number;
+  /** No earlier run of the cluster can have left anything. */
+  isFirst?: boolean;
 }
 
 export function changeNode(

@@ -81,7 +81,8 @@ type ClusterInput = ClusterStart | { readonly carried: ClusterState } | object;
  */
 export async function cluster(input: ClusterInput): Promise<string> {
   const { halt, ...state } = openState(input);
-  const memory: Memory = { ...newMemory(), state, sending: [], placing: 0, halt };
+  const isFirst = 'heddle' in input && (input as ClusterStart).heddle.isFirst;
+  const memory: Memory = { ...newMemory(), state, sending: [], placing: 0, halt, isFirst };
   if (isRawSpec(input))
     queueOperation(memory, { intent: { kind: 'apply' }, by: 'workflow start', spec: input });
   return runEntity(memory, {

@@ -10,37 +10,6 @@ export interface ScriptFields {
   readonly sudo: boolean;
 }
 
-/**
- * Writes the parts of standard input to files of the run's private folder, which is emptied when the run
- * ends, then executes the script. Sizes and words come in the environment: no value is part of shell text.
- */
-const prologue = `
-(
-  umask 077
-  cd "$HEDDLE_RUN" || exit
-  set -- $HEDDLE_PARTS
-  for file in main data task.json nodes facts heddle-get; do
-    if [ "$1" -gt 0 ]; then dd bs="$1" count=1 of="$file" 2>/dev/null || exit; else true > "$file" || exit; fi
-    shift
-  done
-  chmod 700 heddle-get
-) || { echo "cannot write the script's files: disk full?" >&2; exit 1; }
-HEDDLE_DATA=$HEDDLE_RUN/data HEDDLE_TASK=$HEDDLE_RUN/task.json HEDDLE_NODES=$HEDDLE_RUN/nodes
-HEDDLE_GET=$HEDDLE_RUN/heddle-get PATH=\${PATH:+$PATH:}$HEDDLE_RUN
-export HEDDLE_DATA HEDDLE_TASK HEDDLE_NODES HEDDLE_GET PATH
-set --
-heddle_word=1
-while [ "$heddle_word" -le "$HEDDLE_WORDS" ]; do
-  if [ "$heddle_word" -eq "$HEDDLE_MAIN" ]; then set -- "$@" "$HEDDLE_RUN/main"; fi
-  eval "set -- \\"\\$@\\" \\"\\$HEDDLE_WORD_$heddle_word\\""
-  unset "HEDDLE_WORD_$heddle_word"
-  heddle_word=$((heddle_word + 1))
-done
-if [ "$heddle_word" -eq "$HEDDLE_MAIN" ]; then set -- "$@" "$HEDDLE_RUN/main"; fi
-unset heddle_word HEDDLE_PARTS HEDDLE_WORDS HEDDLE_MAIN
-exec "$@" < "$HEDDLE_DATA"
-`;
-
 /** The script as the transport runs it, with its data, its task's facts, and its peers. */
 export function composeScript(
   task: Task,
@@ -54,31 +23,26 @@ export function composeScript(
       'Invalid',
       `automator shell: the ${task.taskName} script of ${task.service?.name ?? '-'} is empty`,
     );
-  const interpreter = fields.interpreter ?? interpreterOf(script);
   const facts = factsOf(task);
-  const parts = [
-    script,
-    data,
-    `${JSON.stringify(facts, undefined, 2)}\n`,
-    nodeLines(task),
-    factLines({ ...facts, ...readData(data) }),
-    lookupProgram,
-  ];
-  const words = [...interpreter, ...fields.arguments];
+  // A file becomes executable by a process of its own on the node.
+  const usesLookup = folder !== undefined || script.includes('heddle-get') || data.includes('heddle-get');
   return {
-    text: prologue,
-    stdin: parts.join(''),
+    text: script,
+    stdin: data,
     sudo: fields.sudo,
+    interpreter: fields.interpreter ?? interpreterOf(script),
+    arguments: fields.arguments,
     environment: {
       ...fields.environment,
       ...taskEnvironment(task),
       ...(folder === undefined ? {} : { HEDDLE_SCRIPTS: folder }),
-      HEDDLE_PARTS: parts.map((part) => Buffer.byteLength(part)).join(' '),
-      HEDDLE_WORDS: String(words.length),
-      // The script's own path follows the interpreter's words.
-      HEDDLE_MAIN: String(interpreter.length + 1),
-      ...Object.fromEntries(words.map((word, index) => [`HEDDLE_WORD_${index + 1}`, word])),
     },
+    files: [
+      { name: 'task.json', variable: 'HEDDLE_TASK', content: `${JSON.stringify(facts, undefined, 2)}\n` },
+      { name: 'nodes', variable: 'HEDDLE_NODES', content: nodeLines(task) },
+      { name: 'facts', content: factLines({ ...facts, ...readData(data) }) },
+      { name: 'heddle-get', variable: 'HEDDLE_GET', executable: usesLookup, content: lookupProgram },
+    ],
   };
 }
 

@@ -186,7 +186,7 @@ test.each([
 ])('reads a script by the interpreter %s', async (_name, script, fields) => {
   const output: Buffer[] = [];
   await automator({ ...fields, arguments: ['first'] }, {}, output).install(auth, script, '');
-  expect(Buffer.concat(output).toString()).toMatch(/^\w*u\w*\n\S+\/main first\n$/);
+  expect(Buffer.concat(output).toString()).toMatch(/^\w*u\w*\n\S+\/script first\n$/);
 });
 
 test('says who failed, with which exit code and what last words', async () => {
