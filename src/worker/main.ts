@@ -9,7 +9,8 @@ await main();
 
 /** A worker or a builder as a process: runs until SIGTERM or SIGINT; SIGUSR2 logs what it is at. */
 async function main(): Promise<void> {
-  const log = pino({ level: 'debug', base: { pid: process.pid } });
+  // What each task does is in the task's own log.
+  const log = pino({ level: 'info', base: { pid: process.pid } });
   try {
     const { values } = parseArgs({
       options: { config: { type: 'string' }, builder: { type: 'boolean', default: false } },

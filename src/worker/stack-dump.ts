@@ -10,10 +10,10 @@ const bucket = 'heddle.stack_dump';
 export async function dumpStacks(log: WorkerLog, inFlight: InFlightList, temporal: Client): Promise<void> {
   const now = Date.now();
   const attempts = inFlight.list();
-  log.debug({ bucket, attempts: attempts.length }, `${attempts.length} tasks in flight`);
+  log.info({ bucket, attempts: attempts.length }, `${attempts.length} tasks in flight`);
   for (const attempt of attempts) {
     const { step, since, stack } = attempt.at();
-    log.debug(
+    log.info(
       {
         bucket,
         task: attempt.taskId,
@@ -30,7 +30,7 @@ export async function dumpStacks(log: WorkerLog, inFlight: InFlightList, tempora
   try {
     for (const workflowId of await listOpenWorkflows(temporal)) await dumpWorkflow(log, temporal, workflowId);
   } catch (error) {
-    log.debug({ bucket, error: String(error) }, 'the open workflows could not be listed');
+    log.info({ bucket, error: String(error) }, 'the open workflows could not be listed');
   }
 }
 
@@ -40,9 +40,9 @@ async function dumpWorkflow(log: WorkerLog, temporal: Client, workflowId: string
     const stack = await temporal.withDeadline(Date.now() + 10_000, () =>
       temporal.workflow.getHandle(workflowId).query<string>('__stack_trace'),
     );
-    log.debug({ bucket, workflow: workflowId, stack }, `workflow ${workflowId}`);
+    log.info({ bucket, workflow: workflowId, stack }, `workflow ${workflowId}`);
   } catch (error) {
-    log.debug(
+    log.info(
       { bucket, workflow: workflowId, error: String(error) },
       `workflow ${workflowId} did not return its stack`,
     );

@@ -44,7 +44,7 @@ it('SIGUSR2 to a worker logs what it is at, and it goes on working', async () =>
         .map((line) => JSON.parse(line) as Line);
     process.kill(worker.pid, 'SIGUSR2');
     const workflow = await until('the dump', () => lines().find((line) => line.workflow !== undefined));
-    expect(lines().every(({ level, bucket }) => level === 20 && bucket === 'heddle.stack_dump')).toBe(true);
+    expect(lines().every(({ level, bucket }) => level === 30 && bucket === 'heddle.stack_dump')).toBe(true);
     expect(lines()[0]?.msg).toBe('1 tasks in flight');
     const task = lines().find((line) => line.task !== undefined);
     expect(task).toMatchObject({ msg: 'START app on app-1', attempt: 1, step: 'START by shell' });
