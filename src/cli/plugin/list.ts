@@ -51,14 +51,15 @@ export const show = localVerb(
   },
 );
 
-function schemasOf(found: readonly Plugin[]): unknown {
+function schemasOf(found: readonly Plugin[]): object {
   const schemas = found.map(({ descriptor }) => ({
     type: descriptor.type,
     name: descriptor.name,
     admin: fieldsJsonSchema(descriptor, 'admin'),
     user: fieldsJsonSchema(descriptor, 'user'),
   }));
-  return schemas.length === 1 ? schemas[0] : schemas;
+  const [first = {}, ...others] = schemas;
+  return others.length === 0 ? first : schemas;
 }
 
 async function loadPlugins(options: CommonOptions): Promise<readonly Plugin[]> {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { cleanLine, cleanText } from '../../clean-text.js';
 import type { ServerOptions } from '../../configuration.js';
 import { CliError, exitCodes } from '../../errors.js';
-import { catchInterrupt } from '../../interrupt.js';
+import { catchInterrupt } from '../../waiting.js';
 import { createOutput, type Output } from '../../output.js';
 import { type Session, withSession } from '../../session.js';
 import { formatClock } from '../../format.js';
