@@ -1,4 +1,4 @@
-import type { Session } from '../session.js';
+import { requireWorker, type Session } from '../session.js';
 import { verb, type Shown } from '../verb.js';
 import { describeCluster } from './describe-cluster.js';
 
@@ -16,6 +16,5 @@ export function clusterVerb<Args extends unknown[], Answer>(
 /** @throws CliError NotFound, HeddleError NoWorker */
 export async function requireCluster(session: Session, name: string): Promise<void> {
   await describeCluster(session, name);
-  const { requireWorker } = await import('../session.js');
   await requireWorker(session);
 }

@@ -2,7 +2,7 @@ import type { Descriptor, FieldDeclaration, FieldScope } from '../../schema/desc
 import { fieldsJsonSchema } from '../../schema/fields.js';
 import { suggest } from '../../schema/suggest.js';
 import type { RegisteredAutomator, RegisteredProvider } from '../../plugins/registry.js';
-import { inspectPlugins } from './inspect.js';
+import { inspectPlugins } from '../inspect-plugins.js';
 import { cleanJson } from '../clean-text.js';
 import { CliError } from '../errors.js';
 import { readConfiguration, type CommonOptions } from '../configuration.js';
