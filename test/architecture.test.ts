@@ -155,7 +155,6 @@ const rooms: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     sweep: ['provider'],
   },
   cli: {
-    account: ['plugin'],
     cluster: ['system'],
     image: ['system'],
     machine: ['cluster', 'system'],

@@ -1,5 +1,6 @@
 import { loadConfig, type Config } from '../config/index.js';
 import { parseKeyRing, openKeyRing, type KeyRing } from '../secrets/keys.js';
+import type { ServerLocation } from '../server/check.js';
 import { findDev, type DevRecord } from './system/dev-record.js';
 
 /** Options that verbs share; a verb has those that mean something to it. */
@@ -60,12 +61,20 @@ export async function chooseServer(config: Config, options: ServerOptions): Prom
       address: named,
       namespace,
       from: options.address === undefined ? 'configuration' : 'flag',
-      ...(dev !== undefined && isSameAddress(named, dev.address) ? { dev } : {}),
+      dev: dev !== undefined && isSameAddress(named, dev.address) ? dev : undefined,
     };
   }
   if (dev !== undefined)
     return { address: dev.address, namespace: options.namespace ?? dev.namespace, from: 'dev', dev };
   return { address: temporal.address, namespace, from: 'default' };
+}
+
+/** How to reach a server. Temporal's own configuration, such as its TLS, does not apply to `heddle dev`. */
+export function locationOf(
+  { temporal }: Config,
+  { address, dev }: Pick<ServerChoice, 'address' | 'dev'>,
+): ServerLocation {
+  return { ...(dev === undefined ? temporal.connection : {}), address };
 }
 
 /** Of this machine both names are the same. */

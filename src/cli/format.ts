@@ -37,11 +37,14 @@ export function optional(before: string, value: string | number | undefined): st
   return value === undefined ? '' : `${before}${value}`;
 }
 
-/** A moment of the server's, as RFC 3339. */
+/** A time or a duration of the server, in ms. */
+export function protoMs(time: google.protobuf.ITimestamp | null | undefined): number {
+  return Number(String(time?.seconds ?? 0)) * 1_000 + Math.floor((time?.nanos ?? 0) / 1e6);
+}
+
+/** A time of the server, as RFC 3339. */
 export function timeText(time: google.protobuf.ITimestamp | null | undefined): string {
-  return new Date(
-    Number(String(time?.seconds ?? 0)) * 1_000 + Math.floor((time?.nanos ?? 0) / 1e6),
-  ).toISOString();
+  return new Date(protoMs(time)).toISOString();
 }
 
 function two(value: number): string {

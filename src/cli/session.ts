@@ -5,10 +5,16 @@ import { HeddleError } from '../client/errors.js';
 import { HeddleClient } from '../client/heddle-client.js';
 import type { Config } from '../config/index.js';
 import { coreQueue } from '../model/names.js';
-import { checkServer, type ServerLocation } from '../server/check.js';
+import { checkServer } from '../server/check.js';
 import { heddle } from '../temporal-plugin.js';
 import { createOutput, type Output } from './output.js';
-import { chooseServer, openKeys, readConfiguration, type ServerOptions } from './configuration.js';
+import {
+  chooseServer,
+  locationOf,
+  openKeys,
+  readConfiguration,
+  type ServerOptions,
+} from './configuration.js';
 
 /** A client of a server that answers, for one verb. */
 export interface Session {
@@ -18,7 +24,6 @@ export interface Session {
   readonly temporal: Client;
   /** host:port of the server. */
   readonly address: string;
-  readonly close: () => Promise<void>;
 }
 
 /**
@@ -30,11 +35,18 @@ export async function withSession<Result>(
   options: ServerOptions,
   use: (session: Session) => Promise<Result>,
 ): Promise<Result> {
-  const session = await openSession(options);
+  const config = readConfiguration(options);
+  const choice = await chooseServer(config, options);
+  const location = locationOf(config, choice);
+  const { warning } = await checkServer(location);
+  if (warning !== undefined) process.stderr.write(`warning: ${warning}\n`);
+  const connection = Connection.lazy(location);
   try {
-    return await use(session);
+    const temporal = temporalClient(connection, choice.namespace, config);
+    const client = new HeddleClient(temporal);
+    return await use({ output: createOutput(options), config, temporal, address: choice.address, client });
   } finally {
-    await session.close();
+    await connection.close();
   }
 }
 
@@ -55,25 +67,6 @@ export async function requireWorker({ temporal, address }: Session): Promise<voi
       );
     await pause(100);
   }
-}
-
-async function openSession(options: ServerOptions): Promise<Session> {
-  const config = readConfiguration(options);
-  const { address, namespace } = await chooseServer(config, options);
-  const location: ServerLocation = { ...config.temporal.connection, address };
-  const { warning } = await checkServer(location);
-  if (warning !== undefined) process.stderr.write(`warning: ${warning}\n`);
-  const connection = Connection.lazy(location);
-  const temporal = temporalClient(connection, namespace, config);
-  const client = new HeddleClient(temporal);
-  return {
-    output: createOutput(options),
-    config,
-    temporal,
-    address,
-    client,
-    close: () => connection.close(),
-  };
 }
 
 /** A client that reads and writes payloads as configured. @throws KeyError when there are no keys. */

@@ -1,14 +1,16 @@
 import type { ServerOptions } from './configuration.js';
-import { exitCodes } from './errors.js';
+import { type CliError, exitCodes } from './errors.js';
+import type { HeddleError } from '../client/errors.js';
 import { createOutput, type Output, type OutputOptions } from './output.js';
+import { describeError, exitCodeOf } from './report-error.js';
 import type { Session } from './session.js';
 
 /** How a verb shows its answer. */
 export interface Shown<Args extends unknown[], Answer> {
   /** Fails at once when no worker polls. */
   readonly worker?: true;
-  /** The JSON document; the answer by default. */
-  readonly document?: (answer: Answer, ...wordsAndOptions: Args) => unknown;
+  /** The JSON document; the answer by default. Undefined where `ask` writes records instead. */
+  readonly document?: (answer: Answer, ...wordsAndOptions: Args) => object | undefined;
   /** A table for people; without rows, the lines of `empty` if given. */
   readonly table?: {
     readonly head: readonly string[];
@@ -17,7 +19,9 @@ export interface Shown<Args extends unknown[], Answer> {
   };
   /** What people see, below the table if there is one. */
   readonly print?: (output: Output, answer: Answer, ...wordsAndOptions: Args) => void;
-  /** 0 by default. */
+  /** An error that the answer amounts to. People see it last; the JSON document has it beside the rest. */
+  readonly error?: (answer: Answer) => CliError | HeddleError | undefined;
+  /** 0 by default; an error has its own. */
   readonly exitCode?: (answer: Answer) => number;
 }
 
@@ -43,20 +47,26 @@ export function localVerb<Args extends unknown[], Answer>(
   return async (...args) => show(createOutput(args.at(-1) as OutputOptions), await ask(...args), args, shown);
 }
 
-function show<Args extends unknown[], Answer>(
+/** Writes an answer; returns the exit code. @throws the error that the answer amounts to, unless in JSON. */
+export function show<Args extends unknown[], Answer>(
   output: Output,
   answer: Answer,
   args: Args,
-  { document, table, print, exitCode }: Shown<Args, Answer>,
+  { document, table, print, error: errorOf, exitCode }: Shown<Args, Answer>,
 ): number {
-  output.document(document === undefined ? answer : document(answer, ...args));
+  const error = errorOf?.(answer);
+  const report = error === undefined ? undefined : describeError(error);
+  const value = document === undefined ? answer : document(answer, ...args);
+  if (value !== undefined) output.document(report === undefined ? value : { ...value, error: report });
   if (table !== undefined) {
     const rows = table.rows(answer);
     if (rows.length === 0 && table.empty !== undefined) output.lines(table.empty);
     else output.table(table.head, rows);
   }
   print?.(output, answer, ...args);
-  return exitCode?.(answer) ?? exitCodes.ok;
+  if (report === undefined) return exitCode?.(answer) ?? exitCodes.ok;
+  if (!output.json) throw error;
+  return exitCodeOf(report.code);
 }
 
 /** Names the entities whose workflow does not answer. */

@@ -4,10 +4,13 @@ import { nextSteps } from '../../src/cli/cluster/next-steps.js';
 import { Output } from '../../src/cli/output.js';
 import { describeDrift, driftOf } from '../../src/cli/cluster/plan/drift.js';
 import { printPlan } from '../../src/cli/cluster/plan/print-plan.js';
-import { reportCancelled, reportEnd } from '../../src/cli/cluster/report-operation.js';
+import { cancelShown } from '../../src/cli/cluster/control.js';
+import { outcomeShown } from '../../src/cli/cluster/outcome.js';
 import type { ServerView } from '../../src/cli/system/server-view.js';
 import { printStatus } from '../../src/cli/cluster/status-text.js';
 import { findTroubles } from '../../src/cli/system/troubles.js';
+import { show as showAnswer } from '../../src/cli/verb.js';
+import type { WaitResult } from '../../src/client/wait.js';
 import type { FailureRecord } from '../../src/model/node/failure.js';
 import type { Drift } from '../../src/model/node/state.js';
 import type { Operation } from '../../src/model/cluster/operation.js';
@@ -66,6 +69,10 @@ const off: NodeStatus = {
   ...node('app-1'),
   drift: { seen: 'stopped', why: 'machine m-1 should run, but lab has it switched off' },
 };
+
+function reportEnd(output: Output, end: WaitResult): number {
+  return showAnswer(output, { end }, [], outcomeShown);
+}
 
 /** What is written, for people or as documents. */
 function record(options: { readonly json?: boolean; readonly columns?: number } = {}): {
@@ -256,10 +263,7 @@ describe('what to type next', () => {
 });
 
 describe('the end of an operation', () => {
-  const end = (
-    more: Partial<Operation>,
-    shown: Partial<ClusterStatus> = {},
-  ): Parameters<typeof reportEnd>[1] => ({
+  const end = (more: Partial<Operation>, shown: Partial<ClusterStatus> = {}): WaitResult => ({
     operation: operation({ state: 'done', endedAt: '2026-01-01T00:00:04Z', ...more }),
     status: status({ nodes: [node('app-1'), node('app-2')], ...shown }),
   });
@@ -278,7 +282,7 @@ describe('the end of an operation', () => {
     [{ kind: 'delete', what: 'delete' }, 'cluster web is deleted'],
   ])('%o reads "%s"', (more, text) => {
     const { output, lines } = record();
-    expect(reportEnd(output, end(more), { now })).toBe(0);
+    expect(reportEnd(output, end(more))).toBe(0);
     expect(lines).toEqual([text]);
   });
 
@@ -287,7 +291,6 @@ describe('the end of an operation', () => {
     reportEnd(
       output,
       end({ reason: 'went on without app-3: START failed', abandoned: ['app-4 aws i-1 (by ann)'] }),
-      { now },
     );
     expect(notes).toEqual([
       'warning: went on without app-3: START failed',
@@ -298,7 +301,7 @@ describe('the end of an operation', () => {
   it('warns of machines that are not as they should be, after an apply, which looked at them', () => {
     const warned = (more: Partial<Operation>, nodes: readonly NodeStatus[]): readonly string[] => {
       const { output, notes } = record();
-      reportEnd(output, end({ unchanged: true, ...more }, { nodes }), { now });
+      reportEnd(output, end({ unchanged: true, ...more }, { nodes }));
       return notes;
     };
     expect(warned({}, [off, node('app-2')])).toEqual([
@@ -329,14 +332,12 @@ describe('the end of an operation', () => {
     [{ state: 'superseded', reason: 'gave way to delete' }, { code: 'Refused' }],
     [{ state: 'held' }, { code: 'Held' }],
   ])('%o is an error', (more, error) => {
-    expect(() => reportEnd(record().output, end(more), { now })).toThrow(expect.objectContaining(error));
+    expect(() => reportEnd(record().output, end(more))).toThrow(expect.objectContaining(error));
   });
 
   it('names the rollback that follows a failure', () => {
     const rollback = operation({ id: '3', kind: 'rollback', what: 'rollback' });
-    expect(() =>
-      reportEnd(record().output, end({ state: 'failed' }, { operation: rollback }), { now }),
-    ).toThrow(
+    expect(() => reportEnd(record().output, end({ state: 'failed' }, { operation: rollback }))).toThrow(
       expect.objectContaining({
         message: expect.stringContaining('operation 3 goes back'),
         next: 'heddle status web --watch',
@@ -345,8 +346,10 @@ describe('the end of an operation', () => {
   });
 
   it('is a success for who cancelled it, unless it was over before', () => {
-    expect(reportCancelled(record().output, end({ state: 'cancelled' }))).toBe(0);
-    expect(reportCancelled(record().output, end({}))).toBe(3);
+    const cancelled = (more: Partial<Operation>): number =>
+      showAnswer(record().output, { end: end(more) }, [], cancelShown);
+    expect(cancelled({ state: 'cancelled' })).toBe(0);
+    expect(cancelled({})).toBe(3);
   });
 });
 

@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { loadConfig, type Config } from '../../config/index.js';
-import { inspectPlugins } from '../plugin/inspect.js';
+import { inspectPlugins } from '../inspect-plugins.js';
 import type { Descriptor } from '../../schema/descriptor.js';
 import type { CommonOptions } from '../configuration.js';
 

@@ -1,63 +1,67 @@
-import { isEmptyPlan } from '../../model/plan/plan.js';
 import type { ClusterSpec } from '../../model/cluster/spec.js';
+import { isEmptyPlan } from '../../model/plan/plan.js';
 import type { OperationOptions, ServerOptions } from '../configuration.js';
 import { exitCodes } from '../errors.js';
-import { requireWorker, withSession } from '../session.js';
-import { finish } from './finish.js';
-import { requireCluster } from './operate.js';
+import { verb } from '../verb.js';
+import { requireCluster } from './cluster-verb.js';
+import { finish, type Outcome, outcomeShown } from './outcome.js';
 import { describeCounts } from './plan/plan-text.js';
-import { previewApply, previewOperation, showPreview } from './plan/preview.js';
+import { previewApply, previewOperation } from './plan/preview.js';
 
-export type ApplyOptions = OperationOptions & { readonly createOnly?: boolean };
+type ApplyOptions = OperationOptions & { readonly createOnly?: boolean };
 
 /** Brings a cluster to a spec that was read from a file, whose name is for messages. */
-export async function apply(written: ClusterSpec, file: string, options: ApplyOptions): Promise<number> {
-  return withSession(options, async (session) => {
+export const apply = verb<[written: ClusterSpec, file: string, options: ApplyOptions], Outcome>(
+  async (session, written, file, options) => {
     const { output, client } = session;
-    await requireWorker(session);
     const since = Date.now();
-    const { rolling, queue = false, createOnly = false } = options;
-    if (options.plan === true) await client.look(written.name);
+    const { plan = false, rolling, queue = false, createOnly = false, wait } = options;
+    const { name } = written;
+    if (plan) await client.look(name);
     // Read once, so that the shown plan is the applied one.
     const spec = await client.resources.pin(written);
     // Only workers know plugins and providers, so their problems are reported before anything is created.
     const preview = await previewApply(session, spec, file, options);
-    if (options.plan === true)
-      return showPreview(output, spec.name, { kind: 'apply', width: rolling }, preview);
+    if (plan) return { name, intent: { kind: 'apply', width: rolling }, preview };
     if (!isEmptyPlan(preview.plan)) output.line(describeCounts(preview.plan));
     const reply = await client.apply(spec, { createOnly, queue, width: rolling });
-    return finish(session, spec.name, reply, { ...options, since });
-  });
-}
+    return finish(session, name, reply, { wait, since });
+  },
+  { ...outcomeShown, worker: true },
+);
 
-export type DeleteOptions = ServerOptions & { readonly wait: boolean; readonly plan?: boolean };
+type DeleteOptions = ServerOptions & { readonly wait: boolean; readonly plan?: boolean };
+
+const unanswered = (name: string): string =>
+  `no worker answers; the request to delete ${name} is kept, and the next worker carries it out`;
 
 /** Deletes a cluster in any state. Without a worker, the request is kept for the next one. */
-export async function deleteCluster(name: string, options: DeleteOptions): Promise<number> {
-  return withSession(options, async (session) => {
-    const { output } = session;
-    if (options.plan === true) {
+export const deleteCluster = verb(
+  async (session, name: string, { wait, plan }: DeleteOptions): Promise<Outcome | undefined> => {
+    if (plan === true) {
       await requireCluster(session, name);
-      return showPreview(
-        output,
-        name,
-        { kind: 'delete' },
-        await previewOperation(session, name, { kind: 'delete' }),
-      );
+      const intent = { kind: 'delete' } as const;
+      return { name, intent, preview: await previewOperation(session, name, intent) };
     }
     const since = Date.now();
     const { operation, clusterUid, ...rest } = await session.client.delete(name);
-    if (operation !== undefined && clusterUid !== undefined) {
-      return finish(session, name, { operation, clusterUid, ...rest }, { ...options, since });
-    }
-    const message = `no worker answers; the request to delete ${name} is kept, and the next worker carries it out`;
-    output.line(message);
-    output.line('next: heddle worker');
-    output.document({
-      cluster: name,
-      kept: true,
-      error: { code: 'NoWorker', message, next: 'heddle worker' },
-    });
-    return exitCodes.unavailable;
-  });
-}
+    if (operation === undefined || clusterUid === undefined) return undefined;
+    return finish(session, name, { operation, clusterUid, ...rest }, { wait, since });
+  },
+  {
+    document: (outcome, name) =>
+      outcome === undefined
+        ? {
+            cluster: name,
+            kept: true,
+            error: { code: 'NoWorker', message: unanswered(name), next: 'heddle worker' },
+          }
+        : outcomeShown.document(outcome),
+    print: (output, outcome, name) =>
+      outcome === undefined
+        ? output.lines(`${unanswered(name)}\nnext: heddle worker`)
+        : outcomeShown.print(output, outcome),
+    error: (outcome) => outcome && outcomeShown.error(outcome),
+    exitCode: (outcome) => (outcome === undefined ? exitCodes.unavailable : exitCodes.ok),
+  },
+);

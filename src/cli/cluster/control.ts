@@ -1,14 +1,12 @@
 import type { HeddleClient } from '../../client/heddle-client.js';
 import type { ApplyReply } from '../../model/cluster/messages.js';
 import type { ServerOptions } from '../configuration.js';
+import { CliError, exitCodes } from '../errors.js';
+import type { Output } from '../output.js';
 import { confirm } from '../terminal.js';
-import { CliError } from '../errors.js';
-import { withSession } from '../session.js';
-import { verb } from '../verb.js';
-import { finish, leaveIt } from './finish.js';
-import { requireCluster } from './operate.js';
-import { followOperation } from './progress/follow-operation.js';
-import { reportCancelled } from './report-operation.js';
+import type { Shown } from '../verb.js';
+import { clusterVerb } from './cluster-verb.js';
+import { type Ended, finish, type Outcome, outcomeShown } from './outcome.js';
 
 interface ControlOptions extends ServerOptions {
   readonly wait: boolean;
@@ -22,19 +20,16 @@ export const resume = control((client, name) => client.resume(name));
 function control(
   send: (client: HeddleClient, name: string) => Promise<ApplyReply>,
 ): (name: string, options: ControlOptions) => Promise<number> {
-  return (name, options) =>
-    withSession(options, async (session) => {
-      await requireCluster(session, name);
-      const since = Date.now();
-      return finish(session, name, await send(session.client, name), { ...options, since });
-    });
+  return clusterVerb<[options: ControlOptions], Outcome>(async (session, name, { wait }) => {
+    const since = Date.now();
+    return finish(session, name, await send(session.client, name), { wait, since });
+  }, outcomeShown);
 }
 
 /** Running tasks continue to their end, so there is nothing to wait for. */
-export const pause = verb(
-  async (session, name: string, _options: ServerOptions) => {
-    await requireCluster(session, name);
-    const { operation, clusterUid } = await session.client.pause(name);
+export const pause = clusterVerb(
+  async ({ client }, name, _options: ServerOptions) => {
+    const { operation, clusterUid } = await client.pause(name);
     return { cluster: name, clusterUid, operation: { id: operation }, paused: true };
   },
   {
@@ -47,31 +42,43 @@ export const pause = verb(
   },
 );
 
+export const cancelShown = {
+  document: (outcome) => ('end' in outcome ? describeCancelled(outcome) : outcomeShown.document(outcome)),
+  print: (output, outcome) =>
+    'end' in outcome ? printCancelled(output, outcome) : outcomeShown.print(output, outcome),
+  exitCode: (outcome) =>
+    'end' in outcome && outcome.end.operation.state !== 'cancelled' ? exitCodes.refused : exitCodes.ok,
+} satisfies Shown<[], Outcome>;
+
 /** Ends an operation; reports also an operation that ended before it could be cancelled. */
-export async function cancel(
-  name: string,
-  operation: string | undefined,
-  options: ControlOptions,
-): Promise<number> {
-  return withSession(options, async (session) => {
-    await requireCluster(session, name);
+export const cancel = clusterVerb<[operation: string | undefined, options: ControlOptions], Outcome>(
+  async (session, name, operation, { wait }) => {
     const since = Date.now();
-    const reply = await session.client.cancel(name, operation);
-    if (!options.wait) return leaveIt(session.output, name, reply);
-    const end = await followOperation(session, { name, operation: reply.operation, since });
-    return reportCancelled(session.output, end);
-  });
+    return finish(session, name, await session.client.cancel(name, operation), { wait, since });
+  },
+  cancelShown,
+);
+
+function describeCancelled({ end: { operation, status } }: Ended): object {
+  return { cluster: status.name, clusterUid: status.uid, operation };
 }
 
+function printCancelled(output: Output, { end: { operation, status } }: Ended): void {
+  const { id, state, what, startedAt } = operation;
+  const result =
+    state === 'cancelled'
+      ? `is cancelled, ${startedAt === undefined ? 'before it began' : 'and what was done stays'}`
+      : `ended before it could be cancelled: ${state}`;
+  output.line(`${status.name}: operation ${id} (${what}) ${result}`);
+}
+
+type AbandonOptions = ControlOptions & { readonly yes?: boolean };
+
 /** Gives up a machine that cannot be deleted, and continues without its node. */
-export async function abandon(
-  name: string,
-  node: string,
-  options: ControlOptions & { readonly yes?: boolean },
-): Promise<number> {
-  return withSession(options, async (session) => {
-    await requireCluster(session, name);
-    const { nodes, operation } = await session.client.status(name);
+export const abandon = clusterVerb<[node: string, options: AbandonOptions], Outcome>(
+  async (session, name, node, options) => {
+    const { client } = session;
+    const { nodes, operation } = await client.status(name);
     if (operation?.state !== 'held')
       throw new CliError(
         'Refused',
@@ -90,6 +97,7 @@ export async function abandon(
       options,
     );
     const since = Date.now();
-    return finish(session, name, await session.client.abandon(name, node), { ...options, since });
-  });
-}
+    return finish(session, name, await client.abandon(name, node), { wait: options.wait, since });
+  },
+  outcomeShown,
+);

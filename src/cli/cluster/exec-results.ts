@@ -1,5 +1,5 @@
+import type { Client } from '@temporalio/client';
 import { call } from '../../client/call.js';
-import type { JsonObject } from '../../model/json.js';
 import type { Operation } from '../../model/cluster/operation.js';
 import type { Session } from '../session.js';
 import { readPrinted } from './log/log-parts.js';
@@ -46,43 +46,36 @@ export async function readResults(
   const results: ExecResult[] = [];
   for (const node of nodes) {
     const run = runs.find(({ nodeId }) => nodeId === node);
-    results.push(
-      run === undefined
-        ? { node, exitCode: null, stdout: '', stderr: '', problem: 'it did not run' }
-        : await resultOf(run),
-    );
-  }
-  return results;
-
-  async function resultOf(run: TaskRun): Promise<ExecResult> {
-    const { exitCode, problem, report } = await readOutcome(run);
+    const outcome = await readOutcome(temporal, run);
+    const report = asObject(outcome.report);
     const log = textOf(report['log']);
     const printed = log === undefined ? undefined : await readPrinted(config.storeFolder, log);
-    const [stdout, stderr] = [textOf(report['stdout']) ?? '', textOf(report['stderr']) ?? ''];
+    const { stdout, stderr } = printed ?? {
+      stdout: textOf(report['stdout']) ?? '',
+      stderr: textOf(report['stderr']) ?? '',
+    };
     const cut = printed === undefined && Math.max(stdout.length, stderr.length) >= tailLength;
-    return { node: run.nodeId, exitCode, stdout, stderr, ...printed, cut: cut || undefined, log, problem };
+    const { exitCode, problem } = outcome;
+    results.push({ node, exitCode, stdout, stderr, cut: cut || undefined, log, problem });
   }
+  return results;
+}
 
-  async function readOutcome({
-    end,
-  }: TaskRun): Promise<{
-    readonly exitCode: number | null;
-    readonly problem?: string;
-    readonly report: JsonObject;
-  }> {
-    if (end?.state === 'done')
-      return { exitCode: 0, report: asObject(await decodeFirst(temporal, end.result)) };
-    if (!end?.failure)
-      return {
-        exitCode: null,
-        problem: end === undefined ? 'it has not ended' : `it was ${end.state}`,
-        report: {},
-      };
-    const failure = await decodeFailure(temporal, end.failure);
-    const report = asObject(failure.details);
-    const code = report['exitCode'];
-    return typeof code === 'number'
-      ? { exitCode: code, report }
-      : { exitCode: null, problem: failure.message, report };
-  }
+interface NodeOutcome {
+  readonly exitCode: number | null;
+  readonly problem?: string;
+  readonly report?: unknown;
+}
+
+async function readOutcome(temporal: Client, run: TaskRun | undefined): Promise<NodeOutcome> {
+  if (run === undefined) return { exitCode: null, problem: 'it did not run' };
+  if (run.end === undefined) return { exitCode: null, problem: 'it has not ended' };
+  const { state, result, failure: encoded } = run.end;
+  if (state === 'done') return { exitCode: 0, report: await decodeFirst(temporal, result) };
+  if (!encoded) return { exitCode: null, problem: `it was ${state}` };
+  const failure = await decodeFailure(temporal, encoded);
+  const exitCode = asObject(failure.details)['exitCode'];
+  return typeof exitCode === 'number'
+    ? { exitCode, report: failure.details }
+    : { exitCode: null, problem: failure.message, report: failure.details };
 }

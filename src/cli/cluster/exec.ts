@@ -1,42 +1,52 @@
-import type { WaitResult } from '../../client/wait.js';
 import type { ExecIntent } from '../../model/plan/intent.js';
 import { parseDuration } from '../../schema/duration.js';
 import { quoteWords } from '../../ssh/quote.js';
 import { cleanLine, cleanText } from '../clean-text.js';
 import type { OperationOptions } from '../configuration.js';
-import { CliError, exitCodes } from '../errors.js';
+import { CliError } from '../errors.js';
 import type { Output } from '../output.js';
-import { withSession } from '../session.js';
+import { clusterVerb } from './cluster-verb.js';
 import { type ExecResult, readResults } from './exec-results.js';
-import { leaveIt } from './finish.js';
-import { checkFirst, requireCluster, scopeOf } from './operate.js';
-import { previewOperation, showPreview } from './plan/preview.js';
-import { followOperation } from './progress/follow-operation.js';
-import { reportEnd } from './report-operation.js';
+import { operate, scopeOf } from './operate.js';
+import { outcomeShown } from './outcome.js';
 import { formatCount } from '../format.js';
 
-export type ExecOptions = OperationOptions & { readonly sudo?: true; readonly timeout?: string };
+type ExecOptions = OperationOptions & { readonly sudo?: true; readonly timeout?: string };
 
 /** Runs a command once on each node, and prints what it printed, node by node. */
-export async function exec(name: string, words: readonly string[], options: ExecOptions): Promise<number> {
-  const intent = intentOf(words, options);
-  return withSession(options, async (session) => {
-    const { output } = session;
-    await requireCluster(session, name);
-    if (options.plan === true)
-      return showPreview(output, name, intent, await previewOperation(session, name, intent));
-    const since = Date.now();
-    await checkFirst(session, name, intent, options);
-    const reply = await session.client.operate(name, intent, { queue: options.queue === true });
-    if (!options.wait) return leaveIt(output, name, reply);
-    const end = await followOperation(session, { name, operation: reply.operation, since, fleeting: true });
-    const { operation, status } = end;
+export function exec(name: string, words: readonly string[], options: ExecOptions): Promise<number> {
+  return run(name, intentOf(words, options), options);
+}
+
+const run = clusterVerb(
+  async (session, name, intent: ExecIntent, options: ExecOptions) => {
+    const outcome = await operate(session, name, intent, options);
+    if (!('end' in outcome)) return { outcome };
+    const { operation, status } = outcome.end;
     const nodes = intent.nodes ?? status.nodes.map(({ nodeId }) => nodeId);
     const results = operation.tasks.total === 0 ? [] : await readResults(session, name, operation, nodes);
-    printResults(output, name, results);
-    return reportResults(output, end, results);
-  });
-}
+    const isEnded = operation.state === 'done' || operation.state === 'failed';
+    // The results of a command that ran tell more than the operation.
+    return { outcome, results, operation: isEnded ? operation : undefined };
+  },
+  {
+    document: ({ outcome, results, operation }, name) =>
+      operation === undefined || !('end' in outcome)
+        ? outcomeShown.document(outcome)
+        : { cluster: name, clusterUid: outcome.end.status.uid, operation, results },
+    print: (output, { outcome, results = [], operation }, name) => {
+      printResults(output, name, results);
+      if (operation === undefined) outcomeShown.print(output, outcome);
+    },
+    error: ({ outcome, results = [], operation }) => {
+      if (operation === undefined || !('end' in outcome)) return outcomeShown.error(outcome);
+      if (results.length > 0 && results.every(succeeded)) return undefined;
+      return new CliError('Failed', describeResults(results), {
+        next: `heddle logs ${outcome.end.status.name} --action EXEC`,
+      });
+    },
+  },
+);
 
 /**
  * As with ssh: one word with blanks is a line for the node's shell, several words are a program and its
@@ -58,28 +68,8 @@ function intentOf(words: readonly string[], options: ExecOptions): ExecIntent {
   return { kind: 'exec', command, ...scopeOf(options), sudo: options.sudo || undefined, timeoutMs };
 }
 
-function reportResults(output: Output, end: WaitResult, results: readonly ExecResult[]): number {
-  const { operation, status } = end;
-  if (operation.state !== 'done' && operation.state !== 'failed')
-    return reportEnd(output, end, { now: Date.now() });
-  const all = results.length > 0 && results.every(succeeded);
-  const error = all
-    ? undefined
-    : new CliError('Failed', describeResults(results), { next: `heddle logs ${status.name} --action EXEC` });
-  output.document({
-    cluster: status.name,
-    clusterUid: status.uid,
-    operation,
-    results,
-    error: error === undefined ? undefined : { code: error.code, message: error.message, next: error.next },
-  });
-  if (error === undefined) return exitCodes.ok;
-  if (output.json) return exitCodes.failed;
-  throw error;
-}
-
 /** What each node printed, under its name: to the stream it came from, cleaned where that is a terminal. */
-export function printResults(output: Output, cluster: string, results: readonly ExecResult[]): void {
+function printResults(output: Output, cluster: string, results: readonly ExecResult[]): void {
   if (output.json) return;
   for (const result of results) {
     const { node, stdout, stderr, log } = result;
@@ -96,12 +86,12 @@ export function printResults(output: Output, cluster: string, results: readonly 
   }
 }
 
-export function succeeded({ exitCode }: ExecResult): boolean {
+function succeeded({ exitCode }: ExecResult): boolean {
   return exitCode === 0;
 }
 
 /** `1 of 3 nodes failed: app-2 (exit code 3)`. */
-export function describeResults(results: readonly ExecResult[]): string {
+function describeResults(results: readonly ExecResult[]): string {
   if (results.length === 0) return 'the command ran on no node';
   const failed = results.filter((result) => !succeeded(result));
   const named = failed

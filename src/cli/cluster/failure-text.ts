@@ -18,11 +18,7 @@ export function printFailures(
   { name, nodes }: Pick<ClusterStatus, 'name' | 'nodes'>,
   now: number,
 ): void {
-  const groups = groupFailures(failedNodes(nodes));
-  for (const [first, ...others] of groups.slice(0, shownFailures)) {
-    if (first !== undefined) printFailure(output, name, first, others, now);
-  }
-  if (groups.length > shownFailures) output.lines(`\nand ${groups.length - shownFailures} other failures`);
+  printGroups(output, name, failedNodes(nodes), now);
 }
 
 /** The first few failures that an ended operation recorded; its nodes may have forgotten them. */
@@ -32,9 +28,8 @@ export function printRecorded(
   { failures = [] }: Operation,
   now: number,
 ): void {
-  const groups = groupFailures(failures.map(({ nodeId, ...failure }) => ({ node: nodeId, failure })));
-  for (const [first, ...others] of groups)
-    if (first !== undefined) printFailure(output, cluster, first, others, now);
+  const recorded = failures.map(({ nodeId: node, ...failure }) => ({ node, failure }));
+  printGroups(output, cluster, recorded, now);
 }
 
 /** For programs: the nodes' own records where they still stand, else what the operation recorded. */
@@ -52,6 +47,13 @@ interface NodeFailure {
 
 function failedNodes(nodes: readonly NodeStatus[]): readonly NodeFailure[] {
   return nodes.flatMap(({ nodeId: node, failure }) => (failure === undefined ? [] : [{ node, failure }]));
+}
+
+function printGroups(output: Output, cluster: string, failures: readonly NodeFailure[], now: number): void {
+  const groups = groupFailures(failures);
+  for (const [first, ...others] of groups.slice(0, shownFailures))
+    if (first !== undefined) printFailure(output, cluster, first, others, now);
+  if (groups.length > shownFailures) output.lines(`\nand ${groups.length - shownFailures} other failures`);
 }
 
 function groupFailures(failures: readonly NodeFailure[]): readonly (readonly NodeFailure[])[] {

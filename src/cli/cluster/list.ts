@@ -1,8 +1,8 @@
 import type { ServerOptions } from '../configuration.js';
 import { formatAge } from '../format.js';
 import { verb } from '../verb.js';
+import { clusterVerb } from './cluster-verb.js';
 import { printHistory } from './history-text.js';
-import { requireCluster } from './operate.js';
 import { printNodes } from './status-text.js';
 
 /** The clusters in the server's index; no worker is needed. */
@@ -15,11 +15,8 @@ export const list = verb(async ({ client }, _options: ServerOptions) => ({ clust
   },
 });
 
-export const nodes = verb(
-  async (session, name: string, _options: ServerOptions) => {
-    await requireCluster(session, name);
-    return (await session.client.status(name)).nodes;
-  },
+export const nodes = clusterVerb(
+  async ({ client }, name, _options: ServerOptions) => (await client.status(name)).nodes,
   {
     document: (found, cluster) => ({ cluster, nodes: found }),
     print: (output, found) => printNodes(output, found, Date.now()),
@@ -27,10 +24,9 @@ export const nodes = verb(
 );
 
 /** The operations that a cluster remembers, newest first, with those that run and wait. */
-export const history = verb(
-  async (session, name: string, _options: ServerOptions) => {
-    await requireCluster(session, name);
-    const { queued, operation, history: ended, uid } = await session.client.status(name);
+export const history = clusterVerb(
+  async ({ client }, name, _options: ServerOptions) => {
+    const { queued, operation, history: ended, uid } = await client.status(name);
     const known = [...queued, ...(operation === undefined ? [] : [operation]), ...ended];
     const operations = known.toSorted((one, other) => Number(other.id) - Number(one.id));
     return { cluster: name, clusterUid: uid, operations };

@@ -84,26 +84,20 @@ export async function resolveLogin(
   config: LoginConfig,
   { node, account, auth }: KnownLogin,
 ): Promise<JsonObject> {
-  const { environment, providers, pluginFolders, programs } = config;
+  const { environment, providers } = config;
   if (referencesIn(auth).length === 0) return auth;
-  const [{ loadRegistry }, { passesReferences }] = await Promise.all([
-    import('../../plugins/registry.js'),
+  const [{ inspectPlugins }, { passesReferences }] = await Promise.all([
+    import('../inspect-plugins.js'),
     import('../../schema/fields.js'),
   ]);
-  const registry = await loadRegistry({ folders: pluginFolders, programs, log: { info: () => undefined } });
-  try {
-    // Every worker has the account of pools without its being written down.
-    const type = providers[account]?.type ?? (account === poolAccount ? poolAccount : undefined);
-    if (type === undefined || !passesReferences(registry.provider(type).descriptor)) {
-      throw new CliError(
-        'Refused',
-        `ssh-auth of ${node} holds a secret reference, and provider ${account} passes none on: ` +
-          'it is not resolved',
-      );
-    }
-  } finally {
-    await registry.close();
-  }
+  const registry = await inspectPlugins(config);
+  // Every worker has the account of pools, which no configuration lists.
+  const type = providers[account]?.type ?? (account === poolAccount ? poolAccount : undefined);
+  if (type === undefined || !passesReferences(registry.provider(type).descriptor))
+    throw new CliError(
+      'Refused',
+      `ssh-auth of ${node} holds a secret reference, and provider ${account} passes none on: it is not resolved`,
+    );
   const { value } = await resolveSecrets(
     auth,
     { environment },

@@ -9,11 +9,6 @@ export interface NextStep {
   readonly why: string;
 }
 
-/** The most likely next command. */
-export function nextCommand(status: ClusterStatus): string | undefined {
-  return nextSteps(status)[0]?.command;
-}
-
 /** Useful commands, the most likely first. */
 export function nextSteps(status: ClusterStatus): readonly NextStep[] {
   const { name, operation, queued } = status;

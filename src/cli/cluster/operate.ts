@@ -1,12 +1,11 @@
 import type { OperateIntent } from '../../client/heddle-client.js';
-import type { PlanPreview } from '../../client/preview.js';
 import { isEmptyPlan } from '../../model/plan/plan.js';
 import type { OperationOptions } from '../configuration.js';
-import { requireWorker, type Session, withSession } from '../session.js';
-import { describeCluster } from './describe-cluster.js';
-import { finish } from './finish.js';
+import type { Session } from '../session.js';
+import { clusterVerb } from './cluster-verb.js';
+import { finish, type Outcome, outcomeShown } from './outcome.js';
 import { describeCounts } from './plan/plan-text.js';
-import { previewOperation, showPreview } from './plan/preview.js';
+import { previewOperation } from './plan/preview.js';
 
 export const start = operation((services: readonly string[], _options: OperationOptions) => ({
   kind: 'start',
@@ -45,41 +44,32 @@ export const rollback = operation((_options: OperationOptions) => ({ kind: 'roll
 function operation<Args extends unknown[]>(
   intentOf: (...wordsAndOptions: Args) => OperateIntent,
 ): (name: string, ...wordsAndOptions: Args) => Promise<number> {
-  return async (name, ...args) => {
-    const intent = intentOf(...args);
-    const options = args.at(-1) as OperationOptions;
-    return withSession(options, async (session) => {
-      await requireCluster(session, name);
-      if (options.plan === true && intent.kind === 'rollback') await session.client.look(name);
-      if (options.plan === true)
-        return showPreview(session.output, name, intent, await previewOperation(session, name, intent));
-      const since = Date.now();
-      const preview = await checkFirst(session, name, intent, options);
-      if (preview !== undefined && !isEmptyPlan(preview.plan))
-        session.output.line(describeCounts(preview.plan));
-      const reply = await session.client.operate(name, intent, { queue: options.queue === true });
-      return finish(session, name, reply, { ...options, since });
-    });
-  };
+  return (name, ...args) => run(name, intentOf(...args), args.at(-1) as OperationOptions);
 }
 
-/** @throws CliError NotFound, HeddleError NoWorker */
-export async function requireCluster(session: Session, name: string): Promise<void> {
-  await describeCluster(session, name);
-  await requireWorker(session);
-}
+const run = clusterVerb<[intent: OperateIntent, options: OperationOptions], Outcome>(operate, outcomeShown);
 
 /**
- * Plans the operation before it is requested, so that an invalid request fails at once and leaves no trace in
- * the history. A queued operation is planned later: the state of the cluster is not known yet.
+ * The operation is planned before it is requested, so that an invalid request fails at once and leaves no
+ * trace in the history. A queued operation is planned later: the state of the cluster is not known yet.
  */
-export async function checkFirst(
+export async function operate(
   session: Session,
   name: string,
   intent: OperateIntent,
-  { queue = false }: OperationOptions,
-): Promise<PlanPreview | undefined> {
-  return queue ? undefined : previewOperation(session, name, intent);
+  { plan = false, queue = false, wait }: OperationOptions,
+): Promise<Outcome> {
+  const { client, output } = session;
+  if (plan && intent.kind === 'rollback') await client.look(name);
+  if (plan) return { name, intent, preview: await previewOperation(session, name, intent) };
+  const since = Date.now();
+  const isExec = intent.kind === 'exec';
+  const preview = queue ? undefined : await previewOperation(session, name, intent);
+  // The output of exec begins with what its command prints.
+  if (preview !== undefined && !isExec && !isEmptyPlan(preview.plan))
+    output.line(describeCounts(preview.plan));
+  const reply = await client.operate(name, intent, { queue });
+  return finish(session, name, reply, { wait, since, fleeting: isExec });
 }
 
 /** Which nodes, and how many of them at a time. */

@@ -6,8 +6,8 @@ import { type InteractiveSession, openShell } from '../../ssh/interactive.js';
 import type { SshTarget } from '../../ssh/target.js';
 import type { ServerOptions } from '../configuration.js';
 import { CliError } from '../errors.js';
-import { requireWorker, withSession } from '../session.js';
-import { describeCluster } from './describe-cluster.js';
+import { withSession } from '../session.js';
+import { requireCluster } from './cluster-verb.js';
 import { authOf, readTarget, resolveLogin } from './login.js';
 
 /**
@@ -22,8 +22,7 @@ export async function ssh(
 ): Promise<number> {
   const target = await withSession(options, async (session) => {
     const { client, config } = session;
-    await describeCluster(session, name);
-    await requireWorker(session);
+    await requireCluster(session, name);
     const payload = await client.payload(name, node).catch((cause: unknown) => {
       if (!(cause instanceof HeddleError) || cause.code !== 'NotFound') throw cause;
       throw new CliError('NotFound', cause.message, { next: `heddle nodes ${name}`, cause });

@@ -1,49 +1,93 @@
 import { HeddleError } from '../../client/errors.js';
 import { endedStates } from '../../model/cluster/operation.js';
+import type { WaitResult } from '../../client/wait.js';
 import type { ClusterStatus } from '../../model/cluster/view.js';
-import { cleanText } from '../clean-text.js';
 import type { ServerOptions } from '../configuration.js';
-import { exitCodes } from '../errors.js';
-import { describeError, exitCodeOf } from '../report-error.js';
-import { requireWorker, type Session, withSession } from '../session.js';
-import { lookAtServer } from '../system/server-view.js';
-import { findTroubles } from '../system/troubles.js';
+import type { Output } from '../output.js';
+import { describeError } from '../report-error.js';
+import { requireWorker, type Session } from '../session.js';
+import { lookAtServer, type ServerView } from '../system/server-view.js';
+import { findTroubles, type Trouble } from '../system/troubles.js';
 import { formatAge, formatMoment } from '../format.js';
+import { verb } from '../verb.js';
 import { type ClusterDescription, describeCluster } from './describe-cluster.js';
-import { nextSteps } from './next-steps.js';
+import { type NextStep, nextSteps } from './next-steps.js';
+import { outcomeShown } from './outcome.js';
 import { followOperation } from './progress/follow-operation.js';
-import { reportEnd } from './report-operation.js';
 import { printNext, printStatus, printTroubles } from './status-text.js';
 
+interface StatusOptions extends ServerOptions {
+  readonly watch?: boolean;
+  readonly look?: boolean;
+}
+
 /** The phase of a cluster, its failures and obstacles, and the next step. */
-export async function status(
-  name: string,
-  options: ServerOptions & { readonly watch?: boolean; readonly look?: boolean },
-): Promise<number> {
-  return withSession(options, async (session) => {
-    const { output } = session;
+export const status = verb(
+  async (session, name: string, { look, watch = false }: StatusOptions): Promise<Answer> => {
     const described = await describeCluster(session, name);
-    if (options.look === true) {
+    if (look === true) {
       await requireWorker(session);
       await session.client.look(name);
     }
     const found = await askWorkers(session, name);
-    if (found instanceof HeddleError) return reportWhatIsKnown(session, described, found);
-    if (options.watch === true) return watch(session, found);
-    const now = Date.now();
+    if (watch && !(found instanceof HeddleError)) return follow(session, found);
     const server = await lookAtServer(session.temporal, name);
-    const troubles = findTroubles(server, now);
-    printStatus(output, found, troubles, now);
-    output.document({
-      ...found,
-      createdAt: described.createdAt,
-      server,
-      troubles,
-      next: [...troubles.flatMap(({ next }) => next ?? []), ...nextSteps(found)],
-    });
-    return exitCodes.ok;
-  });
+    const troubles = findTroubles(server, Date.now());
+    return found instanceof HeddleError
+      ? { described, server, troubles, error: found }
+      : { described, server, troubles, found };
+  },
+  {
+    document: (answer) => {
+      if ('end' in answer || 'rest' in answer) return undefined;
+      const { described, server, troubles } = answer;
+      const next = troubles.flatMap((trouble) => trouble.next ?? []);
+      if ('error' in answer)
+        return {
+          ...described,
+          partial: true,
+          server,
+          troubles,
+          next: [...next, ...stepsAfter(answer.error)],
+        };
+      const { found } = answer;
+      return {
+        ...found,
+        createdAt: described.createdAt,
+        server,
+        troubles,
+        next: [...next, ...nextSteps(found)],
+      };
+    },
+    print: (output, answer) => {
+      if ('end' in answer) outcomeShown.print(output, answer);
+      else if ('rest' in answer) printStatus(output, answer.rest, [], Date.now());
+      else if ('error' in answer) printPartial(output, answer);
+      else printStatus(output, answer.found, answer.troubles, Date.now());
+    },
+    error: (answer) => {
+      if ('end' in answer) return outcomeShown.error(answer);
+      return 'error' in answer ? answer.error : undefined;
+    },
+  },
+);
+
+type Answer = Whole | PartialStatus | Watched;
+
+/** What the server knows of a cluster. */
+interface Known {
+  readonly described: ClusterDescription;
+  readonly server: ServerView;
+  readonly troubles: readonly Trouble[];
 }
+
+type Whole = Known & { readonly found: ClusterStatus };
+
+/** When no worker answers. */
+type PartialStatus = Known & { readonly error: HeddleError };
+
+/** The end of the operation that was followed, or the status of a cluster without any. */
+type Watched = { readonly end: WaitResult } | { readonly rest: ClusterStatus };
 
 /** The status, or the error when no worker answers or the answer cannot be read. */
 async function askWorkers(session: Session, name: string): Promise<ClusterStatus | HeddleError> {
@@ -57,71 +101,45 @@ async function askWorkers(session: Session, name: string): Promise<ClusterStatus
   }
 }
 
-/** Follows the operation under way to its end; with --json every look is a line. */
-async function watch(session: Session, found: ClusterStatus): Promise<number> {
+/** Follows the operation under way to its end; with --json each status is a line. */
+async function follow(session: Session, found: ClusterStatus): Promise<Watched> {
   const { output } = session;
-  const {
-    name,
-    queued: [first],
-  } = found;
-  const followed = found.operation ?? first;
-  if (followed === undefined || followed.state === 'held' || endedStates.includes(followed.state)) {
-    printStatus(output, found, [], Date.now());
+  const { name, operation = found.queued[0] } = found;
+  if (operation === undefined || operation.state === 'held' || endedStates.includes(operation.state)) {
     output.record(found);
-    return exitCodes.ok;
+    return { rest: found };
   }
   const end = await followOperation(session, {
     name,
-    operation: followed.id,
+    operation: operation.id,
     since: Date.now(),
-    onStatus: (look) => output.record(look),
+    onStatus: (each) => output.record(each),
   });
-  if (!output.json) return reportEnd(output, end, { now: Date.now() });
-  return end.operation.state === 'done' ? exitCodes.ok : exitCodes.failed;
+  return { end };
 }
 
-/** Shows what the server knows when no worker answers. */
-async function reportWhatIsKnown(
-  { temporal, output }: Session,
-  described: ClusterDescription,
-  cause: HeddleError,
-): Promise<number> {
+function printPartial(output: Output, { described, server, troubles, error }: PartialStatus): void {
   const { name, uid, phase, createdAt } = described;
   const now = Date.now();
-  const server = await lookAtServer(temporal, name);
-  const troubles = findTroubles(server, now);
-  const { code, message, next } = describeError(cause);
   output.line(`cluster ${name}: ${phase ?? 'phase unknown'} (as the server last heard)`);
   if (uid !== undefined) output.line(`uid ${uid}`);
   output.line(
     `there since ${formatMoment(createdAt)} (${formatAge(createdAt, now)}); its nodes are known to workers alone`,
   );
-  for (const { title, state, attempt, since } of server.activities) {
+  for (const { title, state, attempt, since } of server.activities)
     output.line(
       `task ${title}: ${state}${attempt > 1 ? `, attempt ${attempt}` : ''}, for ${formatAge(since, now)}`,
     );
-  }
   printTroubles(output, troubles);
-  const steps = [
-    ...troubles.flatMap((trouble) => trouble.next ?? []),
-    ...(next === undefined ? [] : [{ command: next, why: 'then look again' }]),
-  ];
-  output.document({
-    ...described,
-    partial: true,
-    server,
-    troubles,
-    next: steps,
-    error: { code, message, next },
-  });
-  if (!output.json) {
-    // The error's own comes with it.
-    printNext(
-      output,
-      steps.filter(({ command }) => command !== next),
-    );
-    output.note(`error: ${cleanText(message)}`);
-    if (next !== undefined) output.note(`next: ${next}`);
-  }
-  return exitCodeOf(code);
+  // The error names its own next command.
+  const known = stepsAfter(error).map(({ command }) => command);
+  printNext(
+    output,
+    troubles.flatMap(({ next }) => next ?? []).filter(({ command }) => !known.includes(command)),
+  );
+}
+
+function stepsAfter(error: HeddleError): readonly NextStep[] {
+  const { next } = describeError(error);
+  return next === undefined ? [] : [{ command: next, why: 'then look again' }];
 }

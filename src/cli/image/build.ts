@@ -1,7 +1,7 @@
 import { waitsForBuilder, type Build } from '../../model/image/build.js';
 import type { ImageView } from '../../model/image/view.js';
 import type { ServerOptions } from '../configuration.js';
-import { untilInterrupted } from '../interrupt.js';
+import { untilInterrupted } from '../waiting.js';
 import type { Output } from '../output.js';
 import { formatDuration } from '../format.js';
 import { verb } from '../verb.js';

@@ -1,9 +1,8 @@
 import type { MachineView } from '../../model/machine/state.js';
 import { machineWorkflowId } from '../../model/names.js';
 import { exitCodes } from '../errors.js';
-import { untilInterrupted } from '../interrupt.js';
+import { untilInterrupted } from '../waiting.js';
 import { lookAtWorkflows } from '../system/server-view.js';
-import { followTroubles } from '../cluster/progress/follow-operation.js';
 import type { Output } from '../output.js';
 import type { Session } from '../session.js';
 import { formatDuration } from '../format.js';
@@ -29,28 +28,22 @@ export async function finishOperation(
     output.document({ machine: name, operation: { id: operation } });
     return exitCodes.ok;
   }
-  const over = new AbortController();
-  void followTroubles({
-    signal: over.signal,
-    look: () => lookAtWorkflows(temporal, [machineWorkflowId(name)], `machine ${name}`),
-    more: next,
-    onChange: (text) => {
-      if (text !== undefined) output.line(text);
+  const end = await untilInterrupted(
+    (signal) => client.machines.waitFor(name, operation, { signal, onView: showSteps(output) }),
+    `operation ${operation} of machine ${name}`,
+    next,
+    {
+      look: () => lookAtWorkflows(temporal, [machineWorkflowId(name)], `machine ${name}`),
+      more: next,
+      onChange: (text) => {
+        if (text !== undefined) output.line(text);
+      },
     },
-  });
-  try {
-    const end = await untilInterrupted(
-      (signal) => client.machines.waitFor(name, operation, { signal, onView: showSteps(output) }),
-      `operation ${operation} of machine ${name}`,
-      next,
-    );
-    printEnd(output, end.machine, end.operation);
-    output.document({ machine: end.machine, operation: end.operation });
-    const { state } = end.operation;
-    return state === 'done' || (cancelled && state === 'cancelled') ? exitCodes.ok : exitCodes.failed;
-  } finally {
-    over.abort();
-  }
+  );
+  printEnd(output, end.machine, end.operation);
+  output.document({ machine: end.machine, operation: end.operation });
+  const { state } = end.operation;
+  return state === 'done' || (cancelled && state === 'cancelled') ? exitCodes.ok : exitCodes.failed;
 }
 
 /** One line for each step, with the time left as estimated from earlier loads. */

@@ -2,7 +2,7 @@ import type { Descriptor, FieldDeclaration, FieldScope } from '../../schema/desc
 import { fieldsJsonSchema } from '../../schema/fields.js';
 import { suggest } from '../../schema/suggest.js';
 import type { RegisteredAutomator, RegisteredProvider } from '../../plugins/registry.js';
-import { inspectPlugins } from './inspect.js';
+import { inspectPlugins } from '../inspect-plugins.js';
 import { cleanJson } from '../clean-text.js';
 import { CliError } from '../errors.js';
 import { readConfiguration, type CommonOptions } from '../configuration.js';
@@ -51,14 +51,15 @@ export const show = localVerb(
   },
 );
 
-function schemasOf(found: readonly Plugin[]): unknown {
+function schemasOf(found: readonly Plugin[]): object {
   const schemas = found.map(({ descriptor }) => ({
     type: descriptor.type,
     name: descriptor.name,
     admin: fieldsJsonSchema(descriptor, 'admin'),
     user: fieldsJsonSchema(descriptor, 'user'),
   }));
-  return schemas.length === 1 ? schemas[0] : schemas;
+  const [first = {}, ...others] = schemas;
+  return others.length === 0 ? first : schemas;
 }
 
 async function loadPlugins(options: CommonOptions): Promise<readonly Plugin[]> {

@@ -1,49 +1,53 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { CliError, exitCodes } from '../errors.js';
-import { createOutput } from '../output.js';
+import { CliError } from '../errors.js';
+import { localVerb } from '../verb.js';
 
 type Language = 'typescript' | 'python' | 'shell';
 type PluginType = 'provider' | 'automator';
 
-export interface NewOptions {
+interface NewOptions {
   readonly json?: boolean;
   readonly language?: Language;
 }
 
 /** Writes a plugin that passes its suite into the current folder. Changes no existing file. */
-export async function create(type: PluginType, name: string, options: NewOptions): Promise<number> {
-  if (!/^[a-z][a-z0-9_-]{0,40}$/.test(name)) {
-    throw new CliError(
-      'Usage',
-      `${JSON.stringify(name)} is no name of a plugin: lower-case letters, digits, hyphens and underscores, a letter first`,
-    );
-  }
-  const root = process.cwd();
-  const plugin = join(root, `${type}s`, name);
-  if (existsSync(plugin))
-    throw new CliError(
-      'Refused',
-      `${relative(root, plugin)} is there already; choose another name, or move it away`,
-    );
-  const files: Readonly<Record<string, string>> = {
-    ...sources(type, name, options.language ?? 'typescript'),
-    [`test/${name}.test.mjs`]: fill(`${type}.test.mjs`, name),
-    'package.json': fill('package.json', name),
-    'tsconfig.json': fill('tsconfig.json', name),
-  };
-  const written = Object.entries(files).filter(([path]) => !existsSync(join(root, path)));
-  for (const [path, text] of written) {
-    mkdirSync(dirname(join(root, path)), { recursive: true, mode: 0o755 });
-    writeFileSync(join(root, path), text, { mode: text.startsWith('#!') ? 0o755 : 0o644 });
-  }
-  const output = createOutput(options);
-  for (const [path] of written) output.line(`wrote ${path}`);
-  output.lines('\nTry it:   npm install && npm test\nUse it:   plugins: [.]   in heddle.yaml');
-  output.document({ type, name, files: written.map(([path]) => path) });
-  return Promise.resolve(exitCodes.ok);
-}
+export const create = localVerb(
+  (type: PluginType, name: string, { language = 'typescript' }: NewOptions) => {
+    if (!/^[a-z][a-z0-9_-]{0,40}$/.test(name)) {
+      throw new CliError(
+        'Usage',
+        `${JSON.stringify(name)} is no name of a plugin: lower-case letters, digits, hyphens and underscores, a letter first`,
+      );
+    }
+    const root = process.cwd();
+    const plugin = join(root, `${type}s`, name);
+    if (existsSync(plugin))
+      throw new CliError(
+        'Refused',
+        `${relative(root, plugin)} is there already; choose another name, or move it away`,
+      );
+    const files: Readonly<Record<string, string>> = {
+      ...sources(type, name, language),
+      [`test/${name}.test.mjs`]: fill(`${type}.test.mjs`, name),
+      'package.json': fill('package.json', name),
+      'tsconfig.json': fill('tsconfig.json', name),
+    };
+    const written = Object.entries(files).filter(([path]) => !existsSync(join(root, path)));
+    for (const [path, text] of written) {
+      mkdirSync(dirname(join(root, path)), { recursive: true, mode: 0o755 });
+      writeFileSync(join(root, path), text, { mode: text.startsWith('#!') ? 0o755 : 0o644 });
+    }
+    return { type, name, files: written.map(([path]) => path) };
+  },
+  {
+    print: (output, { files }) => {
+      for (const path of files) output.line(`wrote ${path}`);
+      output.lines('\nTry it:   npm install && npm test\nUse it:   plugins: [.]   in heddle.yaml');
+    },
+  },
+);
 
 /** The examples in other languages are whole plugins too. */
 const examples: Readonly<

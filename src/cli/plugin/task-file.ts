@@ -8,6 +8,7 @@ import type { Descriptor } from '../../schema/descriptor.js';
 import { checkFields } from '../../schema/fields.js';
 import { hasErrors, ProblemsError, type Problem } from '../../schema/problem.js';
 import { CliError } from '../errors.js';
+import { messageOf } from '../report-error.js';
 
 const providerActions = ['CREATE', 'CONFIRM', 'DELETE'] as const;
 const automatorActions = ['BOOTSTRAP', ...serviceActions] as const;
@@ -17,11 +18,7 @@ export function readTask(file: string): JsonObject {
   try {
     value = JSON.parse(readFileSync(file === '-' ? 0 : file, 'utf8'));
   } catch (error) {
-    throw new CliError(
-      'Usage',
-      `${file} cannot be read as a task: ${error instanceof Error ? error.message : String(error)}`,
-      { cause: error },
-    );
+    throw new CliError('Usage', `${file} cannot be read as a task: ${messageOf(error)}`, { cause: error });
   }
   if (!isJsonObject(value))
     throw new CliError(

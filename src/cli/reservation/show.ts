@@ -1,7 +1,7 @@
 import type { ReservationView } from '../../model/reservation/view.js';
 import type { ServerOptions } from '../configuration.js';
 import { exitCodes } from '../errors.js';
-import { untilInterrupted } from '../interrupt.js';
+import { untilInterrupted } from '../waiting.js';
 import type { Output } from '../output.js';
 import { formatDuration, formatMoment, optional } from '../format.js';
 import { verb } from '../verb.js';

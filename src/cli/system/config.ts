@@ -1,68 +1,74 @@
 import type { JsonObject } from '../../model/json.js';
 import type { Config } from '../../config/index.js';
-import { inspectPlugins } from '../plugin/inspect.js';
+import { inspectPlugins } from '../inspect-plugins.js';
 import { describeFields, hideSecrets } from '../account/field-words.js';
 import { chooseServer, readConfiguration, type ServerOptions } from '../configuration.js';
-import { exitCodes } from '../errors.js';
-import { createOutput } from '../output.js';
+import { localVerb } from '../verb.js';
 
-/** What is configured and where each setting came from; secrets are left out. */
-export async function show(options: ServerOptions): Promise<number> {
-  const config = readConfiguration(options);
-  const { address, namespace, from, dev } = await chooseServer(config, options);
-  const { dataFolder, cacheFolder, keyFolder, storeFolder, site, encryption, file, pluginFolders, origins } =
-    config;
-  const serverOrigin = {
-    flag: 'flag',
-    configuration: 'TEMPORAL_* or temporal.toml',
-    dev: 'heddle dev, which runs here',
-    default: 'default',
-  }[from];
-  const settings = {
-    dataFolder,
-    cacheFolder,
-    keyFolder,
-    storeFolder,
-    site,
-    encryption,
-    'temporal.address': address,
-    'temporal.namespace': namespace,
-  };
-  const shownOrigins: Readonly<Record<string, string | undefined>> = {
-    ...origins,
-    'temporal.address': serverOrigin,
-    ...(config.keys === undefined ? {} : { keyFolder: 'HEDDLE_KEYS takes its place' }),
-  };
-  const hide = await secretHider(config);
-  const providers = Object.fromEntries(
-    Object.entries(config.providers).map(([name, provider]) => [
-      name,
-      { ...provider, fields: hide(provider.type, provider.fields) },
-    ]),
-  );
-  const output = createOutput(options);
-  output.line(file === undefined ? 'no heddle.yaml: defaults and the environment' : `heddle.yaml: ${file}`);
-  const rows = Object.entries(settings).map(([key, value]) => [key, value, shownOrigins[key] ?? '-']);
-  output.table(['SETTING', 'VALUE', 'FROM'], rows);
-  output.line(`plugin folders: ${['(built in)', ...pluginFolders].join(', ')}`);
-  if (Object.keys(providers).length === 0) output.line('providers: none');
-  for (const [name, { type, site: at, fields }] of Object.entries(providers)) {
-    output.line(
-      `provider ${name}: type ${type}, site ${at}, ${describeFields(fields)} (${origins[`providers.${name}`] ?? '-'})`,
-    );
-  }
-  if (dev !== undefined)
-    output.line(`heddle dev runs here, with what its workers have in ${dev.workerConfig}`);
-  output.document({
-    file: file ?? null,
-    devWorkerConfig: dev?.workerConfig,
-    ...settings,
-    pluginFolders,
-    providers,
-    origins: shownOrigins,
-  });
-  return exitCodes.ok;
-}
+const serverOrigins = {
+  flag: 'flag',
+  configuration: 'TEMPORAL_* or temporal.toml',
+  dev: 'heddle dev, which runs here',
+  default: 'default',
+} as const;
+
+/** The settings and the source of each; secrets are left out. */
+export const show = localVerb(
+  async (options: ServerOptions) => {
+    const config = readConfiguration(options);
+    const { address, namespace, from, dev } = await chooseServer(config, options);
+    const { dataFolder, cacheFolder, keyFolder, storeFolder, site, encryption, pluginFolders } = config;
+    const hide = await secretHider(config);
+    const origins: Readonly<Record<string, string | undefined>> = {
+      ...config.origins,
+      'temporal.address': serverOrigins[from],
+      ...(config.keys === undefined ? {} : { keyFolder: 'HEDDLE_KEYS takes its place' }),
+    };
+    return {
+      file: config.file ?? null,
+      devWorkerConfig: dev?.workerConfig,
+      settings: {
+        dataFolder,
+        cacheFolder,
+        keyFolder,
+        storeFolder,
+        site,
+        encryption,
+        'temporal.address': address,
+        'temporal.namespace': namespace,
+      },
+      pluginFolders,
+      providers: Object.fromEntries(
+        Object.entries(config.providers).map(([name, provider]) => [
+          name,
+          { ...provider, fields: hide(provider.type, provider.fields) },
+        ]),
+      ),
+      origins,
+    };
+  },
+  {
+    document: ({ file, devWorkerConfig, settings, ...rest }) => ({
+      file,
+      devWorkerConfig,
+      ...settings,
+      ...rest,
+    }),
+    print: (output, { file, devWorkerConfig, settings, pluginFolders, providers, origins }) => {
+      output.line(file === null ? 'no heddle.yaml: defaults and the environment' : `heddle.yaml: ${file}`);
+      const rows = Object.entries(settings).map(([key, value]) => [key, value, origins[key] ?? '-']);
+      output.table(['SETTING', 'VALUE', 'FROM'], rows);
+      output.line(`plugin folders: ${['(built in)', ...pluginFolders].join(', ')}`);
+      if (Object.keys(providers).length === 0) output.line('providers: none');
+      for (const [name, { type, site: at, fields }] of Object.entries(providers))
+        output.line(
+          `provider ${name}: type ${type}, site ${at}, ${describeFields(fields)} (${origins[`providers.${name}`] ?? '-'})`,
+        );
+      if (devWorkerConfig !== undefined)
+        output.line(`heddle dev runs here, with what its workers have in ${devWorkerConfig}`);
+    },
+  },
+);
 
 type Hide = (type: string, fields: JsonObject) => JsonObject;
 

@@ -12,19 +12,9 @@ export async function writeWorkerConfig(
   config: Config,
   { endpoint, apiKeyFile }: RunningMachines,
 ): Promise<string> {
-  const {
-    dataFolder,
-    metricsAddress,
-    cacheFolder,
-    site,
-    pluginFolders,
-    keyFolder,
-    storeFolder,
-    logDays,
-    encryption,
-    checksEveryMs,
-    builder,
-  } = config;
+  const { dataFolder, site, metricsAddress, reservations, allowedReferences, sweep } = config;
+  const { settings, notify } = reservations;
+  const { minimumAgeMs, ...policy } = sweep.policy;
   const local = {
     type: 'local',
     site,
@@ -33,45 +23,33 @@ export async function writeWorkerConfig(
     hardware: { default: 'small' },
     images: { default: 'host' },
   };
-  const {
-    limits,
-    allowedReferences,
-    programs,
-    sweep: {
-      everyMs,
-      policy: { minimumAgeMs, ...policy },
-    },
-    loadsAtOnce,
-    automators,
-    reservations: { settings, notify },
-  } = config;
   const document = {
     dataFolder,
-    cacheFolder,
+    cacheFolder: config.cacheFolder,
     site,
-    encryption,
-    plugins: pluginFolders,
-    keys: { folder: keyFolder },
-    store: { folder: storeFolder, logDays },
+    encryption: config.encryption,
+    plugins: config.pluginFolders,
+    keys: { folder: config.keyFolder },
+    store: { folder: config.storeFolder, logDays: config.logDays },
     providers: { local, ...config.providers },
-    automators,
-    scale: limits,
-    loadsAtOnce,
-    metrics: metricsAddress === undefined ? undefined : { address: metricsAddress },
+    automators: config.automators,
+    scale: config.limits,
+    loadsAtOnce: config.loadsAtOnce,
+    metrics: metricsAddress && { address: metricsAddress },
     reservations: {
       prepare: `${settings.prepareMs}ms`,
       remind: `${settings.remindMs}ms`,
       longest: `${settings.longestMs}ms`,
       notify,
     },
-    builder,
-    periodicChecks: { every: `${checksEveryMs}ms` },
-    sweep: { every: `${everyMs}ms`, minimumAge: `${minimumAgeMs}ms`, ...policy },
-    secrets: allowedReferences === undefined ? undefined : { allow: allowedReferences },
+    builder: config.builder,
+    periodicChecks: { every: `${config.checksEveryMs}ms` },
+    sweep: { every: `${sweep.everyMs}ms`, minimumAge: `${minimumAgeMs}ms`, ...policy },
+    secrets: allowedReferences && { allow: allowedReferences },
     pluginLimits: Object.fromEntries(
-      Object.entries(programs.limits).map(([name, { timeMs, ...more }]) => [
+      Object.entries(config.programs.limits).map(([name, { timeMs, ...more }]) => [
         name,
-        { ...more, ...(timeMs === undefined ? {} : { time: `${timeMs}ms` }) },
+        { ...more, time: timeMs === undefined ? undefined : `${timeMs}ms` },
       ]),
     ),
   };

@@ -2,15 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { launch, readLogTail, type Launched } from '../../server/launch.js';
-import { keepUp, type KeptUp } from './keep-up.js';
+import { launch } from '../../server/launch.js';
+import { keepUp, startLimitMs, type KeptUp, type Upkeep } from './keep-up.js';
 
-export interface MachinesOptions {
+interface MachinesOptions extends Upkeep {
   readonly folder: string;
   readonly kind: 'auto' | 'sandbox' | 'directory';
-  readonly logFolder: string;
-  readonly say: (line: string) => void;
-  readonly onBack: () => void;
 }
 
 export interface RunningMachines extends KeptUp {
@@ -20,57 +17,43 @@ export interface RunningMachines extends KeptUp {
 }
 
 const program = fileURLToPath(new URL('../../local/main.js', import.meta.url));
-const startLimitMs = 60_000;
 
 /** Starts the machine service; should it die, it is started again at the same port, and its machines boot. */
 export async function startMachines({
   folder,
   kind,
   logFolder,
-  say,
-  onBack,
+  ...upkeep
 }: MachinesOptions): Promise<RunningMachines> {
   const logFile = join(logFolder, 'machines.log');
-  const start = async (port: string): Promise<{ readonly child: Launched; readonly endpoint: string }> => {
-    const child = await launch(
-      process.execPath,
-      [program, '--data', folder, '--kind', kind, '--port', port],
-      { logFile },
-    );
-    try {
-      return { child, endpoint: await waitForEndpoint(folder, child, logFile) };
-    } catch (error) {
-      await child.end();
-      throw error;
-    }
-  };
-  const { child, endpoint } = await start('0');
-  const kept = keepUp(child, {
+  let endpoint = 'http://127.0.0.1:0';
+  const kept = await keepUp({
+    ...upkeep,
     name: 'machine service',
     logFile,
-    say,
-    onBack,
-    again: async () => (await start(new URL(endpoint).port)).child,
+    launch: () => {
+      const port = new URL(endpoint).port;
+      const args = [program, '--data', folder, '--kind', kind, '--port', port];
+      return launch(process.execPath, args, { logFile });
+    },
+    isReady: async ({ pid }, isRunning) => {
+      for (const limit = Date.now() + startLimitMs; Date.now() < limit && isRunning(); await sleep(50)) {
+        const written = await readEndpoint(folder);
+        // An earlier service may have left the file.
+        if (written.pid !== pid || written.endpoint === undefined) continue;
+        endpoint = written.endpoint;
+        return true;
+      }
+      return false;
+    },
   });
   return { endpoint, apiKeyFile: join(folder, 'api-key'), kind: await readKind(endpoint), ...kept };
 }
 
-/**
- * The service writes its address when it answers, and its process id with it: what an earlier one left does
- * not count.
- */
-async function waitForEndpoint(folder: string, child: Launched, logFile: string): Promise<string> {
-  let gone: string | undefined;
-  void child.ended.then((how) => (gone = how));
-  for (const limit = Date.now() + startLimitMs; Date.now() < limit && gone === undefined; await sleep(50)) {
-    const text = await readFile(join(folder, 'endpoint.json'), 'utf8').catch(() => '{}');
-    const { endpoint, pid } = JSON.parse(text) as { readonly endpoint?: string; readonly pid?: number };
-    if (pid === child.pid && endpoint !== undefined) return endpoint;
-  }
-  const how = gone === undefined ? `did not answer within ${startLimitMs / 1_000} s` : `ended with ${gone}`;
-  throw new Error(
-    `The machine service ${how}. The end of its log (${logFile}):\n${await readLogTail(logFile)}`,
-  );
+/** The service writes its address and its process id when it answers. */
+async function readEndpoint(folder: string): Promise<{ readonly endpoint?: string; readonly pid?: number }> {
+  const text = await readFile(join(folder, 'endpoint.json'), 'utf8').catch(() => '{}');
+  return JSON.parse(text) as Awaited<ReturnType<typeof readEndpoint>>;
 }
 
 async function readKind(endpoint: string): Promise<string> {

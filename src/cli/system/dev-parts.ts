@@ -7,14 +7,13 @@ import { readLogTail } from '../../server/launch.js';
 import { recordProcess, type ProcessRecord } from '../../server/process.js';
 import { heddleSearchAttributes } from '../../server/setup.js';
 import { startServer, type RunningServer } from '../../server/start.js';
-import { startAccountsPage, type AccountsPage } from '../account/page/server.js';
+import { startAccountsPage } from '../account/page/server.js';
 import type { Workspace } from '../account/workspace.js';
 import { openKeys } from '../configuration.js';
 import { writeWorkerConfig } from './dev-config.js';
 import type { DevRecord } from './dev-record.js';
-import { startMachines, type RunningMachines } from './dev-machines.js';
+import { startMachines } from './dev-machines.js';
 import { startDevWorker } from './dev-worker.js';
-import type { KeptUp } from './keep-up.js';
 
 export interface DevOptions {
   readonly port: number;
@@ -66,8 +65,23 @@ export async function startParts(config: Config, binary: string, options: DevOpt
     running.push(worker.stop);
     const accounts = await startAccountsPage(options.openWorkspace);
     running.push(() => accounts.stop());
+    const { address, namespace, uiAddress: ui = '' } = server;
+    const { endpoint, apiKeyFile } = machines;
     return {
-      record: () => recordOf({ server, codec, machines, worker, accounts, workerConfig }),
+      record: async () => ({
+        address,
+        namespace,
+        ui,
+        codecEndpoint: codec.url,
+        accounts: accounts.url,
+        workerConfig,
+        machines: { endpoint, apiKeyFile },
+        processes: {
+          server: await findProcess(server.pid),
+          machines: await findProcess(machines.pid()),
+          worker: await findProcess(worker.pid()),
+        },
+      }),
       machineKind: machines.kind,
       stop,
       serverEnded: server.ended,
@@ -79,43 +93,8 @@ export async function startParts(config: Config, binary: string, options: DevOpt
   }
 }
 
-interface Running {
-  readonly server: RunningServer;
-  readonly codec: CodecServer;
-  readonly machines: RunningMachines;
-  readonly worker: KeptUp;
-  readonly accounts: AccountsPage;
-  readonly workerConfig: string;
-}
-
-async function recordOf({
-  server,
-  codec,
-  machines,
-  worker,
-  accounts,
-  workerConfig,
-}: Running): ReturnType<DevParts['record']> {
-  const { endpoint, apiKeyFile } = machines;
-  const processes = {
-    server: await seeProcess(server.pid),
-    machines: await seeProcess(machines.pid()),
-    worker: await seeProcess(worker.pid()),
-  };
-  return {
-    address: server.address,
-    namespace: server.namespace,
-    ui: server.uiAddress ?? '',
-    codecEndpoint: codec.url,
-    accounts: accounts.url,
-    workerConfig,
-    machines: { endpoint, apiKeyFile },
-    processes,
-  };
-}
-
 /** A process that has just ended is recorded as never started. */
-async function seeProcess(pid: number): Promise<ProcessRecord> {
+async function findProcess(pid: number): Promise<ProcessRecord> {
   return (await recordProcess(pid)) ?? { pid, started: 'gone' };
 }
 

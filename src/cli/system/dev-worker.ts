@@ -2,41 +2,42 @@ import { join } from 'node:path';
 import type { Config } from '../../config/index.js';
 import { workerEnvironment } from '../../config/child-environment.js';
 import { coreQueue } from '../../model/names.js';
-import { launch, readLogTail, type Launched } from '../../server/launch.js';
-import { keepUp, type KeptUp } from './keep-up.js';
+import { launch } from '../../server/launch.js';
+import { keepUp, startLimitMs, type KeptUp, type Upkeep } from './keep-up.js';
 import { waitForPoller, workflowTasks } from './pollers.js';
 import { workerProgram } from './worker.js';
 
-export interface DevWorkerOptions {
+interface DevWorkerOptions extends Upkeep {
   readonly config: Config;
   /** What the worker is configured with. */
   readonly configFile: string;
   readonly address: string;
   readonly namespace: string;
-  readonly logFolder: string;
-  readonly say: (line: string) => void;
-  readonly onBack: () => void;
 }
 
-const startLimitMs = 60_000;
-
 /** Starts a worker of our server, and again whenever it dies. */
-export async function startDevWorker(options: DevWorkerOptions): Promise<KeptUp> {
-  const logFile = join(options.logFolder, 'worker.log');
-  const again = async (): Promise<Launched> => {
-    const child = await launch(process.execPath, [workerProgram, '--config', options.configFile], {
-      logFile,
-      environment: environmentOf(options),
-    });
-    try {
-      await waitUntilPolling(child, options, logFile);
-      return child;
-    } catch (error) {
-      await child.end();
-      throw error;
-    }
-  };
-  return keepUp(await again(), { name: 'worker', logFile, say: options.say, onBack: options.onBack, again });
+export function startDevWorker(options: DevWorkerOptions): Promise<KeptUp> {
+  const { address, namespace, configFile, logFolder, say, onBack } = options;
+  const logFile = join(logFolder, 'worker.log');
+  const environment = environmentOf(options);
+  return keepUp({
+    name: 'worker',
+    logFile,
+    say,
+    onBack,
+    launch: () => launch(process.execPath, [workerProgram, '--config', configFile], { logFile, environment }),
+    // The server must have seen this very process poll.
+    isReady: ({ pid }, isRunning) =>
+      waitForPoller({
+        location: { address },
+        namespace,
+        queue: coreQueue,
+        taskQueueType: workflowTasks,
+        pid,
+        limitMs: startLimitMs,
+        isRunning,
+      }),
+  });
 }
 
 /**
@@ -52,27 +53,4 @@ function environmentOf({ config, address, namespace }: DevWorkerOptions): Readon
     TEMPORAL_ADDRESS: address,
     TEMPORAL_NAMESPACE: namespace,
   });
-}
-
-/** A worker is ready when the server has seen this very process poll. */
-async function waitUntilPolling(
-  child: Launched,
-  { address, namespace }: DevWorkerOptions,
-  logFile: string,
-): Promise<void> {
-  let gone: string | undefined;
-  void child.ended.then((how) => (gone = how));
-  const polls = await waitForPoller({
-    location: { address },
-    namespace,
-    queue: coreQueue,
-    taskQueueType: workflowTasks,
-    pid: child.pid,
-    limitMs: startLimitMs,
-    isRunning: () => gone === undefined,
-  });
-  if (polls) return;
-  const how =
-    gone === undefined ? `did not ask for work within ${startLimitMs / 1_000} s` : `ended with ${gone}`;
-  throw new Error(`The worker ${how}. The end of its log (${logFile}):\n${await readLogTail(logFile)}`);
 }

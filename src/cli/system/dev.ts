@@ -8,7 +8,7 @@ import { isSameAddress, readConfiguration, type CommonOptions } from '../configu
 import { devRecordFile, findDev, readDevRecord, removeDevRecord, writeDevRecord } from './dev-record.js';
 import { startParts, type DevOptions, type DevParts } from './dev-parts.js';
 import { createOutput, type Output } from '../output.js';
-import { catchInterrupt } from '../interrupt.js';
+import { catchInterrupt } from '../waiting.js';
 import { formatClock } from '../format.js';
 
 /**

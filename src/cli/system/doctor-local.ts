@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Config, loadConfig } from '../../config/index.js';
-import { inspectPlugins } from '../plugin/inspect.js';
+import { inspectPlugins } from '../inspect-plugins.js';
 import { openKeys } from '../configuration.js';
 import { messageOf } from '../report-error.js';
 import type { DevRecord } from './dev-record.js';

@@ -7,7 +7,7 @@ import { openKeys } from '../configuration.js';
 import { fail, ok, warn, type Finding } from './doctor-local.js';
 import { lookAtQueue } from './pollers.js';
 import { messageOf } from '../report-error.js';
-import { formatAge, formatCount } from '../format.js';
+import { formatAge, formatCount, protoMs } from '../format.js';
 
 const askMs = 5_000;
 
@@ -17,7 +17,7 @@ export function checkNamespace(connection: Connection, namespace: string): Promi
     const { namespaceInfo, config } = await ask(connection, () =>
       connection.workflowService.describeNamespace({ namespace }),
     );
-    const days = Number(String(config?.workflowExecutionRetentionTtl?.seconds ?? 0)) / 86_400;
+    const days = protoMs(config?.workflowExecutionRetentionTtl) / 86_400_000;
     const id = namespaceInfo?.id ?? 'no id';
     return ok(check, `${namespace} (${id}), keeps histories for ${days.toFixed(0)} days`);
   };

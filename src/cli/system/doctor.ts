@@ -1,7 +1,13 @@
 import { Connection } from '@temporalio/client';
 import type { Config } from '../../config/index.js';
 import { checkServer } from '../../server/check.js';
-import { chooseServer, readConfiguration, type ServerChoice, type ServerOptions } from '../configuration.js';
+import {
+  chooseServer,
+  locationOf,
+  readConfiguration,
+  type ServerChoice,
+  type ServerOptions,
+} from '../configuration.js';
 import {
   checkDisk,
   checkFolder,
@@ -22,63 +28,60 @@ import { exitCodes } from '../errors.js';
 import { createOutput, type Output, type Style } from '../output.js';
 import { messageOf } from '../report-error.js';
 import { temporalClient } from '../session.js';
+import { localVerb } from '../verb.js';
 
 /** Checks the installation, one line per check with its remedy; exit code 1 if a check fails. */
-export async function doctor(options: ServerOptions): Promise<number> {
-  const output = createOutput(options);
-  const findings: Finding[] = [];
-  const tell = (found: readonly Finding[]): void => {
-    for (const finding of found) {
+export const doctor = localVerb(
+  async (options: ServerOptions) => {
+    const output = createOutput(options);
+    const findings: Finding[] = [];
+    for await (const finding of examine(options)) {
       findings.push(finding);
       printFinding(output, finding);
     }
-  };
-  tell([checkNode()]);
+    const failed = findings.filter(({ state }) => state === 'fail').length;
+    return { failed, checks: findings };
+  },
+  {
+    document: ({ failed, checks }) => ({ ok: failed === 0, checks }),
+    print: (output, { failed, checks }) => {
+      output.line();
+      output.line(failed === 0 ? 'All is well.' : `${failed} of ${checks.length} checks failed.`);
+    },
+    exitCode: ({ failed }) => (failed === 0 ? exitCodes.ok : exitCodes.failed),
+  },
+);
+
+async function* examine(options: ServerOptions): AsyncGenerator<Finding> {
+  yield checkNode();
   const config = readConfig(options);
-  tell([config.finding]);
-  if (config.value !== undefined) await examine(config.value, options, tell);
-  const failed = findings.filter(({ state }) => state === 'fail').length;
-  output.line();
-  output.line(failed === 0 ? 'All is well.' : `${failed} of ${findings.length} checks failed.`);
-  output.document({ ok: failed === 0, checks: findings });
-  return failed === 0 ? exitCodes.ok : exitCodes.failed;
-}
-
-type Tell = (found: readonly Finding[]) => void;
-
-async function examine(config: Config, options: ServerOptions, tell: Tell): Promise<void> {
-  tell([
-    checkFolder('data folder', config.dataFolder),
-    checkFolder('store', config.storeFolder),
-    await checkDisk(config.dataFolder),
-    checkKeys(config),
-  ]);
-  tell([await checkPlugins(config)]);
+  if ('state' in config) return yield config;
+  yield ok('configuration', config.file ?? 'no heddle.yaml, so defaults and the environment');
+  yield checkFolder('data folder', config.dataFolder);
+  yield checkFolder('store', config.storeFolder);
+  yield checkDisk(config.dataFolder);
+  yield checkKeys(config);
+  yield checkPlugins(config);
   const server = await chooseServer(config, options);
   const workers = configOfWorkers(config, server.dev);
-  tell(await checkMachines(workers));
-  const location = {
-    ...(server.dev === undefined ? config.temporal.connection : {}),
-    address: server.address,
-  };
+  yield* await checkMachines(workers);
+  const location = locationOf(config, server);
   const answer = await checkServer(location).catch((error: unknown) => messageOf(error));
   if (typeof answer === 'string') {
-    tell([fail('server', answer, 'heddle dev'), skipped('workers', 'unknown without a server')]);
-    return;
+    yield fail('server', answer, 'heddle dev');
+    return yield skipped('workers', 'unknown without a server');
   }
   const who = `${server.address}, version ${answer.serverVersion} (${origins[server.from]})`;
-  tell([answer.warning === undefined ? ok('server', who) : warn('server', `${who}: ${answer.warning}`)]);
+  yield answer.warning === undefined ? ok('server', who) : warn('server', `${who}: ${answer.warning}`);
   const connection = Connection.lazy(location);
   try {
     const namespace = await checkNamespace(connection, server.namespace);
-    tell([namespace]);
+    yield namespace;
     if (namespace.state === 'fail') return;
-    tell([
-      await checkAttributes(connection, server.namespace),
-      await checkEncryption(connection, server.namespace, config),
-    ]);
-    tell(await checkPollers(connection, server.namespace, workers));
-    tell([await checkSweep(() => temporalClient(connection, server.namespace, config), Date.now())]);
+    yield checkAttributes(connection, server.namespace);
+    yield checkEncryption(connection, server.namespace, config);
+    yield* await checkPollers(connection, server.namespace, workers);
+    yield checkSweep(() => temporalClient(connection, server.namespace, config), Date.now());
   } finally {
     await connection.close();
   }
@@ -91,15 +94,11 @@ const origins: Readonly<Record<ServerChoice['from'], string>> = {
   default: 'the default address',
 };
 
-function readConfig(options: ServerOptions): { readonly finding: Finding; readonly value?: Config } {
+function readConfig(options: ServerOptions): Config | Finding {
   try {
-    const value = readConfiguration(options);
-    return {
-      value,
-      finding: ok('configuration', value.file ?? 'no heddle.yaml, so defaults and the environment'),
-    };
+    return readConfiguration(options);
   } catch (error) {
-    return { finding: fail('configuration', messageOf(error)) };
+    return fail('configuration', messageOf(error));
   }
 }
 

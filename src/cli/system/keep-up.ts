@@ -1,15 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readLogTail, type Launched } from '../../server/launch.js';
+import { messageOf } from '../report-error.js';
 
-export interface KeepUpOptions {
+/** What all processes of `heddle dev` share. */
+export interface Upkeep {
+  readonly logFolder: string;
+  readonly say: (line: string) => void;
+  /** Called when a process was restarted, under another process id. */
+  readonly onBack: () => void;
+}
+
+interface KeptProcess extends Omit<Upkeep, 'logFolder'> {
   /** For messages. */
   readonly name: string;
   readonly logFile: string;
-  readonly say: (line: string) => void;
-  /** Starts it again, and resolves when it is ready. */
-  readonly again: () => Promise<Launched>;
-  /** Called when it is back, under another process id. */
-  readonly onBack: () => void;
+  readonly launch: () => Promise<Launched>;
+  /** Waits until the process is ready; false when it ends before that, or is not ready in time. */
+  readonly isReady: (child: Launched, isRunning: () => boolean) => Promise<boolean>;
 }
 
 export interface KeptUp {
@@ -18,15 +25,21 @@ export interface KeptUp {
   readonly stop: () => Promise<void>;
 }
 
+/** Longest time in which a process becomes ready. */
+export const startLimitMs = 60_000;
 const firstPauseMs = 1_000;
 const longestPauseMs = 30_000;
 /** A process that ran this long, in ms, is restarted without a longer pause. */
 const healthyMs = 60_000;
 
-/** Starts a process again whenever it dies, with longer pauses when it keeps dying. */
-export function keepUp(first: Launched, { name, logFile, say, again, onBack }: KeepUpOptions): KeptUp {
+/**
+ * Starts a process, and restarts it whenever it dies, with longer pauses when it keeps dying.
+ * @throws Error with the end of its log when the first start fails.
+ */
+export async function keepUp(kept: KeptProcess): Promise<KeptUp> {
+  const { name, logFile, say, onBack } = kept;
+  let current = await start(kept);
   const stopped = new AbortController();
-  let current = first;
   const watch = async (): Promise<void> => {
     let pauseMs = firstPauseMs;
     for (;;) {
@@ -39,7 +52,7 @@ export function keepUp(first: Launched, { name, logFile, say, again, onBack }: K
       );
       await sleep(pauseMs, undefined, { signal: stopped.signal });
       pauseMs = Math.min(pauseMs * 2, longestPauseMs);
-      current = await again();
+      current = await start(kept);
       if (stopped.signal.aborted) await current.end();
       else onBack();
       say(`the ${name} is back`);
@@ -48,10 +61,7 @@ export function keepUp(first: Launched, { name, logFile, say, again, onBack }: K
   const retry = async (): Promise<void> => {
     while (!stopped.signal.aborted) {
       await watch().catch((error: unknown) => {
-        if (!stopped.signal.aborted)
-          say(
-            `the ${name} could not be started again: ${error instanceof Error ? error.message : String(error)}`,
-          );
+        if (!stopped.signal.aborted) say(`the ${name} could not be started again: ${messageOf(error)}`);
       });
     }
   };
@@ -64,4 +74,21 @@ export function keepUp(first: Launched, { name, logFile, say, again, onBack }: K
       await done;
     },
   };
+}
+
+async function start({ name, logFile, launch, isReady }: KeptProcess): Promise<Launched> {
+  const child = await launch();
+  let how: string | undefined;
+  void child.ended.then((ended) => (how = ended));
+  try {
+    if (await isReady(child, () => how === undefined)) return child;
+    const failure =
+      how === undefined ? `was not ready within ${startLimitMs / 1_000} s` : `ended with ${how}`;
+    throw new Error(
+      `The ${name} ${failure}. The end of its log (${logFile}):\n${await readLogTail(logFile)}`,
+    );
+  } catch (error) {
+    await child.end();
+    throw error;
+  }
 }

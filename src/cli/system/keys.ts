@@ -14,6 +14,7 @@ import { CliError, exitCodes } from '../errors.js';
 import { openKeys, readConfiguration, type CommonOptions } from '../configuration.js';
 import { createOutput } from '../output.js';
 import { formatMoment } from '../format.js';
+import { messageOf } from '../report-error.js';
 import { localVerb } from '../verb.js';
 
 export const create = localVerb(
@@ -98,11 +99,7 @@ export async function exportRing(file: string | undefined, options: CommonOption
     return exitCodes.ok;
   }
   const handle = await open(file, 'wx', 0o600).catch((cause: unknown) => {
-    throw new CliError(
-      'Invalid',
-      `cannot write ${file}: ${cause instanceof Error ? cause.message : String(cause)}`,
-      { cause },
-    );
+    throw new CliError('Invalid', `cannot write ${file}: ${messageOf(cause)}`, { cause });
   });
   await handle.writeFile(text).finally(() => handle.close());
   const output = createOutput(options);
@@ -135,11 +132,7 @@ function readKeys(file: string): string {
   try {
     return readFileSync(file === '-' ? 0 : file, 'utf8');
   } catch (cause) {
-    throw new CliError(
-      'Invalid',
-      `cannot read ${file}: ${cause instanceof Error ? cause.message : String(cause)}`,
-      { cause },
-    );
+    throw new CliError('Invalid', `cannot read ${file}: ${messageOf(cause)}`, { cause });
   }
 }
 

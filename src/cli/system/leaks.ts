@@ -6,62 +6,63 @@ import { printNext } from '../cluster/status-text.js';
 import type { ServerOptions } from '../configuration.js';
 import { confirm } from '../terminal.js';
 import { exitCodes } from '../errors.js';
-import { createOutput, type Output } from '../output.js';
-import { requireWorker, type Session, withSession } from '../session.js';
-import { formatAge, formatDuration, formatMoment } from '../format.js';
+import type { Output } from '../output.js';
+import { requireWorker } from '../session.js';
+import { formatAge, formatCount, formatDuration, formatMoment } from '../format.js';
+import { verb } from '../verb.js';
 
-export interface LeaksOptions extends ServerOptions {
-  /** Look now, rather than show what the last pass saw. */
+interface LeaksOptions extends ServerOptions {
+  /** Sweep now, rather than show the last report. */
   readonly look?: boolean;
   /** Ids of machines. */
   readonly delete?: readonly string[];
   readonly yes?: boolean;
 }
 
-/** Machines of this installation that no cluster has. */
-export async function leaks(options: LeaksOptions): Promise<number> {
-  const output = createOutput(options);
-  return withSession(options, async (session) => {
-    if (options.delete !== undefined) return deleteNamed(session, output, options.delete, options);
-    if (options.look === true) {
+/** Orphaned machines of this installation. */
+export function leaks(options: LeaksOptions): Promise<number> {
+  return options.delete === undefined ? list(options) : deleteNamed(options.delete, options);
+}
+
+const list = verb(
+  async (session, { look = false }: LeaksOptions) => {
+    if (look) {
       await requireWorker(session);
       await sweepNow(session.temporal);
     }
-    const view = await readLeaks(session.temporal);
-    output.document(view);
-    printView(output, view, Date.now());
-    return exitCodes.ok;
-  });
-}
+    return readLeaks(session.temporal);
+  },
+  { print: (output, view) => printView(output, view, Date.now()) },
+);
 
-async function deleteNamed(
-  session: Session,
-  output: Output,
-  ids: readonly string[],
-  { yes = false, json = false }: LeaksOptions,
-): Promise<number> {
-  const { temporal } = session;
-  await requireWorker(session);
-  const { report } = await readLeaks(temporal);
-  const named = (report?.leaks ?? []).filter(({ providerid }) => ids.includes(providerid));
-  await confirm(
-    `Delete ${named.length === 0 ? ids.join(', ') : named.map(({ account, providerid, key }) => `${providerid} of ${account} (${key})`).join(', ')}?`,
-    { yes, json },
-  );
-  const done = await deleteLeaks(temporal, ids);
-  const gone = done.deleted.filter(({ failed }) => failed === undefined).map(({ providerid }) => providerid);
-  const left = ids.filter((id) => !gone.includes(id));
-  for (const id of gone) output.line(`deleted ${id}`);
-  for (const id of left) output.line(`not deleted: ${id}, ${whyLeft(done, id)}`, 'red');
-  output.document({
-    deleted: gone,
-    left: left.map((id) => ({ providerid: id, why: whyLeft(done, id) })),
-    report: done,
-  });
-  // From here on the present state is shown.
-  await sweepNow(temporal);
-  return left.length > 0 ? exitCodes.failed : exitCodes.ok;
-}
+const deleteNamed = verb(
+  async ({ temporal }, ids: readonly string[], options: LeaksOptions) => {
+    const { report } = await readLeaks(temporal);
+    const named = (report?.leaks ?? []).filter(({ providerid }) => ids.includes(providerid));
+    await confirm(
+      `Delete ${named.length === 0 ? ids.join(', ') : named.map(({ account, providerid, key }) => `${providerid} of ${account} (${key})`).join(', ')}?`,
+      options,
+    );
+    const done = await deleteLeaks(temporal, ids);
+    const deleted = done.deleted.flatMap(({ failed, providerid }) =>
+      failed === undefined ? [providerid] : [],
+    );
+    const left = ids
+      .filter((id) => !deleted.includes(id))
+      .map((providerid) => ({ providerid, why: whyLeft(done, providerid) }));
+    // Later commands show the new state. What was deleted is reported even if this sweep fails.
+    await sweepNow(temporal).catch(() => undefined);
+    return { deleted, left, report: done };
+  },
+  {
+    worker: true,
+    print: (output, { deleted, left }) => {
+      for (const id of deleted) output.line(`deleted ${id}`);
+      for (const { providerid, why } of left) output.line(`not deleted: ${providerid}, ${why}`, 'red');
+    },
+    exitCode: ({ left }) => (left.length > 0 ? exitCodes.failed : exitCodes.ok),
+  },
+);
 
 function whyLeft({ deleted, leaks: still, accounts, refused }: SweepReport, id: string): string {
   const failed = deleted.find(({ providerid }) => providerid === id)?.failed;
@@ -108,7 +109,7 @@ function printReport(output: Output, report: SweepReport, now: number): void {
   const machines = accounts.reduce((sum, account) => sum + account.machines, 0);
   const more = accounts.reduce((sum, account) => sum + account.leaks, 0) - found.length;
   output.line(
-    `${found.length === 0 ? 'no machine' : found.length === 1 ? '1 machine' : `${found.length} machines`} of ${machines} without a cluster, as of ${formatMoment(at)} (${formatAge(at, now)} ago)`,
+    `${found.length === 0 ? 'no machine' : formatCount(found.length, 'machine')} of ${machines} without a cluster, as of ${formatMoment(at)} (${formatAge(at, now)} ago)`,
   );
   for (const why of refused) output.line(`refused to delete: ${why}`, 'red');
   for (const { name, unable } of accounts)

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Connection, type Client } from '@temporalio/client';
 import { coreQueue } from '../../model/names.js';
+import { protoMs } from '../format.js';
 import type { ServerLocation } from '../../server/check.js';
 
 /** The workers that poll a queue. */
@@ -32,7 +33,7 @@ export async function lookAtQueue(
   });
   const seen = (pollers ?? []).map(({ identity, lastAccessTime }) => ({
     worker: identity ?? '',
-    at: Number(String(lastAccessTime?.seconds ?? 0)) * 1_000,
+    at: protoMs(lastAccessTime),
   }));
   const last = seen.toSorted((a, b) => b.at - a.at)[0];
   return {

@@ -19,9 +19,10 @@ import { cleanLine } from '../clean-text.js';
 import { CliError, exitCodes } from '../errors.js';
 import { chooseServer, openKeys, readConfiguration, type ServerOptions } from '../configuration.js';
 import { createOutput, type Output } from '../output.js';
-import { withSession } from '../session.js';
+import type { Session } from '../session.js';
+import { localVerb, verb } from '../verb.js';
 
-export interface ReplayVerbOptions extends ServerOptions {
+interface ReplayVerbOptions extends ServerOptions {
   readonly allRunning?: boolean;
   /** Path of a workflow bundle. */
   readonly bundle?: string;
@@ -43,35 +44,39 @@ export async function replay(files: readonly string[], options: ReplayVerbOption
   return running ? replayRunning(options) : replayFiles(files, options);
 }
 
-async function replayRunning(options: ReplayVerbOptions): Promise<number> {
-  return withSession(options, async ({ config, temporal }) => {
+const replayRunning = verb(
+  async ({ config, temporal, output }: Session, options: ReplayVerbOptions) => {
     const histories = runningHistories(temporal, {
       call: (what, make) => call(temporal, what, make, fetchMs),
     });
-    const tally = await replayAll(
-      histories,
-      replayOptions(config, openKeys(config), temporal.options.namespace, options),
-      options,
-    );
-    if (tally.length === 0) createOutput(options).line('no Heddle workflow runs here: nothing can be broken');
+    const how = replayOptions(config, openKeys(config), temporal.options.namespace, options);
+    return replayAll(histories, how, output);
+  },
+  {
+    print: (output, summary) => {
+      if (summary.total === 0) output.line('no Heddle workflow runs here: nothing can be broken');
+      printTotal(output, summary);
+    },
     // A running workflow that cannot continue is a failure, also one of a type that this build lacks.
-    return exitOf(tally, ['not-a-history', 'undecryptable']);
-  });
-}
+    exitCode: ({ histories }) => exitOf(histories, ['not-a-history', 'undecryptable']),
+  },
+);
 
 /** Histories can be long. */
 const fetchMs = 60_000;
 
-async function replayFiles(files: readonly string[], options: ReplayVerbOptions): Promise<number> {
-  const config = readConfiguration(options);
-  const { namespace } = await chooseServer(config, options);
-  const tally = await replayAll(
-    readFiles(files),
-    replayOptions(config, keysOrNone(config), namespace, options),
-    options,
-  );
-  return exitOf(tally, ['not-a-history', 'undecryptable', 'unknown-type']);
-}
+const replayFiles = localVerb(
+  async (files: readonly string[], options: ReplayVerbOptions) => {
+    const config = readConfiguration(options);
+    const { namespace } = await chooseServer(config, options);
+    const how = replayOptions(config, keysOrNone(config), namespace, options);
+    return replayAll(readFiles(files), how, createOutput(options));
+  },
+  {
+    print: printTotal,
+    exitCode: ({ histories }) => exitOf(histories, ['not-a-history', 'undecryptable', 'unknown-type']),
+  },
+);
 
 function* readFiles(files: readonly string[]): Generator<HistoryToReplay> {
   for (const source of files) {
@@ -111,44 +116,46 @@ function replayOptions(
   return { namespace, keys, onPlaintext: encryption === 'optional' ? 'pass' : undefined, bundlePath: bundle };
 }
 
-/** A line each as they are done, then what it comes to. */
+interface Summary {
+  readonly histories: readonly ReplayReport[];
+  readonly total: number;
+  readonly ok: number;
+  readonly failed: number;
+  readonly next?: string;
+}
+
+/** Prints a line for each history when it is done. */
 async function replayAll(
-  histories: Iterable<HistoryToReplay> | AsyncIterable<HistoryToReplay>,
+  sources: Iterable<HistoryToReplay> | AsyncIterable<HistoryToReplay>,
   how: ReplayOptions,
-  options: ReplayVerbOptions,
-): Promise<readonly ReplayReport[]> {
-  const output = createOutput(options);
-  const reports: ReplayReport[] = [];
-  for await (const report of replayHistories(histories, how)) {
-    reports.push(report);
+  output: Output,
+): Promise<Summary> {
+  const histories: ReplayReport[] = [];
+  for await (const report of replayHistories(sources, how)) {
+    histories.push(report);
     printReport(output, report);
   }
-  const replayed = reports.filter(({ ok }) => ok).length;
-  const next = nextStep(reports);
-  output.document({
-    histories: reports,
-    total: reports.length,
-    ok: replayed,
-    failed: reports.length - replayed,
-    next,
-  });
-  if (next !== undefined) {
-    output.line(
-      `${reports.length} ${reports.length === 1 ? 'history' : 'histories'}: ${replayed} ${replayed === 1 ? 'replays' : 'replay'}, ${reports.length - replayed} not`,
-    );
-    output.line(`next: ${next}`);
-  }
-  return reports;
+  const total = histories.length;
+  const ok = histories.filter((report) => report.ok).length;
+  return { histories, total, ok, failed: total - ok, next: nextStep(histories) };
+}
+
+function printTotal(output: Output, { total, ok, failed, next }: Summary): void {
+  if (next === undefined) return;
+  output.line(
+    `${total} ${total === 1 ? 'history' : 'histories'}: ${ok} ${ok === 1 ? 'replays' : 'replay'}, ${failed} not`,
+  );
+  output.line(`next: ${next}`);
 }
 
 function printReport(output: Output, { ok, source, workflowId, runId, events, error }: ReplayReport): void {
   const name = [source, workflowId && `${workflowId} (${runId})`].filter(Boolean).join(': ');
   const mark = output.style(ok ? 'green' : 'red', ok ? 'ok  ' : 'FAIL');
-  const text = error === undefined ? `${events} events` : describeIntent(error);
+  const text = error === undefined ? `${events} events` : describeFault(error);
   output.raw(`${mark} ${cleanLine(name)}: ${cleanLine(text)}`);
 }
 
-function describeIntent({ kind, message }: ReplayFault): string {
+function describeFault({ kind, message }: ReplayFault): string {
   return kind === 'nondeterminism' ? `does not replay: ${message}` : message;
 }
 

@@ -1,13 +1,15 @@
 import type { Client } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
 import { call } from '../../client/call.js';
-import { coreQueue } from '../../model/names.js';
+import type { Action } from '../../model/action.js';
+import { coreQueue, taskTitle } from '../../model/names.js';
 import { decodeFailure, type HistoryFailure } from '../cluster/task/decode-history.js';
 import { pendingStates } from '../cluster/task/find-task.js';
 import { workflowsOf } from '../cluster/task/history-events.js';
 import { readTaskId } from '../cluster/task/task-events.js';
-import { timeText } from '../format.js';
+import { protoMs, timeText } from '../format.js';
 import { lookAtQueue, type QueueView } from './pollers.js';
+import { messageOf } from '../report-error.js';
 
 type PendingActivity = temporal.api.workflow.v1.IPendingActivityInfo;
 
@@ -124,7 +126,7 @@ async function describeActivity(client: Client, activity: PendingActivity): Prom
     title:
       task === undefined
         ? (activityType?.name ?? 'activity')
-        : `${task.action} ${task.service === undefined ? '' : `${task.service} on `}${task.nodeId}`,
+        : taskTitle(task.action as Action, task.nodeId, task.service),
     nodeId: task?.nodeId,
     state: pendingStates[activity.state ?? 0] ?? 'waits for a worker',
     attempt: attempt ?? 1,
@@ -147,11 +149,7 @@ function sinceOf({
   lastStartedTime,
   activityOptions,
 }: PendingActivity): string {
-  const limit = activityOptions?.scheduleToCloseTimeout;
-  const [end, limitMs] = [
-    expirationTime ? Date.parse(timeText(expirationTime)) : 0,
-    limit ? Number(String(limit.seconds ?? 0)) * 1_000 : 0,
-  ];
+  const [end, limitMs] = [protoMs(expirationTime), protoMs(activityOptions?.scheduleToCloseTimeout)];
   if ((attempt ?? 1) > 1 && end > 0 && limitMs > 0) return new Date(end - limitMs).toISOString();
   return timeText((attempt ?? 1) > 1 ? (lastStartedTime ?? scheduledTime) : scheduledTime);
 }
@@ -161,6 +159,6 @@ async function readFailure(
   failure: temporal.api.failure.v1.IFailure,
 ): Promise<HistoryFailure> {
   return decodeFailure(client, failure).catch((error: unknown): HistoryFailure => ({
-    message: `its message cannot be decrypted here: ${error instanceof Error ? error.message : String(error)}`,
+    message: `its message cannot be decrypted here: ${messageOf(error)}`,
   }));
 }

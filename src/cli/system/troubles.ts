@@ -80,14 +80,13 @@ function triedAgain(activities: readonly ActivityView[], now: number): readonly 
       failure: { kind, message },
     } = first;
     const also = others.length === 0 ? '' : ` (and the same on ${others.length} more)`;
-    const next = isKeyMissing(message) ? { next: keys } : {};
     // Most messages begin with it themselves.
     const why = message.startsWith(`${title}: `) ? message.slice(title.length + 2) : message;
     return [
       {
         text: `${title} is tried again, attempt ${attempt} after ${formatAge(since, now)}${also}: ${why} (${kind})`,
         gist: `${title} is tried again${also}: ${why}`,
-        ...next,
+        next: isKeyMissing(message) ? keys : undefined,
       },
     ];
   });

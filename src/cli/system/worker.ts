@@ -4,7 +4,13 @@ import { fileURLToPath } from 'node:url';
 import { workerEnvironment } from '../../config/child-environment.js';
 import type { Config } from '../../config/index.js';
 import { checkServer, type ServerLocation } from '../../server/check.js';
-import { chooseServer, openKeys, readConfiguration, type ServerOptions } from '../configuration.js';
+import {
+  chooseServer,
+  locationOf,
+  openKeys,
+  readConfiguration,
+  type ServerOptions,
+} from '../configuration.js';
 import { CliError, exitCodes } from '../errors.js';
 
 export const workerProgram = fileURLToPath(new URL('../../worker/main.js', import.meta.url));
@@ -23,8 +29,9 @@ export interface WorkerLaunch {
 /** @throws ServerUnreachableError, KeyError */
 export async function prepareWorker(options: ServerOptions, words: readonly string[]): Promise<WorkerLaunch> {
   const config = readConfiguration(options);
-  const { address, namespace, dev } = await chooseServer(config, options);
-  const location = { ...(dev === undefined ? config.temporal.connection : {}), address };
+  const choice = await chooseServer(config, options);
+  const { address, namespace, dev } = choice;
+  const location = locationOf(config, choice);
   await checkServer(location);
   openKeys(config);
   // Beside `heddle dev`, the configuration of its worker, which has the machine service.

@@ -76,14 +76,14 @@ function sourceOf(node: string, name: string): Omit<LogSource, 'file'> | undefin
 const chunkBytes = 64 * 1024;
 
 /** Reads a log in pieces, and continues when more is written. Keeps no file open. */
-export class LogReader {
-  readonly source: LogSource;
+export class LogReader<Source extends { readonly file: string } = LogSource> {
+  readonly source: Source;
   #offset = 0;
   #rest = Buffer.alloc(0);
   #entries: LogEntry[] = [];
   #last = '';
 
-  constructor(source: LogSource) {
+  constructor(source: Source) {
     this.source = source;
   }
 

@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { cleanLine, cleanText } from '../../clean-text.js';
 import type { ServerOptions } from '../../configuration.js';
 import { CliError, exitCodes } from '../../errors.js';
-import { catchInterrupt } from '../../interrupt.js';
-import { createOutput, type Output } from '../../output.js';
-import { type Session, withSession } from '../../session.js';
+import { catchInterrupt } from '../../waiting.js';
+import type { Output } from '../../output.js';
+import type { Session } from '../../session.js';
+import { verb } from '../../verb.js';
 import { formatClock } from '../../format.js';
 import { describeLatest } from '../describe-cluster.js';
 import { printFailures } from '../failure-text.js';
@@ -17,7 +18,7 @@ import {
   type PlacedEntry,
 } from './log-files.js';
 
-export interface LogsOptions extends ServerOptions {
+interface LogsOptions extends ServerOptions {
   readonly service?: string;
   readonly action?: string;
   readonly level: LogLevel;
@@ -30,9 +31,10 @@ type LogLevel = (typeof levels)[number];
 const followMs = 300;
 
 /** What ran on a cluster's nodes and what it printed, by time, from the store of this machine. */
-export async function logs(name: string, node: string | undefined, options: LogsOptions): Promise<number> {
-  const output = createOutput(options);
-  return withSession(options, async (session) => {
+export const logs = verb(
+  async (session: Session, name: string, node: string | undefined, options: LogsOptions) => {
+    const { output, config } = session;
+    const { level, follow: isFollowing = false } = options;
     const { uid } = await describeLatest(session, name);
     if (uid === undefined)
       throw new CliError(
@@ -40,16 +42,17 @@ export async function logs(name: string, node: string | undefined, options: Logs
         `the server does not know the uid of ${name} yet; try again when a worker has taken it up`,
         { next: 'heddle doctor' },
       );
-    const folder = logFolderOf(session.config.storeFolder, uid);
+    const folder = logFolderOf(config.storeFolder, uid);
     const wanted = (source: LogSource): boolean => isWanted(source, node, options);
     const readers = (await findLogs(folder)).filter(wanted).map((source) => new LogReader(source));
-    if (readers.length === 0 && options.follow !== true)
-      return reportNone(session, output, name, { folder, node });
-    for await (const placed of mergeLogs(readers)) print(output, placed, options.level);
-    if (options.follow === true) await follow(output, { folder, readers, wanted, level: options.level });
-    return options.follow === true ? exitCodes.interrupted : exitCodes.ok;
-  });
-}
+    if (readers.length === 0 && !isFollowing) return reportNone(session, name, { folder, node });
+    for await (const placed of mergeLogs(readers)) print(output, placed, level);
+    if (isFollowing) await follow(output, { folder, readers, wanted, level });
+    return isFollowing ? exitCodes.interrupted : exitCodes.ok;
+  },
+  // Each log line is a record.
+  { document: () => undefined, exitCode: (code) => code },
+);
 
 function isWanted(source: LogSource, node: string | undefined, { service, action }: LogsOptions): boolean {
   return (
@@ -107,12 +110,11 @@ function print(output: Output, { source, entry }: PlacedEntry, level: LogLevel):
 
 /** The logs lie elsewhere, or there are none: what the cluster itself remembers is shown. */
 async function reportNone(
-  session: Session,
-  output: Output,
+  { client, output }: Session,
   name: string,
   { folder, node }: { readonly folder: string; readonly node: string | undefined },
-): Promise<number> {
-  const known = await session.client.status(name).catch(() => undefined);
+): Promise<never> {
+  const known = await client.status(name).catch(() => undefined);
   const nodes = known?.nodes.filter(({ nodeId }) => node === undefined || nodeId === node) ?? [];
   if (known !== undefined && node !== undefined && nodes.length === 0) {
     throw new CliError(

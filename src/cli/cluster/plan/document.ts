@@ -37,16 +37,8 @@ function layoutOf({ spec, placements, kinds }: Plan): object {
   return Object.fromEntries(
     Object.entries(spec.nodes).map(([group, { count, services }]) => {
       const [placement] = placements[group] ?? [];
-      const from =
-        placement === undefined
-          ? {}
-          : {
-              provider: placement.provider,
-              site: placement.site,
-              hardware: placement.flavor,
-              image: placement.image,
-            };
-      return [group, { count, services, ...from }];
+      const { provider, site, flavor: hardware, image } = placement ?? {};
+      return [group, { count, services, provider, site, hardware, image }];
     }),
   );
 }

@@ -1,5 +1,6 @@
 import type { Plan } from '../../../model/plan/plan.js';
-import { describeNodes, describeStep, signOf } from './plan-text.js';
+import { taskWords } from '../node-text.js';
+import { describeNodes, signs } from './plan-text.js';
 
 export type GraphForm = 'mermaid' | 'dot';
 
@@ -21,8 +22,8 @@ export function drawPlan(plan: Plan, form: GraphForm): string {
   const boxes = plan.kinds
     .map((kind, k): GraphBox => ({
       id: `k${k}`,
-      title: `${signOf(kind)} ${describeNodes(kind)}`,
-      steps: kind.chain.map((step, s) => ({ id: stepId(k, s), title: describeStep(step) })),
+      title: `${signs[kind.purpose].sign} ${describeNodes(kind)}`,
+      steps: kind.chain.map((step, s) => ({ id: stepId(k, s), title: taskWords(step) })),
     }))
     .filter(({ steps }) => steps.length > 0);
   return form === 'mermaid' ? drawMermaid(boxes, edgesOf(plan)) : drawDot(boxes, edgesOf(plan));

@@ -4,9 +4,9 @@ import {
   type Plan,
   type Purpose,
   type Range,
-  type Step,
   taskCount,
 } from '../../../model/plan/plan.js';
+import { formatCount } from '../../format.js';
 import type { Style } from '../../output.js';
 
 interface Sign {
@@ -34,11 +34,10 @@ export function busyKinds({ kinds, later = [] }: Plan): readonly Kind[] {
 export function describeCounts(plan: Plan): string {
   const words = countsOf(plan).map(
     ({ purpose, nodes }, index) =>
-      `${nodes}${index > 0 ? '' : plural(nodes, ' node')} ${signs[purpose].counted}`,
+      `${index > 0 ? nodes : formatCount(nodes, 'node')} ${signs[purpose].counted}`,
   );
-  const tasks = allTasks(plan);
   const rolling = plan.width === undefined ? '' : `, ${plan.width} at a time`;
-  return `Plan: ${words.join(', ')}; ${tasks}${plural(tasks, ' task')}${rolling}.`;
+  return `Plan: ${words.join(', ')}; ${formatCount(allTasks(plan), 'task')}${rolling}.`;
 }
 
 /** How many nodes get what, without what no node gets. */
@@ -70,16 +69,4 @@ export function describeNodes({
       return `${group}-${first}${last === first + 1 ? ', ' : ' to '}${group}-${last}`;
     })
     .join(', ');
-}
-
-export function signOf(kind: Kind): string {
-  return signs[kind.purpose].sign;
-}
-
-export function describeStep({ action, service }: Pick<Step, 'action' | 'service'>): string {
-  return service === undefined ? action : `${action} ${service}`;
-}
-
-function plural(count: number, word: string): string {
-  return count === 1 ? word : `${word}s`;
 }

@@ -1,18 +1,22 @@
 import type { PlanPreview } from '../../../client/preview.js';
 import { describeIntent } from '../../../model/cluster/operation.js';
 import type { Intent } from '../../../model/plan/intent.js';
-import { isEmptyPlan } from '../../../model/plan/plan.js';
 import type { ClusterSpec } from '../../../model/cluster/spec.js';
-import { CliError, exitCodes } from '../../errors.js';
-import type { Output } from '../../output.js';
+import { CliError } from '../../errors.js';
 import type { Session } from '../../session.js';
 import { placeProblems } from '../../spec-file.js';
+import type { Shown } from '../../verb.js';
 import { describePlan } from './document.js';
 import { drawPlan, type GraphForm } from './graph.js';
 import { printPlan } from './print-plan.js';
 
-export interface PreviewForm {
+/** What an operation of a cluster would do. */
+export interface Planned {
+  readonly name: string;
+  readonly intent: Intent;
+  readonly preview: PlanPreview;
   readonly graph?: GraphForm;
+  /** Changes have an exit code of their own. */
   readonly detailedExitcode?: boolean;
 }
 
@@ -54,21 +58,14 @@ export async function previewOperation(
   return preview;
 }
 
-/** Writes a plan as asked, and gives the code to exit with. */
-export function showPreview(
-  output: Output,
-  name: string,
-  intent: Intent,
-  preview: PlanPreview,
-  form: PreviewForm = {},
-): number {
-  const { plan } = preview;
-  const what = describeIntent(intent);
-  if (form.graph === undefined) printPlan(output, { name, what, preview });
-  else output.raw(drawPlan(plan, form.graph));
-  output.document(describePlan(name, what, preview));
-  return form.detailedExitcode === true && !isEmptyPlan(plan) ? exitCodes.usage : exitCodes.ok;
-}
+/** A preview as text, a graph or a document. */
+export const plannedShown = {
+  document: ({ name, intent, preview }) => describePlan(name, describeIntent(intent), preview),
+  print: (output, { name, intent, preview, graph }) => {
+    if (graph === undefined) printPlan(output, { name, what: describeIntent(intent), preview });
+    else output.raw(drawPlan(preview.plan, graph));
+  },
+} satisfies Shown<[], Planned>;
 
 /** The planner refuses with the failure Invalid, some way down the chain of causes. */
 function refusalOf(error: unknown, what = ''): unknown {

@@ -3,9 +3,9 @@ import { countOf, isEmptyPlan, type Kind, type Plan } from '../../../model/plan/
 import { cleanLine } from '../../clean-text.js';
 import type { Output } from '../../output.js';
 import { wrapTo } from '../../table.js';
-import { describeGate } from '../node-text.js';
+import { describeGate, taskWords } from '../node-text.js';
 import { describeDrift, driftOf } from './drift.js';
-import { describeCounts, describeNodes, describeStep, signs } from './plan-text.js';
+import { describeCounts, describeNodes, signs } from './plan-text.js';
 import { optional } from '../../format.js';
 
 export interface ShownPlan {
@@ -51,7 +51,7 @@ function printKind(output: Output, plan: Plan, kind: Kind): void {
     `${sign} ${verb} ${describeNodes(kind)}${count > 1 ? ` (${count} nodes)` : ''}${from}${optional(': ', why)}`,
   );
   output.line(head, style);
-  const width = Math.max(...kind.chain.map((step) => describeStep(step).length));
+  const width = Math.max(...kind.chain.map((step) => taskWords(step).length));
   const indent = 4 + 3 + 1 + width + 2;
   kind.chain.forEach((step, index) => {
     const reason =
@@ -62,7 +62,7 @@ function printKind(output: Output, plan: Plan, kind: Kind): void {
       [...reason, ...after].join('; '),
       (output.columns ?? Infinity) - indent - 1,
     );
-    output.line(`    ${`${index + 1}.`.padStart(3)} ${describeStep(step).padEnd(width)}  ${first}`.trimEnd());
+    output.line(`    ${`${index + 1}.`.padStart(3)} ${taskWords(step).padEnd(width)}  ${first}`.trimEnd());
     for (const line of rest) output.line(`${' '.repeat(indent)}${line}`);
   });
 }

@@ -1,12 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { findOperation, type WaitResult } from '../../../client/wait.js';
 import type { ClusterStatus } from '../../../model/cluster/view.js';
 import { cleanLine } from '../../clean-text.js';
-import { untilInterrupted } from '../../interrupt.js';
 import type { Output } from '../../output.js';
 import type { Session } from '../../session.js';
-import { lookAtServer, type ServerView } from '../../system/server-view.js';
-import { findTroubles } from '../../system/troubles.js';
+import { lookAtServer } from '../../system/server-view.js';
+import { untilInterrupted } from '../../waiting.js';
 import { openLineView } from './line-view.js';
 import { openLiveView, type ProgressView } from './live-view.js';
 
@@ -36,17 +34,6 @@ export async function followOperation(session: Session, request: FollowRequest):
     outage = text;
     view.warn(outage ?? trouble);
   };
-  const over = new AbortController();
-  if (view !== silent)
-    void followTroubles({
-      signal: over.signal,
-      look: () => lookAtServer(session.temporal, name),
-      more: `heddle status ${name}`,
-      onChange: (text) => {
-        trouble = text;
-        view.warn(outage ?? trouble);
-      },
-    });
   try {
     return await untilInterrupted(
       (signal) =>
@@ -67,9 +54,18 @@ export async function followOperation(session: Session, request: FollowRequest):
         }),
       `operation ${operation} of ${name}`,
       `heddle status ${name} --watch`,
+      view === silent
+        ? undefined
+        : {
+            look: () => lookAtServer(session.temporal, name),
+            more: `heddle status ${name}`,
+            onChange: (text) => {
+              trouble = text;
+              view.warn(outage ?? trouble);
+            },
+          },
     );
   } finally {
-    over.abort();
     await view.end();
   }
 }
@@ -94,37 +90,4 @@ function openNotes(output: Output): ProgressView {
       last = text;
     },
   };
-}
-
-/** Between two looks, in ms: what fails once is tried again sooner. */
-const lookMs = 10_000;
-
-export interface FollowTroublesOptions {
-  readonly signal: AbortSignal;
-  readonly look: () => Promise<ServerView>;
-  /** The command that shows all of them. */
-  readonly more: string;
-  readonly onChange: (text: string | undefined) => void;
-}
-
-/**
- * Reports obstacles that keep workflows from continuing, and undefined once there is none; needs no worker.
- * Ends with the signal.
- */
-export async function followTroubles({ signal, look, more, onChange }: FollowTroublesOptions): Promise<void> {
-  let told: string | undefined;
-  for (;;) {
-    await sleep(lookMs, undefined, { signal }).catch(() => undefined);
-    if (signal.aborted) return;
-    const server = await look().catch(() => undefined);
-    // The wait itself reports a server that does not answer.
-    if (server === undefined) continue;
-    const [first, ...others] = findTroubles(server, Date.now());
-    const text =
-      first === undefined
-        ? undefined
-        : `stuck: ${first.gist.split('\n')[0]}${others.length === 0 ? '' : ` (and ${others.length} more: ${more})`}`;
-    if (text !== told) onChange(text);
-    told = text;
-  }
 }

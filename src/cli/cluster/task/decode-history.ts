@@ -31,7 +31,7 @@ export async function decodeFailure(client: Client, failure: Failure): Promise<H
   const error = failureConverter.failureToError(await decrypt(client, failure), payloadConverter);
   if (!(error instanceof ApplicationFailure)) return { message: error.message };
   const [details] = error.details ?? [];
-  return { message: error.message, ...(error.type ? { type: error.type } : {}), details };
+  return { message: error.message, type: error.type || undefined, details };
 }
 
 /** A failure with its payloads decrypted, causes included. */
@@ -40,16 +40,14 @@ async function decrypt(client: Client, failure: Failure): Promise<Failure> {
   const details = application?.details?.payloads;
   return {
     ...failure,
-    ...(encodedAttributes ? { encodedAttributes: await decodePayload(client, encodedAttributes) } : {}),
-    ...(details
+    encodedAttributes: encodedAttributes && (await decodePayload(client, encodedAttributes)),
+    applicationFailureInfo: details
       ? {
-          applicationFailureInfo: {
-            ...application,
-            details: { payloads: await Promise.all(details.map((one) => decodePayload(client, one))) },
-          },
+          ...application,
+          details: { payloads: await Promise.all(details.map((one) => decodePayload(client, one))) },
         }
-      : {}),
-    ...(cause ? { cause: await decrypt(client, cause) } : {}),
+      : application,
+    cause: cause && (await decrypt(client, cause)),
   };
 }
 

@@ -1,7 +1,8 @@
 import type { Client } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
 import { clusterWorkflowId } from '../../../model/names.js';
-import { createTaskReader, timeOf, type TaskRun } from './task-events.js';
+import { protoMs } from '../../format.js';
+import { createTaskReader, type TaskRun } from './task-events.js';
 
 type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 
@@ -63,7 +64,7 @@ export async function* runsOf(client: Client, workflowId: string, since = 0): As
           nextPageToken: token,
         });
       const found = page.history?.events ?? [];
-      const wanted = found.filter((event) => timeOf(event) >= since);
+      const wanted = found.filter((event) => protoMs(event.eventTime) >= since);
       isEarlier = wanted.length < found.length;
       events.push(...wanted);
       token = page.nextPageToken ?? new Uint8Array();

@@ -1,4 +1,5 @@
 import type { temporal } from '@temporalio/proto';
+import { protoMs } from '../../format.js';
 
 type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 type Payloads = temporal.api.common.v1.IPayloads;
@@ -47,7 +48,7 @@ export function createTaskReader(): TaskReader {
   };
   return {
     read(event) {
-      const at = timeOf(event);
+      const at = protoMs(event.eventTime);
       const scheduled = event.activityTaskScheduledEventAttributes;
       if (scheduled) {
         const run = openRun(scheduled, at);
@@ -60,16 +61,15 @@ export function createTaskReader(): TaskReader {
           attempt: started.attempt ?? 1,
           worker: started.identity || undefined,
         });
-      const done = event.activityTaskCompletedEventAttributes;
-      if (done) return change(done.scheduledEventId, { end: { state: 'done', at, result: done.result } });
-      const failed = event.activityTaskFailedEventAttributes;
-      if (failed)
-        return change(failed.scheduledEventId, { end: { state: 'failed', at, failure: failed.failure } });
-      const late = event.activityTaskTimedOutEventAttributes;
-      if (late)
-        return change(late.scheduledEventId, { end: { state: 'timed out', at, failure: late.failure } });
-      const cancelled = event.activityTaskCanceledEventAttributes;
-      return cancelled ? change(cancelled.scheduledEventId, { end: { state: 'cancelled', at } }) : undefined;
+      const { activityTaskCompletedEventAttributes: done, activityTaskFailedEventAttributes: failed } = event;
+      const { activityTaskTimedOutEventAttributes: late, activityTaskCanceledEventAttributes: cancelled } =
+        event;
+      const ended = done ?? failed ?? late ?? cancelled;
+      const state = done ? 'done' : failed ? 'failed' : late ? 'timed out' : 'cancelled';
+      const failure = (failed ?? late)?.failure;
+      return ended
+        ? change(ended.scheduledEventId, { end: { state, at, result: done?.result, failure } })
+        : undefined;
     },
   };
 }
@@ -101,9 +101,4 @@ function openRun(
   const task = readTaskId(activityId ?? '');
   if (!activityId || task === undefined) return undefined;
   return { ...task, taskId: activityId, scheduledAt: at, taskQueue: taskQueue?.name ?? '', input };
-}
-
-/** Milliseconds since the epoch. */
-export function timeOf({ eventTime }: HistoryEvent): number {
-  return Number(String(eventTime?.seconds ?? 0)) * 1_000 + Math.floor((eventTime?.nanos ?? 0) / 1e6);
 }

@@ -5,9 +5,10 @@ import { taskTitle } from '../../../model/names.js';
 import { stripSecrets } from '../../../model/node/strip-secrets.js';
 import { cleanLine, cleanText } from '../../clean-text.js';
 import type { ServerOptions } from '../../configuration.js';
-import { CliError, exitCodes } from '../../errors.js';
-import { createOutput, type Output } from '../../output.js';
-import { type Session, withSession } from '../../session.js';
+import { CliError } from '../../errors.js';
+import type { Output } from '../../output.js';
+import type { Session } from '../../session.js';
+import { verb } from '../../verb.js';
 import { formatDuration, formatMoment } from '../../format.js';
 import { readLogEnd } from '../log/log-parts.js';
 import { asObject, decodeFailure, decodeFirst, textOf } from './decode-history.js';
@@ -37,30 +38,25 @@ interface TaskView {
   readonly tail: readonly string[];
 }
 
-/** One task from the cluster's history: what it was given, what became of it. */
-export async function show(name: string, wanted: string, options: ServerOptions): Promise<number> {
-  const output = createOutput(options);
-  return withSession(options, async (session) => {
+/** One task from the cluster's history: its input, attempts and outcome. */
+export const show = verb(
+  async (session: Session, name: string, wanted: string, _options: ServerOptions) => {
     const { found, known } = await call(
       session.temporal,
       `task of ${cleanLine(name)}`,
       () => searchTask(session, name, wanted),
       searchMs,
     );
-    if (found === undefined) {
-      const some = known.length === 0 ? 'It has none.' : `Among those it has: ${known.slice(-5).join(', ')}.`;
-      throw new CliError(
-        'NotFound',
-        `cluster ${cleanLine(name)} has no task ${JSON.stringify(wanted)} in its history. ${some}`,
-        { next: `heddle nodes ${name}` },
-      );
-    }
-    const view = await describeTask(session, found);
-    output.document(view);
-    printTask(output, view);
-    return exitCodes.ok;
-  });
-}
+    if (found !== undefined) return describeTask(session, found);
+    const some = known.length === 0 ? 'It has none.' : `Among those it has: ${known.slice(-5).join(', ')}.`;
+    throw new CliError(
+      'NotFound',
+      `cluster ${cleanLine(name)} has no task ${JSON.stringify(wanted)} in its history. ${some}`,
+      { next: `heddle nodes ${name}` },
+    );
+  },
+  { print: printTask },
+);
 
 /** Tasks of a large cluster are in the histories of its groups. */
 async function searchTask({ temporal }: Session, cluster: string, wanted: string): Promise<TaskSearch> {

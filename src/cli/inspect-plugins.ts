@@ -1,5 +1,5 @@
-import type { Config } from '../../config/index.js';
-import { loadRegistry, type Registry } from '../../plugins/registry.js';
+import type { Config } from '../config/index.js';
+import { loadRegistry, type Registry } from '../plugins/registry.js';
 
 /** The plugins that a worker with this configuration has; none of them runs. @throws ProblemsError */
 export async function inspectPlugins({

@@ -1,0 +1,168 @@
+import type { WaitResult } from '../../client/wait.js';
+import type { ApplyReply } from '../../model/cluster/messages.js';
+import type { Operation } from '../../model/cluster/operation.js';
+import type { ClusterStatus } from '../../model/cluster/view.js';
+import { cleanLine, cleanText } from '../clean-text.js';
+import { CliError } from '../errors.js';
+import { formatCount, formatDuration } from '../format.js';
+import type { Output } from '../output.js';
+import type { Session } from '../session.js';
+import type { Shown } from '../verb.js';
+import { failuresOf, printFailures, printRecorded } from './failure-text.js';
+import { nextSteps } from './next-steps.js';
+import { driftLines } from './node-text.js';
+import { type Planned, plannedShown } from './plan/preview.js';
+import { followOperation, type FollowRequest } from './progress/follow-operation.js';
+
+/** What a command that requests an operation has to show: a preview, the reply to the request, or the end. */
+export type Outcome = Planned | Accepted | Ended;
+
+interface Accepted {
+  readonly name: string;
+  readonly accepted: ApplyReply;
+}
+
+export interface Ended {
+  readonly end: WaitResult;
+  /** The operation had ended before it was requested again. */
+  readonly unchanged?: boolean;
+}
+
+/** Waits for the end of an accepted operation, unless it was told not to. */
+export async function finish(
+  session: Session,
+  name: string,
+  accepted: ApplyReply,
+  { wait, since, fleeting }: Pick<FollowRequest, 'since' | 'fleeting'> & { readonly wait: boolean },
+): Promise<Accepted | Ended> {
+  const { operation, unchanged } = accepted;
+  if (!wait) return { name, accepted };
+  const end = await followOperation(session, { name, operation, since, fleeting });
+  return { end, unchanged: unchanged === true && Date.parse(end.operation.endedAt ?? '') < since };
+}
+
+export const outcomeShown = {
+  document: (outcome) => {
+    if ('preview' in outcome) return plannedShown.document(outcome);
+    if ('accepted' in outcome) {
+      const { operation, clusterUid, unchanged } = outcome.accepted;
+      return { cluster: outcome.name, clusterUid, operation: { id: operation }, unchanged };
+    }
+    const { status, operation } = outcome.end;
+    const ended = { cluster: status.name, clusterUid: status.uid, operation };
+    return errorOf(outcome.end) === undefined
+      ? { ...ended, unchanged: isUnchanged(outcome) || undefined }
+      : { ...ended, failures: failuresOf(status, operation) };
+  },
+  print: (output, outcome) => {
+    if ('preview' in outcome) plannedShown.print(output, outcome);
+    else if ('accepted' in outcome) printAccepted(output, outcome);
+    else if (outcome.end.operation.state === 'done') printDone(output, outcome);
+    else printUndone(output, outcome.end);
+  },
+  error: (outcome) => ('end' in outcome ? errorOf(outcome.end) : undefined),
+} satisfies Shown<[], Outcome>;
+
+function printAccepted(output: Output, { name, accepted: { operation, unchanged } }: Accepted): void {
+  output.line(
+    unchanged === true
+      ? `${name}: operation ${operation} does this already, or has done it`
+      : `${name}: operation ${operation} is accepted`,
+  );
+  output.line(`next: heddle status ${name} --watch`);
+}
+
+function printDone(output: Output, outcome: Ended): void {
+  if (output.json) return;
+  const { operation, status } = outcome.end;
+  const { kind, reason, abandoned = [] } = operation;
+  output.line(describeDone(operation, status, isUnchanged(outcome)));
+  const probed = kind === 'apply' || kind === 'rollback';
+  const warnings = [
+    ...(reason === undefined ? [] : [reason]),
+    ...(probed ? driftLines(status.nodes).map((line) => `${line}; nothing was done about it`) : []),
+    ...abandoned.map((machine) => `given up undeleted: ${machine}`),
+  ];
+  for (const warning of warnings) output.note(`warning: ${cleanLine(warning)}`);
+}
+
+function isUnchanged({ end, unchanged = false }: Ended): boolean {
+  return unchanged || end.operation.unchanged === true;
+}
+
+function describeDone(operation: Operation, { name, nodes }: ClusterStatus, unchanged: boolean): string {
+  const { kind, what, startedAt, requestedAt, endedAt, tasks } = operation;
+  if (kind === 'delete' || (kind === 'rollback' && nodes.length === 0)) return `cluster ${name} is deleted`;
+  if (unchanged)
+    return kind === 'apply'
+      ? `cluster ${name}: no changes`
+      : `cluster ${name}: ${what}: there was nothing to do`;
+  const took =
+    endedAt === undefined
+      ? ''
+      : ` in ${formatDuration(Date.parse(endedAt) - Date.parse(startedAt ?? requestedAt))}`;
+  const done = `${formatCount(tasks.done, 'task')} done${took}`;
+  const count = formatCount(nodes.length, 'node');
+  if (kind === 'apply') return `cluster ${name} is as its spec says: ${count}, ${done}`;
+  if (kind === 'rollback') return `cluster ${name} is back at its earlier spec: ${count}, ${done}`;
+  return `cluster ${name}: ${what}: ${done}`;
+}
+
+function printUndone(output: Output, { operation, status }: WaitResult): void {
+  const { state } = operation;
+  if (state === 'held') printFailures(output, status, Date.now());
+  if (state === 'failed') printRecorded(output, status.name, operation, Date.now());
+  if (state === 'held' || state === 'failed' || state === 'cancelled') output.line();
+}
+
+/** The error that the end of an operation amounts to. */
+function errorOf({ operation, status }: WaitResult): CliError | undefined {
+  const { name, nodes } = status;
+  const { id, state, what, reason, tasks } = operation;
+  const next = `heddle status ${name}`;
+  switch (state) {
+    case 'rejected':
+      return new CliError(
+        'Invalid',
+        `cluster ${name} does not take this, and nothing was changed:\n${cleanText(reason ?? '')}`,
+      );
+    case 'superseded':
+      return new CliError(
+        'Refused',
+        `operation ${id} of ${name} (${what}) gave way to another: ${reason ?? 'a later one took its place'}`,
+        { next },
+      );
+    case 'held': {
+      const failed = nodes.filter(({ failure }) => failure !== undefined).length;
+      const why =
+        failed === 0
+          ? cleanText(reason ?? 'it cannot go on')
+          : `${formatCount(failed, 'node')} failed, ${tasks.done} of ${tasks.total} tasks are done`;
+      return new CliError('Held', `${cleanLine(what)} of ${name} is held: ${why}`, {
+        next: nextSteps(status)[0]?.command ?? next,
+      });
+    }
+    case 'failed': {
+      const rollback = rollbackAfter(operation, status);
+      const after = rollback === undefined ? '' : `\noperation ${rollback.id} goes back to the spec before`;
+      const why = cleanLine((reason ?? 'a task failed').split('\n')[0] ?? '');
+      return new CliError('Failed', `${cleanLine(what)} of ${name} failed: ${why}${after}`, {
+        next: rollback === undefined ? next : `${next} --watch`,
+      });
+    }
+    case 'cancelled':
+      return new CliError(
+        'Cancelled',
+        `operation ${id} of ${name} (${what}) was ${reason ?? 'cancelled'}; what was done stays`,
+        { next },
+      );
+    default:
+      return undefined;
+  }
+}
+
+function rollbackAfter({ id }: Operation, status: ClusterStatus): Operation | undefined {
+  return [status.operation, ...status.queued, ...status.history].find(
+    (other) => other?.kind === 'rollback' && Number(other.id) > Number(id),
+  );
+}

@@ -1,0 +1,82 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CliError } from './errors.js';
+import type { ServerView } from './system/server-view.js';
+import { findTroubles } from './system/troubles.js';
+
+/** Ctrl-C, a plain kill or a closed terminal, once; the second one has its default effect. */
+export function catchInterrupt(): {
+  readonly signal: AbortSignal;
+  readonly happened: Promise<never>;
+  readonly release: () => void;
+} {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort(new Error('interrupted'));
+  const happened = new Promise<never>((_resolve, reject) => {
+    controller.signal.addEventListener('abort', () => reject(controller.signal.reason), { once: true });
+  });
+  happened.catch(() => undefined);
+  process.once('SIGINT', abort).once('SIGTERM', abort).once('SIGHUP', abort);
+  return {
+    signal: controller.signal,
+    happened,
+    release: () => void process.off('SIGINT', abort).off('SIGTERM', abort).off('SIGHUP', abort),
+  };
+}
+
+/** How to find and report what keeps the workflows of an operation from continuing. */
+export interface Obstacles {
+  readonly look: () => Promise<ServerView>;
+  /** The command that shows all of them. */
+  readonly more: string;
+  /** Undefined once there is none. */
+  readonly onChange: (text: string | undefined) => void;
+}
+
+/**
+ * Waits for an end. An interrupt stops the waiting, but not the work. Meanwhile, obstacles are reported.
+ * @throws CliError Interrupted
+ */
+export async function untilInterrupted<Result>(
+  wait: (signal: AbortSignal) => Promise<Result>,
+  what: string,
+  next: string,
+  obstacles?: Obstacles,
+): Promise<Result> {
+  const { signal, happened, release } = catchInterrupt();
+  const ended = new AbortController();
+  if (obstacles !== undefined) void followObstacles(obstacles, ended.signal);
+  try {
+    const waiting = wait(signal);
+    // After an interrupt the wait rejects, too.
+    waiting.catch(() => undefined);
+    return await Promise.race([waiting, happened]);
+  } catch (cause) {
+    if (!signal.aborted) throw cause;
+    throw new CliError('Interrupted', `stopped watching; ${what} goes on`, { next, cause });
+  } finally {
+    ended.abort();
+    release();
+  }
+}
+
+/** Between two probes, in ms: an attempt that fails once is retried sooner. */
+const probeMs = 10_000;
+
+/** Needs no worker. Ends with the signal. */
+async function followObstacles({ look, more, onChange }: Obstacles, signal: AbortSignal): Promise<void> {
+  let reported: string | undefined;
+  for (;;) {
+    await sleep(probeMs, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return;
+    const server = await look().catch(() => undefined);
+    // The wait itself reports a server that does not answer.
+    if (server === undefined) continue;
+    const [first, ...others] = findTroubles(server, Date.now());
+    const text =
+      first === undefined
+        ? undefined
+        : `stuck: ${first.gist.split('\n')[0]}${others.length === 0 ? '' : ` (and ${others.length} more: ${more})`}`;
+    if (text !== reported) onChange(text);
+    reported = text;
+  }
+}
