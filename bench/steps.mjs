@@ -27,7 +27,7 @@ const stack = await openStack({
         fields: {
           machines: Array.from({ length: nodes }, (_, index) => ({
             name: `m${index + 1}`,
-            address: `127.0.1.${index + 1}`,
+            address: addressOf(index),
           })),
           port: sshd.port,
           user: userInfo().username,
@@ -84,6 +84,10 @@ try {
 }
 process.exit();
 
+function addressOf(index) {
+  return `127.1.${Math.floor(index / 250)}.${(index % 250) + 1}`;
+}
+
 /** OpenSSH on as many loopback addresses as there are nodes; one server listens on 16 at most. */
 async function startSshd(count) {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-sshd-'));
@@ -92,7 +96,7 @@ async function startSshd(count) {
   mkdirSync('/run/sshd', { recursive: true, mode: 0o755 });
   mkdirSync(join(folder, 'home'));
   const port = await freePort();
-  const addresses = Array.from({ length: count }, (_, index) => `127.0.1.${index + 1}`);
+  const addresses = Array.from({ length: count }, (_, index) => addressOf(index));
   const hostKey = execFileSync('cat', [join(folder, 'host.pub')], { encoding: 'utf8' }).trim();
   writeFileSync(
     join(folder, 'known_hosts'),
