@@ -1,5 +1,6 @@
 // A cluster of nodes on one real OpenSSH server, each with shell steps in order, beside plain SSH tools.
-// Usage: npm run build && node bench/steps.mjs [--nodes 24] [--runs 3] [--profile FOLDER]
+// Usage: npm run bench -- steps [--nodes 24] [--runs 3] [--peers FOLDER] [--profile FOLDER]
+// sh bench/peers/setup.sh FOLDER installs the tools that --peers runs beside Heddle.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,6 +8,7 @@ import { connect, createServer } from 'node:net';
 import { loadavg, tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { cpuSeconds, machineCounters, openStack, peakMemory } from './stack.mjs';
 
@@ -14,6 +16,7 @@ const { values } = parseArgs({
   options: {
     nodes: { type: 'string', default: '24' },
     runs: { type: 'string', default: '3' },
+    peers: { type: 'string' },
     profile: { type: 'string' },
   },
 });
@@ -75,6 +78,7 @@ try {
         `machine ${(after.machine.cpu - before.machine.cpu).toFixed(2)} s; ${after.machine.forks - before.machine.forks} forks; ` +
         `worker ${peakMemory(worker.pid)} MB; load ${loadavg()[0].toFixed(1)}`,
     );
+    if (values.peers !== undefined) await runPeers(values.peers, seconds);
     const gone = await stack.client.delete(name);
     await stack.client.waitFor(name, gone.operation, { everyMs: 50 });
   }
@@ -83,6 +87,29 @@ try {
   await sshd.close();
 }
 process.exit();
+
+async function runPeers(folder, seconds) {
+  for (const tool of ['asyncssh', 'parallel-ssh', 'pyinfra', 'ansible']) {
+    const before = machineCounters();
+    const output = execFileSync(
+      join(folder, 'bin', 'python'),
+      [
+        fileURLToPath(new URL('peers/run.py', import.meta.url)),
+        tool,
+        String(sshd.port),
+        join(sshd.folder, 'user'),
+        '6',
+        ...Array.from({ length: nodes }, (_, index) => addressOf(index)),
+      ],
+      { encoding: 'utf8', env: { PATH: '/usr/bin:/bin', HOME: join(sshd.folder, 'home') } },
+    );
+    const cpu = machineCounters().cpu - before.cpu;
+    console.log(
+      `  ${tool}: ${output.trim()} s, CPU of the machine ${cpu.toFixed(2)} s; ` +
+        `Heddle takes ${(seconds / Number(output)).toFixed(1)} times as long`,
+    );
+  }
+}
 
 function addressOf(index) {
   return `127.1.${Math.floor(index / 250)}.${(index % 250) + 1}`;

@@ -10,8 +10,7 @@ import { buildQueue } from '../../model/names.js';
 import { readLogTail } from '../../server/launch.js';
 import { endProcess, isRunning, recordProcess, type ProcessRecord } from '../../server/process.js';
 import { readConfiguration, type CommonOptions, type ServerOptions } from '../configuration.js';
-import { CliError, exitCodes } from '../errors.js';
-import { createOutput } from '../output.js';
+import { CliError } from '../errors.js';
 import { localVerb } from '../verb.js';
 import { activityTasks, waitForPoller } from '../system/pollers.js';
 import { prepareWorker, runWorker } from '../system/worker.js';
@@ -22,7 +21,17 @@ const stopPatienceMs = 60_000;
 
 /** Starts the builder of this data folder; returns when it polls for work. */
 export async function start(options: ServerOptions & { readonly foreground?: boolean }): Promise<number> {
-  if (options.foreground === true) return runWorker(options, ['--builder']);
+  return options.foreground === true ? runWorker(options, ['--builder']) : startInBackground(options);
+}
+
+const startInBackground = localVerb(startDetached, {
+  print: (output, { builder: { site, pid, log } }) => {
+    output.line(`the builder of site ${site} runs as process ${pid}; its log is ${log}`);
+    output.line('next: heddle builder stop');
+  },
+});
+
+async function startDetached(options: ServerOptions) {
   const { config, location, namespace, args, variables } = await prepareWorker(options, ['--builder']);
   prepareFolder(config.dataFolder);
   const known = await readRecord(config);
@@ -60,11 +69,7 @@ export async function start(options: ServerOptions & { readonly foreground?: boo
     isRunning: () => isRunning(record),
   });
   if (!polls) throw await failure('ask for work', 'heddle builder stop');
-  const output = createOutput(options);
-  output.line(`the builder of site ${config.site} runs as process ${record.pid}; its log is ${logFile}`);
-  output.line('next: heddle builder stop');
-  output.document({ builder: { pid: record.pid, site: config.site, log: logFile } });
-  return exitCodes.ok;
+  return { builder: { pid: record.pid, site: config.site, log: logFile } };
 }
 
 /** Stops the builder of this data folder, and waits for its end. */

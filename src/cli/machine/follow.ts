@@ -1,34 +1,41 @@
-import type { MachineView } from '../../model/machine/state.js';
+import type { MachineAccess } from '../../model/machine/access.js';
+import type { MachineOperation, MachineView } from '../../model/machine/state.js';
 import { machineWorkflowId } from '../../model/names.js';
+import { printAccess } from '../access-text.js';
 import { exitCodes } from '../errors.js';
 import { untilInterrupted } from '../waiting.js';
 import { lookAtWorkflows } from '../system/server-view.js';
 import type { Output } from '../output.js';
 import type { Session } from '../session.js';
+import type { Shown } from '../verb.js';
 import { formatDuration } from '../format.js';
 import { printEnd } from './machine-text.js';
 
-export interface FinishOptions {
-  readonly wait: boolean;
-  /** Cancellation was requested. */
-  readonly cancelled?: boolean;
+/** What a command that starts an operation has to show: the reply to the request, or the end. */
+export type Outcome = Accepted | Ended;
+
+interface Accepted {
+  readonly name: string;
+  readonly accepted: string;
 }
 
-/** Waits for the end of an operation, shows its steps and how it ended; returns the exit code. */
-export async function finishOperation(
+interface Ended {
+  readonly machine: MachineView;
+  readonly operation: MachineOperation;
+  /** The login that the operation made. */
+  readonly access?: MachineAccess | null;
+}
+
+/** Waits for the end of an operation and shows its steps, unless told not to wait. */
+export async function finish(
   { client, temporal, output }: Session,
   name: string,
   operation: string,
-  { wait, cancelled = false }: FinishOptions,
-): Promise<number> {
-  const next = `heddle machine show ${name}`;
-  if (!wait) {
-    output.line(`${name}: operation ${operation} is accepted`);
-    output.line(`next: ${next}`);
-    output.document({ machine: name, operation: { id: operation } });
-    return exitCodes.ok;
-  }
-  const end = await untilInterrupted(
+  { wait }: { readonly wait: boolean },
+): Promise<Outcome> {
+  if (!wait) return { name, accepted: operation };
+  const next = showCommand(name);
+  return untilInterrupted(
     (signal) => client.machines.waitFor(name, operation, { signal, onView: showSteps(output) }),
     `operation ${operation} of machine ${name}`,
     next,
@@ -40,10 +47,32 @@ export async function finishOperation(
       },
     },
   );
-  printEnd(output, end.machine, end.operation);
-  output.document({ machine: end.machine, operation: end.operation });
-  const { state } = end.operation;
-  return state === 'done' || (cancelled && state === 'cancelled') ? exitCodes.ok : exitCodes.failed;
+}
+
+export const outcomeShown = {
+  document: (outcome) =>
+    'accepted' in outcome
+      ? { machine: outcome.name, operation: { id: outcome.accepted } }
+      : { machine: outcome.machine, operation: outcome.operation },
+  print: (output, outcome) => {
+    if ('accepted' in outcome) {
+      output.line(`${outcome.name}: operation ${outcome.accepted} is accepted`);
+      output.line(`next: ${showCommand(outcome.name)}`);
+      return;
+    }
+    printEnd(output, outcome.machine, outcome.operation);
+    if (outcome.access) printAccess(output, outcome.machine.name, outcome.access);
+  },
+  exitCode: (outcome) => (hasEndedAs(outcome, ['done']) ? exitCodes.ok : exitCodes.failed),
+} satisfies Shown<[], Outcome>;
+
+/** Whether the operation is accepted, or has ended in one of these states. */
+export function hasEndedAs(outcome: Outcome, states: readonly MachineOperation['state'][]): boolean {
+  return 'accepted' in outcome || states.includes(outcome.operation.state);
+}
+
+function showCommand(name: string): string {
+  return `heddle machine show ${name}`;
 }
 
 /** One line for each step, with the time left as estimated from earlier loads. */

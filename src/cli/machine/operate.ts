@@ -2,17 +2,52 @@ import type { MachineRequestIntent } from '../../client/machine.js';
 import type { DriftKind, MachineIntent } from '../../model/machine/state.js';
 import type { ImageRef } from '../../model/machine/image.js';
 import { parseDuration } from '../../schema/duration.js';
-import { printAccess, readPublicKeyFile } from '../access-text.js';
+import { readPublicKeyFile } from '../access-text.js';
 import type { ServerOptions } from '../configuration.js';
 import { CliError, exitCodes } from '../errors.js';
-import { withSession } from '../session.js';
-import { finishOperation } from './follow.js';
+import type { Session } from '../session.js';
+import { verb } from '../verb.js';
+import { finish, hasEndedAs, outcomeShown } from './follow.js';
 
 export interface MachineOptions extends ServerOptions {
   readonly wait: boolean;
 }
 
 type PowerVerb = Extract<MachineIntent, { readonly kind: 'power' }>['verb'];
+
+/** Ends the running operation, and waits for its end. */
+export const cancel = verb(
+  async (session: Session, name: string, options: MachineOptions) => {
+    const { operation } = await session.client.machines.cancel(name);
+    return finish(session, name, operation, options);
+  },
+  {
+    ...outcomeShown,
+    exitCode: (outcome) => (hasEndedAs(outcome, ['done', 'cancelled']) ? exitCodes.ok : exitCodes.failed),
+  },
+);
+
+const operate = verb(
+  async (session: Session, name: string, intent: MachineRequestIntent, options: MachineOptions) => {
+    const { operation } = await session.client.machines.operate(name, intent);
+    return finish(session, name, operation, options);
+  },
+  outcomeShown,
+);
+
+/** Declares a verb that starts an operation on a machine, and waits for its end. */
+function operation<Args extends unknown[]>(
+  intentOf: (...wordsAndOptions: Args) => MachineRequestIntent,
+): (name: string, ...wordsAndOptions: Args) => Promise<number> {
+  return async (name, ...args) => operate(name, intentOf(...args), args.at(-1) as MachineOptions);
+}
+
+function withinMs({ within }: LimitOptions): number | undefined {
+  const ms = within === undefined ? undefined : parseDuration(within);
+  if (within !== undefined && (ms === undefined || ms < 1_000))
+    throw new CliError('Usage', `--within ${within} is no duration of 1 s to 30 days, such as 45m`);
+  return ms;
+}
 
 export const power = operation((verb: PowerVerb, _options: MachineOptions) => ({ kind: 'power', verb }));
 export const unload = operation((_options: MachineOptions) => ({ kind: 'unload' }));
@@ -58,35 +93,6 @@ export const capture = operation((image: ImageRef, options: LimitOptions & { rea
   withinMs: withinMs(options),
 }));
 
-/** Ends the running operation, and waits for its end. */
-export async function cancel(name: string, { wait, ...options }: MachineOptions): Promise<number> {
-  return withSession(options, async (session) => {
-    const { operation: id } = await session.client.machines.cancel(name);
-    return finishOperation(session, name, id, { wait, cancelled: true });
-  });
-}
-
-/** Starts an operation on a machine, and waits for its end. */
-function operation<Args extends unknown[]>(
-  intentOf: (...wordsAndOptions: Args) => MachineRequestIntent,
-): (name: string, ...wordsAndOptions: Args) => Promise<number> {
-  return async (name, ...args) => {
-    const intent = intentOf(...args);
-    const options = args.at(-1) as MachineOptions;
-    return withSession(options, async (session) => {
-      const { operation: id } = await session.client.machines.operate(name, intent);
-      return finishOperation(session, name, id, options);
-    });
-  };
-}
-
-function withinMs({ within }: LimitOptions): number | undefined {
-  const ms = within === undefined ? undefined : parseDuration(within);
-  if (within !== undefined && (ms === undefined || ms < 1_000))
-    throw new CliError('Usage', `--within ${within} is no duration of 1 s to 30 days, such as 45m`);
-  return ms;
-}
-
 interface LogInOptions extends MachineOptions {
   readonly user: string;
   /** File of a public key. */
@@ -94,14 +100,11 @@ interface LogInOptions extends MachineOptions {
 }
 
 /** Creates an account for a user, and shows how to log in. */
-export async function logIn(name: string, { user, key, wait, ...options }: LogInOptions): Promise<number> {
+export const logIn = verb(async (session: Session, name: string, { user, key, wait }: LogInOptions) => {
   const publicKey = key === undefined ? undefined : readPublicKeyFile(key);
-  return withSession(options, async (session) => {
-    const { machines } = session.client;
-    const { operation } = await machines.operate(name, { kind: 'log in', user, publicKey });
-    const code = await finishOperation(session, name, operation, { wait });
-    const access = wait && code === exitCodes.ok ? await machines.access(name) : null;
-    if (access !== null) printAccess(session.output, name, access);
-    return code;
-  });
-}
+  const { machines } = session.client;
+  const { operation: id } = await machines.operate(name, { kind: 'log in', user, publicKey });
+  const outcome = await finish(session, name, id, { wait });
+  const hasAccess = 'machine' in outcome && outcome.operation.state === 'done';
+  return hasAccess ? { ...outcome, access: await machines.access(name) } : outcome;
+}, outcomeShown);

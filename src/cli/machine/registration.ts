@@ -3,8 +3,9 @@ import type { DriftKind } from '../../model/machine/state.js';
 import type { ImageRef } from '../../model/machine/image.js';
 import { CliError } from '../errors.js';
 import type { ServerOptions } from '../configuration.js';
-import { requireWorker, withSession } from '../session.js';
-import { finishOperation } from './follow.js';
+import type { Session } from '../session.js';
+import { verb } from '../verb.js';
+import { finish, outcomeShown } from './follow.js';
 
 export interface AddOptions extends ServerOptions {
   readonly provider: string;
@@ -18,38 +19,37 @@ export interface AddOptions extends ServerOptions {
 }
 
 /** Registers a machine. */
-export async function add(name: string, options: AddOptions): Promise<number> {
-  const { provider, flavor, image, system, correct, defaultImage, wait } = options;
-  const fields = readFields(options.field ?? []);
-  return withSession(options, async (session) => {
-    await requireWorker(session);
+export const add = verb(
+  async (session: Session, name: string, options: AddOptions) => {
+    const { provider, flavor, image, system, correct, defaultImage } = options;
     const { operation } = await session.client.machines.add(name, {
       provider,
       flavor,
       image,
-      fields,
+      fields: readFields(options.field ?? []),
       system: system === 'none' ? null : system,
       correct,
       defaultImage,
     });
-    return finishOperation(session, name, operation, { wait });
-  });
-}
+    return finish(session, name, operation, options);
+  },
+  { ...outcomeShown, worker: true },
+);
 
 type MoveOptions = ServerOptions &
   Pick<AddOptions, 'provider' | 'wait'> &
   Partial<Pick<AddOptions, 'flavor' | 'image' | 'field'>>;
 
 /** Moves a machine to another provider account. */
-export async function move(name: string, options: MoveOptions): Promise<number> {
-  const { provider, flavor, image, field, wait } = options;
-  const to = { provider, flavor, image, fields: field === undefined ? undefined : readFields(field) };
-  return withSession(options, async (session) => {
-    await requireWorker(session);
+export const move = verb(
+  async (session: Session, name: string, options: MoveOptions) => {
+    const { provider, flavor, image, field } = options;
+    const to = { provider, flavor, image, fields: field === undefined ? undefined : readFields(field) };
     const { operation } = await session.client.machines.operate(name, { kind: 'move', to });
-    return finishOperation(session, name, operation, { wait });
-  });
-}
+    return finish(session, name, operation, options);
+  },
+  { ...outcomeShown, worker: true },
+);
 
 function readFields(pairs: readonly string[]): JsonObject {
   return Object.fromEntries(

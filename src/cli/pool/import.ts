@@ -7,8 +7,8 @@ import { maxPoolsBytes } from '../../schema/pool/read.js';
 import { formatProblem, ProblemsError } from '../../schema/problem.js';
 import { readTextFile } from '../../schema/read-text.js';
 import { cleanLine } from '../clean-text.js';
-import { CliError, exitCodes } from '../errors.js';
-import { createOutput } from '../output.js';
+import { CliError } from '../errors.js';
+import { localVerb } from '../verb.js';
 
 export interface ImportOptions {
   readonly json?: boolean;
@@ -21,10 +21,25 @@ export interface ImportOptions {
 const poolName = /^[a-z0-9]([a-z0-9-]{0,22}[a-z0-9])?$/;
 
 /** Converts a nodepool.yaml to Heddle's files; needs no server. */
-export async function importFile(
-  file: string,
-  { name, account, out, ...options }: ImportOptions,
-): Promise<number> {
+export const importFile = localVerb(convert, {
+  document: ({ pools, accounts, remarks }) => ({
+    pools: pools['pools'],
+    providers: accounts,
+    remarks: remarks.map(({ path, wrong, right, place }) => ({ path, wrong, right, place })),
+  }),
+  print: (output, { files, written, accounts, remarks }) => {
+    if (written === undefined)
+      for (const [path, text] of Object.entries(files)) output.raw(`# ${path}\n${text}`.trimEnd());
+    else for (const path of written) output.line(`wrote ${path}`);
+    for (const remark of remarks) output.note(cleanLine(formatProblem(remark)));
+    const addAccounts = isEmpty(accounts) ? '' : '; add the accounts to the heddle.yaml of the workers';
+    output.note(
+      `${remarks.length} settings are different in Heddle, or left out${addAccounts}. Then: heddle pool apply pools.yaml`,
+    );
+  },
+});
+
+function convert(file: string, { name, account, out }: ImportOptions) {
   if (!poolName.test(name))
     throw new CliError(
       'Usage',
@@ -33,26 +48,17 @@ export async function importFile(
   const read = readTextFile(file, maxPoolsBytes);
   if (!read.ok) throw new CliError('Usage', `${file} cannot be read: ${read.wrong}`);
   const reading = importNodepool(read.text, file, { name, simulated: account });
-  if (!reading.ok) throw new ProblemsError(`${file} cannot be taken over:`, reading.problems);
+  if (!reading.ok) throw new ProblemsError(`${file} cannot be imported:`, reading.problems);
   const { pools, accounts, remarks } = reading;
-  const output = createOutput(options);
   const files = {
     'pools.yaml': toYaml(pools),
-    ...(Object.keys(accounts).length === 0 ? {} : { 'accounts.yaml': toYaml({ providers: accounts }) }),
+    ...(isEmpty(accounts) ? {} : { 'accounts.yaml': toYaml({ providers: accounts }) }),
   };
-  if (out === undefined)
-    for (const [path, text] of Object.entries(files)) output.raw(`# ${path}\n${text}`.trimEnd());
-  else for (const path of writeNew(out, files)) output.line(`wrote ${path}`);
-  for (const remark of remarks) output.note(cleanLine(formatProblem(remark)));
-  output.note(
-    `${remarks.length} things are otherwise here, or left out${'accounts.yaml' in files ? '; add the accounts to the heddle.yaml of the workers' : ''}. Then: heddle pool apply pools.yaml`,
-  );
-  output.document({
-    pools: pools['pools'],
-    providers: accounts,
-    remarks: remarks.map(({ path, wrong, right, place }) => ({ path, wrong, right, place })),
-  });
-  return Promise.resolve(exitCodes.ok);
+  return { pools, accounts, remarks, files, written: out === undefined ? undefined : writeNew(out, files) };
+}
+
+function isEmpty(accounts: object): boolean {
+  return Object.keys(accounts).length === 0;
 }
 
 function toYaml(value: JsonObject): string {
