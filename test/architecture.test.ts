@@ -203,7 +203,7 @@ function roomViolations(imports: readonly Import[]): readonly string[] {
 describe('the import table', () => {
   const all = sources().flatMap(importsOf);
 
-  it('sees the imports of the sources', () => {
+  it('finds the imports of the sources', () => {
     expect(all.length).toBeGreaterThan(500);
     expect(all).toContainEqual({
       from: 'workflows/cluster/workflow.ts',
@@ -213,17 +213,17 @@ describe('the import table', () => {
     expect(all.filter(({ to }) => to.startsWith('..'))).toEqual([]);
   });
 
-  it('is kept', () => {
+  it('is respected', () => {
     expect(violations(all)).toEqual([]);
   });
 
-  it('is kept between the rooms of a layer', () => {
+  it('is respected between the rooms of a layer', () => {
     expect(roomViolations(all)).toEqual([]);
     const planted = { from: 'model/pool/a.ts', to: 'model/reservation/b.js', typeOnly: true };
     expect(roomViolations([planted])).toEqual(['model/pool/a.ts imports model/reservation/b.js']);
   });
 
-  it('would tell what is against it', () => {
+  it('reports violations', () => {
     const planted: readonly (readonly [string, string])[] = [
       ['model/plan/plan.ts', 'zod'],
       ['model/plan/plan.ts', 'schema/cluster/spec.js'],
@@ -241,7 +241,7 @@ describe('the import table', () => {
     );
   });
 
-  it('only one file knows all parts: nothing but the worker imports activities and ssh together', () => {
+  it('only the worker imports both activities and ssh', () => {
     const knows = (part: RegExp): ReadonlySet<string> =>
       new Set(all.filter(({ to, from }) => part.test(to) && !part.test(from)).map(({ from }) => from));
     const ssh = knows(/^ssh\//);
@@ -433,7 +433,7 @@ describe('the linter', () => {
     expect(complaints[place]).toContain(rule);
   });
 
-  it('takes a file with nothing planted in it', () => {
+  it('finds no planted error in a correct file', () => {
     const [, file] = planted[planted.length - 1] ?? planted[0];
     expect(complaints[placeOf(file, planted.length - 1)]).toBe('');
   });

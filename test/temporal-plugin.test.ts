@@ -34,7 +34,7 @@ describe('the Heddle plugin', () => {
     });
   });
 
-  it('takes keys as text or as an open ring, and says what is wrong with them at once', () => {
+  it('accepts keys as text or as an open ring, and reports their errors at once', () => {
     expect(() => heddle({ keys: parseKeyRing(keys, 'the test') })).not.toThrow();
     expect(() => heddle({ keys: '{}' })).toThrow(KeyError);
   });
@@ -48,7 +48,7 @@ describe('the Heddle plugin', () => {
     expect(await textOf(plugin.configureReplayWorker({}), sealed)).toMatch(/'fallback'/);
   });
 
-  it("has workers accept the input of Heddle's schedules and of those it is told of", async () => {
+  it("makes workers accept the input of Heddle's schedules and of named ones", async () => {
     for (const id of ['sweep', 'periodic-checks', 'nightly']) {
       const sealed = await codecOf(heddle({ keys }).configureClient({})).encode([payload], {
         ...context,
@@ -62,7 +62,7 @@ describe('the Heddle plugin', () => {
     }
   });
 
-  it('has clients refuse plaintext and workers mark it, unless told otherwise', async () => {
+  it('makes clients refuse plaintext and workers mark it, unless told otherwise', async () => {
     const plugin = heddle({ keys });
     await expect(codecOf(plugin.configureClient({})).decode([payload])).rejects.toThrow(/not encrypted/);
     const [marked] = await codecOf(plugin.configureWorker({ taskQueue: 'q' })).decode([payload], context);
@@ -72,7 +72,7 @@ describe('the Heddle plugin', () => {
     ).toEqual([payload]);
   });
 
-  it('encrypts once when it is on the connection and on the client', () => {
+  it('encrypts once if it is on the connection and on the client', () => {
     const plugin = heddle({ keys });
     const once = plugin.configureClient({});
     expect(plugin.configureClient(once).dataConverter).toEqual(once.dataConverter);
@@ -81,7 +81,7 @@ describe('the Heddle plugin', () => {
     ).toBe(failureConverterPath);
   });
 
-  it('keeps the converter and codecs it finds, and encrypts last', () => {
+  it('keeps existing converters and codecs, and encrypts last', () => {
     const compress: PayloadCodec = {
       encode: (payloads) => Promise.resolve(payloads),
       decode: (payloads) => Promise.resolve(payloads),
@@ -106,7 +106,7 @@ describe('the Heddle plugin', () => {
     ).toThrow(/\/mine\.js/);
   });
 
-  it('shows no key where Temporal logs the options of a worker', () => {
+  it('shows no key when Temporal logs the options of a worker', () => {
     const options = heddle({ keys }).configureWorker({ taskQueue: 'q' });
     const shown = inspect(options, { depth: 20, showHidden: true }) + JSON.stringify(options);
     expect(shown).not.toContain(key.secret.export().toString('base64'));

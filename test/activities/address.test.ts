@@ -47,7 +47,7 @@ describe('the way to the machines of an account', () => {
     expect(hidden).toEqual(expect.arrayContaining(['the key of the jump host', 'written as it is']));
   });
 
-  test('may have a key pinned that nobody told, unless the account refuses that', async () => {
+  test('may have an unknown key pinned, unless the account refuses that', async () => {
     expect(await way({}, unpinned)).toEqual({ address: unpinned, hidden: [] });
     await expect(way({ hostKeys: 'provided' }, unpinned)).rejects.toMatchObject({
       kind: 'Invalid',
@@ -56,7 +56,7 @@ describe('the way to the machines of an account', () => {
     expect(await way({ hostKeys: 'provided' })).toEqual({ address, hidden: [] });
   });
 
-  test('lets a password go to an unknown host only where the account says `hostKeys: pin`', async () => {
+  test('sends a password to an unknown host only if the account says `hostKeys: pin`', async () => {
     expect((await way({}, unpinned)).address.pinsWithPassword).toBeUndefined();
     expect((await way({ hostKeys: 'pin' })).address.pinsWithPassword).toBeUndefined();
     expect((await way({ hostKeys: 'pin' }, unpinned)).address.pinsWithPassword).toBe(true);

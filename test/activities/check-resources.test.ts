@@ -38,13 +38,13 @@ describe('fields that take resources', () => {
     expect(problems.map(formatProblem)).toEqual(wrong.map((text) => expect.stringContaining(text)));
   });
 
-  it('may be texts where they are strings, and strings may be no resources where they do not say so', () => {
+  it('may be texts if they are strings; other strings may not be resources', () => {
     expect(checkFields(plugin, 'user', { path: '/srv/books' }, []).problems).toEqual([]);
     expect(checkFields(plugin, 'user', { path: pinned }, []).problems).toEqual([]);
     expect(checkFields(plugin, 'user', { line: pinned }, []).problems).toHaveLength(1);
   });
 
-  it('must be bound to a content of the right format when an operation is planned', () => {
+  it('must be bound to content of the right format when an operation is planned', () => {
     const wrong = (fields: Record<string, Json>): readonly string[] =>
       checkResources(plugin, fields, ['fields']).map(formatProblem);
     expect(wrong({ books: pinned, path: '/srv', data: { resource: 'mine' } })).toEqual([]);
@@ -58,7 +58,7 @@ describe('fields that take resources', () => {
     ]);
   });
 
-  it('hold the path when the plugin is called, and the task tells the rest; other fields are left alone', async () => {
+  it('contain the path when the plugin is called, and the task has the rest; other fields stay the same', async () => {
     const asked: unknown[] = [];
     const resources: Resources = (resource, permissions) => {
       asked.push([resource, permissions]);

@@ -97,7 +97,7 @@ const quarantined = (hostname: string) => ({
   ),
 });
 
-describe('CREATE at a provider that cannot tell what came of it', () => {
+describe('CREATE at a provider that cannot report the result of a lost call', () => {
   it('records its intent before it calls', async () => {
     const { body } = await service.call('POST', '/v1/faults', {
       fault: 'hold-answer',
@@ -115,13 +115,13 @@ describe('CREATE at a provider that cannot tell what came of it', () => {
     expect(await calls('plain')).toBe(1);
   });
 
-  it('whose answer is lost is not made again, and says which machine to look for', async () => {
+  it('is not repeated if its answer was lost; the error names the machine to look for', async () => {
     await service.call('POST', '/v1/faults', { fault: 'lose-answer', operation: 'create', hostname: 'lost' });
     expect(await failureOf(await create('lost'))).toMatchObject(quarantined('lost'));
     expect(await calls('lost')).toBe(1);
   });
 
-  it('that is not answered in time is not made again', async () => {
+  it('is not repeated if it was not answered in time', async () => {
     const { body } = await service.call('POST', '/v1/faults', {
       fault: 'hold-answer',
       operation: 'create',
@@ -132,12 +132,12 @@ describe('CREATE at a provider that cannot tell what came of it', () => {
     expect(await calls('slow')).toBe(1);
   });
 
-  it('that was refused before anything was made fails as the provider said', async () => {
+  it('fails as the provider said if it was refused before anything was created', async () => {
     await service.call('POST', '/v1/faults', { fault: 'no-capacity', hostname: 'full' });
     expect(await failureOf(await create('full'))).toMatchObject({ type: 'Capacity' });
   });
 
-  it('that failed before it was sent is tried again, and made once', async () => {
+  it('is repeated if it failed before it was sent, and creates one machine', async () => {
     let refusals = 2;
     const { resolveSecrets } = bench.parts;
     const shaky = await openMachineBench(service, {
@@ -178,7 +178,7 @@ describe('CREATE at a provider that cannot tell what came of it', () => {
     expect(await calls('shaky')).toBe(1);
   });
 
-  it('whose worker went away in the middle is not made again by the next', async () => {
+  it('is not repeated by the next worker if its worker died during the call', async () => {
     const { body } = await service.call('POST', '/v1/faults', {
       fault: 'hold-answer',
       operation: 'create',

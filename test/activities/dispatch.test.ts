@@ -65,7 +65,7 @@ async function failureOf(
 
 describe('what a plugin throws', () => {
   it.each(failureKinds)(
-    '%s becomes a failure of that type; only passing faults are tried again',
+    '%s becomes a failure of that type; only transient errors are retried',
     async (kind) => {
       const failure = await failureOf(bench.run('CREATE', request({ how: kind })));
       expect(failure).toMatchObject({
@@ -84,13 +84,13 @@ describe('what a plugin throws', () => {
     ['error', 'boom'],
     ['string', 'threw "boom"'],
     ['nothing', 'threw undefined'],
-  ])('anything else (%s) counts as a fault inside and is tried three times', async (how, words) => {
+  ])('anything else (%s) counts as an internal error and is retried three times', async (how, words) => {
     const first = await failureOf(bench.run('CREATE', request({ how })));
     expect(first).toMatchObject({ type: 'Internal', nonRetryable: false, message: `CREATE app-1: ${words}` });
     expect((await failureOf(bench.run('CREATE', request({ how }), 3))).nonRetryable).toBe(true);
   });
 
-  it('is cut at the deadline of the call, and may be tried again', async () => {
+  it('is ended at the deadline of the call, and is retried', async () => {
     const failure = await failureOf(bench.run('CREATE', request({ how: 'hang' })));
     expect(failure).toMatchObject({
       type: 'Retryable',
@@ -101,7 +101,7 @@ describe('what a plugin throws', () => {
 });
 
 describe('what a plugin returns', () => {
-  it('is taken over when it is right', async () => {
+  it('is accepted if it is valid', async () => {
     const outcome = await bench.run('CREATE', request({ how: 'good' }));
     expect(outcome).toMatchObject({
       result: { providerid: 'm-1', 'ssh-auth': { user: 'root' } },
@@ -122,14 +122,14 @@ describe('what a plugin returns', () => {
     ['no id', 'returned no providerid from CREATE'],
     ['empty', 'returned no providerid from CREATE'],
     ['blank id', 'returned providerid that should be a text'],
-  ])('is refused for good when it is wrong: %s', async (how, words) => {
+  ])('is refused without retries if it is invalid: %s', async (how, words) => {
     const failure = await failureOf(bench.run('CREATE', request({ how })));
     expect(failure).toMatchObject({ type: 'Invalid', nonRetryable: true });
     expect(failure.message).toContain(words);
     expect(Buffer.byteLength(JSON.stringify([failure.message, failure.details]))).toBeLessThan(10_000);
   });
 
-  it('names the machine still, where its status is a failure', async () => {
+  it('still names the machine if its status is a failure', async () => {
     const { first } = await failureOf(bench.run('CREATE', request({ how: 'status 7' })));
     expect(first).toMatchObject({ exitCode: 7, stdout: 'out', stderr: 'err', result: { providerid: 'm-7' } });
   });
@@ -144,7 +144,7 @@ describe('what a plugin returns', () => {
     });
   });
 
-  it('fails DELETE with a status that is not 0', async () => {
+  it('fails DELETE if its status is not 0', async () => {
     expect(await failureOf(bench.run('DELETE', request({})))).toMatchObject({
       type: 'Invalid',
       message: 'DELETE app-1: plugin fault ended with status 1',
@@ -186,7 +186,7 @@ describe('before the plugin is asked', () => {
     });
   });
 
-  it('peers that cannot be asked for now are asked for again', async () => {
+  it('peers that cannot be read now are read again', async () => {
     const alone = await openBench(code, { askPeers: () => Promise.reject(new Error('UNAVAILABLE')) });
     try {
       const failure = await failureOf(alone.run('CREATE', request({ how: 'good' }), 3));
@@ -202,7 +202,7 @@ describe('before the plugin is asked', () => {
 });
 
 describe('secrets', () => {
-  it('are taken out of failures and logs', async () => {
+  it('are removed from failures and logs', async () => {
     const failure = await failureOf(bench.run('CREATE', request({ how: 'leak' })));
     expect(failure.message).toBe('CREATE app-1: call with (secret) refused');
     expect(failure.first.stderr).toBe('sent (secret)');
@@ -218,7 +218,7 @@ describe('secrets', () => {
     expect(bench.logged.join('\n')).toContain('call with (secret) refused');
   });
 
-  it('are taken out of what a script prints, in its outcome and in its log', async () => {
+  it('are removed from the output of a script, in its outcome and in its log', async () => {
     const node = await startNode();
     try {
       const { host, port, user, password } = node.target;
@@ -254,7 +254,7 @@ describe('secrets', () => {
 });
 
 describe('BOOTSTRAP', () => {
-  it('is done by every automator that prepares the node, any number of times, and fails when any of them does', async () => {
+  it('is executed by every automator that prepares the node, is repeatable, and fails if any of them does', async () => {
     const node = await startNode();
     try {
       const { host, port, user, password } = node.target;

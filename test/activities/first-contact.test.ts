@@ -47,7 +47,7 @@ test('CONFIRM sends no password to a machine that shows another host key than it
   expect(impostor.passwords).toEqual([]);
 });
 
-test('CONFIRM logs in with a password and pins the first key where the account says `hostKeys: pin`', async () => {
+test('CONFIRM logs in with a password and pins the first key if the account says `hostKeys: pin`', async () => {
   expect((await confirm({ hostKeys: 'pin' })).result).toMatchObject({
     'ssh-host-key': impostor.target.hostKey,
   });

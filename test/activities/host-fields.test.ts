@@ -103,7 +103,7 @@ describe.each(hostFields)('a user of provider %s %j who sets %j', (type, fields,
     await expect(describeAccount(parts, asked as never)).rejects.toThrow(`fields.${key}: may be set`);
   });
 
-  test('is refused when the account is used, whatever was planned', async () => {
+  test('is refused when the account is used, regardless of the plan', async () => {
     const bench = await openBench('async create() {} async confirm() {} async delete() {}');
     const open = (provider: typeof account | typeof allowing) =>
       openAccount(
@@ -120,7 +120,7 @@ describe.each(hostFields)('a user of provider %s %j who sets %j', (type, fields,
   });
 });
 
-test("a plugin that declares no fields gets the administrator's values, whatever a user sets", async () => {
+test("a plugin that declares no fields gets the administrator's values, regardless of the user's", async () => {
   const bench = await openBench(
     'async create() {} async confirm() {} async delete() {}',
     { providers: { fault: { type: 'fault', site: 'here', fields: { endpoint: 'https://cloud' } } } },

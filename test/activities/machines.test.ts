@@ -37,8 +37,8 @@ async function failureOf(attempt: Promise<unknown>): Promise<ApplicationFailure>
   throw error;
 }
 
-describe('CREATE that takes a machine over', () => {
-  it('returns what the CREATE returned that made it, under the key of an earlier life, and makes none', async () => {
+describe('CREATE that adopts a machine', () => {
+  it('returns what the original CREATE returned, under the key of the previous run, and creates nothing', async () => {
     const made = await bench.run('CREATE', taskOn('heir', {}, { clusterUid: 'earlier' }));
     const taken = await bench.run(
       'CREATE',
@@ -52,7 +52,7 @@ describe('CREATE that takes a machine over', () => {
     expect(await journal('create', 'heir')).toMatchObject([{ key: machineKey('earlier', 'heir', 1) }]);
   });
 
-  it('DELETE of it works by the key of the earlier life alone', async () => {
+  it('uses only the key of the previous run for DELETE', async () => {
     await bench.run('CREATE', taskOn('heirless', {}, { clusterUid: 'earlier' }));
     await until('it is gone', () =>
       bench
@@ -64,7 +64,7 @@ describe('CREATE that takes a machine over', () => {
     ]);
   });
 
-  it('fails for good, in words that say what to do, where the machine is gone', async () => {
+  it('fails without retries and names a remedy if the machine is gone', async () => {
     const failure = await failureOf(bench.run('CREATE', taskOn('nobody', {}, { adopt: true })));
     expect(failure).toMatchObject({
       type: 'Invalid',
@@ -74,7 +74,7 @@ describe('CREATE that takes a machine over', () => {
     expect(await journal('create', 'nobody')).toEqual([]);
   });
 
-  it('looks twice where what the provider shows may lag', async () => {
+  it("looks twice if the provider's list may lag", async () => {
     const slow = await openMachineBench(service, {
       like: bench,
       descriptor: { idempotency: 'tag', consistencyWindowMs: 300 },
@@ -96,7 +96,7 @@ describe('CREATE that takes a machine over', () => {
     }
   });
 
-  it('fails for good where the provider cannot tell again what CREATE returned, or cannot find', async () => {
+  it('fails without retries if the provider cannot find the machine or repeat its result', async () => {
     await bench.run('CREATE', taskOn('mute'));
     const forgetful = await withAbilities((provider) => ({
       find: async (key: string) =>
@@ -151,7 +151,7 @@ describe('CREATE that takes a machine over', () => {
 });
 
 describe('DELETE', () => {
-  it('of a machine whose id has changed, or of which there are two, finds them by the key', async () => {
+  it('finds a machine whose id has changed, or two of them, by the key', async () => {
     const key = machineKey('u', 'twin', 1);
     const plant = async (token: string): Promise<string> => {
       const body = {
@@ -185,7 +185,7 @@ describe('DELETE', () => {
     expect((await deleted()).length).toBeGreaterThanOrEqual(2);
   });
 
-  it('of a provider that does not lag is done when absence was seen', async () => {
+  it("ends once absence was observed, if the provider's list does not lag", async () => {
     const { result = {} } = await bench.run('CREATE', taskOn('quick'));
     const task = taskOn('quick', result);
     await until('it is gone', () =>
@@ -197,7 +197,7 @@ describe('DELETE', () => {
     expect(await bench.run('DELETE', task)).toMatchObject({ result: {} });
   });
 
-  it('of a provider that lags is done when absence was seen twice, with the window in between', async () => {
+  it('ends once absence was observed twice, a consistency window apart, if the list lags', async () => {
     const windowMs = 1_000;
     const slow = await openMachineBench(service, {
       like: bench,
@@ -226,7 +226,7 @@ describe('DELETE', () => {
     }
   });
 
-  it('of a machine that the list did not show yet deletes it', async () => {
+  it('deletes a machine that the list did not show yet', async () => {
     const slow = await openMachineBench(service, { like: bench, descriptor: { consistencyWindowMs: 1_500 } });
     try {
       await service.call('POST', '/v1/faults', { fault: 'list-lag', ms: 1_000, hostname: 'unseen' });
@@ -247,7 +247,7 @@ describe('DELETE', () => {
 });
 
 describe('FIND_MACHINES', () => {
-  it('tells the machines of a cluster of this name by their keys, and leaves others out', async () => {
+  it('returns the machines of a cluster of this name by their keys, and no others', async () => {
     const made = await bench.run('CREATE', taskOn('kin-1', {}, { clusterUid: 'first', clusterId: 'kin' }));
     await bench.run(
       'CREATE',
@@ -282,7 +282,7 @@ describe('FIND_MACHINES', () => {
     expect(byUid.machines.map(({ nodeId }) => nodeId).toSorted()).toEqual(['kin-1', 'kin-2', 'kin-3']);
   });
 
-  it('says when the provider cannot tell', async () => {
+  it('reports that the provider cannot list its machines', async () => {
     const { registry } = bench.parts;
     const blind = await openMachineBench(service, {
       like: bench,

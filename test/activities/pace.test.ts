@@ -37,8 +37,8 @@ async function callAll(rateLimiters: readonly RateLimiter[], each: number): Prom
   return times.toSorted((one, other) => one - other);
 }
 
-describe('the rateLimiter of an account', () => {
-  it('is kept by several workers together', async () => {
+describe('the rate limiter of an account', () => {
+  it('is shared by several workers', async () => {
     const slots = openRow();
     const perSecond = 40;
     const times = await callAll(
@@ -58,7 +58,7 @@ describe('the rateLimiter of an account', () => {
     expect(Math.max(...slots.asked)).toBeLessThanOrEqual(perSecond);
   });
 
-  it('lets those go first whose time is running', async () => {
+  it('admits calls first that are already running', async () => {
     const order: string[] = [];
     const rateLimiter = createRateLimiter({ account: 'a', perSecond: 100, slots: openRow() });
     await Promise.all([
@@ -69,7 +69,7 @@ describe('the rateLimiter of an account', () => {
     expect(order).toEqual(['runs', 'first', 'begins', 'begins too']);
   });
 
-  it("is not waited for any more by whom is told to stop, who takes nobody's place", async () => {
+  it('does not wait for cancelled calls, which use up no slot', async () => {
     const stop = new AbortController();
     const rateLimiter = createRateLimiter({ account: 'a', perSecond: 2, slots: openRow() });
     await rateLimiter.take(never);
@@ -81,7 +81,7 @@ describe('the rateLimiter of an account', () => {
     await expect(rateLimiter.take(stop.signal)).rejects.toThrow('cancelled');
   });
 
-  it('that cannot be read makes calls fail for now, and is read again', async () => {
+  it('makes calls fail for now if it cannot be read, and is read again', async () => {
     const row = openRow();
     let fails = true;
     const rateLimiter = createRateLimiter({
@@ -99,7 +99,7 @@ describe('the rateLimiter of an account', () => {
 });
 
 describe('the calls of a task', () => {
-  it('begin with the one that was waited for, and no other is free', async () => {
+  it('start with the one that waited; every other one counts', async () => {
     const slots = openRow();
     const rateLimiter = createRateLimiter({ account: 'a', perSecond: 1_000, slots });
     await rateLimiter.begin(never);
@@ -110,7 +110,7 @@ describe('the calls of a task', () => {
     expect(slots.asked).toEqual([1, 1]);
   });
 
-  it('wait anew where it was too long ago', async () => {
+  it('wait again after a long pause', async () => {
     const slots = openRow();
     const rateLimiter = createRateLimiter({ account: 'a', perSecond: 1_000, slots });
     await callsOf(rateLimiter, never, performance.now() - 60_000).take();

@@ -48,7 +48,7 @@ class Cluster {
 }
 
 describe('the cache of peers', () => {
-  it('asks once however many tasks wait, and not at all for what it has', async () => {
+  it('asks once for many tasks, and not at all for what it has', async () => {
     const cluster = new Cluster();
     cluster.join('app-1');
     cluster.join('app-2');
@@ -59,7 +59,7 @@ describe('the cache of peers', () => {
     expect(cluster.asked).toEqual([{ since: 0 }]);
   });
 
-  it('asks only for what changed since, and forgets who left', async () => {
+  it('asks only for changes, and drops nodes that left', async () => {
     const cluster = new Cluster();
     cluster.join('app-1');
     cluster.join('app-2');
@@ -71,7 +71,7 @@ describe('the cache of peers', () => {
     expect(cluster.asked).toEqual([{ since: 0 }, { since: 2 }]);
   });
 
-  it('reads all pages, and asks again for what changed between them', async () => {
+  it('reads all pages, and asks again for changes between them', async () => {
     const cluster = new Cluster();
     for (let index = 1; index <= 501; index += 1) cluster.join(`app-${index}`);
     let late = true;
@@ -90,7 +90,7 @@ describe('the cache of peers', () => {
     ]);
   });
 
-  it('after a failure the next task asks anew; clusters are kept apart by their uid', async () => {
+  it('asks again after a failure, and separates clusters by their uid', async () => {
     const cluster = new Cluster();
     cluster.join('app-1');
     let down = true;
@@ -108,7 +108,7 @@ describe('the cache of peers', () => {
     expect(cluster.asked).toHaveLength(2);
   });
 
-  it('gives up where the workflow that sent the task is gone, and another of its name counts anew', async () => {
+  it('gives up if the workflow of the task is gone; another one of its name counts from the start', async () => {
     const cluster = new Cluster();
     cluster.join('app-1');
     const cache = createPeersCache(cluster.ask);
@@ -119,7 +119,7 @@ describe('the cache of peers', () => {
     expect(cluster.asked.length).toBeLessThan(5);
   });
 
-  it('asks for everything again when the workflow was reset: what it had told may never have been', async () => {
+  it('asks for everything again when the workflow was reset', async () => {
     const cluster = new Cluster();
     cluster.join('app-1');
     const cache = createPeersCache(cluster.ask);
@@ -139,7 +139,7 @@ describe('the cache of peers', () => {
     expect(cluster.asked).toEqual([{ since: 0 }, { since: 1 }, { since: 0 }]);
   });
 
-  it('takes nothing over that was asked for before a reset and answered after it', async () => {
+  it('ignores an answer that was requested before a reset', async () => {
     const cluster = new Cluster();
     cluster.join('app-1');
     let answer: (() => void) | undefined;

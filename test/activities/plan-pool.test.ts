@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { planPool } from '../../src/activities/pool/plan.js';
 import { loadRegistry } from '../../src/plugins/registry.js';
 
-it('lets tasks go batchedAccounts where no limit counts activities and a call may be made again at once', async () => {
+it('batches tasks if no limit counts activities and a call may be repeated at once', async () => {
   const registry = await loadRegistry({ folders: [], log: { info: () => undefined } });
   const account = { site: 'default', fields: {} };
   const providers = {

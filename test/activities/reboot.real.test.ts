@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => bench?.close());
 
 test.runIf(root)(
-  'of machines that share a kernel those that were started again are told, after a power cut too',
+  'reports the restarted ones of machines that share a kernel, after a power cut too',
   async () => {
     // One after the other: the kernel tells when a process was started to the hundredth of a second.
     const stays = await bench.up('stays');

@@ -44,7 +44,7 @@ async function record(describe: Bench['parts']['runs']['describe'], heartbeatDet
 
 const silent = (): Promise<undefined> => Promise.resolve(undefined);
 
-test('a mark that the server does not show lets nothing begin, and is taken back', async () => {
+test('a mark that the server does not show permits nothing, and is withdrawn', async () => {
   const { end, marks } = await record(silent);
   expect(end).toMatchObject({
     kind: 'Retryable',
@@ -53,12 +53,12 @@ test('a mark that the server does not show lets nothing begin, and is taken back
   expect(marks).toEqual([mark, null]);
 });
 
-test('a mark that an earlier attempt put on record stays, whatever the server answers now', async () => {
+test('a mark that an earlier attempt recorded stays, whatever the server answers later', async () => {
   const { end, marks } = await record(silent, { step: 'x', mark: { state: 'begun' } });
   expect([end, marks]).toEqual(['recorded', []]);
 });
 
-test('a new mark that cannot be recorded leaves the one before', async () => {
+test('a new mark that cannot be recorded leaves the previous one', async () => {
   const { end, marks } = await record(silent, { step: 'x', mark: 'sent' });
   expect(end).toMatchObject({ kind: 'Retryable' });
   expect(marks).toEqual([mark, 'sent']);

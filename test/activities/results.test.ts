@@ -53,7 +53,7 @@ describe('a result', () => {
     expect(adopted).toMatchObject({ type: 'Invalid', message: expect.stringMatching(/flavor.*ssh-auth/s) });
   });
 
-  test('of a provider that passes references may hold one in ssh-auth, and CONFIRM uses it', async () => {
+  test('of a provider that passes references may contain one in ssh-auth, and CONFIRM uses it', async () => {
     const same = await startNode({ password: secret });
     const other = await openWithEcho(passing, {
       providers: { fault: { type: 'fault', site: 'here', fields: {} } },
@@ -116,7 +116,7 @@ describe('a result', () => {
     });
   });
 
-  test('of an automator that fails carries nothing into the payload', async () => {
+  test('of an automator that fails adds nothing to the payload', async () => {
     const stolen = {
       providerid: 'i-other',
       ipaddress: '127.0.0.66',

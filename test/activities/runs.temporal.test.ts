@@ -90,7 +90,7 @@ async function reset(handle: WorkflowHandle<typeof createOne>, runId: string): P
 }
 
 describe('CREATE after a reset of its workflow', () => {
-  it('waits until the lost call is over and visible, and takes over what it made', async () => {
+  it('waits until the lost call has ended and is visible, and adopts the machine', async () => {
     // Made, and shown only later; the first attempt never hears of it.
     await service.call('POST', '/v1/faults', {
       fault: 'list-lag',
@@ -125,7 +125,7 @@ describe('CREATE after a reset of its workflow', () => {
     expect(rest).toMatchObject({ 'ssh-auth': { user: expect.any(String) } });
   });
 
-  it('an attempt whose place another has taken makes nothing', async () => {
+  it('creates nothing in an attempt that was superseded', async () => {
     const workflowId = `stale-${randomUUID()}`;
     const handle = await client.workflow.start<typeof createOne>('createOne', {
       workflowId,
@@ -172,14 +172,14 @@ describe('FIND_PREVIOUS_RUNS', () => {
         (await readWorkflowRuns(client).describe(handle.workflowId, handle.firstExecutionRunId))?.clusterUid,
     );
 
-  it('of a new name finds nothing', async () => {
+  it('finds nothing for a new name', async () => {
     const name = `new-${randomUUID()}`;
     const handle = await start(name, 'a');
     expect(await earlier(name, handle)).toEqual({ uids: [], clean: true });
     await handle.terminate();
   });
 
-  it('right after a terminate finds the life that was cut, every time', async () => {
+  it('finds the run that was cut short right after it was terminated', async () => {
     await Promise.all(
       Array.from({ length: 20 }, async () => {
         const name = `cut-${randomUUID()}`;
@@ -193,7 +193,7 @@ describe('FIND_PREVIOUS_RUNS', () => {
     );
   });
 
-  it('tells lives that were cut, newest first, and whether the last one ended by itself', async () => {
+  it('returns runs that were cut short, newest first, and whether the last one ended by itself', async () => {
     const name = `lives-${randomUUID()}`;
     for (const [uid, end] of [
       ['one', 'terminate'],
@@ -211,7 +211,7 @@ describe('FIND_PREVIOUS_RUNS', () => {
     await last.terminate();
   });
 
-  it('leaves out the runs that it continues, and those that a reset cut off', async () => {
+  it('omits the runs that it continues, and those that a reset cut off', async () => {
     const name = `own-${randomUUID()}`;
     const handle = await start(name, 'own');
     await memoOf(handle);

@@ -42,7 +42,7 @@ async function failureOf(attempt: Promise<unknown>): Promise<ApplicationFailure>
 }
 
 describe('PROBE_NODES', () => {
-  it('says nothing of machines that are as they should be, and lists an account once for all who look', async () => {
+  it('reports no machines that are as they should be, and lists an account once for all callers', async () => {
     const nodes = [await bench.up('fine-1'), await bench.up('fine-2')];
     const before = await listCalls();
     const replies = await Promise.all([bench.survey(nodes), bench.survey(nodes), bench.survey(nodes)]);
@@ -50,7 +50,7 @@ describe('PROBE_NODES', () => {
     expect((await listCalls()) - before).toBe(1);
   });
 
-  it('tells machines that are gone, switched off, dead, moved, rebooted and unreachable apart', async () => {
+  it('distinguishes machines that are gone, switched off, dead, moved, rebooted and unreachable', async () => {
     const [gone, off, dead, fine] = await Promise.all(
       ['gone', 'off', 'dead', 'fine'].map((name) => bench.up(`apart-${name}`)),
     );
@@ -101,12 +101,12 @@ describe('PROBE_NODES', () => {
     ]);
   });
 
-  it('CONFIRM leaves in the payload which boot it saw', async () => {
+  it('uses the boot id that CONFIRM left in the payload', async () => {
     const node = await bench.up('boot');
     expect(node.config['boot-id']).toMatch(/^\S+\/\S+$/);
   });
 
-  it('a machine that was switched on again is as it should be', async () => {
+  it('reports no drift for a machine that was switched on again', async () => {
     const node = await bench.up('again');
     await service.call('POST', `/v1/machines/${idOf(node)}/power`, { power: 'off' });
     expect((await bench.survey([node])).observations).toMatchObject([{ seen: 'stopped' }]);
@@ -116,7 +116,7 @@ describe('PROBE_NODES', () => {
     await until('the list is fresh', async () => (await bench.survey([node], 3)).observations.length === 0);
   });
 
-  it('a login that is refused is unknown, not drift', async () => {
+  it('reports a refused login as unknown, not as drift', async () => {
     const node = changed(await bench.up('refused'), { 'ssh-auth': { password: 'not this' } });
     expect(await bench.survey([node])).toEqual({
       observations: [],
@@ -124,7 +124,7 @@ describe('PROBE_NODES', () => {
     });
   });
 
-  it('an incarnation that was never made is gone, whatever another one of the node is', async () => {
+  it('reports an incarnation that was never created as gone, regardless of others of the node', async () => {
     const node = await bench.up('twice');
     const { providerid: _id, ...config } = node.config;
     expect((await bench.survey([{ ...node, config, incarnation: 2 }])).observations).toMatchObject([
@@ -135,7 +135,7 @@ describe('PROBE_NODES', () => {
 });
 
 describe('PROBE_NODES of a provider that fails', () => {
-  it('is tried again, and in the end says what it does not know', async () => {
+  it('retries, and finally reports which machines are unknown', async () => {
     const node = await bench.up('failing');
     const { body } = await service.call('POST', '/v1/faults', {
       fault: 'http',
@@ -159,7 +159,7 @@ describe('PROBE_NODES of a provider that fails', () => {
     });
   });
 
-  it('does not try again what no trying helps', async () => {
+  it('does not retry permanent errors', async () => {
     const node = await bench.up('locked');
     const locked = await openMachineBench(service, { like: bench, apiKey: 'wrong-key-wrong-key' });
     try {
@@ -185,7 +185,7 @@ describe('PROBE_NODES of a provider whose lists lag', () => {
   });
   afterAll(() => slow.close());
 
-  it('does not take a machine for gone that is only not shown yet', async () => {
+  it('does not report a machine as gone that is only not listed yet', async () => {
     await service.call('POST', '/v1/faults', { fault: 'list-lag', ms: 1_000, hostname: 'lag-1' });
     await service.call('POST', '/v1/faults', { fault: 'list-lag', ms: 3_600_000, hostname: 'lag-2' });
     const create = async (nodeId: string): Promise<ProbedNode> => ({
@@ -201,7 +201,7 @@ describe('PROBE_NODES of a provider whose lists lag', () => {
     expect(hasty.observations).toMatchObject([{ seen: 'gone' }]);
   });
 
-  it('looks again after that time before it says gone, and only then', async () => {
+  it('looks again after the consistency window before it reports a machine as gone', async () => {
     const node = await slow.up('lag-3');
     await service.call('DELETE', `/v1/machines/${idOf(node)}`);
     await service.waitUntilGone(idOf(node));

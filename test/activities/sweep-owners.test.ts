@@ -28,7 +28,7 @@ function records(
 
 const machine = (key: string, cluster?: string): OwnMachine => ({ key, providerid: `id-of-${key}`, cluster });
 
-describe('whose a machine is', () => {
+describe('the owner of a machine', () => {
   const group = { is: 'elsewhere', workflowId: 'cluster/web/group/1' } as const;
   const cases: readonly (readonly [string, ClusterRecords, OwnMachine, Partial<Owner>])[] = [
     [

@@ -42,7 +42,7 @@ async function textOf(stream: string): Promise<string> {
 }
 
 describe('a task log', () => {
-  it('holds all that was printed, in its order, whatever the size of the chunks', async () => {
+  it('contains all output in its order, whatever the size of the chunks', async () => {
     const log = open();
     const text = Array.from({ length: 40_000 }, (_, index) => `line ${index} ä\n`).join('');
     const bytes = Buffer.from(text);
@@ -55,7 +55,7 @@ describe('a task log', () => {
     expect((await entries()).some(({ message }) => message === 'between')).toBe(true);
   });
 
-  it('keeps whole lines up to its limit and says that it was cut, and where', async () => {
+  it('keeps whole lines up to its limit and says where it was cut', async () => {
     const log = open(100_000);
     await log.print('stdout', Buffer.alloc(4_000_000, 'y'));
     log.note('info', 'too late');
@@ -68,7 +68,7 @@ describe('a task log', () => {
     expect(log.tails().stdout).toMatch(/^z+the very end$/);
   });
 
-  it('makes tails of whole characters, of what is binary too', async () => {
+  it('returns tails of whole characters, of binary output too', async () => {
     const log = open();
     await log.print('stdout', Buffer.from('ä'.repeat(3_000)));
     await log.print('stderr', Buffer.from([0xff, 0x41, 0x00]));
@@ -76,7 +76,7 @@ describe('a task log', () => {
     await log.close();
   });
 
-  it('escapes what a terminal would obey', async () => {
+  it('escapes control characters of terminals', async () => {
     const log = open();
     const nasty = '\u001b[2J\u009b31m\u202e\u2028\u007f';
     await log.print('stdout', Buffer.from(nasty));
@@ -86,7 +86,7 @@ describe('a task log', () => {
     expect(await textOf('stdout')).toBe(nasty);
   });
 
-  it('hides a secret from the moment it is known, in the middle of a stream and across its pieces', async () => {
+  it('hides a secret from the moment it is known, within a stream and across chunks', async () => {
     const log = open();
     await log.print('stdout', Buffer.from('before '));
     redactor = createRedactor(['hunter2-hunter2', 'line one\nline two of it']);
@@ -99,7 +99,7 @@ describe('a task log', () => {
     expect(text).toBe(`before ${'x'.repeat(8_185)}(secret) line one\nline (secret)`);
   });
 
-  it('that cannot be written says so and lets the task go on', async () => {
+  it('reports that it cannot be written, without failing the task', async () => {
     const log = openTaskLog(
       { append: () => Promise.reject(new Error('no space left')) },
       name,

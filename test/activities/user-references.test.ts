@@ -106,7 +106,7 @@ test('a service action refuses a forbidden reference in its fields', async () =>
   });
 });
 
-test('a survey does not resolve a forbidden reference, and says that the machine is unknown', async () => {
+test('a survey does not resolve a forbidden reference, and reports the machine as unknown', async () => {
   const { PROBE_NODES } = createTaskActivities(bench.parts);
   const provider = { name: 'fault', type: 'fault', fields: { how: forbidden() } };
   const reply = await inActivity(() =>
@@ -128,12 +128,12 @@ test('a machine action refuses a forbidden reference in the fields of the regist
   });
 });
 
-test("DELETE leaves out the user's fields with forbidden references, and deletes", async () => {
+test("DELETE omits the user's fields with forbidden references, and deletes", async () => {
   await bench.run('DELETE', request({ how: forbidden(), token: forbidden(), login: forbidden() }));
   expect(JSON.parse(readFileSync(seen, 'utf8'))).toEqual({ seen, token: secret });
 });
 
-test("a user's reference is resolved before the plugin gets it, even where the administrator's is passed on", async () => {
+test("a user's reference is resolved before the plugin gets it, even if the administrator's is passed on", async () => {
   await bench.run('DELETE', request({ how: 'x', login: { secret: 'env:TOKEN' } }));
   expect(JSON.parse(readFileSync(seen, 'utf8'))).toEqual({ seen, token: secret, how: 'x', login: secret });
 });

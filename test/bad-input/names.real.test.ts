@@ -50,7 +50,7 @@ describe('names on the command line', () => {
     expect(await readdir(stack.folder)).not.toContain('proof');
   });
 
-  it('have made nothing', async () => {
+  it('create nothing', async () => {
     expect(await stack.client.list()).toEqual([]);
     expect(await stack.service.machines()).toEqual([]);
     expect(await stack.service.journal('create')).toEqual([]);

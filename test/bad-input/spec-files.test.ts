@@ -34,7 +34,7 @@ const anchors = Array.from(
 ).join('\n');
 
 describe('a cluster file', () => {
-  it('that is right is taken, with CRLF and a byte order mark too', async () => {
+  it('is accepted with CRLF and a byte order mark', async () => {
     expect(await told(good)).toBe('nothing');
     expect(await told(`\uFEFF${good.replaceAll('\n', '\r\n')}`)).toBe('nothing');
   });
@@ -127,7 +127,7 @@ describe('a cluster file', () => {
     expect(words.length).toBeLessThan(40_000);
   });
 
-  it('that is a folder, a device, absent or a link to nothing is named', async () => {
+  it('is named in the error if it is a folder, a device, absent or a dangling link', async () => {
     expect(loadSpecFile(folder)).toMatchObject({ ok: false });
     expect(loadSpecFile('/dev/zero')).toMatchObject({
       ok: false,
@@ -142,7 +142,7 @@ describe('a cluster file', () => {
     await rm(join(folder, 'link.yaml'));
   });
 
-  it('of any text never throws, and always says where', async () => {
+  it('of any text never throws, and always gives the place', async () => {
     const pieces = fc.constantFrom(
       ...good.split(/(?<=[\s:,{}[\]])/),
       '&a ',

@@ -39,45 +39,42 @@ function every(socket: Socket, ms: number, text: string): void {
 }
 
 describe('a server in place of SSH that', () => {
-  it.concurrent.each(servers)(
-    '%s is not waited for beyond the time limit, and is named',
-    async (_, serve) => {
-      const sockets = new Set<Socket>();
-      const server = createServer((socket) => {
-        sockets.add(socket);
-        socket.on('error', () => undefined);
-        socket.on('close', () => sockets.delete(socket));
-        socket.resume();
-        serve(socket);
+  it.concurrent.each(servers)('%s is given up at the time limit, and is named', async (_, serve) => {
+    const sockets = new Set<Socket>();
+    const server = createServer((socket) => {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => sockets.delete(socket));
+      socket.resume();
+      serve(socket);
+    });
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    const { port } = server.address() as AddressInfo;
+    try {
+      const failure: unknown = await probe(
+        { host: '127.0.0.1', port, user: 'nobody', password: 'hunter2-hunter2' },
+        { timeoutMs: 1_000 },
+      ).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      expect(failure).toMatchObject({
+        name: 'PluginError',
+        kind: expect.stringMatching(/^(Retryable|Invalid)$/) as string,
       });
-      await new Promise<void>((resolve) => {
-        server.listen(0, '127.0.0.1', resolve);
+      const { message } = failure as Error;
+      expect(message).toContain(`127.0.0.1:${port}`);
+      expect(message.length).toBeLessThan(1_000);
+      expect(message).not.toMatch(/\p{Cc}/u);
+      expect(message).not.toContain('hunter2');
+      await until('the connection to be closed', () => sockets.size === 0);
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => {
+        server.close(resolve);
       });
-      const { port } = server.address() as AddressInfo;
-      try {
-        const failure: unknown = await probe(
-          { host: '127.0.0.1', port, user: 'nobody', password: 'hunter2-hunter2' },
-          { timeoutMs: 1_000 },
-        ).then(
-          () => undefined,
-          (error: unknown) => error,
-        );
-        expect(failure).toMatchObject({
-          name: 'PluginError',
-          kind: expect.stringMatching(/^(Retryable|Invalid)$/) as string,
-        });
-        const { message } = failure as Error;
-        expect(message).toContain(`127.0.0.1:${port}`);
-        expect(message.length).toBeLessThan(1_000);
-        expect(message).not.toMatch(/\p{Cc}/u);
-        expect(message).not.toContain('hunter2');
-        await until('the connection to be closed', () => sockets.size === 0);
-      } finally {
-        for (const socket of sockets) socket.destroy();
-        await new Promise((resolve) => {
-          server.close(resolve);
-        });
-      }
-    },
-  );
+    }
+  });
 });

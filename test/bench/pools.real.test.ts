@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');
 
-it('bench/pools.mjs still plays its cases, with few nodes, and tells their figures', async () => {
+it('bench/pools.mjs runs its parts with few nodes and reports figures', async () => {
   const { stdout } = await run(
     process.execPath,
     [join(root, 'bench', 'pools.mjs'), '--json', 'burst:8', 'evict'],

@@ -28,7 +28,7 @@ describe('secrets', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('would be found in any of the seven writings', () => {
+  it('would be found in each of their seven encodings', () => {
     for (const [writing, forms] of Object.entries(writingsOf(world.secret))) {
       for (const form of forms)
         expect(
@@ -42,7 +42,7 @@ describe('secrets', () => {
     }
   });
 
-  it('stand nowhere but where they were put, after scripts have used them and a worker was killed', async () => {
+  it('appear only where they were put, after scripts have used them and a worker was killed', async () => {
     const {
       stack: { client },
       server,

@@ -14,7 +14,7 @@ const postgres = findPostgres();
 /** Minutes of kills: HEDDLE_KILLS says how many. A few are in kills.real.test.ts. */
 const unasked = env['HEDDLE_KILLS'] === undefined;
 
-describe.skipIf(unasked)('clusters, while their workers and the server are killed many times', () => {
+describe.skipIf(unasked)('clusters whose workers and server are killed many times', () => {
   let folder: string;
   let world: ChaosWorld | undefined;
   afterEach(async () => {
@@ -33,12 +33,12 @@ describe.skipIf(unasked)('clusters, while their workers and the server are kille
     expect(report.wrong, describeReport(report)).toEqual([]);
   }
 
-  it('come to their ends, on SQLite', { timeout: 1_800_000 }, () =>
+  it('finish on SQLite', { timeout: 1_800_000 }, () =>
     kill(200, (parent) => startOnSqlite(parent, inject('temporalBinary'))),
   );
 
   it.skipIf('missing' in postgres)(
-    `come to their ends, on PostgreSQL${'missing' in postgres ? ` (left out: ${postgres.missing})` : ''}`,
+    `finish on PostgreSQL${'missing' in postgres ? ` (left out: ${postgres.missing})` : ''}`,
     { timeout: 1_800_000 },
     async () => {
       if ('missing' in postgres) return;

@@ -96,11 +96,11 @@ describe('the oracle', () => {
     return wrong;
   }
 
-  it('finds nothing when scripts go by the once-only runner', async () => {
+  it('finds nothing if scripts use the once-only runner', async () => {
     expect(await killInScript('once', 'shell')).toEqual([]);
   }, 240_000);
 
-  it('finds scripts that ran twice when they go past it', async () => {
+  it('finds scripts that ran twice if they bypass the runner', async () => {
     const wrong = await killInScript('bare', 'bare');
     expect(wrong.length).toBeGreaterThan(0);
     expect(
@@ -109,11 +109,11 @@ describe('the oracle', () => {
     ).toBe(true);
   }, 240_000);
 
-  it('finds nothing when a provider says how long its lists lag behind', async () => {
+  it('finds nothing if a provider declares how long its lists lag', async () => {
     expect(await killInCreate()).toEqual([]);
   }, 240_000);
 
-  it('finds machines that were made twice when a provider does not say it', async () => {
+  it('finds machines that were created twice if a provider does not declare it', async () => {
     const { client, service } = world.stack;
     const name = 'hasty-lost';
     await service.arm({ fault: 'list-lag', ms: 60_000, hostname: `${name}-*`, count: 0 });

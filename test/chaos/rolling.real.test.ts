@@ -14,7 +14,7 @@ const rounds = 20;
 /** Four minutes: HEDDLE_KILLS asks for it. */
 const unasked = env['HEDDLE_KILLS'] === undefined;
 
-describe.skipIf(unasked)('workers stopped and started in turn, as a deployment does', () => {
+describe.skipIf(unasked)('workers that are stopped and started in turn, as in a deployment', () => {
   let folder: string;
   let world: ChaosWorld;
   beforeAll(async () => {

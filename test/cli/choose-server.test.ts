@@ -34,9 +34,12 @@ it.each([
   ['a flag names another one', '127.0.0.1:7778', undefined, 'flag', false],
   ['settings name another one', undefined, 'temporal.example:7777', 'configuration', false],
   ['a flag goes over settings that name it', 'temporal.example:7777', '127.0.0.1:7777', 'flag', false],
-])('a worker beside heddle dev has what its worker has, or not: %s', async (_, flag, setting, from, has) => {
-  const env = { HOME: folder, HEDDLE_DATA_FOLDER: folder, TEMPORAL_ADDRESS: setting };
-  const choice = await chooseServer(loadConfig({ env }), flag === undefined ? {} : { address: flag });
-  expect(choice).toMatchObject({ from, address: flag ?? setting ?? '127.0.0.1:7777' });
-  expect(choice.dev?.workerConfig).toBe(has ? '/its/dev-worker.yaml' : undefined);
-});
+])(
+  'a worker beside heddle dev shares the settings of its worker, or not: %s',
+  async (_, flag, setting, from, has) => {
+    const env = { HOME: folder, HEDDLE_DATA_FOLDER: folder, TEMPORAL_ADDRESS: setting };
+    const choice = await chooseServer(loadConfig({ env }), flag === undefined ? {} : { address: flag });
+    expect(choice).toMatchObject({ from, address: flag ?? setting ?? '127.0.0.1:7777' });
+    expect(choice.dev?.workerConfig).toBe(has ? '/its/dev-worker.yaml' : undefined);
+  },
+);

@@ -33,7 +33,7 @@ function specText({ name, count = 1, start, provider = 'local' }: SpecOptions): 
   );
 }
 
-describe('heddle and a cluster', () => {
+describe('heddle for a cluster', () => {
   let stack: Stack;
   beforeAll(async () => {
     stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
@@ -72,7 +72,7 @@ describe('heddle and a cluster', () => {
   const remove = async (name: string): Promise<void> =>
     brought(name, (await stack.client.delete(name)).operation ?? '');
 
-  it('comes by plan and apply, with a line for each task, and goes by delete', async () => {
+  it('creates it by plan and apply, with a line for each task, and deletes it', async () => {
     const file = await write({ name: 'life', start: 'echo started' });
     const planned = await run('plan', file, '--detailed-exitcode');
     expect(planned.code).toBe(2);
@@ -101,7 +101,7 @@ describe('heddle and a cluster', () => {
     expect(logs).toMatchObject({ code: 0, stdout: expect.stringContaining('app-1 DELETE info: attempt 1') });
   });
 
-  it('is changed by another spec, not by the same one, and not at all with --create-only', async () => {
+  it('changes it by another spec, not by the same one, and not at all with --create-only', async () => {
     const file = await make({ name: 'change', start: 'true' });
     expect(await json('apply', file)).toMatchObject({
       cluster: 'change',
@@ -121,7 +121,7 @@ describe('heddle and a cluster', () => {
     await remove('change');
   });
 
-  it('is shown by list, status, nodes, logs and task show, and can be logged in to', async () => {
+  it('shows it by list, status, nodes, logs and task show, and logs in to it', async () => {
     await make({ name: 'shown', start: 'echo started' });
     const [list, status, nodes, logs, task, shell] = await Promise.all([
       json('list'),
@@ -159,7 +159,7 @@ describe('heddle and a cluster', () => {
     expect(await run('delete', 'shown')).toMatchObject({ code: 4 });
   });
 
-  it('held by a failure says what failed, with the end of its output, and goes on by retry', async () => {
+  it('shows the failure and the end of its output when it is held, and continues by retry', async () => {
     const mended = join(stack.folder, 'mended');
     const file = await write({
       name: 'held',
@@ -194,7 +194,7 @@ describe('heddle and a cluster', () => {
     await remove('held');
   });
 
-  it('is refused with file, line and column of what the workers lack, and nothing is made', async () => {
+  it('refuses what the workers lack with file, line and column, and creates nothing', async () => {
     const file = await write({ name: 'wrong', start: 'true', provider: 'lokal' });
     const applied = await run('apply', file);
     expect(applied.code).toBe(2);
@@ -223,7 +223,7 @@ describe('heddle and a cluster', () => {
     });
   });
 
-  it('is well, says the doctor', async () => {
+  it('reports it as healthy by doctor', async () => {
     const { code, stdout } = await run('doctor');
     expect(stdout).not.toMatch(/^fail/m);
     expect(stdout).toMatch(/^(ok|warn) +sweep /m);

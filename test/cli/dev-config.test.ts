@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-it('the worker of heddle dev has all that heddle.yaml says', async () => {
+it('the worker of heddle dev uses all settings of heddle.yaml', async () => {
   const file = join(folder, 'heddle.yaml');
   const written = {
     dataFolder: join(folder, 'data'),

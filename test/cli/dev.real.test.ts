@@ -88,7 +88,7 @@ describe('heddle dev', () => {
     await again.dev.ended;
   });
 
-  it('starts a worker again that dies, says so, and records who it is now', async () => {
+  it('restarts a worker that dies, reports it, and records the new process', async () => {
     const { dev, record } = await startDev();
     process.kill(record.processes.worker.pid, 'SIGKILL');
     await until('the worker to be back', () => dev.stderr().includes('the worker is back'));
@@ -105,7 +105,7 @@ describe('heddle dev', () => {
     await expectNothingRuns(now);
   });
 
-  it('ends with the server, and says why', async () => {
+  it('ends with the server, and gives the reason', async () => {
     const { dev, record } = await startDev();
     process.kill(record.processes.server.pid, 'SIGKILL');
     expect(await dev.ended).toMatchObject({
@@ -115,7 +115,7 @@ describe('heddle dev', () => {
     await expectNothingRuns(record);
   });
 
-  it('ends what a killed one left behind', async () => {
+  it('ends processes that a killed one left behind', async () => {
     const first = await startDev();
     first.dev.child.kill('SIGKILL');
     await first.dev.ended;

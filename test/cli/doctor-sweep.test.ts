@@ -18,7 +18,7 @@ const report: NonNullable<LeaksView['report']> = {
   refused: [],
 };
 
-describe('what the doctor says of the sweep', () => {
+describe('doctor about the sweep', () => {
   it.each<readonly [string, LeaksView, string, RegExp]>([
     ['nothing is amiss', { report, schedule }, 'ok', /no machine without a cluster, as of 2 m 00 s ago/],
     ['it has not looked', { schedule }, 'ok', /has not looked yet/],

@@ -26,7 +26,7 @@ describe('heddle keys', () => {
     (JSON.parse((await run(data, ['list', '--json'])).stdout) as { keys: { id: string; current: boolean }[] })
       .keys;
 
-  it('makes one first key, and not a second time', async () => {
+  it('creates one first key, and no second one', async () => {
     expect(await run('a', ['list'])).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('heddle keys create'),
@@ -39,7 +39,7 @@ describe('heddle keys', () => {
     });
   });
 
-  it('brings keys from one folder to another, through a file that only its owner reads', async () => {
+  it('moves keys from one folder to another in a file that only its owner reads', async () => {
     await run('a', ['create']);
     expect(await run('a', ['export', 'out.json'])).toMatchObject({ code: 0 });
     expect((await stat(join(folder, 'out.json'))).mode & 0o777).toBe(0o600);
@@ -59,7 +59,7 @@ describe('heddle keys', () => {
     expect(await listed('b')).toEqual(await listed('a'));
   });
 
-  it('stages a key that encrypts nothing until it is taken up', async () => {
+  it('stages a key that encrypts nothing until it is activated', async () => {
     await run('a', ['create']);
     const [first] = await listed('a');
     await run('a', ['rotate', '--stage']);
@@ -83,7 +83,7 @@ describe('heddle keys', () => {
     );
   });
 
-  it('changes no keys that were given by HEDDLE_KEYS', async () => {
+  it('does not change keys that HEDDLE_KEYS supplies', async () => {
     await run('a', ['create']);
     const { stdout } = await run('a', ['export']);
     expect(await run('b', ['list'], { env: { HEDDLE_KEYS: stdout } })).toMatchObject({ code: 0 });

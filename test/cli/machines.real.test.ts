@@ -22,7 +22,7 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
 
   const { run, json } = heddleOn(() => stack);
 
-  it('says what to do first where there is nothing, and what is wrong where the words are', async () => {
+  it('names the first command if there are no machines, and explains wrong arguments', async () => {
     const first = 'no machines\nnext: heddle machine add NAME --provider PROVIDER\n';
     expect(await run('computers')).toMatchObject({ code: 0, stdout: first });
     expect(await run('machine', 'list')).toMatchObject({ code: 0, stdout: first });
@@ -60,7 +60,7 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
     });
   });
 
-  it('registers a machine, looks at it, switches it, loads it, makes an image of it, and cleans it', async () => {
+  it('registers, shows, switches, loads, captures and cleans a machine', async () => {
     expect(await run('machine', 'add', 'lab-1', '--provider', 'local')).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/lab-1: register done in .*\nmachine lab-1 is available\n/),
@@ -117,7 +117,7 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
     });
   });
 
-  it('keeps a machine for its user from a time to a time', async () => {
+  it('reserves a machine for its user for a period', async () => {
     const { reservation } = (await json('reservation', 'create', 'base', '--user', 'ada', '--for', '2h')) as {
       readonly reservation: { readonly id: string };
     };
@@ -163,7 +163,7 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
     expect(await stack.service.machines()).toEqual([]);
   });
 
-  it('asks nobody whether an image, or a build, may be deleted that is not there', async () => {
+  it('asks no confirmation to delete an image or build that does not exist', async () => {
     const file = join(stack.folder, 'image.json');
     await writeFile(
       file,
@@ -189,7 +189,7 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
     expect(await run('image', 'delete', 'web', '--yes')).toMatchObject({ code: 0 });
   });
 
-  it('works on the machine of a node, and says why an operation does not go on', async () => {
+  it('operates on the machine of a node, and explains why an operation is refused', async () => {
     const { operation } = await stack.client.apply(
       closed({ name: 'web', nodes: { app: nodes(1, []) }, services: {} }),
     );

@@ -5,7 +5,7 @@ import { type Stack, startStack, type WorkerProcess } from '../harness/stack.js'
 import { until } from '../harness/until.js';
 import { type Ended, runHeddle, startHeddle } from '../harness/cli/run-heddle.js';
 
-describe('heddle while no worker runs', () => {
+describe('heddle without a running worker', () => {
   let stack: Stack;
   let worker: WorkerProcess;
   beforeAll(async () => {
@@ -34,7 +34,7 @@ services: {web: {actions: {start: {type: shell, fields: {script: 'true'}}}}}
   });
   const run = (...words: readonly string[]): Promise<Ended> => runHeddle(words, settings());
 
-  it('tells by status and list what the server knows, and how to start a worker', async () => {
+  it('shows by status and list what the server knows, and how to start a worker', async () => {
     const [status, shown, list, nodes] = await Promise.all([
       run('status', 'left'),
       run('status', 'left', '--json'),
@@ -58,13 +58,13 @@ services: {web: {actions: {start: {type: shell, fields: {script: 'true'}}}}}
     expect(nodes).toMatchObject({ code: 5 });
   });
 
-  it('starts nothing by apply, and says who is missing', async () => {
+  it('starts nothing by apply, and reports that no worker polls', async () => {
     const { code, stderr } = await run('apply', 'left.yaml');
     expect(code).toBe(5);
     expect(stderr).toMatch(/task queue "heddle"[^]*next: heddle worker/);
   });
 
-  it('leaves a delete for the next worker, which carries it out', async () => {
+  it('leaves a delete to the next worker', async () => {
     expect(await run('delete', 'left')).toMatchObject({
       code: 5,
       stdout: expect.stringContaining('the next worker carries it out'),

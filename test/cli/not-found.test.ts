@@ -4,7 +4,7 @@ import { PoolClient } from '../../src/client/index.js';
 import { startStack, type Stack } from '../harness/stack.js';
 
 /** The server says that there is no such workflow; no worker is needed. */
-describe('what is not there', () => {
+describe('names that do not exist', () => {
   let stack: Stack;
   beforeAll(async () => {
     stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });

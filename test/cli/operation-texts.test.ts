@@ -97,7 +97,7 @@ function record(options: { readonly json?: boolean; readonly columns?: number } 
   return { output, lines, notes };
 }
 
-describe('a plan for people', () => {
+describe('a plan as text', () => {
   const kinds: readonly Kind[] = [
     {
       group: 'app',
@@ -141,7 +141,7 @@ describe('a plan for people', () => {
     return lines;
   };
 
-  it('says first what drifted and what is stopped, then what is done to which nodes, and why', () => {
+  it('shows drift and stopped services first, then the changes of each node with reasons', () => {
     expect(show()).toEqual([
       'drift: app-2: its machine is gone; replaced by a new one',
       'drift: app-6: its machine is switched off; nothing is done about it',
@@ -163,7 +163,7 @@ describe('a plan for people', () => {
     ]);
   });
 
-  it('breaks long reasons to the width of the terminal', () => {
+  it('wraps long reasons at the width of the terminal', () => {
     const lines = show(60);
     expect(lines.slice(5, -1).every((line) => line.length < 60)).toBe(true);
     expect(lines).toContain('     1. START app  its start changed; after START of db on');
@@ -177,7 +177,7 @@ describe('a plan for people', () => {
       'app-1: its machine came up again; confirmed again, then what ran is started',
     ],
     ['unreachable', [], 'app-1: its machine does not answer; nothing is done about it'],
-  ] as const)('says of a machine that is %s what becomes of it', (drift, chain, text) => {
+  ] as const)('shows what happens to a machine that is %s', (drift, chain, text) => {
     const made: Plan = {
       ...plan,
       kinds: [{ group: 'app', purpose: 'update', nodes: [[1, 1]], services: [], chain }],
@@ -188,8 +188,8 @@ describe('a plan for people', () => {
   });
 });
 
-describe('a cluster for people', () => {
-  it('names the machines that were not found as they should be', () => {
+describe('a cluster as text', () => {
+  it('names machines with drift', () => {
     const { output, lines } = record();
     printStatus(output, status({ nodes: [off, node('app-2')] }), [], now);
     expect(lines).toEqual(
@@ -199,7 +199,7 @@ describe('a cluster for people', () => {
   });
 });
 
-describe('what to type next', () => {
+describe('the next command', () => {
   const held = (nodes: readonly NodeStatus[], more: Partial<Operation> = {}): ClusterStatus =>
     status({ phase: 'held', operation: operation({ state: 'held', ...more }), nodes });
   it.each<readonly [string, ClusterStatus, readonly string[]]>([
@@ -286,7 +286,7 @@ describe('the end of an operation', () => {
     expect(lines).toEqual([text]);
   });
 
-  it('warns of what was left behind though it is done', () => {
+  it('warns of leftovers although it is done', () => {
     const { output, notes } = record();
     reportEnd(
       output,
@@ -298,7 +298,7 @@ describe('the end of an operation', () => {
     ]);
   });
 
-  it('warns of machines that are not as they should be, after an apply, which looked at them', () => {
+  it('warns of drift after an apply, which probed the machines', () => {
     const warned = (more: Partial<Operation>, nodes: readonly NodeStatus[]): readonly string[] => {
       const { output, notes } = record();
       reportEnd(output, end({ unchanged: true, ...more }, { nodes }));
@@ -345,7 +345,7 @@ describe('the end of an operation', () => {
     );
   });
 
-  it('is a success for who cancelled it, unless it was over before', () => {
+  it('is a success if it was cancelled on request, unless it had ended before', () => {
     const cancelled = (more: Partial<Operation>): number =>
       showAnswer(record().output, { end: end(more) }, [], cancelShown);
     expect(cancelled({ state: 'cancelled' })).toBe(0);
@@ -353,8 +353,8 @@ describe('the end of an operation', () => {
   });
 });
 
-describe('the history', () => {
-  it('has a row for each operation and why it is not simply done, no wider than the terminal', () => {
+describe('a history', () => {
+  it('has a row for each operation with the reason of its end, no wider than the terminal', () => {
     const { output, lines } = record({ columns: 80 });
     printHistory(
       output,
@@ -383,7 +383,7 @@ describe('the history', () => {
   });
 });
 
-describe('what is stuck', () => {
+describe('an obstacle', () => {
   const view = (more: Partial<ServerView>): ServerView => ({
     workflows: [],
     activities: [],
@@ -399,7 +399,7 @@ describe('what is stuck', () => {
     since: '2026-01-01T00:00:00Z',
     ...more,
   });
-  it('is nothing while a machine is only looked for', () => {
+  it('is absent while a machine is only being searched', () => {
     expect(
       findTroubles(
         view({ activities: [activity({ failure: { kind: 'NotReady', message: 'it boots' } })] }),
@@ -408,7 +408,7 @@ describe('what is stuck', () => {
     ).toEqual([]);
   });
 
-  it('tells the same of several nodes once, and how to bring a missing key', () => {
+  it('is reported once for several nodes, with how to bring a missing key', () => {
     const failure = (id: string): object => ({
       title: `START app on ${id}`,
       nodeId: id,
@@ -425,7 +425,7 @@ describe('what is stuck', () => {
     ]);
   });
 
-  it('names what waits on a queue that nobody asks', () => {
+  it('names a queue without pollers, and what waits on it', () => {
     const waiting = activity({ state: 'waits for a worker', attempt: 1, queue: 'heddle.x' });
     expect(
       findTroubles(

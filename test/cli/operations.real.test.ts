@@ -7,7 +7,7 @@ import { type Ended, runHeddle, startHeddle } from '../harness/cli/run-heddle.js
 import { makeCluster, writeSpec } from '../harness/cli/spec.js';
 
 /** One cluster for all of it, as an operator has one: each test leaves it running and at rest. */
-describe('heddle and the operations on a cluster', () => {
+describe('heddle for operations on a cluster', () => {
   let stack: Stack;
   let file: string;
   beforeAll(async () => {
@@ -29,7 +29,7 @@ describe('heddle and the operations on a cluster', () => {
   });
   const run = (...words: readonly string[]): Promise<Ended> => runHeddle(words, settings());
 
-  it('stops services until they are started, and previews it without changing anything', async () => {
+  it('stops services until they are started, and previews it without a change', async () => {
     expect(await run('stop', 'web', 'web', '--plan')).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(
@@ -55,7 +55,7 @@ describe('heddle and the operations on a cluster', () => {
     });
   });
 
-  it('restarts, configures and replaces, some nodes and some at a time', async () => {
+  it('restarts, configures and replaces some nodes, some at a time', async () => {
     expect(await run('restart', 'web', 'web', '--rolling', '1', '--nodes', 'app-1,app-2')).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(
@@ -87,7 +87,7 @@ describe('heddle and the operations on a cluster', () => {
     expect(await stack.service.journal('create')).toHaveLength(before.length + 1);
   });
 
-  it('shows by plan what became of the machines behind our back, and brings them back by apply', async () => {
+  it('shows drift by plan, and repairs it by apply', async () => {
     const { providerid = '' } =
       (await stack.client.status('web')).nodes.find(({ nodeId }) => nodeId === 'app-1') ?? {};
     await stack.service.call('DELETE', `/v1/machines/${providerid}`);
@@ -106,7 +106,7 @@ describe('heddle and the operations on a cluster', () => {
     });
   });
 
-  it('refuses what the cluster does not have, before it is an operation', async () => {
+  it('refuses unknown nodes and services before an operation starts', async () => {
     const { history } = await stack.client.status('web');
     const refused: readonly (readonly [words: readonly string[], code: number, text: RegExp])[] = [
       [['restart', 'web', 'wbe'], 2, /restart wbe of web: there is no service wbe; the cluster has web/],
@@ -127,7 +127,7 @@ describe('heddle and the operations on a cluster', () => {
     expect((await stack.client.status('web')).history).toHaveLength(history.length);
   });
 
-  it('runs a command on each node, and gives what it printed and its exit codes', async () => {
+  it('executes a command on each node, and prints output and exit codes', async () => {
     const fine = await run('exec', 'web', '--', 'printf', '%s|', 'a b', '$HOME');
     expect(fine).toEqual({ code: 0, stdout: 'app-1:\na b|$HOME|\napp-2:\na b|$HOME|\n', stderr: '' });
     const mixed = await run(
@@ -161,7 +161,7 @@ describe('heddle and the operations on a cluster', () => {
     expect((await stack.client.status('web')).phase).toBe('idle');
   });
 
-  it('pauses, resumes, lets operations wait, cancels, and says who did what', async () => {
+  it('pauses, resumes, queues and cancels operations, and says who did what', async () => {
     const gate = join(stack.folder, 'gate');
     await writeSpec(stack.folder, {
       name: 'web',
@@ -207,7 +207,7 @@ describe('heddle and the operations on a cluster', () => {
     );
   });
 
-  it('goes back to the spec before the last one', async () => {
+  it('rolls back to the previous spec', async () => {
     expect(await run('rollback', 'web', '--plan')).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/~ change app-1, app-2 [^]*START web/),
@@ -218,7 +218,7 @@ describe('heddle and the operations on a cluster', () => {
     });
   });
 
-  it('ends what is cancelled, for who waits for it too', async () => {
+  it('ends an operation that was cancelled, for its waiting clients too', async () => {
     await writeSpec(stack.folder, { name: 'web', count: 2, start: 'echo anew; sleep 60' });
     const applying = startHeddle(['apply', file], settings());
     await until('START to run', async () =>

@@ -45,7 +45,7 @@ describe('heddle pool and heddle request', () => {
   const idOf = (document: Readonly<Record<string, unknown>>): string => String(document['id']);
   const scrape = async (): Promise<string> => (await fetch(`http://${metrics}/metrics`)).text();
 
-  it('says that there are no pools yet', async () => {
+  it('reports that there are no pools yet', async () => {
     expect(await run('pool', 'list')).toMatchObject({ code: 0, stdout: expect.stringContaining('no pools') });
   });
 
@@ -59,7 +59,7 @@ describe('heddle pool and heddle request', () => {
     });
   });
 
-  it('says at which place of the file workers find something wrong', async () => {
+  it('gives the place in the file of an error that workers find', async () => {
     await writeFile(
       join(stack.folder, 'odd.yaml'),
       'pools:\n  odd:\n    labels: {a: {}}\n    providerPools:\n      main: {provider: other, labels: {a: {}}}\n',
@@ -91,7 +91,7 @@ describe('heddle pool and heddle request', () => {
     });
   });
 
-  it('refuses what names no pool or label', async () => {
+  it('refuses unknown pools and labels', async () => {
     expect(await run('pool', 'labels', 'other')).toMatchObject({
       code: 4,
       stderr: expect.stringContaining('there is no pool other'),
@@ -106,7 +106,7 @@ describe('heddle pool and heddle request', () => {
     });
   });
 
-  it('asks for nodes, and shows who has them and who waits', async () => {
+  it('requests nodes, and shows who has them and who waits', async () => {
     expect(await run('request', 'create', 'ci', 'large', '--requester', 'job-1')).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(
@@ -135,7 +135,7 @@ describe('heddle pool and heddle request', () => {
     });
   });
 
-  it('shows passwords only where they are asked for', async () => {
+  it('shows passwords only on demand', async () => {
     expect(JSON.parse((await run('request', 'show', 'ci', small, '--json')).stdout)).toMatchObject({
       nodes: [{ payload: { 'ssh-auth': { password: '(secret)' } } }],
     });
@@ -146,7 +146,7 @@ describe('heddle pool and heddle request', () => {
     });
   });
 
-  it('renews a lease, cancels what waits, and gives nodes back', async () => {
+  it('renews a lease, cancels a waiting request, and returns nodes', async () => {
     expect(await run('request', 'renew', 'ci', small)).toMatchObject({
       code: 0,
       stdout: `the lease of ${small} begins anew\n`,
@@ -163,7 +163,7 @@ describe('heddle pool and heddle request', () => {
     expect(await json('request', 'show', 'ci', small)).toMatchObject({ state: 'returned' });
   });
 
-  it('asks for many at once, tells what each got, and gives all of them back', async () => {
+  it('requests many at once, reports each, and returns all of them', async () => {
     const many = await run('request', 'create', 'ci', 'small', '--count', '2', '--requester', 'batch-1');
     expect(many).toMatchObject({
       code: 0,
@@ -205,7 +205,7 @@ describe('heddle pool and heddle request', () => {
     });
   });
 
-  it('takes all of many requests or none, and says which of them failed and why', async () => {
+  it('accepts all of many requests or none, and reports which of them failed and why', async () => {
     expect(await run('request', 'create', 'ci', 'huge', '--count', '2')).toMatchObject({
       code: 3,
       stderr: expect.stringContaining('pool ci has no label huge'),
@@ -237,7 +237,7 @@ describe('heddle pool and heddle request', () => {
     expect(await run('request', 'cancel', 'ci', '--requester', 'batch-3')).toMatchObject({ code: 0 });
   });
 
-  it('holds a node, dumps all, and deletes', async () => {
+  it('holds a node, prints all state, and deletes', async () => {
     expect(await run('pool', 'hold', 'ci', 'large-1', '-m', 'it hangs', '--for', '2h')).toMatchObject({
       code: 0,
       stdout: 'large-1 is held\n',
@@ -271,7 +271,7 @@ describe('heddle pool and heddle request', () => {
     expect(dump.stdout.replaceAll('"password": "(secret)"', '')).not.toContain('password');
   });
 
-  it('tells the figures of labels and providers on the port of the worker', async () => {
+  it('publishes metrics of labels and providers on the port of the worker', async () => {
     const place = ['pool="ci"', 'provider_pool="main"', 'provider="local"'];
     // The pool tells its figures a little after it has changed.
     const told = (name: string, value: RegExp, ...tags: readonly string[]): Promise<unknown> =>
@@ -327,7 +327,7 @@ describe('heddle pool and heddle request', () => {
     expect(await stack.service.machines()).toEqual([]);
   });
 
-  it('has a worker whose port is taken work without figures', async () => {
+  it('runs a worker without metrics if its port is in use', async () => {
     const second = await stack.startWorker('second');
     expect(second.output()).toContain('metrics cannot be read there');
     expect(worker.output()).not.toContain('metrics cannot be read there');

@@ -46,7 +46,7 @@ describe('the login of heddle ssh', () => {
     },
   );
 
-  it('is taken as it is where it holds no reference', async () => {
+  it('is used unchanged if it contains no reference', async () => {
     expect(await resolve('gone', { user: 'root', password: 'x' })).toEqual({ user: 'root', password: 'x' });
   });
 });

@@ -5,7 +5,7 @@ const key = 'ssh-ed25519 AAAA';
 const payload = { ipaddress: '10.0.0.7', 'ssh-host-key': key };
 const auth = { user: 'root', key: 'PRIVATE' };
 
-describe('the way to a node for heddle ssh', () => {
+describe('the route to a node for heddle ssh', () => {
   it('goes through the jump host of the account', () => {
     const jump = {
       host: 'bastion',
@@ -28,11 +28,11 @@ describe('the way to a node for heddle ssh', () => {
     ['an address', { 'ssh-host-key': key }, auth, 'is unknown until its CONFIRM is done'],
     ['a host key', { ipaddress: '10.0.0.7' }, auth, 'is unknown until its CONFIRM is done'],
     ['a user', payload, {}, 'is unknown until its CONFIRM is done'],
-  ])('is not known without %s', (_what, known, login, words) => {
+  ])('is unknown without %s', (_what, known, login, words) => {
     expect(() => readTarget('app-1', { payload: known, auth: login })).toThrow(words);
   });
 
-  it("needs the jump host's own key: nothing is pinned there", () => {
+  it("requires the jump host's own key: no key is pinned there", () => {
     expect(() => readTarget('app-1', { payload, auth, jump: { host: 'bastion', user: 'hop' } })).toThrow(
       'needs host, user and hostKey',
     );

@@ -11,7 +11,7 @@ import { makeCluster, writeSpec } from '../harness/cli/spec.js';
 /** Nobody listens at port 9. */
 const silent = { type: 'local', fields: { endpoint: 'http://127.0.0.1:9', apiKey: 'none' } };
 
-describe('heddle status of what is stuck', () => {
+describe('heddle status of a stuck cluster', () => {
   let stack: Stack;
   beforeAll(async () => {
     const accounts = { far: { ...silent, site: 'moon' }, down: silent };
@@ -41,7 +41,7 @@ describe('heddle status of what is stuck', () => {
       return pattern.test(status.stdout) ? status : undefined;
     });
 
-  it('names the queue that no worker asks, and what waits there', async () => {
+  it('names the queue without pollers, and what waits there', async () => {
     const file = await writeSpec(stack.folder, { name: 'moon', provider: 'far' });
     expect(await run('apply', file, '--no-wait')).toMatchObject({ code: 0 });
     const { stdout } = await statusWith('moon', /stuck: queue heddle\.moon/);
@@ -58,7 +58,7 @@ describe('heddle status of what is stuck', () => {
     });
   });
 
-  it('tells it to whoever waits for a machine, and how to end it', async () => {
+  it('tells clients that wait for a machine, and how to end it', async () => {
     const adding = startHeddle(['machine', 'add', 'lab-1', '--provider', 'far'], settings());
     await until('it is told', async () =>
       adding
@@ -77,7 +77,7 @@ describe('heddle status of what is stuck', () => {
     await run('machine', 'cancel', 'lab-1', '--no-wait');
   });
 
-  it('tells of a task that fails and is tried again', async () => {
+  it('reports a task that fails and is retried', async () => {
     const file = await writeSpec(stack.folder, { name: 'down', provider: 'down' });
     expect(await run('apply', file, '--no-wait')).toMatchObject({ code: 0 });
     const { stdout } = await statusWith('down', /CREATE app-1 is tried again/);
@@ -86,7 +86,7 @@ describe('heddle status of what is stuck', () => {
     );
   });
 
-  it('tells it to whoever watches, once', async () => {
+  it('tells clients that watch, once', async () => {
     const watching = startHeddle(['status', 'down', '--watch'], settings());
     await until('it is told', async () => watching.stdout().includes('stuck: '));
     await until('it is tried once more', async () =>
@@ -99,7 +99,7 @@ describe('heddle status of what is stuck', () => {
     ]);
   });
 
-  it('tells why workers cannot carry a workflow on', async () => {
+  it('explains why workers cannot execute a workflow', async () => {
     // As a build of a later version would leave it.
     await stack.client.temporal.workflow.start(clusterWorkflowType, {
       workflowId: clusterWorkflowId('newer'),
@@ -113,7 +113,7 @@ describe('heddle status of what is stuck', () => {
     );
   });
 
-  it('says which key is missing, and what the server knows without it', async () => {
+  it('names the missing key, and shows what the server knows without it', async () => {
     await makeCluster(stack.client, await writeSpec(stack.folder, { name: 'keyless' }));
     const keys = join(stack.folder, 'other keys');
     openKeyRing({ folder: keys, create: true });

@@ -9,20 +9,20 @@ import { formatDuration } from '../../src/cli/format.js';
 import type { NodeStatus } from '../../src/model/cluster/view.js';
 import type { Plan } from '../../src/model/plan/plan.js';
 
-describe('text from elsewhere', () => {
-  it('cannot move the cursor, colour, beep or turn the direction of a terminal', () => {
+describe('external text', () => {
+  it('cannot move the cursor, colour, beep or change the direction of text', () => {
     expect(cleanText('a\u001b[2J\u001b[31m b\u0007\u009b5mc\u202ed\u0000e\n\tf')).toBe('a bcde\n\tf');
     expect(cleanText('\u001b]0;title\u0007x')).toBe('x');
     expect(cleanLine('one\ntwo\u2028three\r')).toBe('one two three');
     expect(cleanJson({ text: '\u009b2J\u202e\u001b' })).toBe(String.raw`{"text":"\u009b2J\u202e\u001b"}`);
   });
 
-  it('shows of a progress bar what a terminal would show at its end', () => {
+  it('shows a progress bar as a terminal shows it at the end', () => {
     expect(cleanText('start\r\n 5%\r 50%\r100%\ndone\r\n')).toBe('start\n100%\ndone\n');
   });
 });
 
-describe('words of the command line', () => {
+describe('texts of the command line', () => {
   it.each([
     [0, '0.0 s'],
     [340, '0.3 s'],
@@ -35,13 +35,13 @@ describe('words of the command line', () => {
     expect(formatDuration(ms)).toBe(text);
   });
 
-  it('puts gates into words', () => {
+  it('describes gates', () => {
     expect(describeGate('START:db')).toBe('START of db on all its nodes');
     expect(describeGate('CONFIRM:@app')).toBe('CONFIRM of all app nodes');
     expect(describeGate('down/STOP:db')).toBe('STOP of db on all its nodes that are torn down');
   });
 
-  it('makes columns as wide as their widest cell, and cuts what is too long', () => {
+  it('makes columns as wide as their widest cell, and cuts long cells', () => {
     expect(
       formatTable(
         ['A', 'B'],
@@ -101,7 +101,7 @@ describe('the progress view', () => {
       Date.parse('2026-01-01T00:00:12Z'),
     ).map(({ text }) => text);
 
-  it('heads with the operation, its time and its counts, and has a row for each node', () => {
+  it('starts with the operation, its time and its counts, and has a row for each node', () => {
     const working = node(1, {
       state: 'working',
       current: { action: 'INSTALL', service: 'app', state: 'running', since: '2026-01-01T00:00:09Z' },
@@ -123,7 +123,7 @@ describe('the progress view', () => {
     ]);
   });
 
-  it('is never higher or wider than the terminal, and keeps what failed or works in sight', () => {
+  it('fits the terminal, and keeps failed and working nodes visible', () => {
     const nodes = Array.from({ length: 50 }, (_, index) => node(index + 1));
     const failed = node(51, {
       state: 'failed',
@@ -144,7 +144,7 @@ describe('the progress view', () => {
   });
 });
 
-describe('a plan for people', () => {
+describe('a plan as text', () => {
   const plan: Plan = {
     gates: { 'START:db': 1 },
     placements: {},
@@ -169,11 +169,11 @@ describe('a plan for people', () => {
     ],
   };
 
-  it('counts nodes by what becomes of them, and tasks', () => {
+  it('counts nodes by their changes, and tasks', () => {
     expect(describeCounts(plan)).toBe('Plan: 1 node to create, 3 to change; 5 tasks.');
   });
 
-  it('is allocated with an arrow for each thing that waits for another', () => {
+  it('has an arrow for each dependency', () => {
     expect(drawPlan(plan, 'mermaid').split('\n')).toEqual([
       'flowchart LR',
       '  subgraph k0["+ db-1"]',

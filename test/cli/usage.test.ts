@@ -37,14 +37,14 @@ describe('the command line without a server', () => {
       env: { HEDDLE_DATA_FOLDER: join(folder, 'data'), TEMPORAL_ADDRESS: '127.0.0.1:1' },
     });
 
-  it('says the most used commands when nothing is asked', async () => {
+  it('prints the most used commands without arguments', async () => {
     const { code, stdout } = await run();
     expect(code).toBe(0);
     for (const verb of ['dev', 'apply', 'status', 'logs', 'delete'])
       expect(stdout).toContain(`heddle ${verb}`);
   });
 
-  it("lists every command in its help, and the options of one in that one's", async () => {
+  it('lists every command in its help, and the options of one in its own', async () => {
     const { code, stdout } = await run('--help');
     expect(code).toBe(0);
     const verbs = [
@@ -72,7 +72,7 @@ describe('the command line without a server', () => {
     expect((await run('apply', '--help')).stdout).toContain('--create-only');
   });
 
-  it('ends with 2 on wrong usage, suggests what was meant, and names the help', async () => {
+  it('exits with 2 on wrong usage, suggests the right word, and names the help', async () => {
     expect(await run('aply', 'x')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('Did you mean apply?'),
@@ -96,14 +96,14 @@ describe('the command line without a server', () => {
     });
   });
 
-  it('gives errors of usage as JSON too when JSON is asked for', async () => {
+  it('prints usage errors as JSON with --json', async () => {
     const { code, stdout, stderr } = await run('status', '--json');
     expect(code).toBe(2);
     expect(stderr).toBe('');
     expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'Usage', next: 'heddle status --help' } });
   });
 
-  it('names every fault of a file with its place, before any server is asked', async () => {
+  it('names every error of a file with its place before it calls a server', async () => {
     const { code, stderr } = await run('apply', 'wrong.yaml');
     expect(code).toBe(2);
     expect(stderr).toMatch(/wrong\.yaml:3:\d+: nodes\.app\.count: /);
@@ -114,7 +114,7 @@ describe('the command line without a server', () => {
     });
   });
 
-  it('says that no server answers, where, and how to start one, and ends with 5', async () => {
+  it('exits with 5 if no server answers, with its address and how to start one', async () => {
     const verbs = [['list'], ['status', 'web'], ['delete', 'web'], ['apply', 'right.yaml'], ['worker']];
     for (const words of verbs) {
       expect(await run(...words), words.join(' ')).toMatchObject({
@@ -125,7 +125,7 @@ describe('the command line without a server', () => {
     expect(await run('plan', 'right.yaml', '--detailed-exitcode')).toMatchObject({ code: 1 });
   });
 
-  it('tells by doctor what is wrong, line by line, and ends with 1', async () => {
+  it('reports errors by doctor, line by line, and exits with 1', async () => {
     const { code, stdout } = await run('doctor', '--json');
     expect(code).toBe(1);
     const { checks } = JSON.parse(stdout) as { checks: { check: string; state: string; next?: string }[] };
@@ -154,7 +154,7 @@ describe('the command line without a server', () => {
     });
   });
 
-  it('shows each setting and where it came from, but no secret', async () => {
+  it('shows each setting with its origin, but no secret', async () => {
     const config = join(folder, 'heddle.yaml');
     await writeFile(
       config,

@@ -38,7 +38,7 @@ const taskFailed = refusal(
 );
 
 describe('askAgain', () => {
-  it('asks a query again that a worker could not answer yet, or that was one of too many', async () => {
+  it('repeats a query that a worker could not answer yet, or that was one of too many', async () => {
     const errors = [
       new QueryNotRegisteredError(unreadHistory.message, 3),
       refusal(8, 'consistent query buffer is full, this may be caused by too many queries'),
@@ -46,7 +46,7 @@ describe('askAgain', () => {
     expect((await ask('query', errors)).answer).toBe('answered');
   });
 
-  it('sends an update again under the same id when its workflow task came to nothing', async () => {
+  it('repeats an update under the same id if its workflow task was lost', async () => {
     for (const kind of ['startUpdate', 'startUpdateWithStart'] as const) {
       const { answer, ids } = await ask(kind, [taskFailed, taskFailed]);
       expect(answer).toBe('answered');
@@ -55,7 +55,7 @@ describe('askAgain', () => {
   });
 
   it(
-    'says after many times that the query was not answered, and not that there is no such query',
+    'reports after many attempts that a query was not answered, not that it is unknown',
     { timeout: 60_000 },
     async () => {
       const error = await ask(
@@ -67,7 +67,7 @@ describe('askAgain', () => {
     },
   );
 
-  it('leaves everything else to who asked', async () => {
+  it('leaves everything else to its caller', async () => {
     await expect(ask('query', [new QueryNotRegisteredError('no such query', 3)])).rejects.toThrow(
       'no such query',
     );

@@ -16,7 +16,7 @@ async function signalled(workflowId: string, signalName: string, args: unknown[]
   return sent;
 }
 
-describe('the interceptor of the client', () => {
+describe("the client's interceptor", () => {
   it('seals a message to a Heddle workflow once, for its purpose', async () => {
     const sealed = [{ heddle: 'signal requestDelete', args: [{ by: 'me' }] }];
     expect(await signalled('cluster/web', 'requestDelete', [{ by: 'me' }])).toEqual(sealed);
@@ -24,13 +24,13 @@ describe('the interceptor of the client', () => {
     expect(await signalled('image/web', 'check', [])).toEqual([{ heddle: 'signal check', args: [] }]);
   });
 
-  it('leaves messages to other workflows, and messages of other names, as they are', async () => {
+  it('leaves messages to other workflows, and messages of other names, unchanged', async () => {
     expect(await signalled('orders/7', 'requestDelete', [1])).toEqual([1]);
     expect(await signalled('cluster/web', 'toString', [1])).toEqual([1]);
     expect(await signalled('my/cluster/web', 'requestDelete', [1])).toEqual([1]);
   });
 
-  it('is added once, after interceptors of your own, in both forms that the SDK takes', () => {
+  it('is added once, after user interceptors, in both forms that the SDK accepts', () => {
     const key = generateKey();
     const plugin = heddle({ keys: formatKeys({ current: key.id, keys: [key] }) });
     const own: WorkflowClientInterceptor = {};
@@ -46,7 +46,7 @@ describe('the interceptor of the client', () => {
 });
 
 describe('an envelope', () => {
-  it('leaves out trailing undefined arguments, which JSON would make null', () => {
+  it('omits trailing undefined arguments, which JSON would turn into null', () => {
     expect(sealMessage('start turn', [undefined])).toEqual([{ heddle: 'start turn', args: [] }]);
     expect(sealMessage('update set', ['keys', null])).toEqual([
       { heddle: 'update set', args: ['keys', null] },

@@ -5,7 +5,7 @@ import { HeddleClient } from '../../src/client/index.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 
-describe('a client that gets no answer', () => {
+describe('a client without an answer', () => {
   let stack: Stack;
   beforeAll(async () => {
     stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
@@ -14,7 +14,7 @@ describe('a client that gets no answer', () => {
 
   const spec = closed({ name: 'quiet', nodes: { app: nodes(1, []) } });
 
-  it.concurrent('says that there is no server, and how to get one', async () => {
+  it.concurrent('reports that there is no server, and how to start one', async () => {
     // Without the SDK's own retries: one whose timer runs when the connection is closed throws outside of any
     // call.
     const connection = Connection.lazy({ address: '127.0.0.1:1', interceptors: [] });
@@ -31,7 +31,7 @@ describe('a client that gets no answer', () => {
     }
   });
 
-  it.concurrent('says that there is no such cluster', async () => {
+  it.concurrent('reports that there is no such cluster', async () => {
     for (const ask of [
       () => stack.client.status('nobody'),
       () => stack.client.delete('nobody'),
@@ -44,7 +44,7 @@ describe('a client that gets no answer', () => {
     }
   });
 
-  it.concurrent('says that there is no worker; one that comes later carries out what was asked', async () => {
+  it.concurrent('reports that there is no worker; a later one executes the request', async () => {
     await expect(stack.client.apply(spec)).rejects.toMatchObject({
       code: 'NoWorker',
       message: expect.stringContaining('heddle worker'),

@@ -138,7 +138,7 @@ describe('a program that Heddle starts gets no credential of the worker', () => 
     expect(environment).not.toContain('leak:');
   });
 
-  it('a plugin program, whatever its descriptor passes on', async () => {
+  it('a plugin program, regardless of its descriptor', async () => {
     const script =
       '#!/bin/sh\nread -r task\nprintf \'{"status": 0, "result": {"providerid": "m", "names": "%s"}}\' "$(env | tr \'\\n\' \' \')"\n';
     const bench = await openPrograms(
@@ -173,7 +173,7 @@ describe('a program that Heddle starts gets no credential of the worker', () => 
 });
 
 describe('childEnvironment', () => {
-  it('passes on PATH, HOME, LANG and what is named; what is set goes over it', () => {
+  it('passes on PATH, HOME, LANG and named variables; explicit values take precedence', () => {
     const from = { PATH: '/bin', HOME: '/root', LANG: 'C', TZ: 'UTC', OTHER: 'x', UNSET: undefined };
     expect(childEnvironment({ from })).toEqual({ PATH: '/bin', HOME: '/root', LANG: 'C' });
     expect(
@@ -181,7 +181,7 @@ describe('childEnvironment', () => {
     ).toEqual({ PATH: '/bin', HOME: '/tmp', LANG: 'C', TZ: 'UTC' });
   });
 
-  it('passes on no credential of Heddle or Temporal, even where one is named', () => {
+  it('passes on no credential of Heddle or Temporal, even if it is named', () => {
     expect(childEnvironment({ from: credentials, pass: Object.keys(credentials) })).toEqual({
       VAULT_TOKEN: 'leak:vault',
       AWS_SECRET_ACCESS_KEY: 'leak:aws',
@@ -194,7 +194,7 @@ describe('childEnvironment', () => {
     ]);
   });
 
-  it('leaves a worker all it has', () => {
+  it('leaves a worker its whole environment', () => {
     expect(workerEnvironment({ ...credentials, UNSET: undefined }, { TEMPORAL_API_KEY: 'other' })).toEqual({
       ...credentials,
       TEMPORAL_API_KEY: 'other',

@@ -47,7 +47,7 @@ function failure(env: Environment = {}, flag?: string): string {
 }
 
 describe('the configuration', () => {
-  test('has a default for everything, and says so', () => {
+  test('has a default for everything', () => {
     expect(load()).toMatchObject({
       dataFolder: join(home, '.local/share/heddle'),
       cacheFolder: join(home, '.cache/heddle'),
@@ -70,7 +70,7 @@ describe('the configuration', () => {
     });
   });
 
-  test('is looked for by flag, variable, working folder and user folder, in this order', () => {
+  test('is found by flag, variable, working folder and user folder, in this order', () => {
     const user = write('.config/heddle/heddle.yaml', 'site: user');
     expect(load()).toMatchObject({ site: 'user', file: user });
     const here = write('work/heddle.yaml', '# nothing yet\n\nsite: here\n');
@@ -90,7 +90,7 @@ describe('the configuration', () => {
     expect(load().site).toBe('default');
   });
 
-  test('takes paths relative to its file, to the home folder, or absolute', () => {
+  test('resolves paths relative to its file, to the home folder, or as absolute', () => {
     write(
       'work/heddle.yaml',
       'dataFolder: ./data\ncacheFolder: ~/cache\nkeys: {folder: /etc/keys}\nplugins: [./plugins, heddle-plugin-x]\n',
@@ -105,7 +105,7 @@ describe('the configuration', () => {
     });
   });
 
-  test('says where metrics can be read; a variable goes over the file, and neither may be a name', () => {
+  test('gives the address of the metrics; a variable overrides the file, and neither may be a name', () => {
     expect(load().metricsAddress).toBeUndefined();
     write('work/heddle.yaml', 'metrics: {address: "127.0.0.1:9464"}\n');
     expect(load().metricsAddress).toBe('127.0.0.1:9464');
@@ -117,7 +117,7 @@ describe('the configuration', () => {
     expect(failure()).toContain('metrics.address: "localhost:9464" is not valid');
   });
 
-  test('reads what plugins may use, times in ms', () => {
+  test('reads settings for plugins, with times in ms', () => {
     write(
       'work/heddle.yaml',
       'pluginLimits:\n  my_cloud: {memoryMb: 256, time: 1m30s, processes: 8}\n  other: {}\n',
@@ -165,14 +165,14 @@ describe('the configuration', () => {
     );
   });
 
-  test('that is named and absent is refused, saying who named it', () => {
+  test('is refused if the named file is absent, with the origin of the name', () => {
     expect(failure({}, 'absent.yaml')).toContain(
       `${join(cwd, 'absent.yaml')}:1:1: cannot read the configuration: there is no such file. It was named by --config.`,
     );
     expect(failure({ HEDDLE_CONFIG: '/absent' })).toContain('It was named by HEDDLE_CONFIG.');
   });
 
-  test('that is wrong is refused with every place', () => {
+  test('is refused with the place of every error', () => {
     const file = write(
       'work/heddle.yaml',
       'sites: x\nproviders:\n  one:\n    limits: {ratePerSecond: 0}\nencryption: maybe\nplugins: [x]\n',
@@ -193,10 +193,10 @@ describe('the configuration', () => {
   });
 });
 
-describe('a heddle.yaml that was found and not named', () => {
+describe('a heddle.yaml that was found, not named', () => {
   // Promise: foreign-configuration
   test.each([['work/heddle.yaml'], ['.config/heddle/heddle.yaml']])(
-    'is refused when it belongs to another user (%s)',
+    'is refused if it belongs to another user (%s)',
     (path) => {
       const file = write(path, 'site: planted\n');
       const restore = pretendForeign(file);
@@ -212,7 +212,7 @@ describe('a heddle.yaml that was found and not named', () => {
     },
   );
 
-  test('is refused when its folder belongs to another user, who could replace it', () => {
+  test('is refused if its folder belongs to another user', () => {
     write('work/heddle.yaml', 'site: planted\n');
     const restore = pretendForeign(cwd);
     try {
@@ -222,7 +222,7 @@ describe('a heddle.yaml that was found and not named', () => {
     }
   });
 
-  test('is refused when others may write it, its folder or a folder above', () => {
+  test('is refused if others may write it, its folder or a folder above', () => {
     const file = write('work/heddle.yaml', 'site: planted\n');
     for (const [path, mode] of [
       [file, 0o646],
@@ -238,7 +238,7 @@ describe('a heddle.yaml that was found and not named', () => {
     expect(load().site).toBe('planted');
   });
 
-  test("is refused when a group other than the owner's own may write it", () => {
+  test("is refused if a group other than the owner's may write it", () => {
     const file = write('work/heddle.yaml', 'site: planted\n');
     const { uid, gid } = statSync(file);
     chmodSync(file, 0o664);
@@ -249,7 +249,7 @@ describe('a heddle.yaml that was found and not named', () => {
     expect(failure()).toContain('may be written by other users (mode 664)');
   });
 
-  test("is taken below a folder with the sticky bit, such as /tmp, and through a link of one's own", () => {
+  test("is accepted below a folder with the sticky bit, such as /tmp, and through the user's own link", () => {
     write('elsewhere/heddle.yaml', 'site: mine\n');
     chmodSync(home, 0o1777);
     symlinkSync('../elsewhere/heddle.yaml', join(cwd, 'heddle.yaml'));
@@ -259,14 +259,14 @@ describe('a heddle.yaml that was found and not named', () => {
   });
 });
 
-describe('a folder of ours', () => {
-  test('is made so that only we can read it', () => {
+describe('a private folder', () => {
+  test('is created so that only its owner can read it', () => {
     prepareFolder(join(home, 'a/b'));
     expect(statSync(join(home, 'a/b')).mode & 0o777).toBe(0o700);
     prepareFolder(join(home, 'a/b'));
   });
 
-  test('that others may read is refused with the command that mends it', () => {
+  test('is refused with the command that repairs it if others may read it', () => {
     mkdirSync(join(home, 'open'));
     chmodSync(join(home, 'open'), 0o750);
     expect(() => {
@@ -274,7 +274,7 @@ describe('a folder of ours', () => {
     }).toThrow(`is open to others (mode 750). chmod 700 '${join(home, 'open')}'`);
   });
 
-  test('that belongs to another user is refused', () => {
+  test('is refused if it belongs to another user', () => {
     const isRoot = process.getuid?.() === 0;
     const foreign = isRoot ? join(home, 'foreign') : '/';
     if (isRoot) {

@@ -31,14 +31,14 @@ const compose = parse(text, { merge: true }) as {
 const services = Object.entries(compose.services);
 
 describe('docker-compose.yml', () => {
-  test('publishes on loopback only', () => {
+  test('publishes ports on loopback only', () => {
     const published = services.flatMap(([, { ports = [] }]) => ports);
     expect(published.length).toBe(3);
     expect(published.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);
   });
 
   // Promise: codec-token
-  test('gives the token of the codec server to the codec server alone, so that users of the Web UI cannot read it', () => {
+  test('gives the token of the codec server only to the codec server', () => {
     const holders = services
       .filter(([, service]) => JSON.stringify(service).includes('HEDDLE_CODEC_TOKEN'))
       .map(([name]) => name);
@@ -50,7 +50,7 @@ describe('docker-compose.yml', () => {
     ).toEqual([]);
   });
 
-  test('gives the payload keys to the codec server, workers and the command line alone', () => {
+  test('gives the payload keys only to the codec server, workers and the command line', () => {
     const holders = services
       .filter(([, service]) => JSON.stringify(service).includes('HEDDLE_KEYS'))
       .map(([name]) => name);
@@ -69,7 +69,7 @@ describe('docker-compose.yml', () => {
         .map(([name]) => name);
     };
 
-    test("are named for every service: none is on the default network, on the host's or on that of another service", () => {
+    test("are named for every service: none uses the default network, the host's or another service's", () => {
       expect(
         services
           .filter(([, service]) => networksOf(service).length === 0 || service.network_mode !== undefined)
@@ -81,7 +81,7 @@ describe('docker-compose.yml', () => {
     });
 
     // Promise: machines-isolated
-    test('let machines reach the worker and the command line, and neither the Temporal server nor anything else, nor the outside', () => {
+    test('let machines reach only the worker and the command line', () => {
       expect(reachable('machines')).toEqual(['worker', 'heddle']);
       expect(
         networksOf(compose.services['machines'] ?? { image: '' }).filter(
@@ -96,7 +96,7 @@ describe('docker-compose.yml', () => {
     });
   });
 
-  test('holds no secret: each comes from .env, and nothing starts without it', () => {
+  test('contains no secret: each comes from .env, and nothing starts without it', () => {
     const secret = services.flatMap(([name, { environment = {} }]) =>
       Object.entries(environment)
         .filter(([key]) => /PASSWORD|TOKEN|KEYS/.test(key))
@@ -108,7 +108,7 @@ describe('docker-compose.yml', () => {
     );
   });
 
-  test('pins every image, and no Temporal server older than the oldest safe one', () => {
+  test('pins every image, and the Temporal server to a safe version', () => {
     expect(
       services.filter(([, { image }]) => !/:\d|^heddle:local$/.test(image)).map(([name]) => name),
     ).toEqual([]);
@@ -117,7 +117,7 @@ describe('docker-compose.yml', () => {
     expect(compose.services['temporal-schema']?.image).toBe(`temporalio/admin-tools:${server}`);
   });
 
-  test('mounts only what exists, and volumes that it declares', () => {
+  test('mounts only existing files and declared volumes', () => {
     const mounted = services.flatMap(([, { volumes = [] }]) =>
       volumes.map((volume) => volume.split(':')[0] ?? ''),
     );
@@ -126,7 +126,7 @@ describe('docker-compose.yml', () => {
     expect(mounted.filter((source) => !isThere(source))).toEqual([]);
   });
 
-  test('waits for the health of whatever has a health check', () => {
+  test('waits for services that have a health check', () => {
     const needs = services.flatMap(([name, { depends_on = {} }]) =>
       Object.entries(depends_on).map(([other, need]) => ({ name, other, need })),
     );
@@ -155,7 +155,7 @@ describe('deploy/make-env.sh', () => {
     spawnSync('sh', [join(folder, 'deploy', 'make-env.sh')], { encoding: 'utf8' });
   const read = (): string => readFileSync(join(folder, '.env'), 'utf8');
 
-  test('makes every variable that must be set, readable for its owner alone, with keys that Heddle reads', () => {
+  test('creates every required variable, readable only for its owner, with keys that Heddle accepts', () => {
     expect(make().status).toBe(0);
     const wanted = new Set([...text.matchAll(/\$\{(\w+):\?/g)].map(([, name]) => name));
     const made = new Map(
@@ -166,7 +166,7 @@ describe('deploy/make-env.sh', () => {
     expect(parseKeyRing(made.get('HEDDLE_KEYS') ?? '', '.env').list()).toHaveLength(1);
   });
 
-  test('does not replace secrets that are in use', () => {
+  test('does not replace secrets in use', () => {
     const before = read();
     const again = make();
     expect(again.status).toBe(1);

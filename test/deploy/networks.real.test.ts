@@ -173,7 +173,7 @@ describe.runIf(isRoot)('the networks of the container stack', () => {
     expect(onMachine(['true'])).toMatchObject({ status: 0 });
   });
 
-  it('let no command on a machine reach the Temporal server, at any of its addresses', () => {
+  it('let no command on a machine reach the Temporal server at any of its addresses', () => {
     // The same command succeeds at an address that the machine reaches: its own service.
     expect(onMachine(connectTo(addressOf('machines', 'machines'), 7300))).toMatchObject({ status: 0 });
     for (const network of networksOf('temporal')) {

@@ -39,7 +39,7 @@ describe('the glossary and the terms of older systems', () => {
     expect(dropped.filter(({ cells }) => !/\b(?:Because|As) /.test(cells[3] ?? ''))).toEqual([]);
   });
 
-  test('name one of our files for every term of another system', () => {
+  test('name a file of the project for every term of another system', () => {
     expect(foreignRows.filter(({ cells }) => !(cells[2] ?? '').includes('`'))).toEqual([]);
   });
 
@@ -51,7 +51,7 @@ describe('the glossary and the terms of older systems', () => {
     expect(words.filter((word) => !hasWord(theirs, word))).toEqual([]);
   });
 
-  test('explain our own words, one line each', () => {
+  test("explain the project's own terms, one line each", () => {
     const explained = rows
       .filter(({ section }) => section === "Heddle's words")
       .map(({ cells }) => (cells[0] ?? '').replace(/ \(.*/, ''));

@@ -23,24 +23,24 @@ const enforced = testFiles().flatMap((file): readonly Promised[] =>
 );
 
 describe('the promises of docs/security.md', () => {
-  test('each promise names a test that says it enforces that promise', () => {
+  test('name for each promise a test that enforces it', () => {
     expect(promised.length).toBeGreaterThan(30);
     expect(
       promised.filter((row) => !enforced.some(({ id, file }) => id === row.id && file === row.file)),
     ).toEqual([]);
   });
 
-  test('each test that says it enforces a promise stands in the list', () => {
+  test('include the promise of each test that enforces one', () => {
     expect(enforced.filter(({ id }) => !promised.some((row) => row.id === id))).toEqual([]);
   });
 
-  test('each promise has an id of its own', () => {
+  test('have unique ids', () => {
     expect(promised.map(({ id }) => id).toSorted()).toEqual(
       [...new Set(promised.map(({ id }) => id))].toSorted(),
     );
   });
 
-  test('every comment that names a promise stands directly before a test that runs', () => {
+  test('are named in comments only directly before a test that runs', () => {
     const comments = testFiles().flatMap((file) =>
       [...read(file).matchAll(/\/\/ Promise: ([a-z-]+)/g)].map(([, id = '']) => ({ id, file })),
     );

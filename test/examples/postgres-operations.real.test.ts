@@ -20,12 +20,12 @@ describe('operations on the PostgreSQL example', () => {
     await opened.close();
   });
 
-  it('comes up', async () => {
+  it('starts with a primary and replicas', async () => {
     await apply();
     await goesOn();
   });
 
-  it('takes a setting over one node at a time', async () => {
+  it('applies a setting to one node at a time', async () => {
     const { stack, example, servers } = opened;
     await example.edit('max_connections: 50', 'max_connections: 60');
     await finished(await stack.client.apply(example.spec(), { width: 1 }));
@@ -57,7 +57,7 @@ describe('operations on the PostgreSQL example', () => {
     await goesOn();
   });
 
-  it('is started again by an apply after its machines were switched off and on', async () => {
+  it('starts again by an apply after its machines were switched off and on', async () => {
     const { stack, servers } = opened;
     for (const node of await servers.nodes()) {
       const machine = `/v1/machines/${await machineOf(node)}`;
@@ -79,7 +79,7 @@ describe('operations on the PostgreSQL example', () => {
   it.each([
     ['replica', replicas[0]],
     ['primary', primary],
-  ])('gets a new machine by an apply when that of a %s was deleted behind its back', async (_what, node) => {
+  ])('gets a new machine by an apply when that of a %s was deleted outside Heddle', async (_what, node) => {
     const lost = await machineOf(node);
     await opened.stack.service.call('DELETE', `/v1/machines/${lost}`);
     await until(`the machine of ${node} is gone`, async () =>
@@ -93,7 +93,7 @@ describe('operations on the PostgreSQL example', () => {
   it.each([
     ['replica', replicas[1]],
     ['primary', primary],
-  ])('replaces a %s when it is asked to', async (_what, node) => {
+  ])('replaces a %s on request', async (_what, node) => {
     const old = await machineOf(node);
     await operate({ kind: 'replace', nodes: [node] });
     expect(await machineOf(node)).not.toBe(old);

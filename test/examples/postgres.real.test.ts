@@ -25,7 +25,7 @@ describe('the PostgreSQL example', () => {
     await opened.close();
   });
 
-  it('comes up with a primary and two replicas that stream from it, each through its slot', async () => {
+  it('starts with a primary and two replicas that stream from it, each through its slot', async () => {
     await apply();
     expect(await servers.nodes()).toEqual([primary, 'replica-1', 'replica-2']);
     await servers.streamTo('replica-1', 'replica-2');
@@ -56,7 +56,7 @@ describe('the PostgreSQL example', () => {
     ).toMatchObject({ status: 1, stdout: '' });
   });
 
-  it('takes a third replica, made from the data that is there', async () => {
+  it('accepts a third replica, which copies the existing data', async () => {
     await example.edit('replica: {count: 2', 'replica: {count: 3');
     await apply();
     await servers.streamTo('replica-1', 'replica-2', 'replica-3');
@@ -64,7 +64,7 @@ describe('the PostgreSQL example', () => {
     await servers.haveAllRows();
   });
 
-  it('gives a replica up, and its slot with it', async () => {
+  it('removes a replica and its slot', async () => {
     await example.edit('replica: {count: 3', 'replica: {count: 2');
     await apply();
     expect(await servers.nodes()).toEqual([primary, 'replica-1', 'replica-2']);
@@ -73,7 +73,7 @@ describe('the PostgreSQL example', () => {
     await servers.haveAllRows();
   });
 
-  it('restarts its servers for a setting that needs it, up as well as down, in whichever order nodes are reached', async () => {
+  it('restarts its servers for a setting that needs it, in any order of nodes', async () => {
     for (const [from, to] of [
       [50, 80],
       [80, 40],
@@ -91,7 +91,7 @@ describe('the PostgreSQL example', () => {
     }
   });
 
-  it('takes a setting over without a restart where PostgreSQL can', async () => {
+  it('applies a setting without a restart if PostgreSQL can', async () => {
     const started = await servers.startTimes();
     await example.edit(
       'shared_buffers: 32MB',
@@ -106,7 +106,7 @@ describe('the PostgreSQL example', () => {
     await servers.haveAllRows();
   });
 
-  it('holds at a setting that PostgreSQL refuses, with its words, and goes on as before', async () => {
+  it('is held at a setting that PostgreSQL refuses, with its message, and continues as before', async () => {
     const started = await servers.startTimes();
     await example.edit('work_mem: 6MB', 'work_mem: plenty');
     const { operation, status } = await outcome();
@@ -119,7 +119,7 @@ describe('the PostgreSQL example', () => {
     await servers.haveAllRows();
   });
 
-  it('keeps for a replica that was away all that it missed', async () => {
+  it('keeps for an absent replica all that it missed', async () => {
     await servers.crash('replica-1');
     for (let segment = 0; segment < 5; segment += 1) {
       await servers.writeRows();
@@ -131,7 +131,7 @@ describe('the PostgreSQL example', () => {
     await servers.haveAllRows();
   });
 
-  it('makes the primary anew on another machine, from the replica that is furthest', async () => {
+  it('replaces the primary on another machine from the most advanced replica', async () => {
     const before = await stack.client.payload(cluster, primary);
     await example.edit(
       'primary: {count: 1, provider: local, hardware: small',
@@ -144,7 +144,7 @@ describe('the PostgreSQL example', () => {
     await servers.haveAllRows();
   });
 
-  it('makes no empty primary while the replicas that have the data are down, and takes it from the furthest one later', async () => {
+  it('creates no empty primary while the replicas with the data are down, and promotes the most advanced later', async () => {
     await servers.crash('replica-1');
     await servers.writeRows();
     await servers.crash('replica-2');
@@ -168,7 +168,7 @@ describe('the PostgreSQL example', () => {
     await servers.haveAllRows();
   });
 
-  it('makes replicas anew on other machines, by base backups', async () => {
+  it('replaces replicas on other machines by base backups', async () => {
     await example.edit(
       'replica: {count: 2, provider: local, hardware: small',
       'replica: {count: 2, provider: local, hardware: medium',

@@ -24,7 +24,7 @@ describe('a part of the table of faults', () => {
   // A restart touches only what runs. Cancelled between STOP and START it leaves what it stopped down, nobody
   // meant that to stay so, and the same restart once more brings back what was named, but not what needs it;
   // only an apply does.
-  it('a restart that was cancelled after STOP, asked for once more, starts all that it had stopped', async () => {
+  it('a restart that was cancelled after STOP and requested again starts all services that it had stopped', async () => {
     const { client, points } = harness;
     const name = 'restart-twice';
     const restart = { operate: { kind: 'restart', services: ['db'] } } as const;

@@ -18,7 +18,7 @@ describe('controls reach the groups of a cluster', () => {
     await harness.stop();
   });
 
-  it.concurrent('pause: a node of a group starts nothing more until resume', async () => {
+  it.concurrent('pause: a node of a group starts nothing until resume', async () => {
     const { client, points } = harness;
     const name = 'paused';
     points.arm({

@@ -20,7 +20,7 @@ const seeds =
     ? Array.from({ length: Number(lanes ?? 4) }, (_, lane) => first + lane)
     : [Number(wanted)];
 
-describe('stories of users in trouble', () => {
+describe('scenarios of users in trouble', () => {
   let harness: Harness;
   beforeAll(async () => {
     harness = await openHarness({

@@ -136,7 +136,7 @@ it('records each operation on a living cluster', () =>
     await keep('paused-and-cancelled', 'cluster/halt');
   }));
 
-it('records a cluster whose earlier life was terminated', () =>
+it('records a cluster whose previous run was terminated', () =>
   inStudio(here(), async ({ stack, ledger, keep, done }) => {
     const { client } = stack;
     expect(await done('web', (await client.apply(webSpec(ledger, 2))).operation)).toBe('done');
@@ -251,7 +251,7 @@ it('records the runs of a cluster that continues as new in the middle of an oper
   }
 });
 
-it('records a pool whose nodes are asked for, kept ready and given back', () =>
+it('records a pool whose nodes are requested, kept ready and returned', () =>
   inStudio(here(), async ({ stack, keep }) => {
     const pool = new PoolClient(stack.client.temporal, 'ci', { by: 'test' });
     const offer = { hardware: 'small', image: 'host', fields: {}, uses: { nodes: 1 } };
@@ -283,7 +283,7 @@ it('records a pool whose nodes are asked for, kept ready and given back', () =>
     await keep('pool-deleted', poolWorkflowId('ci'));
   }));
 
-it('records a machine that is registered by itself, loaded, switched and captured', () =>
+it('records a standalone machine that is loaded, switched and captured', () =>
   inStudio(here(), async ({ stack, keep }) => {
     const { add, operate } = openGround(stack);
     await add('one');

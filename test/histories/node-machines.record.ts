@@ -6,7 +6,7 @@ import { closed, nodes } from '../harness/workflows/spec.js';
 import { here, inStudio } from '../harness/histories/studio.js';
 
 // As histories.record.ts.
-it('records a node whose machine is captured, loaded and reset, and the cluster that lends it', () =>
+it('records a node whose machine is captured, loaded and reset, and the cluster that leases it out', () =>
   inStudio(here(), async ({ stack, keep }) => {
     const ground = openGround(stack);
     const spec = closed({

@@ -5,7 +5,7 @@ import { until } from '../harness/until.js';
 import { here, inStudio } from '../harness/histories/studio.js';
 
 // As histories.record.ts.
-it('records a pool that makes and deletes several nodes with one activity', () =>
+it('records a pool that creates and deletes several nodes with one activity', () =>
   inStudio(here(), async ({ stack, keep }) => {
     const pool = new PoolClient(stack.client.temporal, 'many', { by: 'test' });
     const offer = { hardware: 'tiny', image: 'host', fields: {}, uses: { nodes: 1 } };

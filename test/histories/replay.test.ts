@@ -95,7 +95,7 @@ function idOf(text: string): string | undefined {
 }
 
 describe('recorded histories', () => {
-  it('are there for each shape', () => {
+  it('exist for each shape', () => {
     expect(recorded.map(({ name }) => name)).toEqual(expect.arrayContaining(wanted));
   });
 
@@ -104,7 +104,7 @@ describe('recorded histories', () => {
     expect(errors).toEqual(Object.fromEntries(recorded.map(({ name }) => [name, undefined])));
   });
 
-  it('do not replay when the order of actions is another', async () => {
+  it('do not replay if the order of actions changes', async () => {
     const copy = await mkdtemp(join(tmpdir(), 'heddle-replay-'));
     try {
       const bundle = await readFile(inject('workflowBundlePath'), 'utf8');
@@ -124,7 +124,7 @@ describe('recorded histories', () => {
     }
   });
 
-  it('tell nothing of where they were recorded, inside of payloads neither', async () => {
+  it('contain no trace of the machine that recorded them, inside of payloads neither', async () => {
     const codec = new EncryptionCodec({ keyRing, namespace: 'default', onPlaintext: 'pass' });
     for (const { name, text } of recorded) {
       const sealed = [...text.matchAll(/\{"metadata":(\{[^}]*\}),"data":"([^"]*)"\}/g)].map(

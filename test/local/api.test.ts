@@ -25,20 +25,20 @@ describe('machine service API', () => {
     service = await TestService.start(['--kind', 'directory']);
   });
 
-  it('answers 401 without the key or with a wrong one, and tells health to all', async () => {
+  it('answers 401 without the key or with a wrong one, and shows its health to all callers', async () => {
     expect((await service.call('GET', '/v1/machines', undefined, 'wrong')).status).toBe(401);
     expect((await fetch(`${service.about.endpoint}/v1/machines`)).status).toBe(401);
     expect((await fetch(`${service.about.endpoint}/v1/health`)).status).toBe(200);
   });
 
-  it('keeps its key and its machines where only their owner reads them', async () => {
+  it('stores its key and its machines so that only their owner can read them', async () => {
     const id = await service.create();
     expect(statSync(service.about.apiKeyFile).mode & 0o777).toBe(0o600);
     expect(statSync(join(service.folder, 'machines', id)).mode & 0o777).toBe(0o700);
     expect(statSync(join(service.folder, 'machines', id, 'machine.json')).mode & 0o777).toBe(0o600);
   });
 
-  it('gives an id at once and a running machine later, with all that a login needs', async () => {
+  it('returns an id at once and a running machine with its login later', async () => {
     const answer = await service.call('POST', '/v1/machines', createBody({ tags: { team: 'blue' } }));
     expect(answer).toMatchObject({ status: 201, body: { state: 'pending', repeated: false } });
     const { id } = z.object({ id: z.string() }).parse(answer.body);
@@ -48,7 +48,7 @@ describe('machine service API', () => {
     expect(machine.port).toBeGreaterThan(0);
   });
 
-  it('gives the same machine for the same token, also at the same moment and after it is gone', async () => {
+  it('returns the same machine for the same token, also concurrently and after it is gone', async () => {
     const body = createBody();
     const answers = await Promise.all([1, 2, 3].map(() => service.call('POST', '/v1/machines', body)));
     const ids = answers.map((answer) => z.object({ id: z.string() }).parse(answer.body).id);
@@ -77,7 +77,7 @@ describe('machine service API', () => {
     ['a host name that is none', { hostname: 'a b' }, 'hostname: must be a host name'],
     ['a public key that is none', { publicKeys: ['hello'] }, 'publicKeys.0: must be an OpenSSH public key'],
     ['a field it does not know', { size: 1 }, 'size'],
-  ])('refuses %s and makes nothing', async (_title, changes, text) => {
+  ])('refuses %s and creates nothing', async (_title, changes, text) => {
     const before = pageSchema.parse((await service.call('GET', '/v1/machines?limit=1000')).body).machines
       .length;
     const answer = await service.call('POST', '/v1/machines', createBody(changes));
@@ -142,7 +142,7 @@ describe('machine service API', () => {
     });
   });
 
-  it('does what was asked last when power is switched faster than it boots', async () => {
+  it('does what was requested last if power is switched faster than it boots', async () => {
     const ids = await Promise.all([1, 2, 3, 4, 5].map(() => service.create()));
     for (const id of ids) {
       for (const power of ['off', 'on', 'off', 'on', 'off'])
@@ -154,13 +154,13 @@ describe('machine service API', () => {
     for (const id of ids) await service.waitForState(id, 'running');
   });
 
-  it('deletes what has not booted yet', async () => {
+  it('deletes a machine that has not booted yet', async () => {
     const id = await service.create();
     await service.call('DELETE', `/v1/machines/${id}`);
     await service.waitUntilGone(id);
   });
 
-  it('holds the quota and says what is used', async () => {
+  it('enforces the quota and reports usage', async () => {
     const quotaSchema = z.object({
       use: z.object({ machines: z.number() }),
       byFlavor: z.record(z.string(), z.object({ machines: z.number() })),
@@ -200,7 +200,7 @@ describe('machine service API', () => {
     expect(creations.map((entry) => entry.id)).toEqual([id, id]);
   });
 
-  it('answers 404, 405 and 400 to what is no call of the API', async () => {
+  it('answers 404, 405 and 400 to calls that are not part of the API', async () => {
     expect((await service.call('GET', '/v1/nothing')).status).toBe(404);
     expect((await service.call('PUT', '/v1/machines')).status).toBe(405);
     const response = await fetch(`${service.about.endpoint}/v1/machines`, {

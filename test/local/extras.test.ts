@@ -11,7 +11,7 @@ describe('volumes and addresses of the machine service', () => {
     ['volumes', { sizeGb: 5 }],
     ['addresses', {}],
   ])(
-    '%s are made once for a token, found by key, attached, and deleted only when nothing holds them',
+    '%s are created once for a token, found by key, attached, and deleted only while unused',
     async (kind, more) => {
       const body = { key: `k-${kind}`, token: `token-${kind}`, tags: { team: 'blue' }, ...more };
       const made = await service.call('POST', `/v1/${kind}`, body);
@@ -55,7 +55,7 @@ describe('volumes and addresses of the machine service', () => {
     },
   );
 
-  it('refuses what is wrong, and makes nothing', async () => {
+  it('refuses invalid requests, and creates nothing', async () => {
     expect(
       await service.call('POST', '/v1/volumes', { key: 'k', token: 'long-enough', sizeGb: 0 }),
     ).toMatchObject({ status: 400, body: { error: { message: expect.stringContaining('sizeGb') } } });

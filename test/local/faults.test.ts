@@ -30,7 +30,7 @@ describe('scripted faults', () => {
       .parse((await service.call('GET', `/v1/machines?tag=${encodeURIComponent(tag)}`)).body)
       .machines.map((machine) => machine.id);
 
-  it('answers 429 with Retry-After as often as told, and makes nothing', async () => {
+  it('answers 429 with Retry-After as often as requested, and creates nothing', async () => {
     await arm({ fault: 'http', status: 429, retryAfterSeconds: 2, count: 2, operation: 'create' });
     const body = createBody({ tags: { case: 'throttled' } });
     for (let time = 0; time < 2; time += 1) {
@@ -58,7 +58,7 @@ describe('scripted faults', () => {
     expect((await service.call('GET', '/v1/machines')).status).toBe(200);
   });
 
-  it('makes the machine and loses the answer; the same token finds it', async () => {
+  it('creates the machine and loses the answer; the same token finds it', async () => {
     await arm({ fault: 'lose-answer', operation: 'create' });
     const body = createBody({ tags: { case: 'lost' } });
     await expect(service.call('POST', '/v1/machines', body)).rejects.toThrow('fetch failed');
@@ -66,7 +66,7 @@ describe('scripted faults', () => {
     expect(await service.call('POST', '/v1/machines', body)).toMatchObject({ status: 200, body: { id } });
   });
 
-  it('holds an answer after the machine was made, until it is released', async () => {
+  it('holds an answer after the machine was created, until it is released', async () => {
     const fault = await arm({ fault: 'hold-answer', operation: 'create' });
     let answered = false;
     const answer = service
@@ -82,7 +82,7 @@ describe('scripted faults', () => {
     expect((await answer).status).toBe(201);
   });
 
-  it('forgets a held answer when its caller is gone', async () => {
+  it('drops a held answer when its caller is gone', async () => {
     await arm({ fault: 'hold-answer', operation: 'create' });
     const caller = new AbortController();
     const call = fetch(`${service.about.endpoint}/v1/machines`, {
@@ -138,7 +138,7 @@ describe('scripted faults', () => {
     expect((await service.describe(id)).state).toBe('booting');
   });
 
-  it('boots, and SSH never answers', async () => {
+  it('boots without an SSH server that answers', async () => {
     await arm({ fault: 'no-ssh' });
     const machine = await service.createRunning();
     const socket = connectTcp(machine.port, machine.address);
@@ -156,7 +156,7 @@ describe('scripted faults', () => {
     });
   });
 
-  it('refuses a fault it does not know', async () => {
+  it('refuses an unknown fault', async () => {
     expect((await service.call('POST', '/v1/faults', { fault: 'gremlins' })).status).toBe(400);
     expect((await service.call('DELETE', '/v1/faults/f-none')).status).toBe(404);
   });

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { newHostKey } from '../../src/local/host-key.js';
 import { temporaryFolder } from '../harness/local/service.js';
 
-it('makes host keys that ssh2 reads, every one of them', () => {
+it('creates host keys that ssh2 reads', () => {
   for (let count = 0; count < 500; count += 1) {
     const key = newHostKey();
     const parsed = ssh2.utils.parseKey(key.private);
@@ -16,7 +16,7 @@ it('makes host keys that ssh2 reads, every one of them', () => {
   }
 });
 
-it('makes host keys that OpenSSH reads', (context) => {
+it('creates host keys that OpenSSH reads', (context) => {
   context.skip(!existsSync('/usr/bin/ssh-keygen'), 'ssh-keygen is not installed');
   const key = newHostKey();
   const file = join(temporaryFolder(), 'key');

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parseOptions } from '../../src/local/options.js';
 
 describe('command line of the machine service', () => {
-  it('needs no more than a data folder', () => {
+  it('needs only a data folder', () => {
     expect(parseOptions(['--data', 'some folder'])).toEqual({
       dataFolder: resolve('some folder'),
       port: 0,

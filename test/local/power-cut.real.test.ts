@@ -7,13 +7,13 @@ import { z } from 'zod';
 import { createBody, TestService, until } from '../harness/local/service.js';
 import { exec, runs } from '../harness/local/ssh.js';
 
-describe('the end of the service is a power cut', () => {
+describe('the end of the service acts as a power cut', () => {
   it.each([
     ['directory', 'SIGINT'],
     ['directory', 'SIGKILL'],
     ['auto', 'SIGTERM'],
     ['auto', 'SIGKILL'],
-  ] as const)('of kind %s: on %s all machines end, and come up again as they were', async (kind, signal) => {
+  ] as const)('of kind %s: on %s all machines end, and start again unchanged', async (kind, signal) => {
     const service = await TestService.start(['--kind', kind]);
     const body = createBody({ hostname: 'kept' });
     const id = z.object({ id: z.string() }).parse((await service.call('POST', '/v1/machines', body)).body).id;
@@ -42,7 +42,7 @@ describe('the end of the service is a power cut', () => {
 });
 
 describe('machine service on a data folder', () => {
-  it('finishes a deletion that was cut', async () => {
+  it('finishes an interrupted deletion', async () => {
     const service = await TestService.start(['--kind', 'directory', '--delete-delay', '600000']);
     const { id } = await service.createRunning();
     await service.call('DELETE', `/v1/machines/${id}`);
@@ -52,7 +52,7 @@ describe('machine service on a data folder', () => {
     expect(() => statSync(`${next.folder}/machines/${id}`)).toThrow('ENOENT');
   });
 
-  it('goes on counting in its journal after a cut', async () => {
+  it('continues the numbering of its journal after a cut', async () => {
     const service = await TestService.start(['--kind', 'directory']);
     await service.create();
     await service.end('SIGKILL');
@@ -64,7 +64,7 @@ describe('machine service on a data folder', () => {
     expect(entries.map((entry) => entry.seq)).toEqual([1, 2]);
   });
 
-  it('refuses a second service on the same folder, and goes on', async () => {
+  it('refuses a second service on the same folder, and continues', async () => {
     const service = await TestService.start(['--kind', 'directory']);
     await expect(TestService.start(['--kind', 'directory'], service.folder)).rejects.toThrow(
       'Another machine service (process',
@@ -72,7 +72,7 @@ describe('machine service on a data folder', () => {
     expect((await service.call('GET', '/v1/machines')).status).toBe(200);
   });
 
-  it('lets only one of two win that start at the same time on the folder of a dead one', async () => {
+  it('lets only one of two start that start at the same time on the folder of a dead one', async () => {
     const dead = await TestService.start(['--kind', 'directory']);
     await dead.end('SIGKILL');
     const starts = await Promise.allSettled(
@@ -81,7 +81,7 @@ describe('machine service on a data folder', () => {
     expect(starts.filter((start) => start.status === 'fulfilled')).toHaveLength(1);
   });
 
-  it('stands beside another service: their machines share no address', async () => {
+  it('shares no address with machines of another service', async () => {
     const services = await Promise.all([1, 2].map(() => TestService.start(['--kind', 'directory'])));
     const machines = await Promise.all(services.map((service) => service.createRunning()));
     const [one, other] = machines.map((machine) => `${machine.address}:${machine.port}`);
@@ -89,7 +89,7 @@ describe('machine service on a data folder', () => {
     for (const machine of machines) expect(await exec(machine, 'exit 3')).toMatchObject({ code: 3 });
   });
 
-  it('keeps the addresses it was told, and refuses when another service has them', async (context) => {
+  it('uses the addresses it was given, and refuses if another service has them', async (context) => {
     context.skip(process.platform !== 'linux', 'only Linux has more loopback addresses than one');
     const first = await TestService.start(['--kind', 'directory', '--address-range', '127.251.16']);
     expect((await first.createRunning()).address).toMatch(/^127\.251\.(1[6-9]|2\d|3[01])\./);
@@ -100,7 +100,7 @@ describe('machine service on a data folder', () => {
     await first.restart();
   });
 
-  it('logs what it is doing on SIGUSR2, and goes on', async () => {
+  it('logs its activity on SIGUSR2, and continues', async () => {
     const service = await TestService.start(['--kind', 'directory', '--log-level', 'error']);
     await service.createRunning();
     service.process.kill('SIGUSR2');
@@ -110,7 +110,7 @@ describe('machine service on a data folder', () => {
     expect((await service.call('GET', '/v1/machines')).status).toBe(200);
   });
 
-  it('does not start on a folder whose records it cannot read, and names the file', async () => {
+  it('refuses a folder whose records it cannot read, and names the file', async () => {
     const service = await TestService.start(['--kind', 'directory']);
     const id = await service.create();
     await service.end('SIGTERM');

@@ -53,7 +53,7 @@ describe.each(variants)('a sandbox with $server', ({ server, args }) => {
     expect((await exec(machine, `cat '${service.folder}/api-key'`)).code).not.toBe(0);
   });
 
-  it('hides a data folder that is no part of what is masked anyway', async () => {
+  it('hides a data folder that is not masked by other rules', async () => {
     const folder = `/var/tmp/heddle-local-test-${process.pid}`;
     const apart = await TestService.start(['--kind', 'auto', ...args], folder);
     try {
@@ -72,12 +72,12 @@ describe.each(variants)('a sandbox with $server', ({ server, args }) => {
     expect((await exec(machine, 'getent hosts box-1')).stdout).toContain(machine.address);
   });
 
-  it('reaps what lost its parent', async () => {
+  it('reaps orphaned processes', async () => {
     await exec(machine, '(setsid sh -c "sleep 0.05" &) ; (setsid sh -c "sleep 0.05" &)');
     await until(async () => (await exec(machine, 'ps -eo stat= | grep -c "^Z"')).stdout === '0\n');
   });
 
-  it('has failed once its first process is gone', async () => {
+  it('has failed once its first process has ended', async () => {
     const victim = await service.createRunning();
     await exec(victim, "kill -9 $(ps -eo pid=,ppid= | awk '$2 == 1 { print $1; exit }')").catch(
       () => undefined,

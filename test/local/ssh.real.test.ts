@@ -42,7 +42,7 @@ describe.each(kinds)('SSH of $title', ({ title, args }) => {
     );
   };
 
-  it("lets the system's own ssh in with a key, under the host key that the service tells", async (context) => {
+  it("lets the system's ssh log in with a key, under the host key that the service reports", async (context) => {
     needs(context);
     context.skip(!hasSystemSsh, 'there is no /usr/bin/ssh');
     const outcome = await runSystemSsh(
@@ -63,7 +63,7 @@ describe.each(kinds)('SSH of $title', ({ title, args }) => {
     expect((await runSystemSsh(machine, makeKeyPair(), ['true'])).code).toBe(255);
   });
 
-  it('takes a key that was added on the machine', async (context) => {
+  it('accepts a key that was added on the machine', async (context) => {
     needs(context);
     context.skip(!hasSystemSsh, 'there is no /usr/bin/ssh');
     const added = makeKeyPair();
@@ -71,7 +71,7 @@ describe.each(kinds)('SSH of $title', ({ title, args }) => {
     expect((await runSystemSsh(machine, added, ['exit 4'])).code).toBe(4);
   });
 
-  it('reports exit codes, and a signal that ended the command', async (context) => {
+  it('reports exit codes, and the signal that ended a command', async (context) => {
     needs(context);
     expect(await exec(machine, 'exit 0')).toMatchObject({ code: 0 });
     expect(await exec(machine, 'exit 200')).toMatchObject({ code: 200 });
@@ -80,7 +80,7 @@ describe.each(kinds)('SSH of $title', ({ title, args }) => {
     expect(ended.signal).toMatch(/^(SIG)?KILL$/);
   });
 
-  it('reports the exit code of a command that closed its outputs long before it ended', async (context) => {
+  it('reports the exit code of a command that closed its outputs before it ended', async (context) => {
     needs(context);
     const client = await connect(machine);
     const channel = await openExec(client, 'cat; exec >&- 2>&-; sleep 0.3; exit 9');
@@ -108,7 +108,7 @@ describe.each(kinds)('SSH of $title', ({ title, args }) => {
     client.end();
   });
 
-  it('goes on sending after the client closed its side', async (context) => {
+  it('continues to send after the client closed its side', async (context) => {
     needs(context);
     const client = await connect(machine);
     const channel = await openExec(
@@ -121,7 +121,7 @@ describe.each(kinds)('SSH of $title', ({ title, args }) => {
     client.end();
   });
 
-  it('carries 20 MB each way unharmed', async (context) => {
+  it('transfers 20 MB in each direction unchanged', async (context) => {
     needs(context);
     const client = await connect(machine);
     const channel = await openExec(client, 'cat');
@@ -134,7 +134,7 @@ describe.each(kinds)('SSH of $title', ({ title, args }) => {
     client.end();
   });
 
-  it('stops a command whose output nobody reads, and ends it when its reader is gone', async (context) => {
+  it('stops a command whose output is not read, and ends it when its reader is gone', async (context) => {
     needs(context);
     const word = `heddle-test-${randomBytes(6).toString('hex')}`;
     const client = await connect(machine);
@@ -155,7 +155,7 @@ describe.each(kinds)('SSH of $title', ({ title, args }) => {
     client.end();
   });
 
-  it('gives a terminal of the size asked for, and follows its changes', async (context) => {
+  it('provides a terminal of the requested size, and follows its changes', async (context) => {
     needs(context);
     context.skip(
       process.platform !== 'linux' && service.about.sshServer === 'ssh2',
@@ -190,7 +190,7 @@ describe.each(kinds)('SSH of $title', ({ title, args }) => {
     await until(async () => (await exec(machine, 'cat "$HOME/survived"')).stdout === 'survived\n');
   });
 
-  it('copies files with sftp where the system has its server', async (context) => {
+  it('copies files with sftp if the system has its server', async (context) => {
     needs(context);
     const client = await connect(machine);
     const offered = await new Promise<boolean>((resolve) =>
@@ -201,7 +201,7 @@ describe.each(kinds)('SSH of $title', ({ title, args }) => {
     expect(offered).toBe(true);
   });
 
-  it('ends every process with the machine, in the background and in sessions of their own too', async (context) => {
+  it('ends every process with the machine, in the background and in other sessions too', async (context) => {
     needs(context);
     const word = `heddle-test-${randomBytes(6).toString('hex')}`;
     const victim = await service.createRunning();

@@ -195,7 +195,7 @@ describe('any operation on any cluster', () => {
   // Thousands were run when this was written; each takes some 20 ms.
   const runs = { numRuns: 60 };
 
-  it('runs to its end in any order of tasks, never with more batch slots taken than the width, and leaves nothing to do', () => {
+  it('finishes in any order of tasks, never uses more batch slots than the width, and leaves nothing to do', () => {
     let told = 0;
     fc.assert(
       fc.property(...story, (first, second, asked, pick) => {
@@ -223,7 +223,7 @@ describe('any operation on any cluster', () => {
     expect(told).toBeGreaterThan(30);
   });
 
-  it('gives a reason for every step that is done again', () => {
+  it('gives a reason for every repeated step', () => {
     fc.assert(
       fc.property(...story, (first, second, asked, pick) => {
         const found = tell(first, second, asked, pick);
@@ -247,7 +247,7 @@ describe('any operation on any cluster', () => {
     );
   });
 
-  it('goes on after a failure with exactly what is left, and nothing that depends on the failed task was done before', () => {
+  it('continues after a failure with exactly the remaining steps, in the order of dependencies', () => {
     fc.assert(
       fc.property(...story, fc.nat(), (first, second, asked, pick, victim) => {
         const found = tell(first, second, asked, pick);

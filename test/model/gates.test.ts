@@ -123,7 +123,7 @@ describe('on the way up', () => {
     expect(created(services)).toEqual(waits);
   });
 
-  it('install and runtime needs may point in opposite directions', () => {
+  it('allows opposite directions of install and runtime requirements', () => {
     expect(created({ a: service(toInstall('b')), b: service(toRun('a')) })).toEqual({
       'INSTALL a': ['INSTALL:b'],
       'INITIALIZE b': ['START:a'],
@@ -168,7 +168,7 @@ describe('on the way down', () => {
     expect(deleted(services)).toEqual(waits);
   });
 
-  it('nodes that leave are drained in the order of needs, after their readers were configured without them', () => {
+  it('drains leaving nodes in the order of requirements, after their readers were configured without them', () => {
     const services = {
       db: service(),
       app: service(needing('db')),
@@ -187,7 +187,7 @@ describe('on the way down', () => {
   });
 });
 
-describe('what a service stands on, and what stands on it', () => {
+describe('requirements and dependents of a service', () => {
   const outlines = outlinesOf({
     db: service(),
     queue: service(),

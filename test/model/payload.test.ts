@@ -21,7 +21,7 @@ describe('mergePayload', () => {
     expect(mergePayload(payload, result)).toEqual(merged);
   });
 
-  it('changes neither of its arguments, and the same result twice is the same as once', () => {
+  it('changes neither of its arguments, and is idempotent', () => {
     const object = fc.dictionary(fc.string(), fc.jsonValue()) as fc.Arbitrary<JsonObject>;
     fc.assert(
       fc.property(object, object, (payload, result) => {
@@ -35,7 +35,7 @@ describe('mergePayload', () => {
 });
 
 describe('stableJson', () => {
-  it('gives equal text for equal values, whatever the order of their keys', () => {
+  it('returns equal text for equal values, whatever the order of their keys', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (value) => {
         const turned = Object.fromEntries(Object.entries(value).toReversed());

@@ -151,7 +151,7 @@ describe('planOperation', () => {
     expect(made.gates['CONFIRM:@app']).toBe(2);
   });
 
-  it('plans nothing for a cluster that is as it should be', () => {
+  it('plans nothing for an unchanged cluster', () => {
     const current = carriedOut(plan(twoTiers), outlinesOf(twoTiers));
     expect(isEmptyPlan(plan(twoTiers, current))).toBe(true);
   });
@@ -185,7 +185,7 @@ describe('planOperation', () => {
     expect(app?.chain.map((step) => step.mayFail)).toEqual([true, true, undefined]);
   });
 
-  it('goes on from the failed task after a half-done plan, with the corrected script', () => {
+  it('continues from the failed task with the corrected script', () => {
     const half: PlannedFacts = {
       machine: 'm1',
       CREATE: true,
@@ -204,7 +204,7 @@ describe('planOperation', () => {
     expect(titles(made.kinds[0])).toEqual(['CONFIGURE app', 'INITIALIZE app', 'START app']);
   });
 
-  it('replaces a node whose machine no longer fits', () => {
+  it('replaces a node whose machine no longer matches', () => {
     const current = carriedOut(plan(twoTiers), outlinesOf(twoTiers));
     const made = planOperation({
       intent: { kind: 'apply' },
@@ -218,7 +218,7 @@ describe('planOperation', () => {
     expect(titles(replaced).slice(0, 5)).toEqual(['STOP app', 'REMOVE app', 'DELETE', 'CREATE', 'CONFIRM']);
   });
 
-  it('adds and removes services of a living node', () => {
+  it('adds and removes services of an existing node', () => {
     const before = spec({ app: group(1, ['app']) }, { app: service() });
     const after = spec({ app: group(1, ['other']) }, { other: service() });
     const made = plan(after, carriedOut(plan(before), outlinesOf(before)));
@@ -232,7 +232,7 @@ describe('planOperation', () => {
     ]);
   });
 
-  it('configures again when the configuration changed, and restarts where the service says so', () => {
+  it('configures again when the configuration changed, and restarts if the service requires it', () => {
     const calm = spec({ app: group(1, ['app']) }, { app: service() }, { size: 1 });
     const current = carriedOut(plan(calm), outlinesOf(calm));
     expect(titles(plan({ ...calm, config: { size: 2 } }, current).kinds[0])).toEqual(['CONFIGURE app']);
@@ -244,7 +244,7 @@ describe('planOperation', () => {
     expect(titles(plan(restarting, current).kinds[0])).toEqual(['STOP app', 'CONFIGURE app', 'START app']);
   });
 
-  it('passes a gate through a service that has no such action', () => {
+  it('passes a gate through a service without that action', () => {
     const { start: _start, ...noStart } = all;
     const made = plan(
       spec(
@@ -260,12 +260,12 @@ describe('planOperation', () => {
     ).toContain('START:c');
   });
 
-  it('names the cycle when services wait for each other', () => {
+  it('names the cycle if services wait for each other', () => {
     const circle = spec({ a: group(1, ['a', 'b']) }, { a: service(needing('b')), b: service(needing('a')) });
     expect(() => plan(circle)).toThrow(/STOP:a -> STOP:b -> STOP:a/);
   });
 
-  it('is linear in nodes: the plan of 10,000 nodes is as small as that of 10', () => {
+  it('is constant in the number of nodes: the plan of 10,000 nodes is as small as that of 10', () => {
     const services = Object.fromEntries(
       ['a', 'b', 'c', 'd', 'e', 'f'].map((name, place, names) => [
         name,

@@ -19,7 +19,7 @@ function standing(): TestCluster {
   return cluster;
 }
 
-describe('an apply finds a machine that is not as it should be', () => {
+describe('an apply that finds drift', () => {
   it.each<[string, Partial<NodeFacts>, Partial<RepairSpec>, readonly string[], string?]>([
     [
       'gone: another machine, without a script on the old one',
@@ -87,7 +87,7 @@ describe('an apply finds a machine that is not as it should be', () => {
     expect(isEmptyPlan(cluster.plan(wanted))).toBe(true);
   });
 
-  it('readers of addresses are configured after the new machine is confirmed', () => {
+  it('configures readers of addresses after the new machine is confirmed', () => {
     const cluster = standing();
     cluster.facts('app-2', { seen: 'gone' });
     cluster.begin({ kind: 'apply' });
@@ -96,7 +96,7 @@ describe('an apply finds a machine that is not as it should be', () => {
     ]);
   });
 
-  it('a script on a toReplace machine may fail, DELETE may not', () => {
+  it('tolerates a failing script on a machine that is replaced, but no failing DELETE', () => {
     const cluster = standing();
     cluster.begin({ kind: 'replace', nodes: ['app-2'] });
     expect(
@@ -107,7 +107,7 @@ describe('an apply finds a machine that is not as it should be', () => {
     ).toEqual([true, true, undefined]);
   });
 
-  it('a node that leaves with a machine that is gone runs no scripts', () => {
+  it('runs no scripts on a leaving node whose machine is gone', () => {
     const cluster = standing();
     cluster.facts('app-3', { seen: 'gone' });
     cluster.begin({ kind: 'apply' });
@@ -129,7 +129,7 @@ describe('replace', () => {
     ]);
   });
 
-  it('goes on with a node whose old machine is gone already', () => {
+  it('continues with a node whose old machine is gone already', () => {
     const cluster = standing();
     cluster.begin({ kind: 'replace', nodes: ['app-2'] });
     cluster.play(cluster.plan(), (title) => title === 'INSTALL app-2 app');
@@ -138,7 +138,7 @@ describe('replace', () => {
     ]);
   });
 
-  it('refuses a node that is on its way out', () => {
+  it('refuses a node that is leaving', () => {
     const cluster = standing();
     cluster.begin({ kind: 'replace', nodes: ['app-3'] });
     expect(() => cluster.plan({ ...web, nodes: { ...web.nodes, app: group(2, 'app') } })).toThrow(

@@ -15,7 +15,7 @@ function standing(pick?: (choices: number) => number): TestCluster {
 }
 
 describe('a rolling operation', () => {
-  it('finishes a node before it begins the next', () => {
+  it('finishes a node before it starts the next', () => {
     const cluster = standing();
     expect(
       tasksOf(cluster.run({ kind: 'restart', services: ['app'], width: 1 }).flatMap(({ done }) => done)),
@@ -29,7 +29,7 @@ describe('a rolling operation', () => {
     ]);
   });
 
-  it('is done with a service before it touches what needs it', () => {
+  it('finishes a service before it touches its dependents', () => {
     const cluster = standing();
     const wanted = {
       ...web,
@@ -74,7 +74,7 @@ describe('a rolling operation', () => {
     expect(waitsOf(cluster.plan(wanted))).toEqual({ 'STOP app': ['START:db'] });
   });
 
-  it('stops where a node failed: it keeps its batch slot until a user decides', () => {
+  it('stops at a failed node, which keeps its batch slot until a user decides', () => {
     const cluster = standing();
     cluster.begin({ kind: 'restart', services: ['app'], width: 1 });
     const { done, failed, stuck } = cluster.play(cluster.plan(), (title) => title === 'START app-2 app');
@@ -82,7 +82,7 @@ describe('a rolling operation', () => {
     expect({ failed, stuck }).toEqual({ failed: ['START app-2 app'], stuck: ['app-3'] });
   });
 
-  it('goes on with the node that is down, and the others wait for it', () => {
+  it('continues with the node that is down, and the others wait for it', () => {
     const cluster = standing((choices) => choices - 1);
     cluster.begin({ kind: 'restart', services: ['app'], width: 1 });
     cluster.play(cluster.plan(), (title) => title.startsWith('START'));
@@ -92,7 +92,7 @@ describe('a rolling operation', () => {
     expect(plan.kinds.map(({ chain }) => chain[0]?.batchSlot)).toEqual(['app', undefined]);
   });
 
-  it('new nodes need no batch slot, and come before changes of running nodes', () => {
+  it('takes no batch slot for new nodes, which come before changes of running nodes', () => {
     const cluster = standing();
     cluster.begin({ kind: 'apply', width: 1 });
     const wanted = {
@@ -119,7 +119,7 @@ describe('a rolling operation', () => {
     ]);
   });
 
-  it('replaces machines so many at a time, tells the readers, and leaves the others for the next plan', () => {
+  it('replaces a limited number of machines, updates the readers, and leaves the others for the next plan', () => {
     const cluster = standing();
     cluster.begin({ kind: 'replace', nodes: ['app-1', 'app-2', 'app-3'], width: 2 });
     const plan = cluster.plan();
@@ -131,7 +131,7 @@ describe('a rolling operation', () => {
     expect(next.later).toBeUndefined();
   });
 
-  it('replaces working machines last; those that are gone at once, however many', () => {
+  it('replaces working machines last, and all lost ones at once', () => {
     const cluster = standing();
     cluster.facts('app-1', { seen: 'gone' });
     cluster.facts('app-2', { seen: 'gone' });
@@ -142,7 +142,7 @@ describe('a rolling operation', () => {
     expect(inWords({ kinds: plan.later ?? [] }).map((kind) => kind.split(':')[0])).toEqual(['replace app 3']);
   });
 
-  it('exec runs on so many nodes at once', () => {
+  it('limits exec to the width', () => {
     const cluster = standing();
     cluster.begin({ kind: 'exec', command: 'true', width: 2 });
     expect(cluster.plan()).toMatchObject({
@@ -151,7 +151,7 @@ describe('a rolling operation', () => {
     });
   });
 
-  it('names the circle of a service that must be installed before another and run after it', () => {
+  it('names the cycle of a service that must be installed before another and run after it', () => {
     const services = {
       a: service(toInstall('b')),
       b: service({ ...toRun('a'), actions: only('install', 'start') }),

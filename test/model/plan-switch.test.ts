@@ -118,7 +118,7 @@ describe('start, stop, restart, reconfigure', () => {
     expect(isEmptyPlan(cluster.plan())).toBe(true);
   });
 
-  it('restart goes down from the dependents and up from what they need', () => {
+  it('restarts dependents first on the way down and last on the way up', () => {
     const cluster = standing();
     expect(tasksOf(cluster.run({ kind: 'restart', services: ['db'] }).flatMap(({ done }) => done))).toEqual([
       'STOP lb lb-1',
@@ -132,7 +132,7 @@ describe('start, stop, restart, reconfigure', () => {
     ]);
   });
 
-  it('the same again is a new operation and does it again', () => {
+  it('repeats an operation that is requested again', () => {
     const cluster = standing();
     cluster.run({ kind: 'restart', services: ['lb'] });
     expect(planned(cluster, { kind: 'restart', services: ['lb'] })).toEqual([
@@ -140,7 +140,7 @@ describe('start, stop, restart, reconfigure', () => {
     ]);
   });
 
-  it('a restart that failed half way is planned from there, a half-done STOP once more', () => {
+  it('continues a restart that failed half-way, and repeats a half-done STOP', () => {
     const cluster = standing();
     cluster.begin({ kind: 'restart', services: ['app'] });
     cluster.play(cluster.plan(), (title) => title === 'STOP app-1 app' || title === 'START app-2 app');
@@ -198,7 +198,7 @@ describe('start, stop, restart, reconfigure', () => {
 });
 
 describe('an apply while services are stopped', () => {
-  it('does all but start them and what needs them', () => {
+  it('does everything except start them and their dependents', () => {
     const cluster = standing(['db', 'app', 'lb']);
     cluster.begin({ kind: 'apply' });
     expect(isEmptyPlan(cluster.plan(web))).toBe(true);
@@ -209,7 +209,7 @@ describe('an apply while services are stopped', () => {
     expect(inWords(cluster.plan(wanted))).toEqual(['update app 1-2: INSTALL app, CONFIGURE app']);
   });
 
-  it('new nodes get everything but INITIALIZE and START, which follow when the service is started', () => {
+  it('gives new nodes everything but INITIALIZE and START, which follow when the service is started', () => {
     const cluster = standing(['app', 'lb']);
     const wanted = { ...web, nodes: { ...web.nodes, app: group(3, 'app') } };
     cluster.run({ kind: 'apply' }, wanted);
@@ -220,7 +220,7 @@ describe('an apply while services are stopped', () => {
     ]);
   });
 
-  it('stops what is to be stopped and runs', () => {
+  it('stops running services that must be stopped', () => {
     const cluster = standing();
     cluster.state = { ...cluster.state, stopped: ['app'] };
     expect(tasksOf(cluster.run({ kind: 'apply' }).flatMap(({ done }) => done))).toEqual([

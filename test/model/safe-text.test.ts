@@ -6,7 +6,7 @@ import { fillWords } from '../../src/plugins/fill-words.js';
 import { fc } from '../harness/property.js';
 
 // Promise: texts-stay-one-word
-describe('a text that enters a configuration, an argument list or a header', () => {
+describe('text for a configuration file, an argument list or a header', () => {
   test.each<readonly [string, string]>([
     ['', 'is empty'],
     ['-oProxyCommand=x', 'begins with a hyphen'],
@@ -27,7 +27,7 @@ describe('a text that enters a configuration, an argument list or a header', () 
     expect(unsafeUser(text)).toContain(why);
   });
 
-  test('may have blanks, and quotes, where the caller says so', () => {
+  test('may contain blanks and quotes if the caller permits them', () => {
     expect([
       unsafeText('/my agent', { blanks: true }),
       unsafeText("can't boot", { blanks: true, quotes: true }),
@@ -46,7 +46,7 @@ describe('a text that enters a configuration, an argument list or a header', () 
 describe('the command of an administrator', () => {
   const command = ['tool', '--image={image}', '{reason}', '{unknown}'];
 
-  test('gets its values as words of their own', () => {
+  test('gets each value as one word', () => {
     expect(fillWords(command, { image: 'base', reason: 'it can\'t "boot"; rm -rf' })).toEqual([
       'tool',
       '--image=base',
@@ -56,13 +56,13 @@ describe('the command of an administrator', () => {
     expect(fillWords(command, { image: '', reason: 'x' })[1]).toBe('--image=');
   });
 
-  test.each(['--delete', '-', 'a\nb', 'a\0b'])('is not filled with %j', (reason) => {
+  test.each(['--delete', '-', 'a\nb', 'a\0b'])('is refused with %j', (reason) => {
     expect(() => fillWords(command, { image: 'base', reason })).toThrow("{reason} of a program's command");
   });
 });
 
-describe('the command that tells a user how to log in', () => {
-  test('is one word for the shell after each option, whatever the payload holds', () => {
+describe("the command for a user's login", () => {
+  test('has one shell word after each option, whatever the payload contains', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), fc.jsonValue(), (user, host, port) => {
         expect(sshCommand({ user, address: host, port: port as Json })).toMatch(

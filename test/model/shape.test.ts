@@ -64,7 +64,7 @@ describe('a shape', () => {
     expect(shape(value, '')).not.toContain('secret');
   });
 
-  it.each(['__proto__', 'constructor', 'prototype'])('refuses the own key %s at every level', (key) => {
+  it.each(['__proto__', 'constructor', 'prototype'])('refuses an own key %s at every level', (key) => {
     const poisoned: unknown = JSON.parse(`{"${key}": {"by": "me"}}`);
     const expected = new RegExp(`must not have a field named ${key}`);
     for (const shape of [person, outline({}), record(outline({}), 9), json(1_000), jsonObject(1_000)]) {
@@ -74,7 +74,7 @@ describe('a shape', () => {
     expect(list(outline({}), 9)([poisoned], '')).toMatch(expected);
   });
 
-  it('reads no field that an object inherits', () => {
+  it('reads no inherited field', () => {
     expect(outline({ by: text(5) })(Object.create({ by: 'me' }), '')).toMatch(/by: is missing/);
   });
 });

@@ -18,7 +18,7 @@ function limited(ms: number, nested: boolean): AbortSignal {
 it.each([
   ['a signal', false],
   ['a signal made of such signals', true],
-])('%s has a time limit that garbage collection does not take away', async (_, nested) => {
+])('%s has a time limit that survives garbage collection', async (_, nested) => {
   const signal = limited(300, nested);
   let told = false;
   signal.addEventListener('abort', () => {

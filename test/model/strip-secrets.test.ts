@@ -2,7 +2,7 @@ import type { JsonObject } from '../../src/model/json.js';
 import { expect, it } from 'vitest';
 import { stripSecrets } from '../../src/model/node/strip-secrets.js';
 
-it('leaves of a payload what people may see, at any depth, and does not change it', () => {
+it('removes secrets from a payload at any depth, and does not change it', () => {
   const payload: JsonObject = {
     providerid: 'i-1',
     ipaddress: '127.0.0.1',

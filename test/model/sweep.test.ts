@@ -49,7 +49,7 @@ function evidence(more: Partial<Evidence>): Evidence {
 
 const ids = (leaks: readonly Leak[]): readonly string[] => leaks.map(({ providerid }) => providerid);
 
-describe('what is deleted', () => {
+describe('the machines that a sweep deletes', () => {
   const a = suspect('a');
   const cases: readonly (readonly [string, Partial<Evidence>, readonly string[]])[] = [
     ['nothing that is seen for the first time', { looks: [look([a])] }, []],
@@ -164,13 +164,13 @@ describe('what is deleted', () => {
     expect(ids(decideSweep(evidence(given)).ripe)).toEqual(expected);
   });
 
-  it('the oldest first, no more than the cap', () => {
+  it('are the oldest, no more than the cap', () => {
     const all = ['a', 'b', 'c'].map((id) => suspect(id));
     const earlier = all.map((one, index) => seenBefore(one, (index + 2) * hour));
     expect(ids(decideSweep(evidence({ looks: [look(all)], earlier })).ripe)).toEqual(['c', 'b']);
   });
 
-  it('of an account that could not be read keeps what was seen before as it was', () => {
+  it('exclude those of an account that could not be read', () => {
     const before = seenBefore(a, 2 * hour, 4);
     const { leaks } = decideSweep(
       evidence({ looks: [look([], { problems: ['no answer'] })], earlier: [before] }),
@@ -179,7 +179,7 @@ describe('what is deleted', () => {
   });
 });
 
-describe('whatever is seen', () => {
+describe('any observations', () => {
   const kinds: readonly LeakKind[] = ['orphan', 'lost', 'abandoned', 'duplicate', 'unreadable', 'captured'];
   const suspects = fc
     .array(
@@ -214,7 +214,7 @@ describe('whatever is seen', () => {
     delete: fc.boolean(),
   });
 
-  it('deletes only what the pass before saw too, for long enough, within the cap, and nothing when anything could not be read', () => {
+  it('lead to deletion only after the previous pass saw the machine too, for long enough and within the cap', () => {
     fc.assert(
       fc.property(passes, policies, (made, chosen) => {
         let now = 0;
@@ -260,7 +260,7 @@ describe('whatever is seen', () => {
     );
   });
 
-  it('says of every leak what becomes of it', () => {
+  it('lead to an explanation for every leak', () => {
     for (const kind of kinds) {
       const leak = seenBefore(suspect('a', { kind }), hour, 2);
       const report = {
@@ -277,7 +277,7 @@ describe('whatever is seen', () => {
   });
 });
 
-describe('whose machine it is', () => {
+describe('the owner of a machine', () => {
   const node = { nodeId: 'app-1', incarnation: 3, payload: { providerid: 'm-1' } } as unknown as NodeState;
   const adopted = { ...node, keyUid: 'old' };
   const cases: readonly (readonly [string, NodeState, string, boolean])[] = [
@@ -296,7 +296,7 @@ describe('whose machine it is', () => {
     );
   });
 
-  it('the counter is raised by keys of this life alone', () => {
+  it('the counter is raised only by keys of this run', () => {
     expect(
       highestIncarnation(
         [
@@ -309,7 +309,7 @@ describe('whose machine it is', () => {
     ).toBe(5);
   });
 
-  it('a machine was given up when an operation says so of its node and its id', () => {
+  it('a machine was abandoned if an operation says so of its node and its id', () => {
     const operations = [{ abandoned: ['app-1 aws m-1 (by ops)'] }] as never;
     expect(wasAbandoned(operations, { key: 'u/app-1/3', providerid: 'm-1' })).toBe(true);
     expect(wasAbandoned(operations, { key: 'u/app-1/3', providerid: 'm-12' })).toBe(false);

@@ -20,8 +20,8 @@ const present = {
   features: { searchAttributes: true },
 } as const;
 
-describe('a state that an earlier run carried over', () => {
-  it('of the present version is taken as it is', () => {
+describe('a state carried over from an earlier run', () => {
+  it('of the present version is used unchanged', () => {
     expect(stateVersion).toBe(present.stateVersion);
     expect(upgradeState(present)).toBe(present);
   });
@@ -47,7 +47,7 @@ describe('a state that an earlier run carried over', () => {
   });
 });
 
-describe('lifts', () => {
+describe('upgrades', () => {
   const lifts: readonly Lift[] = [
     ({ host, ...state }) => ({ ...state, hosts: [host] }),
     (state) => ({ ...state, ports: [] }),
@@ -58,13 +58,13 @@ describe('lifts', () => {
     [2, { stateVersion: 2, hosts: ['a'] }],
     [3, { stateVersion: 3, hosts: ['a'], ports: [] }],
   ];
-  it.each(versions)('bring version %i to the present', (_version, carried) => {
+  it.each(versions)('convert version %i to the present one', (_version, carried) => {
     const before = structuredClone(carried);
     expect(liftState(carried, lifts)).toEqual(lifted);
     expect(carried).toEqual(before);
   });
 
-  it('know no version after the last', () => {
+  it('end with the last version', () => {
     expect(() => liftState({ stateVersion: 4 }, lifts)).toThrow(/version 4.*up to 3/);
   });
 });

@@ -27,8 +27,8 @@ function write(file: string, value: object): string {
   return file;
 }
 
-describe('plugins by hand', () => {
-  it('begins providers and automators in an empty folder; their types are right, and their own tests pass', async () => {
+describe('plugins from scratch', () => {
+  it('creates providers and automators in an empty folder; they compile, and their tests pass', async () => {
     expect(await heddle('plugin', 'new', 'provider', 'my-cloud')).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('wrote providers/my-cloud/my-cloud.ts'),
@@ -65,7 +65,7 @@ describe('plugins by hand', () => {
     expect(tests.status).toBe(0);
   });
 
-  it('refuses a name that is taken, or that is none', async () => {
+  it('refuses a name that is taken or invalid', async () => {
     expect(await heddle('plugin', 'new', 'provider', 'my-cloud')).toMatchObject({
       code: 3,
       stderr: expect.stringContaining('is there already'),
@@ -96,7 +96,7 @@ describe('plugins by hand', () => {
     expect(await heddle('plugins', 'show', 'my-cloud')).toMatchObject({ code: 4 });
   });
 
-  it('waits for the end of a plugin that is deaf to signals', async () => {
+  it('waits for the end of a plugin that ignores signals', async () => {
     mkdirSync(join(folder, 'deaf', 'providers', 'deaf'), { recursive: true });
     write('deaf/providers/deaf/deaf.json', { deaf: { classname: 'Deaf' } });
     writeFileSync(
@@ -111,7 +111,7 @@ describe('plugins by hand', () => {
     });
   });
 
-  it('carries out single tasks: a machine is made, confirmed, worked on and deleted, each by a file', async () => {
+  it('executes single tasks: a machine is created, confirmed, configured and deleted, each from a file', async () => {
     writeFileSync(join(folder, 'key'), service.apiKey, { mode: 0o600 });
     const config = write('other.yaml', { plugins: ['.'] });
     const provider = {
@@ -164,7 +164,7 @@ describe('plugins by hand', () => {
     );
   });
 
-  it('gives the plugin what the engine would give it, and takes from it what the engine would take', async () => {
+  it('gives the plugin what the engine would give it, and accepts what the engine would accept', async () => {
     const fields = {
       admin: {
         url: { title: 'URL', type: 'string' },
@@ -265,7 +265,7 @@ describe('plugins by hand', () => {
     ).toMatchObject({ code: 2, stderr: expect.stringContaining('service.action.fields') });
   });
 
-  it('says what is wrong with a task', async () => {
+  it('reports errors in a task file', async () => {
     const config = write('other.yaml', { plugins: ['.'] });
     expect(
       await heddle(

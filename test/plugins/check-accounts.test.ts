@@ -14,7 +14,7 @@ describe('provider accounts', () => {
     ).toEqual({ rack: { type: 'static', site: 'lab', fields: { machines: [], user: 'root', port: 22 } } });
   });
 
-  test('have a limit of calls only where the provider type counts them', () => {
+  test('have a call limit only if the provider type counts calls', () => {
     const limits = { callsPerSecond: 2 };
     const fields = { endpoint: 'http://127.0.0.1:1', apiKey: 'k' };
     expect(checkAccounts(registry, { service: { type: 'local', fields, limits } })).toMatchObject({
@@ -27,7 +27,7 @@ describe('provider accounts', () => {
     );
   });
 
-  test('list values for users only of fields that take them', () => {
+  test('list values for users only of fields that permit it', () => {
     expect(
       checkAccounts(registry, { box: { type: 'docker', fields: {}, allow: { network: ['blue'] } } }),
     ).toMatchObject({ box: { allow: { network: ['blue'] } } });
@@ -43,7 +43,7 @@ describe('provider accounts', () => {
     );
   });
 
-  test('that are wrong are refused all at once, with their places', () => {
+  test('are refused with all errors and their places', () => {
     const accounts = {
       one: { type: 'statc', fields: {} },
       two: { type: 'static', fields: { machins: [], port: 'x' } },

@@ -44,7 +44,7 @@ describe.each(accounts)('an account of %s whose %s is http:// outside of loopbac
     expect(() => checkAccounts(registry, accountAt('https://192.0.2.1'))).not.toThrow();
   });
 
-  test('is refused when it is used, where the address was a reference', async () => {
+  test('is refused when it is used, if the address was a reference', async () => {
     const bench = await openBench('async create() {} async confirm() {} async delete() {}');
     const environment = { ADDRESS: outside };
     const open = (more: JsonObject = {}) =>

@@ -32,7 +32,7 @@ export class Toy extends Provider {
   async delete() {}
 }`;
 
-describe('a class in the plugin host that has a client', () => {
+describe('a class with a client in the plugin host', () => {
   let bench: ProgramBench;
   let folder: string;
   let ledger: string;
@@ -62,7 +62,7 @@ describe('a class in the plugin host that has a client', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  test('starts it once for an account, gives it to each call, and stops it when the worker is done', async () => {
+  test('starts it once for an account, passes it to each call, and stops it with the worker', async () => {
     await open({
       changes: {
         providers: {
@@ -83,7 +83,7 @@ describe('a class in the plugin host that has a client', () => {
     expect(said().slice(2).toSorted()).toEqual(['stop p after 2', 'stop q after 1']);
   });
 
-  test('that does not start fails its task, named, and starts at the next attempt', async () => {
+  test('fails the task if it does not start, with its name, and starts it at the next attempt', async () => {
     await open({ changes: { providers: { p: { type: 'p', site: 'here', fields: { flaky: 'once' } } } } });
     expect(await failureOf(bench.run('CREATE', ''))).toMatchObject({
       type: 'Retryable',
@@ -94,7 +94,7 @@ describe('a class in the plugin host that has a client', () => {
     expect(said().filter((line) => line.startsWith('start'))).toHaveLength(2);
   });
 
-  test('that does not stop does not block the worker', async () => {
+  test('does not block the worker if it does not stop', async () => {
     await open({ changes: { providers: { p: { type: 'p', site: 'here', fields: {} } } } });
     await bench.run('CREATE', 'hang');
     await bench.close();
@@ -131,7 +131,7 @@ describe('clients in the worker', () => {
   });
   const plan = { plugin: 'p', type: 'provider', adminFields: ['region'] } as const;
 
-  test("are shared while they start, told apart by the administrator's fields, and stopped each", async () => {
+  test("are shared while they start, kept apart by the administrator's fields, and stopped", async () => {
     const started: string[] = [];
     const stopped: unknown[] = [];
     class Plugin {
@@ -165,7 +165,7 @@ describe('clients in the worker', () => {
     });
   });
 
-  test('that fail keep the kind of their failure; one that is starting when the worker ends is told, and what cannot be stopped is said', async () => {
+  test('that fail keep the kind of their failure; one that starts while the worker ends is notified, and failures to stop are reported', async () => {
     const lines: string[] = [];
     class Plugin {
       static start({ fields, signal }: ClientAccount): Promise<object> {
@@ -199,7 +199,7 @@ describe('clients in the worker', () => {
     expect(lines).toEqual(['plugin p could not stop its client for main: still busy']);
   });
 
-  test('that could only be stopped are a fault of the plugin', () => {
+  test('that have stop without start are an error of the plugin', () => {
     class Plugin {
       static stop(): void {
         /* Nothing was started. */

@@ -23,7 +23,7 @@ afterAll(() => {
 });
 
 describe('known_hosts', () => {
-  test('gives the keys of a host at its port, whatever the case of its name', () => {
+  test('returns the keys of a host at its port, whatever the case of its name', () => {
     const text = `# ours\na.example,10.0.0.1 ${one} comment\r\n[a.example]:2222 ${two}\n`;
     expect(hostKeysFor(text, 'A.example', 22)).toEqual([one]);
     expect(hostKeysFor(text, '10.0.0.1', 22)).toEqual([one]);
@@ -31,14 +31,14 @@ describe('known_hosts', () => {
     expect(hostKeysFor(text, 'a.example.org', 22)).toEqual([]);
   });
 
-  test('with patterns matches, and excludes, as ssh does', () => {
+  test('matches and excludes patterns as ssh does', () => {
     const text = `*.example,!b.example ${one}\n`;
     expect(
       ['a.example', 'b.example', 'example', 'aXexample'].map((host) => hostKeysFor(text, host, 22).length),
     ).toEqual([1, 0, 0, 0]);
   });
 
-  test('hashed by ssh-keygen gives the same', () => {
+  test('matches entries that ssh-keygen hashed', () => {
     const file = join(folder, 'known_hosts');
     writeFileSync(file, `a.example ${one}\n[b.example]:2222 ${two}\n`);
     execFileSync('ssh-keygen', ['-H', '-f', file], { stdio: 'ignore' });
@@ -49,7 +49,7 @@ describe('known_hosts', () => {
     expect(hostKeysFor(hashed, 'b.example', 22)).toEqual([]);
   });
 
-  test("gives no key that is revoked, broken, or a certificate authority's", () => {
+  test("returns no key that is revoked, malformed, or a certificate authority's", () => {
     expect(hostKeysFor(`a ${one}\n@revoked * ${one}\n`, 'a', 22)).toEqual([]);
     expect(hostKeysFor(`@cert-authority a ${one}\n`, 'a', 22)).toEqual([]);
     expect(

@@ -57,7 +57,7 @@ const asked = (): readonly string[] =>
     .split('\n')
     .filter((line) => line.includes('install'));
 
-test('what is missing is installed, and a second BOOTSTRAP is one command that looks', async () => {
+test('missing tools are installed, and a second BOOTSTRAP only checks', async () => {
   await bootstrap();
   expect(asked()).toEqual([expect.stringMatching(/install -y .* loom-agent$/)]);
   const before = node.commands.length;
@@ -65,14 +65,14 @@ test('what is missing is installed, and a second BOOTSTRAP is one command that l
   expect([node.commands.length - before, asked().length]).toEqual([1, 1]);
 });
 
-test('what was removed since is installed again', async () => {
+test('tools that were removed since are installed again', async () => {
   await bootstrap();
   rmSync(join(node.home, 'bin', 'loom'));
   await bootstrap();
   expect(asked().length).toBe(2);
 });
 
-test("what cannot be installed fails BOOTSTRAP, with the package manager's words and what to do; it is asked again the next time", async () => {
+test("tools that cannot be installed fail BOOTSTRAP with the package manager's message and a remedy, and are tried again", async () => {
   writeFileSync(join(node.home, 'broken'), '');
   await expect(bootstrap()).rejects.toMatchObject({
     kind: 'ScriptFailed',

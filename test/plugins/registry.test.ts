@@ -62,7 +62,7 @@ const failure = async (): Promise<string> =>
   );
 
 describe('the registry', () => {
-  test('registers what it finds, with one line each', async () => {
+  test('logs one line for each plugin', async () => {
     writeProvider();
     write('automators/script/script.json', {
       name: 'script',
@@ -91,7 +91,7 @@ describe('the registry', () => {
     ]);
   });
 
-  test('makes an object for each attempt, with the abilities that the class has', async () => {
+  test('creates an object for each attempt, with the abilities of its class', async () => {
     writeProvider();
     const { registry } = await load();
     const context = { task: { taskId: 't' }, fields: { size: 1 } };
@@ -100,7 +100,7 @@ describe('the registry', () => {
     expect(created).not.toHaveProperty('find');
   });
 
-  test("takes the seed's own form; the folder tells the type", async () => {
+  test("accepts the older systems' form; the folder determines the type", async () => {
     write('providers/my_provider/my_provider.json', { my_provider: { classname: 'MyProvider' } });
     write('providers/my_provider/my_provider.mjs', providerCode.replace('Cloud', 'MyProvider'));
     write('automators/my-automator/my_automator.json', { my_automator: { classname: 'MyAutomator' } });
@@ -151,7 +151,7 @@ describe('the registry', () => {
     expect((await load()).registry.provider('cloud').descriptor.class).toBe('Cloud');
   });
 
-  test('names what is known when asked for what is not', async () => {
+  test('lists the known names if a name is unknown', async () => {
     writeProvider();
     const { registry } = await load();
     expect(() => registry.provider('clowd')).toThrow(
@@ -162,7 +162,7 @@ describe('the registry', () => {
     );
   });
 
-  test('gives another digest when a data file of the plugin changes', async () => {
+  test('has another digest after a change of a data file of the plugin', async () => {
     writeProvider();
     write('providers/cloud/data/sizes.json', '{}');
     const before = (await load()).registry.provider('cloud').digest;
@@ -185,7 +185,7 @@ describe('the registry', () => {
   });
 });
 
-describe('a broken plugin stops the worker, naming file and fault:', () => {
+describe('an invalid plugin stops the worker, with file and error:', () => {
   test.each<readonly [string, () => void, string]>([
     ['broken JSON', () => write('providers/cloud/cloud.json', '{"name": '), 'cloud.json:1:'],
     [
@@ -432,7 +432,7 @@ describe('a broken plugin stops the worker, naming file and fault:', () => {
   });
 
   // Promise: foreign-plugins
-  test('program of another user, which is not started', async () => {
+  test('program of another user, which is not executed', async () => {
     writeProvider({ entry: undefined, class: undefined, command: ['./run.sh'] });
     write('providers/cloud/run.sh', `#!/bin/sh\ntouch '${join(root, 'started')}'\n`);
     chmodSync(join(root, 'providers/cloud/run.sh'), 0o755);
@@ -458,7 +458,7 @@ describe('a broken plugin stops the worker, naming file and fault:', () => {
     );
   });
 
-  test('the same name twice', async () => {
+  test('a duplicate name', async () => {
     writeProvider();
     writeProvider({}, providerCode, 'providers/second');
     expect(await failure()).toMatch(
@@ -466,7 +466,7 @@ describe('a broken plugin stops the worker, naming file and fault:', () => {
     );
   });
 
-  test('all faults of all plugins at once, and nothing is registered', async () => {
+  test('all errors of all plugins at once, and nothing is registered', async () => {
     writeProvider({ version: '1' });
     write('automators/a/a.json', {
       name: 'a',
@@ -490,7 +490,7 @@ describe('a broken plugin stops the worker, naming file and fault:', () => {
 });
 
 describe('the built-in plugins', () => {
-  test('are sound', async () => {
+  test('are valid', async () => {
     const registry = await loadRegistry({ folders: [], log: { info: () => undefined } });
     expect(registry.providers().map(({ descriptor }) => descriptor.name)).toEqual(
       expect.arrayContaining(['local', 'static']),

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
 import { runHeddle } from '../harness/cli/run-heddle.js';
 
-test('what `heddle plugin new` writes passes the whole of its suite, after npm install and npm test', async () => {
+test('a plugin from `heddle plugin new` passes the whole suite, after npm install and npm test', async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'heddle-new-'));
   try {
     for (const [type, name] of [

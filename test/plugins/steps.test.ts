@@ -25,7 +25,7 @@ function table(
 }
 
 describe('a table of steps', () => {
-  test('is taken in order; each step knows what those before it told, and all of it is told in the end', async () => {
+  test('is executed in order; each step gets the results of those before, and all are returned', async () => {
     const { steps, calls } = table();
     expect(await takeSteps(steps, new Set())).toEqual({
       volume: 'volume-1',
@@ -39,7 +39,7 @@ describe('a table of steps', () => {
     ]);
   });
 
-  test('stops at a step that fails, names it, keeps its kind, and leaves what was made to DELETE', async () => {
+  test('stops at a failed step, names it, keeps its kind, and leaves created resources to DELETE', async () => {
     const { steps } = table('address', 'Invalid');
     const cloud = new Set<string>();
     await expect(takeSteps(steps, cloud)).rejects.toMatchObject({
@@ -52,7 +52,7 @@ describe('a table of steps', () => {
     expect([...cloud]).toEqual(['volume']);
   });
 
-  test('leaves nothing where a step finds no room: the machine is asked for elsewhere', async () => {
+  test('leaves nothing if a step finds no capacity: the machine is created elsewhere', async () => {
     const { steps } = table('address');
     const cloud = new Set<string>();
     await expect(takeSteps(steps, cloud)).rejects.toMatchObject({
@@ -62,7 +62,7 @@ describe('a table of steps', () => {
     expect([...cloud]).toEqual([]);
   });
 
-  test('is undone from the last step to the first, the ones that were never taken too, and waits for what goes slowly', async () => {
+  test('is undone from the last step to the first, skipped ones included, and waits for slow ones', async () => {
     const { steps, calls } = table();
     const cloud = new Set(['volume', 'instance']);
     await expect(undoSteps(steps, cloud, 40)).rejects.toMatchObject({
@@ -76,7 +76,7 @@ describe('a table of steps', () => {
     expect(calls).toEqual(['undo instance', 'undo instance', 'undo address', 'undo volume']);
   });
 
-  test('does not dress up what is a fault of the plugin itself', async () => {
+  test('does not disguise errors of the plugin itself', async () => {
     await expect(
       takeSteps(
         [{ name: 'a', make: () => Promise.reject(new TypeError('oh')), undo: () => Promise.resolve('gone') }],

@@ -135,7 +135,7 @@ describe('replayHistories', () => {
     return Number(String(found?.eventId));
   }
 
-  it('takes a history as the server gives it, as the CLI prints it, and as the Web UI downloads it', async () => {
+  it('accepts a history from the server, the CLI and the Web UI', async () => {
     const { history } = await fetched();
     const text = historyToJSON(readHistory(history));
     const { events } = JSON.parse(text) as { readonly events: readonly object[] };
@@ -150,7 +150,7 @@ describe('replayHistories', () => {
     expect(new Set(reports.map(({ runId }) => runId)).size).toBe(1);
   });
 
-  it('takes plain payloads, in the short forms of the HTTP interface and of a Web UI that decodes too, and needs no keys for them', async () => {
+  it('accepts plain payloads, in the short forms of the HTTP API and of a decoding Web UI, without keys', async () => {
     const text = await show('plain');
     const asHttp = shorten(JSON.parse(text), (values) => values);
     const asWebUi = shorten(JSON.parse(text), (payloads) => ({ payloads }));
@@ -182,7 +182,7 @@ describe('replayHistories', () => {
     });
   });
 
-  it('says what the build does where the history has something else, or nothing', async () => {
+  it('names what the build does if the history contains something else, or nothing', async () => {
     const event = { id: await scheduled('two') };
     expect(await fault('await two', 'await sdk.sleep(1); await two')).toMatchObject({
       kind: 'nondeterminism',
@@ -205,7 +205,7 @@ describe('replayHistories', () => {
     expect(await fault('await two', "if (sdk.patched('p')) await sdk.sleep(1); await two")).toBeUndefined();
   });
 
-  it('tells what the code of a build throws, though its message is encrypted', async () => {
+  it('shows the error that the code of a build throws, although its message is encrypted', async () => {
     expect(await fault('await two', "throw new Error('the state is too new'); await two")).toMatchObject({
       kind: 'failure',
       message: expect.stringMatching(/^this build's workflow fails at event \d+: the state is too new$/),
@@ -213,7 +213,7 @@ describe('replayHistories', () => {
     });
   });
 
-  it('names a workflow type that the build does not have', async () => {
+  it('names a workflow type that the build lacks', async () => {
     const history = (await show('cluster/1')).replaceAll('"name": "cluster"', '"name": "loom"');
     const [report] = await replay([{ history }]);
     expect(report).toMatchObject({ workflowType: 'loom', error: { kind: 'unknown-type' } });
@@ -222,7 +222,7 @@ describe('replayHistories', () => {
     });
   });
 
-  it('says which key is missing, and in which event, and goes on with the next history', async () => {
+  it('names the missing key and the event, and continues with the next history', async () => {
     const others = createKeys(join(bundles.folder, 'other-keys'));
     const reports = await replay([await fetched(), await fetched('plain')], { keys: others });
     expect(reports).toMatchObject([
@@ -246,7 +246,7 @@ describe('replayHistories', () => {
     ]);
   });
 
-  it('says of what is no history why it is none', async () => {
+  it('explains why a file is not a history', async () => {
     const { events } = JSON.parse(await show('cluster/1')) as { readonly events: readonly object[] };
     const cases: readonly (readonly [unknown, RegExp])[] = [
       ['{', /is not JSON/],
@@ -276,7 +276,7 @@ describe('replayHistories', () => {
     ]);
   });
 
-  it('replays all that runs, fetched page by page and only a few ahead', async () => {
+  it('replays all running workflows, fetched page by page and a few ahead', async () => {
     const calls: string[] = [];
     const call = <Result>(what: string, make: () => Promise<Result>): Promise<Result> => {
       calls.push(what);

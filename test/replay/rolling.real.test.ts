@@ -16,7 +16,7 @@ const patch = '20270101-breathe-before-tasks';
  * Three builds: the present one (A), one with a patched change (B), and one with the same change and no patch
  * (bad).
  */
-describe('workers of another build taking over living clusters', () => {
+describe('workers of another build that take over running clusters', () => {
   let stack: Stack;
   let ledger: Ledger;
   let builds: { readonly A: string; readonly B: string; readonly bad: string };
@@ -75,7 +75,7 @@ describe('workers of another build taking over living clusters', () => {
     );
   };
 
-  it('go on in the middle of an operation, forward and back, where the change is patched', async () => {
+  it('continue during an operation, forward and back, if the change is patched', async () => {
     await writeFile(
       join(stack.folder, 'replay.yaml'),
       JSON.stringify({

@@ -4,7 +4,7 @@ import { wrapMessages } from '../../src/replay/wrap-messages.js';
 import type { History } from '../../src/replay/read-history.js';
 
 describe('a decoded export', () => {
-  it('of a Heddle workflow gets back the envelopes that the codec server removed', () => {
+  it('of a Heddle workflow regains the envelopes that the codec server removed', () => {
     const { events = [] } = wrapMessages(exportOf('heddle'));
     expect(
       events?.map((event) =>
@@ -24,7 +24,7 @@ describe('a decoded export', () => {
     ]);
   });
 
-  it('of another application stays as it is', () => {
+  it('of another application stays unchanged', () => {
     const history = exportOf('other');
     expect(wrapMessages(history)).toBe(history);
   });

@@ -45,7 +45,7 @@ const rows = [...actions, ...machineActions].flatMap((action) =>
 
 describe('a key that names or reaches the machine', () => {
   // Promise: results-identity
-  test('comes from CREATE and CONFIRM of providers alone', () => {
+  test('comes only from CREATE and CONFIRM of providers', () => {
     expect(Object.keys(resultTable)).toEqual(['CREATE', 'CONFIRM']);
   });
 
@@ -79,7 +79,7 @@ describe('a key that names or reaches the machine', () => {
     },
   );
 
-  test('is not changed by any result of an automator that is accepted', () => {
+  test('is not changed by any accepted result of an automator', () => {
     const payload: JsonObject = { ...valid, note: 1 };
     const key = fc.oneof(fc.constantFrom(...identityKeys, ...reservedKeys, 'note', 'secret'), fc.string());
     const result = fc.dictionary(
@@ -137,7 +137,7 @@ describe('an identity key of a provider', () => {
     expect(fault(result)).toContain(words);
   });
 
-  test('is never quoted where it may be secret', () => {
+  test('is never quoted if it may be secret', () => {
     expect(fault({ 'ssh-auth': 'hunter2' })).not.toContain('hunter2');
     expect(fault({ 'ssh-auth': { user: 'hunter2 hunter2' } })).not.toContain('hunter2');
   });
@@ -192,7 +192,7 @@ describe('a secret reference in a result', () => {
 
 describe('the result of a failure', () => {
   test.each([...actions])(
-    'of %s leaves only what the action may return and what names the machine',
+    'of %s keeps only what the action may return and what names the machine',
     (action) => {
       const returned = { ...valid, other: 1 };
       const kept = {

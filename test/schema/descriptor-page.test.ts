@@ -19,7 +19,7 @@ test.each([
   expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
 });
 
-test('the descriptor on that page is sound', () => {
+test('the descriptor on that page is valid', () => {
   const [, example = ''] = /```json\n([^`]*)```/.exec(page) ?? [];
   const parsed = descriptorSchema.parse(JSON.parse(example));
   expect(checkDescriptor(fillDescriptor(parsed))).toEqual([]);

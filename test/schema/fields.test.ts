@@ -47,7 +47,7 @@ describe('fields', () => {
     expect(told('user', { script: '' })).toHaveLength(1);
   });
 
-  test('of administrators may be set by users only where they are overridable, and without their defaults', () => {
+  test('of administrators may be set by users only if they are overridable, and without their defaults', () => {
     expect(checkFields({ fields }, 'user', { script: 's', zone: 'b' }, [])).toEqual({
       problems: [],
       values: { script: 's', zone: 'b' },
@@ -58,7 +58,7 @@ describe('fields', () => {
     ]);
   });
 
-  test('that are listed take from users only the values that the account allows', () => {
+  test('that are listed accept from users only values that the account permits', () => {
     const listed: FieldDeclarations = {
       admin: {
         network: field('string', { overridable: 'listed' }),
@@ -102,7 +102,7 @@ describe('fields', () => {
     expect(told('user', { script: 's', password: { secret: 'hunter2' } }).join('')).not.toContain('hunter2');
   });
 
-  test('that are unknown are named with what was meant', () => {
+  test('that are unknown are named with a suggestion', () => {
     expect(told('user', { scirpt: 'x', script: 's' })).toEqual([
       'fields.scirpt: is an unknown key. Did you mean "script"?',
     ]);
@@ -124,7 +124,7 @@ describe('fields', () => {
     expect(checkFields(declared, 'user', { it: bad }, []).problems.map(({ path }) => path)).toEqual([['it']]);
   });
 
-  test('that are missing are reported with those that are wrong, unless an unknown key may be meant', () => {
+  test('that are missing are reported with invalid ones, unless an unknown key may be meant', () => {
     const declared = {
       fields: {
         admin: { a: field('string'), b: field('integer'), c: { ...field('string'), default: 'x' } },
@@ -138,13 +138,13 @@ describe('fields', () => {
     expect(places({ aa: 'x', b: 'no number' })).toEqual(['b', 'aa']);
   });
 
-  test('that select take their options only', () => {
+  test('with options accept only these', () => {
     expect(told('user', { script: 's', size: 'smal' })).toEqual([
       'fields.size: "smal" is not allowed. Did you mean "small"?',
     ]);
   });
 
-  test('of a plugin that declares none are taken as they are', () => {
+  test('of a plugin that declares none are accepted unchanged', () => {
     expect(checkFields({}, 'user', { anything: [1] }, [])).toEqual({
       problems: [],
       values: { anything: [1] },
@@ -165,7 +165,7 @@ describe('fields', () => {
     [[['a', 'b'], ['c']], { anyOf: [{ required: ['a', 'b'] }, { required: ['c'] }] }],
     [[['a', 'filled']], { required: ['a'] }],
     [[['a'], ['filled']], {}],
-  ])('required as %j say so in their JSON Schema', (admin, expected) => {
+  ])('required as %j are so in their JSON Schema', (admin, expected) => {
     const keys = {
       a: field('string'),
       b: field('string'),
@@ -187,7 +187,7 @@ describe('fields', () => {
     });
   });
 
-  test('say which references the plugin passes on', () => {
+  test('declare which references the plugin passes on', () => {
     expect(passedReferences({ fields })).toEqual(['machines']);
   });
 });

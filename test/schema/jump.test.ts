@@ -8,7 +8,7 @@ const read = (jump: string, more = '') =>
 test.each([
   [`{host: bastion.example.org, user: ops, key: {secret: "file:/etc/heddle/key"}, hostKey: "${key}"}`],
   [`{host: "2001:db8::1", port: 2222, user: ops, agent: /run/agent, hostKey: ["${key}", "${key} comment"]}`],
-])('a jump host as it should be: %s', (jump) => {
+])('a valid jump host: %s', (jump) => {
   expect(read(jump, '    hostKeys: provided\n').ok).toBe(true);
 });
 
@@ -32,7 +32,7 @@ test.each([
     `{host: bastion, user: ops, agent: /a, hostKey: "${key}", forwardAgent: true}`,
     'forwardAgent',
   ],
-])('%s is refused, with its place', (_name, jump, words) => {
+])('%s is refused with its place', (_name, jump, words) => {
   const reading = read(jump);
   if (reading.ok) throw new Error('it was taken');
   const text = JSON.stringify(reading.problems);

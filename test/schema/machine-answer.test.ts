@@ -3,7 +3,7 @@ import { readUploaded } from '../../src/schema/machine-answer.js';
 
 const source = { plugin: 'cloud', method: 'uploadImage' };
 
-test('the name that a provider gives to an uploaded image is taken as it is', () => {
+test("the provider's name for an uploaded image is used unchanged", () => {
   const answer = { answer: 'done', providerImage: 'projects/x/images/base 2026' };
   expect(readUploaded(answer, source)).toEqual(answer);
 });

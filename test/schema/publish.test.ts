@@ -47,7 +47,7 @@ describe('the published JSON Schemas', () => {
   const schemas = Object.entries(publishedSchemas());
 
   test.each(schemas)(
-    '%s is what the code says (else: npm run build && node dist/schema/publish.js schemas)',
+    '%s matches the code (else: npm run build && node dist/schema/publish.js schemas)',
     (name, text) => {
       expect(readFileSync(join(root, 'schemas', name), 'utf8')).toBe(text);
     },
@@ -66,7 +66,7 @@ describe('documents', () => {
       ([, text]) => text ?? '',
     );
 
-  test('show cluster files that are right', () => {
+  test('show valid cluster files', () => {
     const found = blocks('docs/cluster-file.md');
     expect(found.length).toBeGreaterThan(0);
     for (const text of found) {
@@ -77,7 +77,7 @@ describe('documents', () => {
     }
   });
 
-  test('show configurations that are right', () => {
+  test('show valid configurations', () => {
     const found = blocks('docs/configuration.md');
     expect(found.length).toBeGreaterThan(0);
     for (const text of found) expect(readConfigFile(text, 'configuration.md')).toMatchObject({ ok: true });
@@ -90,7 +90,7 @@ describe('examples', () => {
     ? readdirSync(folder).filter((name) => name.endsWith('.yaml') && name !== 'heddle.yaml')
     : [];
 
-  test('that are there are right', () => {
+  test('are valid', () => {
     for (const name of files) {
       const reading = loadSpecFile(join(folder, name));
       expect({ name, problems: reading.ok ? [] : reading.problems.map(formatProblem) }).toEqual({

@@ -17,7 +17,7 @@ function fault(value: unknown, more: { readonly requireStatus?: boolean } = {}):
   return 'nothing';
 }
 
-describe('what a plugin returns', () => {
+describe("a plugin's result", () => {
   test('is copied: later changes by the plugin do not reach it', () => {
     const result = { providerid: 'i-1', 'ssh-auth': { user: 'root' }, gone: null, left: undefined };
     const parsed = parseResult({ status: 0, result, stdout: 'out' }, source);
@@ -29,7 +29,7 @@ describe('what a plugin returns', () => {
     });
   });
 
-  test('may be nothing at all from a method that returned, but not from a program', () => {
+  test('may be absent from a method that returned, but not from a program', () => {
     expect(parseResult(undefined, source)).toEqual({});
     expect(parseResult({}, source)).toEqual({});
     expect(fault(undefined, { requireStatus: true })).toContain('it is undefined');
@@ -97,7 +97,7 @@ describe('what a plugin returns', () => {
     expect(message).toContain(expected);
   });
 
-  test('keeps head and tail of long output, and fails for no output', () => {
+  test('keeps head and tail of long output, and does not fail on output', () => {
     const { stdout, stderr } = parseResult(
       { status: 0, stdout: `a${'x'.repeat(10_000_000)}z`, stderr: 7 },
       source,
@@ -108,7 +108,7 @@ describe('what a plugin returns', () => {
     expect(parseResult({ stdout: '\uD800' }, source).stdout).toBe('\uFFFD');
   });
 
-  test('of any make at all is taken as plain JSON or refused as Invalid, and calls nothing', () => {
+  test('of any form is accepted as plain JSON or refused as Invalid, and calls nothing', () => {
     fc.assert(
       fc.property(
         fc.anything({

@@ -9,7 +9,7 @@ import { loadRegistry } from '../../src/plugins/registry.js';
 import { allowReferences } from '../../src/secrets/allowed.js';
 import { forbiddenReferences } from '../../src/secrets/reference.js';
 
-describe('references that cluster files may use', () => {
+describe('references in cluster files', () => {
   it.each<readonly [string, readonly string[] | undefined, boolean]>([
     ['exec:cat /etc/shadow', undefined, true],
     ['exec:cat /etc/shadow', [], false],
@@ -30,7 +30,7 @@ describe('references that cluster files may use', () => {
 
   // Promise: own-files
   it.each([undefined, ['file:*', 'env:*']])(
-    'never name a file of Heddle itself, by whatever path (secrets.allow: %j)',
+    'never name a file of Heddle itself, by any path (secrets.allow: %j)',
     (patterns) => {
       const folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-own-')));
       const [own, elsewhere] = [join(folder, 'data'), join(folder, 'elsewhere')];
@@ -68,7 +68,7 @@ describe('references that cluster files may use', () => {
   );
 
   // Promise: own-variables
-  it('never name what opens the server or the vault to the worker', () => {
+  it("never name the worker's credentials for the server or the vault", () => {
     for (const name of ['HEDDLE_KEYS', 'TEMPORAL_API_KEY', 'TEMPORAL_TLS_CLIENT_KEY_DATA', 'VAULT_TOKEN']) {
       expect({ name, allowed: allowReferences(undefined)(`env:${name}`) }).toEqual({ name, allowed: false });
       expect({ name, allowed: allowReferences(['env:*'])(`env:${name}`) }).toEqual({ name, allowed: false });
@@ -76,12 +76,12 @@ describe('references that cluster files may use', () => {
     expect(allowReferences(undefined)('env:APP_VAULT_TOKEN')).toBe(true);
   });
 
-  it('are found wherever they stand', () => {
+  it('are found at any depth', () => {
     const value = { a: [{ secret: 'env:NO' }, 'env:NO'], b: { c: { secret: 'env:YES' } }, secret: 'env:NO' };
     expect(forbiddenReferences(value, allowReferences(['env:YES']))).toEqual([['a', 0]]);
   });
 
-  it('are refused before anything is made, with their place', async () => {
+  it('are refused with their place before anything is created', async () => {
     const registry = await loadRegistry({ folders: [], log: { info: () => undefined } });
     const parts = {
       registry,

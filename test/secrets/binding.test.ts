@@ -34,7 +34,7 @@ describe('a payload of a workflow', () => {
     expect(await refusalOf(sealed)).toMatch(/did not say which workflow/);
   });
 
-  it('is refused when its binding is replaced or removed', async () => {
+  it('is refused if its binding is replaced or removed', async () => {
     const [sealed] = await codecFor().encode([json('x')], workflow('cluster/a'));
     const [other] = await codecFor().encode([json('x')], workflow('cluster/b'));
     const bindings = [
@@ -123,7 +123,7 @@ describe('a payload that a schedule encrypts', () => {
 });
 
 describe('a payload that is bound to no workflow', () => {
-  it('is accepted by workflows as an envelope of limited validity, and as nothing else', async () => {
+  it('is accepted by workflows as an envelope of limited validity, and in no other form', async () => {
     const envelope = { heddle: '*', args: ['x'], until: 5 };
     expect(await refusalOf((await codecFor().encode([json(envelope)]))[0], workflow('any'))).toBeUndefined();
     const wrong = [
@@ -162,7 +162,7 @@ describe('the codec of a worker', () => {
     );
   });
 
-  it('marks malformed metadata, cut data and content that is no payload', async () => {
+  it('marks malformed metadata, truncated data and content that is not a payload', async () => {
     const [sealed] = await codecFor().encode([json('x')], workflow('w'));
     const withKeyId = (id: Uint8Array): Payload => ({
       ...sealed,
@@ -187,7 +187,7 @@ describe('the codec of a worker', () => {
     expect(await refusalOf({ ...sealed, data: noPayload }, workflow('w'))).toMatch(/does not decrypt/);
   });
 
-  it('still throws for a key it lacks, because the key can be imported', async () => {
+  it('throws for a missing key, because the key can be imported', async () => {
     const sealed = await codecFor({ keyRing: newRing() }).encode([json('x')], workflow('w'));
     await expect(worker().decode(sealed, workflow('w'))).rejects.toThrow(KeyError);
   });

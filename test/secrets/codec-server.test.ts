@@ -53,7 +53,7 @@ describe('a codec server', () => {
   });
 
   // Promise: codec-namespaces
-  it('refuses every namespace but its own, and requests that name none', async () => {
+  it('refuses other namespaces, and requests that name none', async () => {
     const sealed = await new EncryptionCodec({ keyRing, namespace: 'other' }).encode([
       { data: Buffer.from('x') },
     ]);
@@ -91,7 +91,7 @@ describe('a codec server', () => {
   });
 
   // Promise: codec-messages-expire
-  it('encrypts each message in an envelope whose validity ends', async () => {
+  it('encrypts each message in an envelope with limited validity', async () => {
     const before = Date.now();
     const own = { heddle: 'update apply', args: [1, 2], until: Number.MAX_SAFE_INTEGER };
     const payloads = [
@@ -125,7 +125,7 @@ describe('a codec server', () => {
     }
   });
 
-  it('encrypts no payload that is not JSON', async () => {
+  it('refuses to encrypt a payload that is not JSON', async () => {
     const broken = { metadata: { encoding: base64('json/plain') }, data: base64('{') };
     const binary = { metadata: { encoding: base64('binary/plain') }, data: base64('x') };
     for (const payload of [broken, binary, { data: base64('"x"') }]) {
@@ -137,7 +137,7 @@ describe('a codec server', () => {
     }
   });
 
-  it('shows an envelope with one argument as that argument, and any other payload as it is', async () => {
+  it('shows an envelope with one argument as that argument, and any other payload unchanged', async () => {
     const codec = new EncryptionCodec({ keyRing, namespace: 'own' });
     const shown = async (value: unknown): Promise<unknown> => {
       const sealed = await codec.encode([
@@ -168,13 +168,13 @@ describe('a codec server', () => {
     expect(JSON.parse(reply.text)).toEqual({ payloads: [plaintext] });
   });
 
-  it('shows plaintext as it is', async () => {
+  it('shows plaintext unchanged', async () => {
     expect(JSON.parse((await post(server.url, '/decode', { body })).text)).toMatchObject({
       payloads: [hello, {}],
     });
   });
 
-  it('names a key it lacks', async () => {
+  it('names a missing key', async () => {
     const other = generateKey();
     const codec = new EncryptionCodec({
       keyRing: parseKeyRing(formatKeys({ current: other.id, keys: [other] }), 'elsewhere'),
@@ -187,7 +187,7 @@ describe('a codec server', () => {
     expect([reply.status, reply.text]).toEqual([400, expect.stringContaining(other.id)]);
   });
 
-  it('asks for its token, in the header or the path', async () => {
+  it('requires its token, in the header or the path', async () => {
     const bare = server.url.slice(0, server.url.lastIndexOf('/'));
     expect((await post(bare, '/decode', { body })).status).toBe(401);
     expect((await post(bare, '/wrong/decode', { body })).status).toBe(401);
@@ -201,7 +201,7 @@ describe('a codec server', () => {
     expect((await post(server.url, '/decode', { body })).status).toBe(200);
   });
 
-  it('answers browsers of the listed origin alone', async () => {
+  it('answers browsers of the listed origin only', async () => {
     const preflight = await send('OPTIONS', server.url, '/decode', {
       headers: {
         Origin: origin,
@@ -249,7 +249,7 @@ describe('a codec server', () => {
     expect(JSON.parse(reply.text)).toHaveProperty('error');
   });
 
-  it('knows two paths and one method', async () => {
+  it('serves two paths and one method', async () => {
     expect((await post(server.url, '/other', { body })).status).toBe(404);
     expect((await send('GET', server.url, '/decode', {})).status).toBe(405);
   });

@@ -7,7 +7,7 @@ import { fc } from '../harness/property.js';
 import { codecFor, inNamespace, json, newRing, payloads, refusalOf, worker, workflow } from './codecs.js';
 
 describe('EncryptionCodec', () => {
-  it('gives back every payload as it was, metadata included, and shows none of it on the way', async () => {
+  it('restores every payload unchanged, metadata included, and shows none of it in transit', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(payloads, { maxLength: 4 }), async (originals) => {
         const codec = codecFor();
@@ -25,7 +25,7 @@ describe('EncryptionCodec', () => {
     expect(Buffer.from(sealed?.data ?? []).includes('json/plain')).toBe(false);
   });
 
-  it('never encrypts to the same bytes twice', async () => {
+  it('never produces the same bytes twice', async () => {
     const [first, second] = await codecFor().encode([json('same'), json('same')]);
     expect(first?.data).not.toEqual(second?.data);
   });
@@ -44,7 +44,7 @@ describe('EncryptionCodec', () => {
     );
   });
 
-  it('refuses cut, empty and lengthened data', async () => {
+  it('refuses truncated, empty and extended data', async () => {
     const codec = codecFor();
     const [sealed] = await codec.encode([json('x')]);
     const data = Buffer.from(sealed?.data ?? []);
@@ -59,7 +59,7 @@ describe('EncryptionCodec', () => {
     await expect(codec.decode([{ metadata: sealed?.metadata ?? {} }])).rejects.toThrow(PayloadRefusedError);
   });
 
-  it('refuses what another known key is said to have written', async () => {
+  it('refuses data with a forged key id', async () => {
     const two = newRing(2);
     const [, other] = two.list();
     const [sealed] = await codecFor({ keyRing: two }).encode([json('x')]);
@@ -70,7 +70,7 @@ describe('EncryptionCodec', () => {
     await expect(codecFor({ keyRing: two }).decode([moved])).rejects.toThrow(PayloadRefusedError);
   });
 
-  it('refuses a payload of another namespace, and names the one it was taken for', async () => {
+  it('refuses a payload of another namespace, and names that one', async () => {
     const sealed = await codecFor({ namespace: 'blue' }).encode([json('x')], inNamespace('blue'));
     await expect(codecFor({ namespace: 'green' }).decode(sealed)).rejects.toThrow(/namespace 'green'/);
     expect(await codecFor({ namespace: 'green' }).decode(sealed, inNamespace('blue'))).toHaveLength(1);
@@ -86,13 +86,13 @@ describe('EncryptionCodec', () => {
     ).toHaveLength(1);
   });
 
-  it('fails closed on an unknown key, naming it', async () => {
+  it('fails on an unknown key, and names it', async () => {
     const sealed = await codecFor({ keyRing: newRing() }).encode([json('x')]);
     await expect(codecFor().decode(sealed)).rejects.toThrow(KeyError);
     await expect(codecFor().decode(sealed)).rejects.toThrow(/k[0-9a-f]{8} is not in .*heddle keys import/);
   });
 
-  it('passes on what is encrypted already', async () => {
+  it('leaves encrypted payloads unchanged', async () => {
     const codec = codecFor();
     const once = await codec.encode([json('x')]);
     expect(await codec.encode(once)).toEqual(once);

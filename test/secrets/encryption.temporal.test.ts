@@ -162,7 +162,7 @@ describe('a worker and a client with the Heddle plugin', () => {
 });
 
 describe('a workflow that is started in plaintext', () => {
-  it('fails with words that name the way out', async () => {
+  it('fails with a message that names the remedy', async () => {
     await expect(
       withWorker(async () => {
         await temporal(
@@ -225,7 +225,7 @@ describe('a workflow that is started in plaintext', () => {
 });
 
 describe('a worker whose keys are rotated elsewhere', () => {
-  it('waits for a key it lacks, says which, and goes on when the key is imported', async () => {
+  it('waits for a missing key, names it, and continues when it is imported', async () => {
     const base = await mkdtemp(join(tmpdir(), 'heddle-rotate-'));
     const [ours, theirs] = [join(base, 'ours'), join(base, 'theirs')];
     try {

@@ -29,18 +29,18 @@ beforeEach(async () => {
 afterEach(() => rm(base, { recursive: true, force: true }));
 
 describe('openKeyRing', () => {
-  it('never invents a key unless told to, and names both ways out', () => {
+  it('creates no key unless it is told to, and names both remedies', () => {
     expect(() => openKeyRing({ folder, create: false })).toThrow(/heddle keys import.*heddle keys create/);
   });
 
-  it('makes one key where it may, and opens the same one the next time', () => {
+  it('creates one key if it may, and opens the same one the next time', () => {
     const first = openKeyRing({ folder, create: true }).list();
     expect(first).toHaveLength(1);
     expect(openKeyRing({ folder, create: true }).list()).toEqual(first);
     expect(openKeyRing({ folder, create: false }).list()).toEqual(first);
   });
 
-  it('takes the key of another process that was quicker to make the first', () => {
+  it('uses the key of another process that was first', () => {
     const [mine, theirs] = [generateKey(), generateKey()];
     expect(createKeyFolder(folder, { current: theirs.id, keys: [theirs] })).toBe(true);
     expect(createKeyFolder(folder, { current: mine.id, keys: [mine] })).toBe(false);
@@ -51,7 +51,7 @@ describe('openKeyRing', () => {
     ).toEqual([theirs.id]);
   });
 
-  it('sees a key that was added while it is open, and encrypts with a rotated one', async () => {
+  it('finds a key that was added while it is open, and encrypts with a rotated one', async () => {
     createKeys(folder);
     const patient = openKeyRing({ folder, create: false });
     const eager = openKeyRing({ folder, create: false, recheckMs: 0 });
@@ -62,7 +62,7 @@ describe('openKeyRing', () => {
     expect(eager.find(old).id).toBe(old);
   });
 
-  it('goes on with what it read when the folder disappears', async () => {
+  it('continues with known keys when the folder disappears', async () => {
     const ring = openKeyRing({ folder, create: true, recheckMs: 0 });
     const { id } = ring.current();
     await rm(folder, { recursive: true });
@@ -89,7 +89,7 @@ describe('openKeyRing', () => {
 });
 
 describe('a key folder', () => {
-  it('loses no key when many rotate at once', async () => {
+  it('loses no key in concurrent rotations', async () => {
     createKeys(folder);
     const ids = await Promise.all(Array.from({ length: 12 }, () => rotateKeys(folder)));
     const listed = openKeyRing({ folder, create: false }).list();
@@ -99,7 +99,7 @@ describe('a key folder', () => {
     expect(await readdir(folder)).toEqual(['keys.json']);
   });
 
-  it('lets a key be handed to all before one encrypts with it', async () => {
+  it('lets a key be distributed before one encrypts with it', async () => {
     createKeys(folder);
     const ring = openKeyRing({ folder, create: false, recheckMs: 0 });
     const old = ring.current().id;
@@ -110,12 +110,12 @@ describe('a key folder', () => {
     await expect(useKey(folder, 'nosuch')).rejects.toThrow(/nosuch/);
   });
 
-  it('is not made twice', () => {
+  it('is not created twice', () => {
     createKeys(folder);
     expect(() => createKeys(folder)).toThrow(/heddle keys rotate/);
   });
 
-  it('says that a lock was left behind, by which process, and by which file', async () => {
+  it('names a stale lock, its process and its file', async () => {
     createKeys(folder);
     const { pid } = spawnSync(process.execPath, ['-e', '']);
     await writeFile(join(folder, 'keys.lock'), `${pid}\n`);
@@ -124,13 +124,13 @@ describe('a key folder', () => {
     );
   });
 
-  it('refuses to change what is not there', async () => {
+  it('refuses to change unknown keys', async () => {
     await expect(rotateKeys(folder)).rejects.toThrow(/heddle keys create/);
   });
 });
 
 modes('a key folder open to others', () => {
-  it('is made with 0700 and 0600', async () => {
+  it('is created with modes 0700 and 0600', async () => {
     createKeys(folder);
     expect((await stat(folder)).mode & 0o777).toBe(0o700);
     expect((await stat(join(folder, 'keys.json'))).mode & 0o777).toBe(0o600);
@@ -149,7 +149,7 @@ modes('a key folder open to others', () => {
 });
 
 describe('export and import', () => {
-  it('brings a ring to another place, its current key too', async () => {
+  it('transfer a ring with its current key', async () => {
     createKeys(folder);
     await rotateKeys(folder);
     const copy = join(base, 'copy');
@@ -164,7 +164,7 @@ describe('export and import', () => {
     );
   });
 
-  it('merges, keeps the current key, and repeats without effect', async () => {
+  it('merge, keep the current key, and are repeatable', async () => {
     createKeys(folder);
     const other = join(base, 'other');
     const { id } = createKeys(other).current();
@@ -176,7 +176,7 @@ describe('export and import', () => {
     expect(ring.find(id).id).toBe(id);
   });
 
-  it('refuses another key under a known id, and changes nothing', async () => {
+  it('refuse another key under a known id, and change nothing', async () => {
     createKeys(folder);
     const before = exportKeys(folder);
     const forged = before.replace(/[A-Za-z0-9+/]{43}=/, Buffer.alloc(32, 7).toString('base64'));

@@ -40,7 +40,7 @@ describe('createRedactor', () => {
     }
   });
 
-  it('finds the lines of a key that a tool indented, and leaves its frame', () => {
+  it('finds the lines of an indented key, and leaves its frame', () => {
     expect(redactor.redact(key.replaceAll(/^/gm, '  | '))).toBe(
       '  | -----BEGIN PRIVATE KEY-----\n  | (secret)\n  | (secret)\n  | -----END PRIVATE KEY-----\n  | ',
     );
@@ -52,7 +52,7 @@ describe('createRedactor', () => {
     );
   });
 
-  it('says which secrets it cannot look for', () => {
+  it('reports secrets that it cannot search for', () => {
     const mixed = createRedactor(['abc', 'long enough', '']);
     expect(mixed.skipped.map(({ index }) => index)).toEqual([0, 2]);
     expect(mixed.skipped[0]?.reason).toMatch(/fewer than 6/);
@@ -69,7 +69,7 @@ describe('a redacting stream', () => {
   const letter = fc.constantFrom('a', 'b', 'ä');
   const secrets = fc.array(fc.string({ unit: letter, minLength: 6, maxLength: 9 }), { maxLength: 3 });
 
-  it('finds what stands across chunks, exactly as in the whole text', () => {
+  it('finds secrets across chunks, exactly as in the whole text', () => {
     fc.assert(
       fc.property(
         secrets,
@@ -85,13 +85,13 @@ describe('a redacting stream', () => {
     );
   });
 
-  it('shows nothing of a secret that comes byte by byte', () => {
+  it('shows nothing of a secret that arrives byte by byte', () => {
     const stream = createRedactor([secret]).stream();
     const shown = [...Buffer.from(`a${secret}b`)].map((byte) => stream.push(Buffer.from([byte])).toString());
     expect(shown.join('') + stream.end().toString()).toBe('a(secret)b');
   });
 
-  it('gives the placeholder as soon as a secret is whole, and no second one when an overlapping occurrence follows', () => {
+  it('emits the placeholder as soon as a secret is complete, and no second one for an overlap', () => {
     const stream = createRedactor(['hunter2hunter2', 'abcabcabc']).stream();
     expect(stream.push(Buffer.from('hunter2hunter2')).toString()).toBe('(secret)');
     expect(stream.push(Buffer.from('hunter2')).toString()).toBe('');
@@ -100,7 +100,7 @@ describe('a redacting stream', () => {
     expect(stream.end()).toHaveLength(0);
   });
 
-  it('passes bytes that are no text, and holds back only what may become a secret', () => {
+  it('passes binary bytes, and holds back only what may become a secret', () => {
     const stream = createRedactor(['hunter2hunter2']).stream();
     const binary = Buffer.from(Array.from({ length: 256 }, (_, index) => index));
     expect(stream.push(binary)).toEqual(binary);
@@ -170,7 +170,7 @@ describe('the result of a redactor', () => {
     expect(createRedactor(['hunter2']).redact('hunter2hunter2')).toBe('(secret)(secret)');
   });
 
-  it('keeps half of a surrogate pair as it is', () => {
+  it('keeps half of a surrogate pair', () => {
     expect(createRedactor(['hunter2']).redact('\ud800hunter2\udc00 \u{1f600}')).toBe(
       '\ud800(secret)\udc00 \u{1f600}',
     );
@@ -207,7 +207,7 @@ describe('the work of a redactor', () => {
     ],
   ];
 
-  it.each(cases)('is linear in the text for %s, whatever the pieces', (_, secrets, text) => {
+  it.each(cases)('is linear in the text for %s, whatever the chunks', (_, secrets, text) => {
     const redactor = createRedactor(secrets);
     for (const size of [1, 7, length]) {
       const stream = redactor.stream();

@@ -32,7 +32,7 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 const origin = { writtenBy: 'administrator', place: '$' } as const;
 
 describe('resolveSecrets', () => {
-  it('replaces references at any depth, leaves all else, and lists each secret once', async () => {
+  it('replaces references at any depth, leaves everything else, and lists each secret once', async () => {
     const value = {
       a: { secret: 'env:TOKEN' },
       list: [{ secret: 'env:TOKEN' }, 1, null],
@@ -50,12 +50,12 @@ describe('resolveSecrets', () => {
     expect(value.a).toEqual({ secret: 'env:TOKEN' });
   });
 
-  it('reads files, less one newline at the end', async () => {
+  it('reads files, without one trailing newline', async () => {
     await writeFile(join(folder, 'key'), 'line 1\nline 2\n\n');
     expect((await resolve({ secret: `file:${join(folder, 'key')}` })).value).toBe('line 1\nline 2\n');
   });
 
-  it('reads no environment of a process through a link', async () => {
+  it('reads no process environment through a link', async () => {
     await symlink('/proc/self/environ', join(folder, 'link'));
     await symlink('/proc/self', join(folder, 'process'));
     for (const file of ['link', 'process/environ'])
@@ -64,7 +64,7 @@ describe('resolveSecrets', () => {
       );
   });
 
-  it('sees a changed secret the next time', async () => {
+  it('returns a changed secret the next time', async () => {
     const file = join(folder, 'key');
     const seen = [];
     for (const text of ['first', 'second']) {
@@ -74,7 +74,7 @@ describe('resolveSecrets', () => {
     expect(seen).toEqual(['first', 'second']);
   });
 
-  it('keeps a key named __proto__ a key', async () => {
+  it('keeps a key named __proto__', async () => {
     const { value } = await resolve(JSON.parse('{"__proto__": {"secret": "env:TOKEN"}}'));
     expect(JSON.stringify(value)).toBe('{"__proto__":"token-from-env"}');
   });
@@ -101,7 +101,7 @@ describe('resolveSecrets', () => {
     ).rejects.toThrow(message);
   });
 
-  it('never repeats a text without scheme, which may be the secret itself', async () => {
+  it('never quotes a text without a scheme, which may be the secret itself', async () => {
     const error = await resolve({ list: [{ secret: 'hunter2hunter2' }] }).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(SecretError);
     expect(inspect(error)).toContain('$.list[0]');
@@ -116,13 +116,13 @@ describe('a reference that a user wrote', () => {
     allows: (reference: string) => reference === 'env:SEEN',
   } as const;
 
-  it('is resolved where it is allowed', async () => {
+  it('is resolved if it is permitted', async () => {
     expect(await resolveSecrets({ a: { secret: 'env:SEEN' } }, { environment }, users)).toMatchObject({
       value: { a: environment.SEEN },
     });
   });
 
-  it('is refused where it is not, and nothing of the value is read', async () => {
+  it('is refused otherwise, without reading the value', async () => {
     const marker = join(folder, 'marker');
     const value = { a: { secret: `exec:/usr/bin/touch ${marker}` }, b: [{ secret: 'env:SEEN' }] };
     await expect(resolveSecrets(value, { environment }, users)).rejects.toThrow(
@@ -133,21 +133,21 @@ describe('a reference that a user wrote', () => {
 });
 
 describe('exec:', () => {
-  it('runs the words without a shell, with the environment of the worker', async () => {
+  it('executes the words without a shell, with the environment of the worker', async () => {
     const script = join(folder, 'my script.mjs');
     await writeFile(script, 'console.log(process.argv.slice(2).join("|") + "|" + process.env.SEEN);');
     const { value } = await resolve({ secret: `exec:${node} "${script}" '$(id)' a\\ b ; *` });
     expect(value).toBe('$(id)|a b|;|*|by the command');
   });
 
-  it('does not get the keys of payloads', async () => {
+  it('does not get the payload keys', async () => {
     const { value } = await resolve({
       secret: `exec:${node} -p 'String(process.env.SEEN) + String(process.env.HEDDLE_KEYS)'`,
     });
     expect(value).toBe('by the commandundefined');
   });
 
-  it('tells the exit code, and neither output nor arguments', async () => {
+  it('reports the exit code, and neither output nor arguments', async () => {
     const error = await resolve({
       secret: `exec:${node} -e 'console.log("hunter2");console.error("hunter2");process.exit(3)'`,
     }).catch((thrown: unknown) => thrown);
@@ -155,7 +155,7 @@ describe('exec:', () => {
     expect(inspect(error)).not.toContain('hunter2');
   });
 
-  it('is ended at the deadline, with what it started', async () => {
+  it('is ended at the deadline, with its children', async () => {
     const pidFile = join(folder, 'pid');
     const script = join(folder, 'hang.mjs');
     await writeFile(
@@ -253,7 +253,7 @@ describe('vault:', () => {
     ['secret/data/moved#a', /gave no answer/],
     ['secret/../sys/seal#a', /expected is vault:/],
     ['secret/data/a', /expected is vault:/],
-  ])('says what is wrong with %s', async (reference, message) => {
+  ])('reports %s', async (reference, message) => {
     const error = await resolve({ secret: `vault:${reference}` }, { vault }).catch(
       (thrown: unknown) => thrown,
     );
@@ -261,7 +261,7 @@ describe('vault:', () => {
     expect(inspect(error)).not.toMatch(/hunter2|vault-token/);
   });
 
-  it('tells a refused token from an absent server', async () => {
+  it('distinguishes a refused token from an absent server', async () => {
     await expect(
       resolve({ secret: 'vault:secret/data/a#b' }, { vault: { ...vault, token: 'old' } }),
     ).rejects.toThrow(/403.*expired/);
@@ -271,7 +271,7 @@ describe('vault:', () => {
   });
 });
 
-it('takes for a reference only an object whose one key is secret', () => {
+it('treats only an object whose one key is secret as a reference', () => {
   const values: readonly Json[] = [
     { secret: 'env:A' },
     { secret: 1 },

@@ -155,7 +155,7 @@ async function ask({ connection: options, namespace }: TemporalConfig): Promise<
   }
 }
 
-describe("a connection by TLS with a CA of one's own", () => {
+describe('a TLS connection with a private CA', () => {
   it.each([
     ['variables', () => byVariables()],
     ['temporal.toml', byFile],

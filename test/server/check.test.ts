@@ -18,7 +18,7 @@ async function listen(server: Server | ReturnType<typeof createHttp2Server>): Pr
   return `127.0.0.1:${address.port}`;
 }
 
-test('a port where nothing listens is refused with words about what to do', async () => {
+test('a port without a listener is refused with a remedy', async () => {
   const server = createServer();
   const address = await listen(server);
   server.close();
@@ -30,14 +30,14 @@ test('a port where nothing listens is refused with words about what to do', asyn
   );
 });
 
-test('a server that never says a word is given up at the limit', async () => {
+test('a silent server is given up at the limit', async () => {
   const sockets = new Set<{ destroy: () => void }>();
   const address = await listen(createServer((socket) => sockets.add(socket)));
   await expect(checkServer({ address }, 300)).rejects.toThrow('nothing came back within 0.3 s');
   for (const socket of sockets) socket.destroy();
 });
 
-test('a server that speaks something else is named so', async () => {
+test('a server of another protocol is reported as such', async () => {
   const address = await listen(createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')));
   await expect(checkServer({ address })).rejects.toThrow(`No Temporal server answers at ${address}`);
 });
@@ -45,7 +45,7 @@ test('a server that speaks something else is named so', async () => {
 test.each([
   ['7', 'denied'],
   ['16', 'unknown key'],
-])('a server that refuses us (gRPC status %s) is not taken for an absent one', async (status, message) => {
+])('a server that refuses the call (gRPC status %s) does not count as absent', async (status, message) => {
   const server = createHttp2Server();
   server.on('stream', (stream) => {
     stream.respond(

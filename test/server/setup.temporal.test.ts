@@ -55,7 +55,7 @@ test('the server of the run has our search attributes', async () => {
   await shared.close();
 });
 
-test('what is missing is named, registered by several at once, and then present', async () => {
+test('missing ones are named, registered concurrently, and then present', async () => {
   const before = await checkSearchAttributes(connection, 'fresh');
   expect(before).toMatchObject({ present: [], missing: heddleSearchAttributes });
   expect(before.problem).toContain('heddle server setup');
@@ -77,7 +77,7 @@ test('an attribute of another type counts as missing, and the report says why', 
   expect(report.problem).toContain('HeddlePhase');
 });
 
-test('a server that does not permit it is no error: the report names the command for someone who may', async () => {
+test('a refusal is no error: the report names the command for an administrator', async () => {
   const strict = createServer();
   strict.on('stream', (stream) => {
     stream.respond(

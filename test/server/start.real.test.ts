@@ -70,7 +70,7 @@ describe('stopping and starting', () => {
     expect(await statusOf(second)).toBe('RUNNING');
   });
 
-  test('keeps the data when the server is killed, says how it ended, and the same process may start it again', async () => {
+  test('keeps the data when the server is killed, reports how it ended, and can start it again', async () => {
     const first = await start();
     await startWorkflow(first);
     process.kill(first.pid, 'SIGKILL');
@@ -78,7 +78,7 @@ describe('stopping and starting', () => {
     expect(await statusOf(await start())).toBe('RUNNING');
   });
 
-  test('serves the Web UI with the codec endpoint it was given', async () => {
+  test('serves the Web UI with the given codec endpoint', async () => {
     const server = await start({ ui: true, codecEndpoint: 'http://127.0.0.1:9/word', namespace: 'looms' });
     const settings: unknown = await (await fetch(`${server.uiAddress}/api/v1/settings`)).json();
     expect(settings).toMatchObject({ Codec: { Endpoint: 'http://127.0.0.1:9/word' } });
@@ -86,8 +86,8 @@ describe('stopping and starting', () => {
   });
 });
 
-describe('several at once', () => {
-  test('a second start of the same data folder is refused and names who has it', async () => {
+describe('concurrent servers', () => {
+  test('a second start of the same data folder is refused with its owner', async () => {
     const first = await start();
     await expect(start()).rejects.toThrow(
       new RegExp(`in use: process ${process.pid} runs it at ${first.address}`),
@@ -95,7 +95,7 @@ describe('several at once', () => {
     await expect(checkServer({ address: first.address })).resolves.toMatchObject({ serverVersion: '1.32.0' });
   });
 
-  test('two data folders have a server each, though both want the same port', async () => {
+  test('two data folders have a server each, even for the same port', async () => {
     const blocker = createServer();
     blocker.listen(0, '127.0.0.1');
     await once(blocker, 'listening');
@@ -141,17 +141,14 @@ describe('when the process that started it is killed', () => {
     return record;
   }
 
-  test.runIf(process.platform === 'linux')(
-    'the kernel ends the server, where setpriv is installed',
-    async () => {
-      const server = await abandon(undefined);
-      while (await isRunning(server)) await sleep(50);
-      await start();
-      expect(said).toEqual([]);
-    },
-  );
+  test.runIf(process.platform === 'linux')('the kernel ends the server if setpriv is installed', async () => {
+    const server = await abandon(undefined);
+    while (await isRunning(server)) await sleep(50);
+    await start();
+    expect(said).toEqual([]);
+  });
 
-  test('the next start of that data folder ends it, where the kernel does not', async () => {
+  test('the next start of that data folder ends it otherwise', async () => {
     const server = await abandon('/nonexistent');
     expect(await isRunning(server)).toBe(true);
     await start();
@@ -159,7 +156,7 @@ describe('when the process that started it is killed', () => {
     expect(said.join()).toContain(`ending the Temporal server (pid ${server.pid})`);
   });
 
-  test('another process that has the pid by now is left alone', async () => {
+  test('another process with the reused pid is left alone', async () => {
     const stranger = spawn('sleep', ['60']);
     const other = { pid: stranger.pid, started: 'another boot:1' };
     await writeFile(join(folder, 'temporal-server.json'), JSON.stringify({ owner: other, server: other }));
@@ -171,8 +168,8 @@ describe('when the process that started it is killed', () => {
   });
 });
 
-describe('what cannot start', () => {
-  test('is started again when another process had its port first', async () => {
+describe('failed starts', () => {
+  test('are repeated if another process took the port first', async () => {
     const binary = join(folder, 'loses-a-port-once');
     await writeFile(
       binary,
@@ -189,7 +186,7 @@ exec '${inject('temporalBinary')}' "$@"
     expect(await readFile(server.logFile, 'utf8')).toContain('address already in use');
   });
 
-  test('gives the end of its log, and can be tried again', async () => {
+  test('show the end of the log, and can be repeated', async () => {
     await expect(start({ binary: '/bin/false' })).rejects.toThrow(
       'did not start: it ended with exit code 1. The end of its log',
     );
@@ -199,7 +196,7 @@ exec '${inject('temporalBinary')}' "$@"
     await start({ dynamicConfig: { 'history.maxInFlightUpdates': 1 } });
   });
 
-  test('a claim that cannot be read is not taken over', async () => {
+  test('an unreadable claim is not overridden', async () => {
     await writeFile(join(folder, 'temporal-server.json'), 'torn');
     await expect(start()).rejects.toThrow('remove it when none runs');
   });

@@ -12,12 +12,12 @@ test.each([
   expect(compareVersions(a, b)).toBe(difference);
 });
 
-test('names the hole in a server that is older than the floor', () => {
+test('names the vulnerability of a server below the minimum version', () => {
   expect(floorProblem('1.30.3')).toContain('CVE-2026-5724');
   expect(floorProblem('1.29.6')).toContain('older than 1.30.4');
 });
 
-test('accepts the floor and what is newer, and refuses what it cannot compare', () => {
+test('accepts the minimum and newer versions, and refuses unknown ones', () => {
   expect(floorProblem('1.30.4')).toBeUndefined();
   expect(floorProblem('1.32.0')).toBeUndefined();
   expect(floorProblem('')).toContain('cannot be compared');

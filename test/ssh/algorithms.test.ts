@@ -9,13 +9,13 @@ afterEach(async () => node?.close());
 
 const rsa = makeHostKey('rsa');
 
-test('offers neither SHA-1 nor CBC, compression, DSA, nor what Terrapin can cut', () => {
+test('offers neither SHA-1 nor CBC, compression, DSA, nor algorithms open to Terrapin', () => {
   const text = JSON.stringify(algorithmsFor([]));
   expect(text).not.toMatch(/sha1|cbc|zlib|ssh-rsa|dss|chacha20|arcfour|md5|group1-|group14-sha1|blowfish/);
   expect(algorithmsFor([]).compress).toEqual(['none']);
 });
 
-test("asks for the pinned key's own algorithm first", () => {
+test("requests the pinned key's own algorithm first", () => {
   expect(algorithmsFor([`ssh-rsa ${rsa.line.split(' ')[1]}`]).serverHostKey).toEqual([
     'rsa-sha2-512',
     'rsa-sha2-256',
@@ -41,7 +41,7 @@ test.each([
   ['MACs of SHA-1 and MD5', { cipher: ['aes128-ctr'] satisfies CipherAlgorithm[], hmac: weakMacs }],
   ['host keys signed with SHA-1', { serverHostKey: weakHostKeys }],
   ['compression as a must', { compress: ['zlib@openssh.com'] satisfies ['zlib@openssh.com'] }],
-])('agrees on nothing with a server that knows only %s', async (_name, algorithms) => {
+])('finds no common algorithm with a server that supports only %s', async (_name, algorithms) => {
   node = await startNode({ hostKeys: [rsa.private], algorithms });
   await expect(probe(node.target)).rejects.toMatchObject({
     kind: 'Invalid',

@@ -25,7 +25,7 @@ const wire = (parts: readonly (string | Buffer)[]): Buffer =>
   Buffer.concat(parts.map((part) => Buffer.from(part as string)));
 
 describe('frames', () => {
-  test('output passes byte for byte, however the stream is cut into pieces and whatever it holds', async () => {
+  test('output passes byte for byte, for any chunks and content', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(
@@ -76,7 +76,7 @@ describe('frames', () => {
     );
   });
 
-  test('a stream that is cut simply ends', async () => {
+  test('a stream that is cut ends without an error', async () => {
     expect(await read(wire(['\nN0 hello\nN0 o 10\nabc']))).toEqual([
       { kind: 'line', words: ['hello'] },
       { kind: 'output', stream: 'stdout', chunk: Buffer.from('abc') },
@@ -93,7 +93,7 @@ describe('frames', () => {
   });
 });
 
-test('what a command of the node said is printable in the words of a line', async () => {
+test("output of a node's command is printable in the words of a line", async () => {
   expect(await read(wire(['N0 hello\nN0 fail folder mkdir:\t\x1b[31mno\x07\r\n']))).toEqual([
     { kind: 'line', words: ['hello'] },
     { kind: 'line', words: ['fail', 'folder', 'mkdir:', '?[31mno?'] },
@@ -107,7 +107,7 @@ describe('an excerpt', () => {
     return excerpt.toString();
   };
 
-  test('keeps all of what is short', () => {
+  test('keeps short text completely', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary', maxLength: 3_000 }),
@@ -120,7 +120,7 @@ describe('an excerpt', () => {
   });
 
   test.each([1, 1_000, 32_768, 65_536, 1_000_000])(
-    'keeps both ends of what is long, in pieces of %i',
+    'keeps both ends of long text, in chunks of %i',
     (size) => {
       const bytes = Buffer.from(Array.from({ length: 20_000 }, (_, index) => `line ${index}\n`).join(''));
       const text = excerptOf(bytes, size);
@@ -130,12 +130,12 @@ describe('an excerpt', () => {
     },
   );
 
-  test('cuts no character in two', () => {
+  test('splits no character', () => {
     for (const shift of ['', 'x', 'xx', 'xxx'])
       expect(excerptOf(Buffer.from(shift + '€😀ü'.repeat(20_000)), 777)).not.toContain('\uFFFD');
   });
 
-  test('survives bytes that are no text', () => {
+  test('accepts binary bytes', () => {
     expect(excerptOf(Buffer.alloc(100_000, 0xff), 999)).toContain('bytes left out');
   });
 });

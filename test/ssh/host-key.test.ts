@@ -10,7 +10,7 @@ const ecdsa = publicLine(makeHostKey('ecdsa').private);
 const rawOf = (line: string): Buffer => parseHostKey(line) ?? Buffer.alloc(0);
 const raw = rawOf(pinned);
 
-describe('the verifier answers exactly true or false, at once', () => {
+describe('the verifier returns exactly true or false, synchronously', () => {
   // ssh2 takes every answer but `false` for a yes: a promise, undefined, null, 0 and an Error all let a
   // stranger in.
   test.each([
@@ -30,13 +30,13 @@ describe('the verifier answers exactly true or false, at once', () => {
     expect(createVerifier(expected).verify(key)).toBe(answer);
   });
 
-  test('refuses what is no key at all', () => {
+  test('refuses invalid keys', () => {
     const verify: (key: never) => unknown = createVerifier([pinned]).verify;
     for (const odd of [undefined, null, 0, '', pinned, {}, [], Promise.resolve(raw)])
       expect(verify(odd as never)).toBe(false);
   });
 
-  test('keeps what it saw, though ssh2 uses its buffer again', () => {
+  test('keeps its copy although ssh2 reuses its buffer', () => {
     const verifier = createVerifier([pinned]);
     const buffer = Buffer.from(raw);
     verifier.verify(buffer);
@@ -45,7 +45,7 @@ describe('the verifier answers exactly true or false, at once', () => {
   });
 });
 
-test('a key survives being written down', () => {
+test('a key survives formatting and parsing', () => {
   expect(formatHostKey(raw)).toBe(pinned);
   expect(fingerprint(raw)).toMatch(/^SHA256:[A-Za-z0-9+/]{43}$/);
 });

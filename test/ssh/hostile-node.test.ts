@@ -4,7 +4,7 @@ import { parseResults } from '../../src/ssh/results.js';
 import { RunProgress } from '../../src/ssh/run-progress.js';
 
 // Promise: outcomes-out-of-reach
-describe('what a node says of a run', () => {
+describe('a run reported by a node', () => {
   test.each(['0', '7', '255'])('is taken as exit code %s', (code) => {
     expect(endOf('exit', code, new RunProgress({}))).toMatchObject({
       reason: 'exit',
@@ -13,13 +13,13 @@ describe('what a node says of a run', () => {
   });
 
   test.each(['256', '-1', '1e3', '0x0', '', '0000', '99999999999999999999', undefined])(
-    'is no exit code when it is %j, and never success',
+    'has no exit code and no success if it is %j',
     (code) => {
       expect(endOf('exit', code, new RunProgress({}))).toMatchObject({ reason: 'died', exitCode: undefined });
     },
   );
 
-  test('is kept in memory as far as a result may go, and then refused for its size', async () => {
+  test('is kept in memory up to the limit of results, and then refused for its size', async () => {
     const progress = new RunProgress({});
     for (let sent = 0; sent < 64; sent += 1)
       await progress.add({ kind: 'output', stream: 'result', chunk: Buffer.alloc(65_536, 'x') });

@@ -48,7 +48,7 @@ describe.skipIf(missing !== undefined)('through a real OpenSSH server as jump ho
     return proxy;
   };
 
-  test("a script runs, and a probe pins the target's key, not the jump host's", async () => {
+  test("a script is executed, and a probe pins the target's key, not the jump host's", async () => {
     expect(await onTarget('run', 'echo x >> "$HOME/count"; echo done; exit 3')).toMatchObject({
       reason: 'exit',
       exitCode: 3,
@@ -60,7 +60,7 @@ describe.skipIf(missing !== undefined)('through a real OpenSSH server as jump ho
     expect((await probe(unknown, { openJump: (to) => pool.acquire(to) })).hostKey).toBe(node.target.hostKey);
   });
 
-  test('many targets share one connection to the jump host, beyond the sessions that it allows', async () => {
+  test('many targets share one connection to the jump host, beyond its session limit', async () => {
     const nodes = await Promise.all(Array.from({ length: 12 }, () => startNode()));
     const first = await pool.acquire(jump);
     const connections = await Promise.all(nodes.map((one) => pool.acquire({ ...one.target, jump })));
@@ -84,7 +84,7 @@ describe.skipIf(missing !== undefined)('through a real OpenSSH server as jump ho
     await hop.closed;
   });
 
-  test('a connection outside of a pool takes its jump connection along', async () => {
+  test('a connection outside of a pool closes its jump connection with itself', async () => {
     const connection = await connect(target);
     expect((await exec(connection, ['echo', 'there'])).stdout).toBe('there\n');
     connection.close();
@@ -92,7 +92,7 @@ describe.skipIf(missing !== undefined)('through a real OpenSSH server as jump ho
     await until('the node sees it', () => node.connections.open === 0);
   });
 
-  test('both host keys are checked, each by its own pin', async () => {
+  test('both host keys are checked, each against its own pin', async () => {
     const stranger = makeHostKey().line;
     await expect(pool.acquire({ ...target, hostKey: stranger })).rejects.toMatchObject({
       kind: 'Invalid',
@@ -112,7 +112,7 @@ describe.skipIf(missing !== undefined)('through a real OpenSSH server as jump ho
     expect(node.connections.total).toBe(0);
   });
 
-  test('a jump host that refuses the login, forwards nothing, or does not reach the target says so', async () => {
+  test('a jump host that refuses the login or the forwarding, or does not reach the target, is reported', async () => {
     await expect(
       pool.acquire({ ...target, jump: { ...jump, privateKey: makeHostKey().private } }),
     ).rejects.toMatchObject({ kind: 'Auth', message: expect.stringContaining('jump host') });
@@ -127,7 +127,7 @@ describe.skipIf(missing !== undefined)('through a real OpenSSH server as jump ho
     await strict.close();
   });
 
-  test('a jump host that is killed and comes back costs nothing', async () => {
+  test('a jump host that is killed and returns has no effect', async () => {
     const run = onTarget(
       'restart',
       'echo x >> "$HOME/count"; touch "$HOME/running"; until [ -e "$HOME/go" ]; do sleep 0.05; done; exit 5',
@@ -139,7 +139,7 @@ describe.skipIf(missing !== undefined)('through a real OpenSSH server as jump ho
     expect(countLines(join(node.home, 'count'))).toBe(1);
   });
 
-  test('a link that swallows everything is noticed within 20 s: to the jump host, behind it, and without one', async () => {
+  test('a dead link is detected within 20 s: to the jump host, behind it, and without one', async () => {
     // Pings as they are set up for everybody, every 5 s.
     const [mute, inner] = [await between(bastion.target), await between(node.target)];
     const ways: readonly SshTarget[] = [
@@ -159,7 +159,7 @@ describe.skipIf(missing !== undefined)('through a real OpenSSH server as jump ho
       expect(end).toMatchObject({ status: 'rejected', reason: { kind: 'Retryable' } });
   }, 60_000);
 
-  test('a target that starts again behind its jump host is another connection: through a pool and by itself', async () => {
+  test('a target that restarts behind its jump host gets another connection, pooled or not', async () => {
     const way = await between(node.target);
     const to = { ...target, port: way.port };
     const [pooled, own] = [await pool.acquire(to), await connect(to)];

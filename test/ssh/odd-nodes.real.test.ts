@@ -102,7 +102,7 @@ describe('with only a POSIX shell and a few commands', () => {
     },
   );
 
-  test('where nothing gives a process group, the script is refused and not started', async () => {
+  test('without a way to create a process group, the script is refused and not started', async () => {
     const odd = await startWith(findCommand('dash') ?? '/bin/sh', commandsOf(posixCommands));
     await expect(runOn(odd, pool, 'run', script)).rejects.toMatchObject({
       kind: 'Invalid',
@@ -112,7 +112,7 @@ describe('with only a POSIX shell and a few commands', () => {
   });
 });
 
-describe('with a login that is not quiet', () => {
+describe('with a noisy login', () => {
   test.each([
     ['a message of the day', 'Welcome!\r\nLast login: never\n'],
     ['noise without a line end', 'Welcome! '],
@@ -126,7 +126,7 @@ describe('with a login that is not quiet', () => {
     await shell.putFile('file', 'content');
   });
 
-  test('a login script that prints on both streams is no part of the output', async () => {
+  test('output of a login script on both streams is not part of the output', async () => {
     const odd = await start();
     odd.faults.loginShell = [
       findCommand('dash') ?? '/bin/sh',
@@ -155,7 +155,7 @@ describe('with a login that is not quiet', () => {
     expect(await runOn(odd, pool, 'run', script)).toMatchObject({ exitCode: 3, stdout: 'input\n' });
   });
 
-  test('what a node says reaches no message with what a terminal would obey', async () => {
+  test('messages contain no control characters from a node', async () => {
     const odd = await start();
     odd.faults.loginShell = [
       '/bin/sh',
@@ -174,7 +174,7 @@ describe('with a login that is not quiet', () => {
     }
   });
 
-  test('an account without a shell is said to be one', async () => {
+  test('an account without a shell is reported as such', async () => {
     const odd = await start();
     odd.faults.loginShell = ['/bin/sh', '-c', 'echo This account is currently not available.; exit 1'];
     const wanted = { kind: 'Invalid', message: expect.stringContaining('does not run commands') };
@@ -186,7 +186,7 @@ describe('with a login that is not quiet', () => {
 });
 
 describe('with sudo', () => {
-  test('a refusal of sudo is Auth, with its words, and nothing is started', async () => {
+  test('a refusal of sudo is Auth, with its message, and nothing is started', async () => {
     writeCommand(folder, 'sudo', '#!/bin/sh\necho "sudo: a password is required" >&2\nexit 1\n');
     const odd = await start({ env: { PATH: `${folder}:/usr/bin:/bin` } });
     await expect(runOn(odd, pool, 'run', { ...script, sudo: true })).rejects.toMatchObject({
@@ -196,7 +196,7 @@ describe('with sudo', () => {
     expect(readdirSync(odd.runs)).toEqual(['.turns']);
   });
 
-  test("the whole run is root's: one sudo -n, root's own home", async () => {
+  test("the whole run belongs to root: one sudo -n, root's own home", async () => {
     const root = join(folder, 'root');
     execFileSync('mkdir', [root]);
     writeCommand(
@@ -216,7 +216,7 @@ describe('with sudo', () => {
 });
 
 describe('with a full disk', () => {
-  test('that holds no upload, a script is refused and not started', async () => {
+  test('a script whose upload does not fit is refused and not started', async () => {
     const odd = await start();
     // 4 KiB a file, which is what the shell of every command allows from now on.
     odd.faults.loginShell = ['/bin/sh', '-c', 'ulimit -f 8; exec /bin/sh -c "$0"'];
@@ -226,7 +226,7 @@ describe('with a full disk', () => {
     expect(countLines(join(odd.home, 'count'))).toBe(0);
   });
 
-  test('that fills under a script, its exit code 0 is no success', async ({ skip }) => {
+  test('a script that fills the disk is no success, even with exit code 0', async ({ skip }) => {
     const home = mountSmall('size=256k');
     if (home === undefined) return skip('no small file system can be mounted here: that takes root');
     const odd = await start({ home });
@@ -239,7 +239,7 @@ describe('with a full disk', () => {
     });
   });
 
-  test('nothing can be claimed or written, and that is what is said', async ({ skip }) => {
+  test('a failed claim or write is reported as a full disk', async ({ skip }) => {
     const home = mountSmall('size=64k');
     if (home === undefined) return skip('no small file system can be mounted here: that takes root');
     const odd = await start({ home });
@@ -259,7 +259,7 @@ describe('with a full disk', () => {
   });
 });
 
-test('a home from which nothing may be executed runs scripts all the same', async ({ skip }) => {
+test('a noexec home executes scripts', async ({ skip }) => {
   const home = mountSmall('noexec,size=1m');
   if (home === undefined) return skip('no noexec file system can be mounted here: that takes root');
   const odd = await start({ home });
@@ -268,11 +268,11 @@ test('a home from which nothing may be executed runs scripts all the same', asyn
   expect(await runOn(odd, pool, 'run', script)).toMatchObject({ exitCode: 3, stdout: 'input\n' });
 });
 
-describe('with a home that cannot be written', () => {
+describe('with a read-only home', () => {
   const spare = `/var/tmp/heddle-${process.getuid?.()}`;
   const inSpare = (runId: string): string => join(spare, 'runs', runFolderName(runId));
 
-  test('a run goes to /var/tmp, once, and later attempts find it there though the home can be written by then', async ({
+  test('a run goes to /var/tmp, once, and later attempts find it there although the home is writable by then', async ({
     skip,
   }) => {
     const home = mountSmall('ro');
@@ -295,7 +295,7 @@ describe('with a home that cannot be written', () => {
       if (entry.endsWith(runFolderName(id))) rmSync(join(spare, 'runs/.turns', entry));
   });
 
-  test("a place that is another's is not used", async ({ skip }) => {
+  test("another user's folder is not used", async ({ skip }) => {
     const home = mountSmall('ro');
     if (home === undefined || existsSync(spare))
       return skip(
@@ -314,7 +314,7 @@ describe('with a home that cannot be written', () => {
   });
 });
 
-test('a run folder of another user is said to be one', async () => {
+test('a run folder of another user is reported as such', async () => {
   const odd = await start();
   writeFileSync(join(odd.home, '.heddle'), 'a file where the folder should be');
   await expect(runOn(odd, pool, 'run', script)).rejects.toMatchObject({

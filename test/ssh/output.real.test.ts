@@ -98,7 +98,7 @@ test.each([
   ['a worker grows by less than 50 MB', false],
   ['a worker that logs it holds less than 50 MB of it', true],
 ])(
-  'of 300 MB of output, without a line end and of bytes that are no text, %s',
+  '300 MB of binary output without a line break: %s',
   async (_name, logged) => {
     const { outcomes, grown, tail } = await run(logged);
     expect(outcomes).toMatchObject([{ exitCode: 0 }, { exitCode: 3, cut: true }, { exitCode: 0, cut: true }]);

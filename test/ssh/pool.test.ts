@@ -24,7 +24,7 @@ test('many callers at once share one connection', async () => {
   expect(node.connections.total).toBe(1);
 });
 
-test('other credentials, users or host keys get a connection of their own', async () => {
+test('other credentials, users or host keys get their own connection', async () => {
   const key = makeHostKey();
   const one = await pool.acquire(node.target);
   const others = await Promise.all([
@@ -35,7 +35,7 @@ test('other credentials, users or host keys get a connection of their own', asyn
   expect(new Set([one, ...others]).size).toBe(4);
 });
 
-test('at most eight commands run on a connection at once, and all of them run', async () => {
+test('at most eight commands run on a connection at once, and all of them finish', async () => {
   const connection = await pool.acquire(node.target);
   const command = [
     'sh',
@@ -48,7 +48,7 @@ test('at most eight commands run on a connection at once, and all of them run', 
   expect(node.connections.total).toBe(1);
 });
 
-test('a connection that ended is replaced', async () => {
+test('a closed connection is replaced', async () => {
   const first = await pool.acquire(node.target);
   node.cut();
   await first.closed;
@@ -65,7 +65,7 @@ test('a command on a cut connection is Retryable', async () => {
   await expect(exec(connection, ['true'])).rejects.toMatchObject({ kind: 'Retryable' });
 });
 
-test('a connection without work is closed', async () => {
+test('an idle connection is closed', async () => {
   const impatient = createPool({ idleMs: 50 });
   const connection = await impatient.acquire(node.target);
   await exec(connection, ['sleep', '0.2']);
@@ -73,13 +73,13 @@ test('a connection without work is closed', async () => {
   expect(connection.open).toBe(false);
 });
 
-test('closing the pool ends every connection', async () => {
+test('closing the pool closes every connection', async () => {
   await Promise.all([pool.acquire(node.target), pool.acquire({ ...node.target, user: 'other' })]);
   await pool.closeAll();
   await until('the server sees it', () => node.connections.open === 0);
 });
 
-test('a caller that gives up does not take the connection from others', async () => {
+test('a caller that gives up does not close the connection of others', async () => {
   const giveUp = new AbortController();
   const impatient = pool.acquire(node.target, giveUp.signal);
   const patient = pool.acquire(node.target);
@@ -89,7 +89,7 @@ test('a caller that gives up does not take the connection from others', async ()
   expect(node.connections.total).toBe(1);
 });
 
-test('a failed attempt is not remembered', async () => {
+test('a failed attempt is not cached', async () => {
   const wrong = { ...node.target, password: 'wrong' };
   await expect(pool.acquire(wrong)).rejects.toMatchObject({ kind: 'Auth' });
   await expect(pool.acquire(wrong)).rejects.toMatchObject({ kind: 'Auth' });
@@ -135,7 +135,7 @@ test('a server that closes at once is Retryable', async () => {
   server.close();
 });
 
-test('a server that lets us in and then opens no channel is given up within the deadline', async () => {
+test('a server that accepts the login and then opens no channel is given up within the deadline', async () => {
   const impatient = createPool({ timeoutMs: 1_500 });
   const connection = await impatient.acquire(node.target);
   node.faults.stall = true;
@@ -169,7 +169,7 @@ test.each([
   await expect(probe({ ...target, ...credential })).rejects.toMatchObject({ kind });
 });
 
-test('messages never hold a credential', async () => {
+test('messages never contain a credential', async () => {
   const error: unknown = await probe({ ...node.target, password: 'CANARY' }).catch(
     (reason: unknown) => reason,
   );

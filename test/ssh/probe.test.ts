@@ -9,13 +9,13 @@ beforeEach(async () => {
 });
 afterEach(() => node.close());
 
-test('tells the boot of the machine, the same at every look', async () => {
+test('returns the boot id of the machine, the same at every probe', async () => {
   const first = await probe(node.target);
   expect(first.bootId).toMatch(/^\S*\/\S+$/);
   expect(await probe(node.target)).toEqual(first);
 });
 
-test('a login script that prints does not get into it', async () => {
+test('ignores the output of a login script', async () => {
   const { bootId } = await probe(node.target);
   node.faults.noise = 'welcome 123';
   expect((await probe(node.target)).bootId).toBe(bootId);
@@ -35,7 +35,7 @@ test('leaves no connection behind', async () => {
 
 const unshared = spawnSync('unshare', ['--pid', '--fork', '--mount-proc', 'true']).status === 0;
 test.runIf(process.platform === 'linux' && unshared)(
-  'containers that share a kernel are told apart',
+  'distinguishes containers that share a kernel',
   async () => {
     const { bootId } = await probe(node.target);
     node.faults.loginShell = ['unshare', '--pid', '--fork', '--mount-proc', 'sh', '-c'];

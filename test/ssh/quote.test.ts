@@ -32,7 +32,7 @@ const word = fc.oneof(
   }),
 );
 
-test('a shell reads back exactly the words that were quoted', () => {
+test('a shell reads exactly the quoted words', () => {
   fc.assert(
     fc.property(fc.array(word, { maxLength: 8 }), (words) => {
       // A lone surrogate has no UTF-8 form, so no process could be given it.

@@ -25,7 +25,7 @@ const lines = (count: number): string =>
 const chatty =
   'echo x >> "$HOME/count"; i=0; while [ $i -lt 20 ]; do i=$((i+1)); echo line $i; sleep 0.02; done; exit 4';
 
-test('a connection that is cut while the script runs costs nothing: one execution, all output once, the right exit code', async () => {
+test('a cut connection has no effect on the run: one execution, all output once, the right exit code', async () => {
   const output = collect();
   const script =
     'echo x >> "$HOME/count"; i=0; until [ -e "$HOME/go" ]; do i=$((i+1)); echo line $i; sleep 0.02; done; echo $i > "$HOME/lines"; exit 4';
@@ -52,7 +52,7 @@ test('a connection that is cut while the script runs costs nothing: one executio
   expect(countLines(join(node.home, 'count'))).toBe(1);
 });
 
-test('a connection cut within a large piece of output goes on at that very byte', async () => {
+test('a connection cut within a large output continues at that very byte', async () => {
   let size = 0;
   node.faults.cutAfterBytes = 700_001;
   const end = await runOn(
@@ -86,12 +86,12 @@ test.each([[1], [2_000], [5_500], [8_000], [40_000]])(
   },
 );
 
-test('an answer without exit status is no success: the run folder is asked', async () => {
+test('a missing exit status is no success: the run folder decides', async () => {
   node.faults.noExitStatus = true;
   expect(await runOn(node, pool, 'null', { text: 'exit 6' })).toMatchObject({ reason: 'exit', exitCode: 6 });
 });
 
-test('a node that cannot be reached is Retryable, and a later call finds the run', async () => {
+test('an unreachable node is Retryable, and a later call finds the run', async () => {
   const proxy = await startProxy(node.target);
   const target = { ...node.target, port: proxy.port };
   const run = runOn(
@@ -114,7 +114,7 @@ test('a node that cannot be reached is Retryable, and a later call finds the run
   expect(countLines(join(node.home, 'count'))).toBe(1);
 }, 30_000);
 
-test('a reset connection is tried again', async () => {
+test('a reset connection is retried', async () => {
   const proxy = await startProxy(node.target);
   let resets = 0;
   const end = await runOn(
@@ -133,7 +133,7 @@ test('a reset connection is tried again', async () => {
   await proxy.close();
 });
 
-test('a link that went dead without a word is noticed by keepalive, and the run goes on over a new one', async () => {
+test('a silently dead link is detected by keepalive, and the run continues over a new one', async () => {
   const proxy = await startProxy(node.target);
   const watchful = createPool({ keepaliveMs: 100, timeoutMs: 2_000 });
   let dead = false;
@@ -171,7 +171,7 @@ test('a machine that goes down during a script is distinguished from one where t
   expect(await run).toMatchObject({ reason: 'reboot', exitCode: undefined, stdout: 'before\n' });
 });
 
-test('a sandbox that is started again, on a host that is not, counts as a reboot', async ({ skip }) => {
+test('a restart of a sandbox counts as a reboot, although its host was not restarted', async ({ skip }) => {
   const sandbox = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc', '/bin/sh', '-c'];
   const tried = spawnSync('unshare', [...sandbox.slice(1), 'true']);
   if (tried.status !== 0) return skip('no process namespace can be made here: that takes root');
@@ -183,7 +183,7 @@ test('a sandbox that is started again, on a host that is not, counts as a reboot
   expect(await run).toMatchObject({ reason: 'reboot', exitCode: undefined, stdout: 'before\n' });
 });
 
-test('a supervisor that is killed takes what is left of the script with it, and is no success', async () => {
+test('a killed supervisor is no success, and the rest of its script is ended', async () => {
   const run = runOn(node, pool, 'oom', { text: 'sleep 60 & echo $! > "$HOME/child"; sleep 60' });
   await until('the script runs', () => countLines(join(node.home, 'child')) === 1);
   process.kill(Number.parseInt(readFileSync(join(runFolder(node, 'oom'), 'pid'), 'utf8'), 10), 'SIGKILL');
@@ -195,7 +195,7 @@ test('a supervisor that is killed takes what is left of the script with it, and 
   expect(await runOn(node, pool, 'oom', { text: 'echo never' })).toMatchObject({ reason: 'died' });
 }, 30_000);
 
-test('an exit code that a power cut emptied is not taken for 0', async () => {
+test('an exit code that a power cut emptied does not count as 0', async () => {
   await runOn(node, pool, 'empty', { text: 'exit 0' });
   writeFileSync(join(runFolder(node, 'empty'), 'rc'), '');
   expect(await runOn(node, pool, 'empty', { text: 'exit 0' })).toMatchObject({
@@ -204,7 +204,7 @@ test('an exit code that a power cut emptied is not taken for 0', async () => {
   });
 });
 
-test('a run whose folder vanished under it is reported as unknown, not started again', async () => {
+test('a run whose folder vanished is reported as unknown, not started again', async () => {
   const run = runOn(
     node,
     pool,

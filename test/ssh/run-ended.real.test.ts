@@ -24,7 +24,7 @@ const family =
   'sh -c "sh -c \'sleep 61; : $HOME\' & sleep 62; : $HOME" & echo started; touch "$HOME/running"; wait; : end';
 const running = (): boolean => existsSync(join(node.home, 'running'));
 
-test('cancelling ends the script with all it started, and says so', async () => {
+test('cancelling ends the script with all its processes, and is reported', async () => {
   const cancel = new AbortController();
   const run = runOn(node, pool, 'cancel', { text: family }, { signal: cancel.signal });
   await until('the script runs', running);
@@ -33,7 +33,7 @@ test('cancelling ends the script with all it started, and says so', async () => 
   await until('its processes are gone', () => processesWith(node.home).length === 0);
 });
 
-test('what a script says while it is ended is kept', async () => {
+test('output of a script during its end is kept', async () => {
   const cancel = new AbortController();
   const run = runOn(
     node,
@@ -47,7 +47,7 @@ test('what a script says while it is ended is kept', async () => {
   expect(await run).toMatchObject({ reason: 'cancel', exitCode: 9, stdout: 'tidied up\n' });
 });
 
-test('a script that does not mind TERM is killed after five seconds', async () => {
+test('a script that ignores TERM is killed after five seconds', async () => {
   const cancel = new AbortController();
   const run = runOn(
     node,
@@ -64,7 +64,7 @@ test('a script that does not mind TERM is killed after five seconds', async () =
   await until('its processes are gone', () => processesWith(node.home).length === 0);
 }, 30_000);
 
-test('cancelling reaches the node over a new connection when the old one is gone', async () => {
+test('cancelling uses a new connection if the old one is gone', async () => {
   const cancel = new AbortController();
   const run = runOn(node, pool, 'cut', { text: family }, { signal: cancel.signal });
   await until('the script runs', running);
@@ -74,7 +74,7 @@ test('cancelling reaches the node over a new connection when the old one is gone
   await until('its processes are gone', () => processesWith(node.home).length === 0);
 });
 
-test('a run that was cancelled before it started never starts, not even later', async () => {
+test('a run that was cancelled before its start never starts', async () => {
   const script = { text: 'echo x >> "$HOME/count"' };
   expect(await runOn(node, pool, 'never', script, { signal: AbortSignal.abort() })).toMatchObject({
     reason: 'cancel',
@@ -109,7 +109,7 @@ test('cancelling a run that has ended changes nothing', async () => {
   });
 });
 
-test('cancelling a run on a node that cannot be reached is said, not passed over', async () => {
+test('a failed cancellation of a run on an unreachable node is reported', async () => {
   const { port } = node.target;
   await node.close();
   const gone = { ...node.target, port };
@@ -125,7 +125,7 @@ test('cancelling a run on a node that cannot be reached is said, not passed over
   node = await startNode();
 });
 
-test('a script that takes too long is ended on the node, with all it started', async () => {
+test('a script at its time limit is ended on the node, with all its processes', async () => {
   const end = await runOn(node, pool, 'timeout', { text: family, timeoutMs: 900 });
   expect(end).toMatchObject({ reason: 'timeout', stdout: 'started\n' });
   await until('its processes are gone', () => processesWith(node.home).length === 0);
@@ -141,7 +141,7 @@ test('the time limit ends a script on the node without a connection', async () =
   expect(await runOn(node, pool, 'alone', { text: family })).toMatchObject({ reason: 'timeout' });
 });
 
-test('a worker that lets go leaves the script running, and the next one brings its outcome', async () => {
+test('a worker that detaches leaves the script running, and the next one reports its outcome', async () => {
   const detach = new AbortController();
   const script = {
     text: 'echo x >> "$HOME/count"; touch "$HOME/running"; until [ -e "$HOME/go" ]; do sleep 0.05; done; echo done; exit 8',

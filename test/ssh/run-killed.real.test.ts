@@ -38,7 +38,7 @@ const script = { text: 'echo x >> "$HOME/count"; /bin/cat; echo done', stdin: 'i
 /** Long enough for its output to be streamed. */
 const longScript = { ...script, text: `${script.text.replace('echo done', '/bin/sleep 0.9')}; echo done` };
 
-describe('the launcher, killed at any point, is sent again and the script runs once', () => {
+describe('the launcher, killed at any point, is sent again and the script is executed once', () => {
   test.each([
     ['mkdir', 1, 'before', script],
     ['mkdir', 1, 'after', script],
@@ -66,7 +66,7 @@ describe('the launcher, killed at any point, is sent again and the script runs o
   });
 });
 
-describe('the supervisor, killed at any point, is no success, and the script is not run again', () => {
+describe('the supervisor, killed at any point, is no success, and the script is not executed again', () => {
   test.each([
     ['sync', 1, 'before', 0],
     ['sync', 1, 'after', 0],
@@ -80,7 +80,7 @@ describe('the supervisor, killed at any point, is no success, and the script is 
     expect(countLines(join(node.home, 'count'))).toBe(executions);
   });
 
-  test('but once the exit code stands, it is the outcome', async () => {
+  test('a recorded exit code is the outcome', async () => {
     killAt('cat', 1, 'before');
     expect(await runOn(node, pool, 'killed', script)).toMatchObject({
       reason: 'exit',
@@ -91,7 +91,7 @@ describe('the supervisor, killed at any point, is no success, and the script is 
   });
 });
 
-test('killed before it claimed the run, a supervisor is sent again', async () => {
+test('a supervisor that is killed before its claim is sent again', async () => {
   // `sh up-…/runner` is the first sh that the launcher starts; the login shell and the bootstrap are started
   // by other means.
   writeCommand(

@@ -59,7 +59,7 @@ const marked = (name: string): string =>
   `echo "begin ${name}" >> "$HOME/ledger"; /bin/sleep 0.1; echo "end ${name}" >> "$HOME/ledger"`;
 const entries = (): string[] => readdirSync(join(node.runs, '.turns'));
 
-test('a running script of an earlier operation is ended first, with all its processes, and the log says so', async () => {
+test('a running script of an earlier operation is ended first, with all its processes, and logged', async () => {
   const zombie = run('old/INSTALL.1', turn(1), endless('old', 'trap "" TERM;'));
   await until('the zombie runs', () => runs('old'));
   // Its worker is cut off; nobody cancelled it.
@@ -81,7 +81,7 @@ test('a running script of an earlier operation is ended first, with all its proc
   await until('nothing is left of it', () => processesWith(node.home).length === 0);
 }, 30_000);
 
-test('an attempt of an earlier operation that arrives late starts nothing, though the later one has ended', async () => {
+test('a late attempt of an earlier operation starts nothing, even after the later one has ended', async () => {
   await run('new', turn(2), 'true');
   await expect(run('old', turn(1), 'touch "$HOME/never"')).rejects.toMatchObject({
     kind: 'Retryable',
@@ -92,7 +92,7 @@ test('an attempt of an earlier operation that arrives late starts nothing, thoug
   expect(await run('newer', turn(2, '2'), 'echo on')).toMatchObject({ stdout: 'on\n' });
 }, 30_000);
 
-test('an earlier run whose supervisor is gone but whose script lives on is ended too', async () => {
+test('an earlier run without its supervisor is ended too if its script still runs', async () => {
   const detach = new AbortController();
   const zombie = run('old', turn(1), endless('old'), { detach: detach.signal });
   await until('the zombie runs', () => runs('old'));
@@ -117,7 +117,7 @@ test.each([
   ['at once', 0],
   ['one after the other', 30],
 ])(
-  'of many operations that come %s, no two scripts run at once, and the latest runs',
+  'of many operations that come %s, no two scripts run at once, and the latest is executed',
   async (_name, pauseMs) => {
     const count = 8;
     const waits: Promise<RunEnd>[] = [];
@@ -163,7 +163,7 @@ test('scripts of one attempt, attempts of one run, and other nodes of the machin
   for (const end of await Promise.all(all)) expect(end).toMatchObject({ reason: 'exit', stdout: 'done\n' });
 }, 30_000);
 
-test('scripts by sudo and without take turns with each other', async () => {
+test('scripts with sudo and without exclude each other', async () => {
   const root = join(bin, 'root');
   writeCommand(
     bin,
@@ -187,7 +187,7 @@ test('scripts by sudo and without take turns with each other', async () => {
   await until('nothing is left of it', () => processesWith(node.home).length === 0);
 }, 60_000);
 
-test('entries of ended runs do not pile up', async () => {
+test('entries of ended runs do not accumulate', async () => {
   for (let time = 1; time <= 4; time++) await run(`run-${time}`, turn(time), 'true');
   expect(entries()).toHaveLength(1);
 });
@@ -199,7 +199,7 @@ const left = (): string[] =>
     .map((name) => name.replace(/-[0-9a-f]{16}$/, ''))
     .toSorted();
 
-test('folders of runs that ended long ago go when another operation begins, and only those', async () => {
+test('folders of runs that ended long ago are removed when another operation begins, and only those', async () => {
   await run('old', turn(1, '1'), 'true');
   await run('recent', turn(2, '1'), 'true');
   await run('held', turn(3, '2'), 'echo kept; exit 4');
@@ -227,7 +227,7 @@ test('folders of runs that ended long ago go when another operation begins, and 
   await alive;
 });
 
-test('a hundred attempts that were given up while the first still runs start nothing more', async () => {
+test('a hundred attempts that were abandoned while the first still runs start nothing more', async () => {
   const text =
     'echo x >> "$HOME/starts"; echo up; until [ -e "$HOME/go" ]; do sleep 0.05; done; echo done; exit 7';
   const pools = Array.from({ length: 5 }, () => createPool());

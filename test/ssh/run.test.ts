@@ -19,7 +19,7 @@ afterEach(async () => {
   await node.close();
 });
 
-test('runs a script with its input and environment, in one remote command, and brings all it left', async () => {
+test('executes a script with its input and environment, in one remote command, and returns all it left', async () => {
   const end = await runOn(node, pool, 'run 1', {
     text: 'cat; echo "$FOO" >&2; pwd; umask; echo k=v > "$HEDDLE_RESULT"; exit 3',
     stdin: 'input\n',
@@ -35,7 +35,7 @@ test('runs a script with its input and environment, in one remote command, and b
   expect(node.commands).toHaveLength(1);
 });
 
-test('a run id that ran gives its outcome again, and runs nothing', async () => {
+test('a run id that was used returns its outcome again, and executes nothing', async () => {
   const script = { text: 'echo started | tee -a "$HOME/count"; exit 5' };
   const first = await runOn(node, pool, 'again', script);
   const second = await runOn(node, pool, 'again', script);
@@ -43,7 +43,7 @@ test('a run id that ran gives its outcome again, and runs nothing', async () => 
   expect(countLines(join(node.home, 'count'))).toBe(1);
 });
 
-test('different ids run each, however alike they look as file names', async () => {
+test('different ids run separately, however similar as file names', async () => {
   for (const runId of [
     'a/b',
     'a_b',
@@ -66,7 +66,7 @@ test('different ids run each, however alike they look as file names', async () =
   ).toBe(true);
 });
 
-test('30 starts at once, over three pools, give one execution and one answer', async () => {
+test('30 concurrent starts over three pools lead to one execution and one answer', async () => {
   const pools = [pool, createPool(), createPool()];
   const script = { text: 'echo x >> "$HOME/count"; sleep 0.5; echo done; exit 7' };
   const ends = await Promise.all(
@@ -95,7 +95,7 @@ test('output is shown while the script runs', async () => {
   expect(output.text('stdout')).toBe('first\nsecond\n');
 });
 
-test('a reader that takes its time gets everything, in order', async () => {
+test('a slow reader gets everything, in order', async () => {
   let size = 0;
   let wrong = 0;
   const end = await runOn(
@@ -118,7 +118,7 @@ test('a reader that takes its time gets everything, in order', async () => {
   expect(end.stdout).toContain(`[... ${8_000_000 - 64 * 1024} bytes left out ...]`);
 });
 
-test('binary output, without a line end, arrives byte for byte', async () => {
+test('binary output without a line break arrives byte for byte', async () => {
   const chunks: Buffer[] = [];
   await runOn(
     node,
@@ -134,7 +134,7 @@ test('binary output, without a line end, arrives byte for byte', async () => {
   expect(Buffer.concat(chunks)).toEqual(Buffer.from([0, 255, 0x1b, 0x5b, 0x33, 0x31, 0x6d, 0x80, 0x78]));
 });
 
-test('background processes of a script do not keep its run from ending', async () => {
+test('background processes of a script do not delay the end of its run', async () => {
   const end = await runOn(node, pool, 'daemon', {
     text: 'sleep 30 & echo $! > "$HOME/daemon"; echo started',
   });
@@ -145,7 +145,7 @@ test('background processes of a script do not keep its run from ending', async (
   process.kill(pid, 'SIGKILL');
 });
 
-test('any interpreter reads the script', async () => {
+test('any interpreter executes the script', async () => {
   const end = await runOn(node, pool, 'perl', {
     text: 'print "from perl\\n"; exit 9',
     interpreter: ['/usr/bin/env', 'perl', '-w'],
@@ -153,7 +153,7 @@ test('any interpreter reads the script', async () => {
   expect(end).toMatchObject({ exitCode: 9, stdout: 'from perl\n' });
 });
 
-test("an interpreter that is not there is the script's failure, with its name", async () => {
+test("a missing interpreter is the script's failure, with its name", async () => {
   const end = await runOn(node, pool, 'none', { text: '', interpreter: ['/no/such/interpreter'] });
   expect(end).toMatchObject({ reason: 'exit', exitCode: 127 });
   expect(end.stderr).toContain('/no/such/interpreter');
@@ -186,7 +186,7 @@ test('script, input and environment are never an argument of a process, and are 
     expect(readFileSync(join(runFolder(node, 'secret'), file), 'utf8')).not.toContain('CANARY');
 });
 
-test('no process of ours stays behind', async () => {
+test('no process of Heddle is left behind', async () => {
   await runOn(node, pool, 'clean', { text: 'echo x', timeoutMs: 3_600_000 });
   await until('all are gone', () => processesWith(node.runs).length === 0);
 });

@@ -25,7 +25,7 @@ const shellOf = (options: Partial<ShellOptions> = {}): Shell =>
   createShell({ pool, target: node.target, runId: 'task.1', ...options });
 
 describe('run', () => {
-  test('gives exit code, output and results', async () => {
+  test('returns exit code, output and results', async () => {
     expect(
       await shellOf().run({
         text: 'echo out; echo err >&2; echo "a.b-c_d=x = y" > "$HEDDLE_RESULT"; exit 2',
@@ -33,7 +33,7 @@ describe('run', () => {
     ).toEqual({ exitCode: 2, stdout: 'out\n', stderr: 'err\n', results: { 'a.b-c_d': 'x = y' } });
   });
 
-  test('needs no sudo to run as root where root logs in', async () => {
+  test('needs no sudo to run as root after a root login', async () => {
     const bin = join(node.home, 'bin');
     mkdirSync(bin);
     writeFileSync(join(bin, 'sudo'), '#!/bin/sh\necho asked >> "$HOME/sudos"\nexit 1\n', { mode: 0o755 });
@@ -49,7 +49,7 @@ describe('run', () => {
     });
   });
 
-  test('tells scripts of one task apart by their names', async () => {
+  test('separates scripts of one task by their names', async () => {
     const shell = shellOf();
     for (const name of ['one', 'two', 'one']) await shell.run({ name, text: 'echo x >> "$HOME/count"' });
     expect(countLines(join(node.home, 'count'))).toBe(2);
@@ -58,7 +58,7 @@ describe('run', () => {
   test.each([
     ['a timeout', 'sleep 60', { timeoutMs: 500 }, 'ran longer than 0.5 s'],
     ['a supervisor that was killed', 'kill -9 $PPID; sleep 60', {}, 'was killed on the node'],
-  ])('%s is ScriptFailed, with what was printed', async (_name, command, more, message) => {
+  ])('%s is ScriptFailed, with its output', async (_name, command, more, message) => {
     await expect(
       shellOf().run({ name: 'setup', text: `echo before; ${command}`, ...more }),
     ).rejects.toMatchObject({
@@ -81,7 +81,7 @@ describe('run', () => {
     });
   });
 
-  test('a result line that is none fails the script, naming the line', async () => {
+  test('an invalid result line fails the script, with the line', async () => {
     await expect(
       shellOf().run({ text: 'printf "good=1\\n\\nno equals sign\\n" > "$HEDDLE_RESULT"' }),
     ).rejects.toMatchObject({
@@ -90,7 +90,7 @@ describe('run', () => {
     });
   });
 
-  test('a script that failed is judged by its exit code, whatever its results look like', async () => {
+  test('a failed script is judged by its exit code, whatever its results', async () => {
     expect(await shellOf().run({ text: 'echo nonsense > "$HEDDLE_RESULT"; exit 5' })).toEqual({
       exitCode: 5,
       stdout: '',
@@ -106,7 +106,7 @@ describe('run', () => {
 });
 
 describe('exec', () => {
-  test('passes words as they are, and input', async () => {
+  test('passes words unchanged, and input', async () => {
     const words = ['a b', `it's`, '$HOME', '*', '', '"', '\\', 'new\nline', '-n', '!x'];
     const { stdout } = await shellOf().exec(
       ['sh', '-c', 'for word in "$@"; do printf "<%s>" "$word"; done; cat', 'sh', ...words],
@@ -115,12 +115,12 @@ describe('exec', () => {
     expect(stdout).toBe(`${words.map((word) => `<${word}>`).join('')}and input`);
   });
 
-  test('gives the exit code, also of a command that is not there', async () => {
+  test('returns the exit code, also of a missing command', async () => {
     expect((await shellOf().exec(['sh', '-c', 'exit 9'])).exitCode).toBe(9);
     expect((await shellOf().exec(['/no/such/command'])).exitCode).toBe(127);
   });
 
-  test('takes no null exit status for success', async () => {
+  test('does not treat a missing exit status as success', async () => {
     node.faults.noExitStatus = true;
     await expect(shellOf().exec(['true'])).rejects.toMatchObject({ kind: 'Retryable' });
   });
@@ -136,7 +136,7 @@ describe('exec', () => {
     ['its deadline', {}],
     ['its cancellation', { cancel: true }],
   ])(
-    'ends the command at %s, with what it started',
+    'ends the command at %s, with its children',
     async (_name, { cancel = false }: { readonly cancel?: boolean }) => {
       const stop = new AbortController();
       const text = 'sh -c "sleep 68; : $HOME" & touch "$HOME/running"; sleep 69; : $HOME';
@@ -156,7 +156,7 @@ describe('exec', () => {
     expect((await shellOf().exec(['printf', '%s', 'a\n#end\nb'])).stdout).toBe('a\n#end\nb');
   });
 
-  test('keeps head and tail of much output', async () => {
+  test('keeps head and tail of long output', async () => {
     const { stdout } = await shellOf().exec([
       'sh',
       '-c',
@@ -170,7 +170,7 @@ describe('exec', () => {
 });
 
 describe('putFile', () => {
-  test('writes bytes as they are, for the owner only unless a mode is given', async () => {
+  test('writes bytes unchanged, for the owner only unless a mode is given', async () => {
     const bytes = Buffer.from(Array.from({ length: 100_000 }, (_, index) => index % 256));
     await shellOf().putFile('plain', bytes);
     await shellOf().putFile(join(node.home, `odd 'name' $HOME`), 'text', { mode: 0o644 });
@@ -181,13 +181,13 @@ describe('putFile', () => {
     expect(readFileSync(join(node.home, '-rf'), 'utf8')).toBe('');
   });
 
-  test('replaces a file whole', async () => {
+  test('replaces a file as a whole', async () => {
     await shellOf().putFile('file', 'old and long');
     await shellOf().putFile('file', 'new');
     expect(readFileSync(join(node.home, 'file'), 'utf8')).toBe('new');
   });
 
-  test('leaves the old file when the new one is cut on its way', async () => {
+  test('leaves the old file if the new one is cut during the transfer', async () => {
     await shellOf().putFile('file', 'old');
     node.faults.cutAfterInput = 50_000;
     await expect(shellOf().putFile('file', 'y'.repeat(1_000_000))).rejects.toMatchObject({
@@ -201,8 +201,8 @@ describe('putFile', () => {
   });
 });
 
-describe('a session for a person', () => {
-  test('runs a command and gives its exit code', async () => {
+describe('an interactive session', () => {
+  test('runs a command and returns its exit code', async () => {
     const session = await openShell(await pool.acquire(node.target), [
       'sh',
       '-c',

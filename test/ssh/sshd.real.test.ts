@@ -46,7 +46,7 @@ describe.skipIf(missing !== undefined)('on a real OpenSSH server', () => {
     });
   });
 
-  test('agrees with a server that knows nothing but what we want, and not with an old one', async () => {
+  test('agrees with a server that offers only current algorithms, and not with an old one', async () => {
     const strict = await startSshd([
       'KexAlgorithms curve25519-sha256',
       'Ciphers aes128-gcm@openssh.com',
@@ -62,7 +62,7 @@ describe.skipIf(missing !== undefined)('on a real OpenSSH server', () => {
     await old.close();
   });
 
-  test('twenty commands at once keep within the sessions that sshd allows', async () => {
+  test('twenty concurrent commands stay within the sessions that sshd permits', async () => {
     const connection = await pool.acquire(sshd.target);
     const outcomes = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -72,7 +72,7 @@ describe.skipIf(missing !== undefined)('on a real OpenSSH server', () => {
     expect(outcomes.map(({ stdout }) => Number(stdout))).toEqual(outcomes.map((_, index) => index));
   });
 
-  test('a server that is killed with all its connections does not touch the script', async () => {
+  test('a server that is killed with all its connections does not affect the script', async () => {
     const output = collect();
     const running = run(
       'killed',
@@ -91,13 +91,13 @@ describe.skipIf(missing !== undefined)('on a real OpenSSH server', () => {
     expect(countLines(join(sshd.folder, 'count'))).toBe(1);
   });
 
-  test('a command that takes too long does not hold its caller', async () => {
+  test('a command that takes too long does not block its caller', async () => {
     await expect(
       exec(await pool.acquire(sshd.target), ['sleep', '3'], { timeoutMs: 200 }),
     ).rejects.toMatchObject({ kind: 'Retryable' });
   });
 
-  test('a worker that lets go leaves no command behind, only the script', async () => {
+  test('a worker that detaches leaves no command behind, only the script', async () => {
     const detach = new AbortController();
     const running = run(
       'let-go',

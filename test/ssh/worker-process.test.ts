@@ -56,7 +56,7 @@ function startWorker(runId: string, script: object): ChildProcess {
   );
 }
 
-test('a worker killed while its script runs costs nothing: the next one attaches and has all output and the exit code', async () => {
+test('a worker killed while its script runs loses nothing: the next one attaches and gets all output and the exit code', async () => {
   const script = {
     text: 'echo x >> "$HOME/count"; echo first; until [ -e "$HOME/go" ]; do sleep 0.05; done; echo second; exit 6',
   };
@@ -70,7 +70,7 @@ test('a worker killed while its script runs costs nothing: the next one attaches
   expect(countLines(join(node.home, 'count'))).toBe(1);
 });
 
-test('workers killed at any moment of a start, one after the other, give one execution', async () => {
+test('workers killed at any moment of a start, one after the other, lead to one execution', async () => {
   const script = { text: 'echo x >> "$HOME/count"; sleep 0.3; echo done', stdin: 'x'.repeat(60_000) };
   for (const delayMs of [0, 5, 15, 30, 60]) {
     const worker = startWorker('relay', script);

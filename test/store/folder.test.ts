@@ -32,14 +32,14 @@ describe('content', () => {
     expect(text(await store.read(digest, { offset: 50, length: 1 }))).toBe('');
   });
 
-  it('keeps nothing and empty apart', async () => {
+  it('distinguishes absent and empty content', async () => {
     const empty = await store.put(new Uint8Array());
     expect(await store.size(empty)).toBe(0);
     expect(await store.size(`sha256:${'0'.repeat(64)}`)).toBeUndefined();
     await expect(store.read(`sha256:${'0'.repeat(64)}`, all)).rejects.toThrow(/is not in .*store/);
   });
 
-  it('survives being put by many at once', async () => {
+  it('can be put concurrently', async () => {
     const content = Buffer.alloc(100_000, 'x');
     const digests = await Promise.all(Array.from({ length: 10 }, () => store.put(content)));
     expect(new Set(digests).size).toBe(1);
@@ -67,13 +67,13 @@ describe('a log', () => {
     expect(await store.size(log)).toBe(Buffer.byteLength(`${lines.join('\n')}\n`));
   });
 
-  it('keeps its beginning when it reaches the limit, says so once, and grows no more', async () => {
+  it('keeps its beginning when it reaches the limit, notes it once, and grows no more', async () => {
     const small = createFolderStore({ folder, logLimit: 10 });
     for (const chunk of ['01234', '56789ABC', 'DEF', 'GHI']) await small.append(log, Buffer.from(chunk));
     expect(text(await small.read(log, all))).toBe('0123456789\n[heddle: this log was cut at 10 bytes]\n');
   });
 
-  it('that ends exactly at the limit is not called cut until more comes', async () => {
+  it('that ends exactly at the limit does not count as cut until more arrives', async () => {
     const small = createFolderStore({ folder, logLimit: 10 });
     await small.append(log, Buffer.from('0123456789'));
     expect(await small.size(log)).toBe(10);
@@ -117,7 +117,7 @@ describe('a log', () => {
 });
 
 (process.platform === 'win32' ? describe.skip : describe)('modes', () => {
-  it('are 0700 and 0600 throughout', async () => {
+  it('have modes 0700 and 0600 throughout', async () => {
     await store.append(log, Buffer.from('x'));
     await store.put(Buffer.from('y'));
     for (const name of await readdir(folder, { recursive: true })) {
@@ -126,7 +126,7 @@ describe('a log', () => {
     }
   });
 
-  it('that let others in are refused', async () => {
+  it('that others can access are refused', async () => {
     await mkdir(folder);
     await chmod(folder, 0o755);
     expect(() => createFolderStore({ folder })).toThrow(/is open to others \(mode 755\).*chmod 700/);

@@ -18,7 +18,7 @@ function age(name: string, days: number): void {
   utimesSync(join(folder, 'logs', name), at, at);
 }
 
-it('removes logs that nobody has written to for long, with the folders that held nothing else, and nothing besides', async () => {
+it('removes logs without recent writes, with folders that contain nothing else', async () => {
   const store = createFolderStore({ folder });
   for (const name of ['old/app-1/1.log', 'mixed/app-1/1.log', 'mixed/app-1/2.log', 'mixed/app-2/1.log'])
     await store.append(name, Buffer.from('line\n'));
@@ -35,7 +35,7 @@ it('removes logs that nobody has written to for long, with the folders that held
   expect(await store.size(content)).toBeGreaterThan(0);
 });
 
-it('has nothing to do where there are no logs, and a log can be begun anew after it went', async () => {
+it('does nothing without logs, and a removed log can be started again', async () => {
   expect(await pruneLogs({ folder, before: Date.now() })).toBe(0);
   const store = createFolderStore({ folder });
   await store.append('u/app-1/1.log', Buffer.from('first\n'));

@@ -47,7 +47,7 @@ function have(resource: string, format: 'file' | 'archive', bytes: Uint8Array): 
   return { resource, version: 1, digest, format };
 }
 
-it('brings a content once, for all who ask at the same time and later', async () => {
+it('fetches a content once, for all concurrent and later requests', async () => {
   const cache = open();
   const key = have('key', 'file', Buffer.from('secret'));
   const places = await Promise.all([cache.get(key, 0o400), cache.get(key, 0o400), open().get(key, 0o400)]);
@@ -69,7 +69,7 @@ it('unpacks an archive beside the archive itself, once for each set of permissio
   expect(Buffer.compare(readFileSync(one.archive ?? ''), bytes)).toBe(0);
 });
 
-it('leaves nothing of what could not be had or unpacked, and tries again', async () => {
+it('leaves nothing of a failed fetch or unpacking, and tries again', async () => {
   const cache = open();
   const bad = have('bad', 'archive', Buffer.from('no archive'.repeat(100)));
   await expect(cache.get(bad)).rejects.toThrow(/is no tar archive/);
@@ -83,7 +83,7 @@ it('leaves nothing of what could not be had or unpacked, and tries again', async
   expect(readFileSync((await cache.get(late)).path, 'utf8')).toBe('here');
 });
 
-it('clears what nobody asked for in a month, and what was left half done an hour ago', async () => {
+it('removes what was unused for a month, and what was left unfinished an hour ago', async () => {
   const cache = open();
   const { path: kept } = await cache.get(have('kept', 'file', Buffer.from('a')));
   const { path: old } = await cache.get(have('old', 'file', Buffer.from('b')));
@@ -104,7 +104,7 @@ it('clears what nobody asked for in a month, and what was left half done an hour
   }).clear();
 });
 
-describe('a resource that was changed on the disk', () => {
+describe('a resource that was changed on disk', () => {
   const entries = [
     { path: 'bin/run', kind: 'file', executable: true, bytes: Buffer.from('run') },
     { path: 'bin/again', kind: 'link', target: 'run' },
@@ -155,7 +155,7 @@ describe('a resource that was changed on the disk', () => {
     expect(Buffer.compare(readFileSync(again.archive ?? ''), bytes)).toBe(0);
   });
 
-  it('is fetched anew when a single file was replaced or planted beforehand', async () => {
+  it('is fetched again if a file was replaced or planted', async () => {
     const key = have('key', 'file', Buffer.from('secret'));
     const { path } = await open().get(key);
     writeFileSync(path, 'planted');
@@ -181,7 +181,7 @@ describe('a resource that was changed on the disk', () => {
     expect(fetched).toEqual([]);
   });
 
-  it('is refused when what was fetched is of another digest', async () => {
+  it('is refused if the fetched content has another digest', async () => {
     const key = have('key', 'file', Buffer.from('secret'));
     contents[key.digest] = Buffer.from('something else');
     await expect(open().get(key)).rejects.toThrow('has another digest');

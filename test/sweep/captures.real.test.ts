@@ -10,7 +10,7 @@ import {
 } from '../harness/image/ground.js';
 import { openGround, type Ground } from '../harness/machine/ground.js';
 
-describe('the sweep, for images that were captured', () => {
+describe('the sweep of captured images', () => {
   let stack: Stack;
   let images: Images;
   let machines: Ground;
@@ -35,7 +35,7 @@ describe('the sweep, for images that were captured', () => {
       .map(({ kind, providerid }) => ({ kind, providerid }));
 
   it(
-    'deletes the one of a build that was terminated while its image was made, and none that an image knows',
+    'deletes the one of a build that was terminated during the capture, and none that an image knows',
     { timeout: 240_000 },
     async () => {
       for (const name of ['kept', 'left'])
@@ -67,7 +67,7 @@ describe('the sweep, for images that were captured', () => {
   );
 
   it(
-    'shows those that people had captured of a machine that was terminated, and deletes them only by name',
+    'shows those that users captured of a terminated machine, and deletes them only by name',
     { timeout: 240_000 },
     async () => {
       for (const name of ['stays', 'gone', 'cut']) {

@@ -68,7 +68,7 @@ describe('the sweep', () => {
       },
     });
 
-  it('goes from a lost record over a dry run to deleting, and stops when a cluster cannot be read', async () => {
+  it('goes from a lost record over a dry run to deletion, and stops when a cluster cannot be read', async () => {
     const { client } = stack;
     const { temporal } = client;
     await policy(wet);
@@ -153,7 +153,7 @@ describe('the sweep', () => {
     });
   });
 
-  it('that cannot read one provider deletes at none', async () => {
+  it('deletes at no provider if it cannot read one', async () => {
     const { client } = stack;
     const other = await startStack({
       temporalAddress: inject('temporalAddress'),

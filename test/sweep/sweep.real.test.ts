@@ -76,7 +76,7 @@ describe('the sweep', () => {
   });
   const shown = ({ leaks }: SweepReport, id: string) => leaks.find(({ providerid }) => providerid === id);
 
-  it('deletes what no cluster has after two looks, a few at a time, and touches nothing else', async () => {
+  it('deletes machines without a cluster after two passes, a few at a time, and nothing else', async () => {
     const { client, service } = stack;
     const kept = await up('kept', 4);
     // In the middle of a create: the machine is made, and the answer is on its way.

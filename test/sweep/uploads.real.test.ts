@@ -4,7 +4,7 @@ import { startStack, type Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { type Ground, openGround } from '../harness/image/ground.js';
 
-describe('the sweep, for images that were uploaded', () => {
+describe('the sweep of uploaded images', () => {
   let stack: Stack;
   let ground: Ground;
   beforeAll(async () => {
@@ -35,7 +35,7 @@ describe('the sweep, for images that were uploaded', () => {
     await stack.stop();
   });
 
-  it('deletes those whose image was terminated, after two looks, and none that an image knows or is sending', async () => {
+  it('deletes those whose image was terminated, after two passes, and none that an image knows or uploads', async () => {
     const how = {
       command: { run: 'pack', formats: ['tar'] },
       uploads: [{ provider: 'local' }],

@@ -43,7 +43,7 @@ const why =
     ? ' (left out: Java is missing, or "node tools/get-time-skipping.mjs" was not run yet)'
     : '';
 
-describe.skipIf(program === undefined)(`what takes minutes, with time skipped${why}`, () => {
+describe.skipIf(program === undefined)(`long periods, with time skipped${why}`, () => {
   let folder: string;
   let time: TestWorkflowEnvironment;
   let stack: Stack;
@@ -68,7 +68,7 @@ describe.skipIf(program === undefined)(`what takes minutes, with time skipped${w
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('a part of a resource that nobody claims ends by itself after an hour; one that was claimed stays', async () => {
+  it('a part of a resource that is not claimed ends after an hour; a claimed one stays', async () => {
     const { client } = stack;
     const { digest } = await client.resources.put('kept', { format: 'file', bytes: Buffer.from('kept') });
     const half = await sendContent(client.temporal, {
@@ -84,7 +84,7 @@ describe.skipIf(program === undefined)(`what takes minutes, with time skipped${w
     ).toBe('RUNNING');
   });
 
-  it('a cluster whose first request was refused ends by itself after half a minute', async () => {
+  it('a cluster whose first request was refused ends after half a minute', async () => {
     const { workflow } = stack.client.temporal;
     const startWorkflowOperation = new WithStartWorkflowOperation('cluster', {
       workflowId: 'cluster/unwanted',
@@ -106,7 +106,7 @@ describe.skipIf(program === undefined)(`what takes minutes, with time skipped${w
     expect(await handle.result()).toBe('nothing was asked of this cluster');
   });
 
-  it('CONFIRM looks for ten minutes, then the machine is replaced; after the third the operation is held with the last reason', async () => {
+  it('CONFIRM tries for ten minutes, then the machine is replaced; after the third the operation is held with the last reason', async () => {
     const { client } = stack;
     const began = await time.currentTimeMs();
     const { operation } = await client.apply(

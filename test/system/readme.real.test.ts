@@ -98,7 +98,7 @@ describe('the README', () => {
     expect(deletion).toContain('web');
   }, 120_000);
 
-  it('has a program that makes a cluster from code', async () => {
+  it('has a program that creates a cluster', async () => {
     const program = blocks.find(({ language }) => language === 'ts')?.text ?? '';
     const { stdout: keys } = await run(process.execPath, heddleWords('keys export'), {
       cwd: root,
@@ -122,7 +122,7 @@ describe('the README', () => {
     await run(process.execPath, heddleWords('delete web'), { cwd: root, env: environment });
   }, 120_000);
 
-  it('has commands that start a cluster without any of our code, and tell when it is ready', async () => {
+  it("has commands that start a cluster without Heddle's code, and report when it is ready", async () => {
     const spec: unknown = parse(
       blocks.find(({ language, text }) => language === 'yaml' && text.startsWith('name: hello'))?.text ?? '',
     );

@@ -16,7 +16,7 @@ interface Line {
   readonly lastHeartbeatMs?: number;
 }
 
-it('SIGUSR2 to a worker logs what it is at, and it goes on working', async () => {
+it('SIGUSR2 to a worker logs its tasks, and it continues to work', async () => {
   const stack = await startStack({
     temporalAddress: inject('temporalAddress'),
     distPath: inject('distPath'),

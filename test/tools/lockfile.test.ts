@@ -44,12 +44,12 @@ function unlockedOptionals(packages: Lockfile): readonly string[] {
 
 describe('the lockfile', () => {
   // Promise: lockfile
-  it('holds an integrity hash for every package, those of other platforms included', () => {
+  it('contains an integrity hash for every package, those of other platforms included', () => {
     expect(Object.keys(locked).length).toBeGreaterThan(250);
     expect(unverified(locked)).toEqual([]);
   });
 
-  it('holds the packages of every platform', () => {
+  it('contains the packages of every platform', () => {
     expect(unlockedOptionals(locked)).toEqual([]);
     expect(unlockedOptionals({ 'node_modules/a': { optionalDependencies: { b: '1' } } })).toEqual(['b']);
   });
@@ -58,7 +58,7 @@ describe('the lockfile', () => {
     expect(Object.entries(locked).filter(([, { resolved }]) => resolved !== undefined)).toEqual([]);
   });
 
-  it('fails this check when a package has no hash or a weak one', () => {
+  it('fails this check if a package has no hash or a weak one', () => {
     const planted: Lockfile = {
       '': {},
       'node_modules/none': { version: '1.0.0' },

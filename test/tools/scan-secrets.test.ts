@@ -58,7 +58,7 @@ const planted: readonly (readonly [string, string])[] = [
 ];
 
 describe('the scan for secrets', () => {
-  it('finds none in this repository', () => {
+  it('finds no secret in this repository', () => {
     expect(scan(root)).toEqual({ code: 0, said: '' });
   });
 
@@ -72,7 +72,7 @@ describe('the scan for secrets', () => {
       expect(said).not.toContain(word);
   });
 
-  it('looks at files that Git has or would take, and leaves ignored and binary ones aside', () => {
+  it('checks files that Git has or would add, and skips ignored and binary ones', () => {
     const token = `ghp_${letters(36)}`;
     write('.gitignore', 'ignored\n');
     write('ignored', token);
@@ -82,7 +82,7 @@ describe('the scan for secrets', () => {
     expect(scan()).toMatchObject({ code: 1 });
   });
 
-  it('takes words, names and references for no secret', () => {
+  it('accepts words, names and references', () => {
     write(
       'some.ts',
       [
@@ -97,7 +97,7 @@ describe('the scan for secrets', () => {
     expect(scan()).toEqual({ code: 0, said: '' });
   });
 
-  it('lets pass what is allowed with a reason, and fails for entries without one or without use', () => {
+  it('permits exceptions with a reason, and fails for entries without one or without use', () => {
     const token = `ghp_${letters(36)}`;
     const entry = {
       file: 'fixture',
@@ -119,7 +119,7 @@ describe('the scan for secrets', () => {
     expect(scan().said).toContain('fixture:1: GitHub token');
   });
 
-  it('fails where there is no Git checkout to look at', () => {
+  it('fails without a Git checkout', () => {
     rmSync(join(folder, '.git'), { recursive: true });
     expect(scan()).toMatchObject({
       code: 1,

@@ -38,11 +38,11 @@ function extract(bytes: Buffer, member: string): string {
 test.each([
   ['a/stored', 'as it is'],
   ['a/packed', 'again and again and again and again'],
-])('takes %s out of an archive', (member, content) => {
+])('extracts %s from an archive', (member, content) => {
   expect(extract(archive, member)).toBe(content);
 });
 
-test('names what is missing, and refuses what is cut or no archive', () => {
+test('names a missing file, and refuses a damaged archive', () => {
   expect(extract(archive, 'b')).toContain('the archive holds no b');
   expect(extract(archive.subarray(0, 80), 'a/stored')).toContain('it is no zip archive');
 });

@@ -19,7 +19,7 @@ async function outputOf(config: object): Promise<string> {
 const ansible = { automators: { ansible: { fields: { program: '/usr/bin/ansible-playbook' } } } };
 
 // Promise: playbook-warning
-test('a worker warns at its start that playbooks go around secrets.allow', async () => {
+test('a worker warns at its start that playbooks bypass secrets.allow', async () => {
   const warning = 'secrets.allow does not hold for automator ansible';
   expect(await outputOf({ ...ansible, secrets: { allow: [] } })).toContain(warning);
   expect(await outputOf({ secrets: { allow: [] } })).not.toContain(warning);

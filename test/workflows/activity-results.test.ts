@@ -4,7 +4,7 @@ import { coreQueue } from '../../src/model/names.js';
 import { openMessageWorld } from '../harness/workflows/message-world.js';
 import { samples } from '../harness/workflows/sample-messages.js';
 
-it('a workflow refuses the result of an activity that someone without keys completed', async () => {
+it('a workflow refuses the result of an activity that a caller without keys completed', async () => {
   const world = await openMessageWorld(inject('temporalAddress'), inject('workflowBundlePath'));
   try {
     const { workflowId, start } = samples.plan;

@@ -11,7 +11,7 @@ import { closed, nodes } from '../harness/workflows/spec.js';
 
 const patience = { everyMs: 100 } as const;
 
-describe('what happens to a cluster from outside', () => {
+describe('a cluster under outside influence', () => {
   let folder: string;
   let stack: Stack;
   let ledger: Ledger;
@@ -55,7 +55,7 @@ describe('what happens to a cluster from outside', () => {
 
   const handle = (name: string) => stack.client.temporal.workflow.getHandle(`cluster/${name}`);
 
-  it.concurrent('terminated, then applied again: machines that fit are adopted, the others are deleted', async () => {
+  it.concurrent('terminated, then applied again: matching machines are adopted, the others are deleted', async () => {
     const first = await apply(specFor('twice', 4));
     const before = await machinesOf('twice');
     expect(before).toHaveLength(4);
@@ -72,7 +72,7 @@ describe('what happens to a cluster from outside', () => {
     expect(await machinesOf('twice')).toEqual([]);
   });
 
-  it.concurrent('terminated in the middle of a create, then applied with other machines: nothing is left of the first', async () => {
+  it.concurrent('terminated during a create, then applied with other machines: nothing is left of the first', async () => {
     const gated = closed({
       name: 'midway',
       nodes: { app: nodes(2, ['app']) },
@@ -110,7 +110,7 @@ describe('what happens to a cluster from outside', () => {
     expect((await ledger.lines('drift app-1 app CONFIGURE begin')).length).toBe(2);
   });
 
-  it.concurrent('a cluster that looks at its machines by itself replaces one that is gone', async () => {
+  it.concurrent('a cluster with periodic checks replaces a machine that is gone', async () => {
     const { service, client } = stack;
     const { status } = await apply(specFor('alone', 1, { repair: { every: '2s' } }));
     const [lost = ''] = status.nodes.flatMap(({ providerid }) => providerid ?? []);
@@ -132,7 +132,7 @@ describe('what happens to a cluster from outside', () => {
     expect(history.some(({ by }) => by === 'repair (a scheduled look)')).toBe(true);
   });
 
-  it.concurrent('reset to each of its workflow tasks in turn: no second machine, no script twice', async () => {
+  it.concurrent('reset to each of its workflow tasks in turn: no second machine, no script executed twice', async () => {
     const { client } = stack;
     const spec = specFor('reset', 2);
     await apply(spec);

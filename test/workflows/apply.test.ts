@@ -39,7 +39,7 @@ describe('requests to a cluster', () => {
     expect((await stack.client.waitFor(name, operation, patience)).operation.state).toBe('done');
   }
 
-  it.concurrent('the same spec again gives the operation that brings it, and goes on with it where it is held; at rest it looks again', async () => {
+  it.concurrent('return the same operation for the same spec, and continue it if it is held; an idle cluster is probed again', async () => {
     const { client } = stack;
     const spec = specFor('same', ledger.script({ gate: 'same', body: 'test -e "$GATE.mended" || exit 4' }));
     const { operation, clusterUid } = await client.apply(spec);
@@ -60,7 +60,7 @@ describe('requests to a cluster', () => {
     await deleteAll('same');
   });
 
-  it.concurrent('another spec is refused with the reason while the cluster is busy, or when it should only be created', async () => {
+  it.concurrent('are refused with another spec and a reason while the cluster is busy, or with createOnly', async () => {
     const { client } = stack;
     const { operation } = await client.apply(specFor('busy', ledger.script({ gate: 'busy' })));
     await ledger.written('busy app-1 app START begin');
@@ -83,7 +83,7 @@ describe('requests to a cluster', () => {
     await deleteAll('busy');
   });
 
-  it.concurrent('a rejected change leaves the cluster as it is, and its spec counts as there', async () => {
+  it.concurrent('leave the cluster unchanged if they are rejected, and keep the previous spec', async () => {
     const { client } = stack;
     const spec = specFor('change', ledger.script());
     const { operation, clusterUid } = await client.apply(spec);
@@ -104,7 +104,7 @@ describe('requests to a cluster', () => {
     await deleteAll('change');
   });
 
-  it.concurrent('apply during a delete is refused, also of the spec that is there; afterwards it makes a new cluster', async () => {
+  it.concurrent('are refused during a delete, also with the same spec; afterwards an apply creates a new cluster', async () => {
     const { client } = stack;
     const stop = ledger.script({ gate: 'again' });
     const spec = closed({
@@ -132,7 +132,7 @@ describe('requests to a cluster', () => {
     await deleteAll('again');
   });
 
-  it.concurrent('a delete with no worker there is kept until one comes', async () => {
+  it.concurrent('keep a delete without a worker until one starts', async () => {
     const lonely = await startStack({
       temporalAddress: inject('temporalAddress'),
       distPath: inject('distPath'),

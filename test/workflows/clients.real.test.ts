@@ -51,7 +51,7 @@ describe('a plugin that keeps a client open', () => {
   const said = async (): Promise<readonly string[]> =>
     (await readFile(ledger, 'utf8').catch(() => '')).split('\n').filter((line) => line !== '');
 
-  it('opens it for the first task, and has it drained when the worker is told to end', async () => {
+  it('opens it for the first task, and drains it when the worker shuts down', async () => {
     const worker = await stack.startWorker('one');
     expect(await said()).toEqual([]);
     await stack.client.apply(

@@ -58,7 +58,7 @@ describe('a cluster', () => {
   });
   afterAll(() => stack.stop());
 
-  it('is created, scaled up and down, and deleted; nothing is left', async () => {
+  it('is created, scaled up and down, and deleted without leftovers', async () => {
     const { client, service } = stack;
     const created = await client.apply(webSpec('life', 2));
     const { operation, status } = await client.waitFor('life', created.operation);
@@ -94,7 +94,7 @@ describe('a cluster', () => {
     expect(worker.output()).not.toContain('"level":50');
   });
 
-  it('stays when its workflow is cancelled from outside, for its machines would be left behind', async () => {
+  it('stays if its workflow is cancelled from outside, which would leave machines behind', async () => {
     const { client, service } = stack;
     await client.waitFor('stays', (await client.apply(webSpec('stays', 1))).operation);
     const before = (await service.machines()).length;
@@ -106,7 +106,7 @@ describe('a cluster', () => {
     await client.waitFor('stays', operation);
   });
 
-  it('holds when a task fails, and goes on from there with the corrected spec', async () => {
+  it('is held when a task fails, and continues from there with the corrected spec', async () => {
     const { client } = stack;
     const broken = await client.apply(webSpec('broken', 1, { configure: 'echo "no such file" >&2; exit 3' }));
     const held = await client.waitFor('broken', broken.operation);

@@ -19,7 +19,7 @@ type Action = (typeof killedIn)[number];
 const nameOf = (action: Action): string => `crash-${action.toLowerCase()}`;
 const isDown = (action: Action): boolean => action === 'STOP' || action === 'REMOVE' || action === 'DELETE';
 
-describe('the worker killed in the middle of an action, and another one with its own home and data taking over', () => {
+describe('a worker killed during an action, and another one with its own home and data that takes over', () => {
   let folder: string;
   let stack: Stack;
   let ledger: Ledger;
@@ -113,7 +113,7 @@ describe('the worker killed in the middle of an action, and another one with its
       .map(({ id }) => id);
   }
 
-  it.concurrent.each(killedIn)('goes on in %s', async (action) => {
+  it.concurrent.each(killedIn)('continues %s', async (action) => {
     const { client, service } = stack;
     const name = nameOf(action);
     const { operation, status } = await client.waitFor(name, operations[name] ?? '', { everyMs: 100 });

@@ -17,7 +17,7 @@ const patience = { everyMs: 200 } as const;
  */
 const limits = { 'limit.historyCount.suggestContinueAsNew': 50, 'limit.numPendingActivities.error': 20 };
 
-describe('a cluster that one workflow cannot carry', () => {
+describe('a cluster that is too large for one workflow', () => {
   let folder: string;
   let server: RunningServer;
   let stack: Stack;
@@ -74,7 +74,7 @@ describe('a cluster that one workflow cannot carry', () => {
     return (await stack.client.temporal.workflow.count(`WorkflowId = '${workflow}'`)).count;
   }
 
-  it('lives its whole life over several workflows, which continue as new in the middle of operations', async () => {
+  it('is created, changed and deleted by several workflows, which continue as new during operations', async () => {
     const { client, service } = stack;
     const created = await client.apply(spec(10));
     const first = await client.waitFor('large', created.operation, patience);

@@ -48,7 +48,7 @@ describe('the check of a service', () => {
     return [ended.state, ...status.nodes.flatMap(({ failure }) => failure?.message ?? [])];
   };
 
-  it('is waited for by START, also by another worker than the one that began it, and is seen to fail later', async () => {
+  it('is awaited by START, also by another worker than the one that started it, and is seen to fail later', async () => {
     const port = 18_431;
     const web = {
       check: { http: `http://node:${port}/health`, within: '2m', every: '100ms' },
@@ -108,7 +108,7 @@ describe('the check of a service', () => {
     expect((await stack.client.status('checked')).nodes[0]?.health?.['web']).toBeUndefined();
   });
 
-  it('that does not pass in its time fails START, with what was seen last', async () => {
+  it('fails START with the last result if it does not pass in time', async () => {
     const service = {
       check: { tcp: 'node:9', within: '300ms', every: '50ms' },
       actions: { start: ledger.script() },

@@ -70,7 +70,7 @@ describe('a task that fails', () => {
     expect((await stack.client.waitFor(name, operation, patience)).operation.state).toBe('done');
   }
 
-  it.concurrent('holds the operation; retry runs what failed once more and goes on, and repeats nothing', async () => {
+  it.concurrent('holds the operation; retry repeats what failed and continues, and repeats nothing else', async () => {
     const { operation, status } = await apply(
       specFor('held', ledger.script({ body: 'test -e "$LEDGER.held" || { echo "no disk" >&2; exit 9; }' })),
     );
@@ -103,7 +103,7 @@ describe('a task that fails', () => {
     await deleteAll('held');
   });
 
-  it.concurrent('runs again by itself as often as its attempts allow, but not after a permanent exit code', async () => {
+  it.concurrent('is repeated as often as its attempts allow, but not after a permanent exit code', async () => {
     const again = specFor(
       'again',
       ledger.script({
@@ -125,7 +125,7 @@ describe('a task that fails', () => {
     await deleteAll('permanent');
   });
 
-  it.concurrent('ends a script at its time limit, with what it started, and says so', async () => {
+  it.concurrent('ends a script at its time limit, with its children, and reports it', async () => {
     const body = 'sleep 300 & echo $! >"$LEDGER.slow"; wait';
     const { operation } = await apply(specFor('slow', ledger.script({ body, action: { timeout: '1s' } })));
     expect(operation.state).toBe('held');
@@ -134,7 +134,7 @@ describe('a task that fails', () => {
     await deleteAll('slow');
   });
 
-  it.concurrent('delete during a long script ends the script and its processes', async () => {
+  it.concurrent('is ended by a delete during a long script, with its processes', async () => {
     const script = ledger.script({
       body: 'sleep 300 & echo $! >"$LEDGER.long"; echo started >>"$LEDGER"; wait',
     });
@@ -153,7 +153,7 @@ describe('a task that fails', () => {
     expect(await ledger.lines('long app-1 app CONFIGURE end')).toEqual([]);
   });
 
-  it.concurrent('a lost connection attaches to the script; a changed host key holds with words, and retry attaches too', async () => {
+  it.concurrent('attaches to the script after a lost connection; a changed host key holds the operation, and retry attaches too', async () => {
     const { operation } = await stack.client.apply(
       specFor('wire', ledger.script({ gate: 'wire' }), { provider: 'rack' }),
     );

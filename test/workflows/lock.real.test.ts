@@ -25,7 +25,7 @@ export class Toy {
 }
 `;
 
-describe('an account that bears one call at a time', () => {
+describe('an account that permits one call at a time', () => {
   let stack: Stack;
   let ledger: string;
   beforeAll(async () => {
@@ -62,7 +62,7 @@ describe('an account that bears one call at a time', () => {
   const specOf = (name: string, count: number): ReturnType<typeof closed> =>
     closed({ name, nodes: { app: { count, provider: 'toy', hardware: 'small', image: 'host' } } });
 
-  it('is called by one worker at a time; it is notified of deletions, and its answer changes nothing', async () => {
+  it('is called by one worker at a time, also for notifications of deletions', async () => {
     const { client } = stack;
     await stack.startWorker('two');
     await client.apply(specOf('many', 4));

@@ -7,7 +7,7 @@ import { closed, nodes } from '../harness/workflows/spec.js';
 
 const patience = { everyMs: 100 } as const;
 
-describe('machines that are hard to get', () => {
+describe('machines with faults', () => {
   let stack: Stack;
   beforeAll(async () => {
     stack = await startStack({
@@ -52,7 +52,7 @@ describe('machines that are hard to get', () => {
     expect(await left(name)).toBe(0);
   }
 
-  it.concurrent('one that never boots is deleted and replaced by a new incarnation', async () => {
+  it.concurrent('is deleted and replaced by a new incarnation if it never boots', async () => {
     await arm('dud', { fault: 'never-boots' });
     const { operation, status } = await create('dud', { confirmWithin: '2s' });
     expect(operation).toMatchObject({ state: 'done', tasks: { failed: 1 } });
@@ -63,7 +63,7 @@ describe('machines that are hard to get', () => {
     await deleteAll('dud');
   });
 
-  it.concurrent('after three that never boot the operation is held with the reason, and delete leaves nothing', async () => {
+  it.concurrent('holds the operation with the reason after three that never boot, and delete leaves nothing', async () => {
     await arm('duds', { fault: 'never-boots', count: 0 });
     const { operation, status } = await create('duds', { confirmWithin: '1s' });
     expect(operation.state).toBe('held');
@@ -74,7 +74,7 @@ describe('machines that are hard to get', () => {
     await deleteAll('duds');
   });
 
-  it.concurrent('one whose SSH server hangs is replaced, and the reason says so', async () => {
+  it.concurrent('is replaced with a reason if its SSH server hangs', async () => {
     await arm('mute', { fault: 'no-ssh', count: 0 });
     const { operation } = await create('mute', { confirmWithin: '6s' });
     expect(operation.reason).toMatch(
@@ -83,7 +83,7 @@ describe('machines that are hard to get', () => {
     await deleteAll('mute');
   });
 
-  it.concurrent('one that dies while it boots is replaced at once', async () => {
+  it.concurrent('is replaced at once if it dies while it boots', async () => {
     await arm('mortal', { fault: 'dies', ms: 0 });
     const { operation, status } = await create('mortal');
     expect(operation.state).toBe('done');
@@ -91,7 +91,7 @@ describe('machines that are hard to get', () => {
     await deleteAll('mortal');
   });
 
-  it.concurrent('where the first choice has none the alternative is taken', async () => {
+  it.concurrent('comes from the alternative if the first choice has no capacity', async () => {
     await arm('scarce', { fault: 'no-capacity' });
     const { operation, status } = await create('scarce', {
       alternatives: [{ provider: 'spare', hardware: 'medium' }],
@@ -103,7 +103,7 @@ describe('machines that are hard to get', () => {
     await deleteAll('scarce');
   });
 
-  it.concurrent('an answer that is lost after the machine was made makes no second one', async () => {
+  it.concurrent('is created once if the answer is lost', async () => {
     await arm('lost', { fault: 'lose-answer', operation: 'create' });
     const { operation, status } = await create('lost');
     expect(operation).toMatchObject({ state: 'done', tasks: { failed: 0 } });
@@ -115,7 +115,7 @@ describe('machines that are hard to get', () => {
     ['500', { status: 500 }],
     ['503', { status: 503 }],
     ['429 that says when to come again', { status: 429, retryAfterSeconds: 0.2 }],
-  ])('CREATE, CONFIRM and DELETE are tried again after %s', async (_what, fault) => {
+  ])('retries CREATE, CONFIRM and DELETE after %s', async (_what, fault) => {
     const name = `http-${fault.status}`;
     await arm(name, { fault: 'http', operation: 'create', ...fault });
     await arm(name, { fault: 'http', operation: 'describe', ...fault });
@@ -126,7 +126,7 @@ describe('machines that are hard to get', () => {
     await deleteAll(name);
   });
 
-  it.concurrent('Retry-After is waited for', async () => {
+  it.concurrent('waits as long as Retry-After says', async () => {
     await arm('later', { fault: 'http', operation: 'create', status: 429, retryAfterSeconds: 3 });
     const asked = Date.now();
     await create('later');
@@ -138,7 +138,7 @@ describe('machines that are hard to get', () => {
     await deleteAll('later');
   });
 
-  it.concurrent('what CONFIRM tells of the login is merged into what CREATE told', async () => {
+  it.concurrent('has the login of CONFIRM merged into that of CREATE', async () => {
     await create('merged');
     const payload = await stack.client.payload('merged', 'app-1');
     const created = (await stack.client.status('merged')).nodes[0]?.providerid;
@@ -152,7 +152,7 @@ describe('machines that are hard to get', () => {
     await deleteAll('merged');
   });
 
-  it.concurrent('delete during a CREATE waits until its machine is known, and deletes it', async () => {
+  it.concurrent('is deleted once it is known, by a delete during CREATE', async () => {
     const held = await arm('preempt', { fault: 'hold-answer', operation: 'create' });
     const { operation: creation } = await stack.client.apply(bare('preempt'));
     await until('CREATE is accepted', async () => (await stack.service.held(held)) === 1);
@@ -172,7 +172,7 @@ describe('machines that are hard to get', () => {
     expect(await left('preempt')).toBe(0);
   });
 
-  it.concurrent('delete waits for a CREATE also while another node is between two tries', async () => {
+  it.concurrent('is awaited by a delete, also while another node is between two attempts', async () => {
     // The call is on its way and not accepted: what it makes can only be found afterwards.
     await stack.service.arm({ fault: 'latency', ms: 4_000, operation: 'create', hostname: 'pair-app-2' });
     const none = await stack.service.arm({ fault: 'no-capacity', hostname: 'pair-app-1', count: 0 });

@@ -155,7 +155,7 @@ describe.each(types.filter((type) => proofs[type] !== undefined))('a running %s 
       ).toBeDefined();
   });
 
-  it('acts on a proper message afterwards, and no workflow task failed', async () => {
+  it('accepts a valid message afterwards, and no workflow task failed', async () => {
     await proofs[type]?.(world);
     expect((await countHistory(world.handle('proper', type))).failedTasks).toBe(0);
   });

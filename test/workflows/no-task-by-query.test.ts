@@ -13,7 +13,7 @@ import { poolQuery } from '../../src/workflows/pool/messages.js';
 import { startStack, type Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 
-describe('a query that waits for a worker while things happen', () => {
+describe('a query that waits for a worker during changes', () => {
   let stack: Stack;
   beforeAll(async () => {
     Runtime.install({
@@ -26,7 +26,7 @@ describe('a query that waits for a worker while things happen', () => {
     await stack.stop();
   });
 
-  it('is refused by the worker that would have looked ahead for it, and answered when it is asked again', async () => {
+  it('is refused by a worker that would have to advance the workflow, and answered when it is repeated', async () => {
     const { temporal } = stack.client;
     const pool = new PoolClient(temporal, 'ci', { by: 'test' });
     const handle = temporal.workflow.getHandle('pool/ci');

@@ -12,7 +12,7 @@ import { closed, nodes } from '../harness/workflows/spec.js';
 
 const patience = { everyMs: 100 } as const;
 
-describe('operations on a living cluster', () => {
+describe('operations on a running cluster', () => {
   let folder: string;
   let stack: Stack;
   let ledger: Ledger;
@@ -62,7 +62,7 @@ describe('operations on a living cluster', () => {
       .map((line) => line.split(' ').slice(1, -1).join(' '));
   }
 
-  it.concurrent('stops a service with what needs it; an apply leaves it stopped; start brings both back, needs first', async () => {
+  it.concurrent('stop a service with its dependents; an apply leaves it stopped; start starts both in order', async () => {
     const { client } = stack;
     await apply(twoTiers('tiers'));
     let count = (await ledger.lines('tiers ')).length;
@@ -90,7 +90,7 @@ describe('operations on a living cluster', () => {
     expect((await client.status('tiers')).stopped).toEqual([]);
   });
 
-  it.concurrent('restarts a service with what needs it, rolling it alone and one node at a time', async () => {
+  it.concurrent('restart a service with its dependents, rolling it alone and one node at a time', async () => {
     await apply(twoTiers('again'));
     let count = (await ledger.lines('again ')).length;
     await operate('again', { kind: 'restart', services: ['db'] });
@@ -111,7 +111,7 @@ describe('operations on a living cluster', () => {
     ]);
   });
 
-  it.concurrent('configures again on request, with a restart where it is asked for, on the nodes that are named', async () => {
+  it.concurrent('configure named nodes again on request, with an optional restart', async () => {
     await apply(twoTiers('conf'));
     const count = (await ledger.lines('conf ')).length;
     await operate('conf', { kind: 'reconfigure', services: [] });
@@ -129,7 +129,7 @@ describe('operations on a living cluster', () => {
     ]);
   });
 
-  it.concurrent('runs a command once on each node; one that fails leaves the cluster as it was', async () => {
+  it.concurrent('run a command once on each node; a failing one leaves the cluster unchanged', async () => {
     await apply(twoTiers('exec'));
     const file = join(folder, 'exec-ledger');
     const done = await operate('exec', {
@@ -154,7 +154,7 @@ describe('operations on a living cluster', () => {
     expect(failed.status.phase).toBe('idle');
   });
 
-  it.concurrent('replaces a node: a new machine, its services again, peers configured anew', async () => {
+  it.concurrent('replace a node: a new machine, its services again, peers configured again', async () => {
     const before = await apply(twoTiers('swap'));
     const count = (await ledger.lines('swap ')).length;
     const done = await operate('swap', { kind: 'replace', nodes: ['web-2'] });
@@ -177,7 +177,7 @@ describe('operations on a living cluster', () => {
     );
   });
 
-  it.concurrent('pauses between tasks and resumes; the next operation waits in the queue', async () => {
+  it.concurrent('pause between tasks and resume; the next operation waits in the queue', async () => {
     const { client } = stack;
     const spec = closed({
       name: 'pause',
@@ -205,7 +205,7 @@ describe('operations on a living cluster', () => {
     expect((await client.waitFor('pause', queued.operation, patience)).operation.state).toBe('done');
   });
 
-  it.concurrent('cancel ends the operation and keeps what is whole; no half-made machine stays, and the next apply goes on', async () => {
+  it.concurrent('end by cancel and keep what is complete; no half-created machine stays, and the next apply continues', async () => {
     const { client, service } = stack;
     const fault = await service
       .arm({
@@ -234,7 +234,7 @@ describe('operations on a living cluster', () => {
     expect(await machines()).toHaveLength(2);
   });
 
-  it.concurrent('a cancellation of the workflow cancels the operation under way, again and again, and the cluster stays', async () => {
+  it.concurrent('are cancelled by a cancellation of the workflow, repeatedly, and the cluster stays', async () => {
     const { client } = stack;
     const spec = (config: object): ClusterSpec =>
       closed({
@@ -261,7 +261,7 @@ describe('operations on a living cluster', () => {
     expect((await apply(spec({ round: 2 }))).operation.state).toBe('done');
   });
 
-  it.concurrent('rolls back: a change to the spec before it, a create to nothing', async () => {
+  it.concurrent('roll back a change to the previous spec, and a create to nothing', async () => {
     const { client } = stack;
     await apply(twoTiers('back'));
     const broken = twoTiers('back', {
@@ -285,7 +285,7 @@ describe('operations on a living cluster', () => {
     );
   });
 
-  it.concurrent('policy `rollback` goes back by itself, `continue` and `minimum` go on without the failed node', async () => {
+  it.concurrent('follow the policies: `rollback` rolls back, `continue` and `minimum` continue without the failed node', async () => {
     const good = (name: string, more: object, body: string): ClusterSpec =>
       closed({
         name,

@@ -58,7 +58,7 @@ describe('on a server that suggests continue-as-new after 50 events', () => {
     return runs;
   }
 
-  it('continues as new in the middle of an operation, and at rest; nothing is done twice', async () => {
+  it('continues as new during an operation, and when idle; nothing is done twice', async () => {
     const { client, service } = stack;
     const { operation, clusterUid } = await client.apply(specFor('long', 4));
     const created = await client.waitFor('long', operation, { everyMs: 100 });
@@ -83,7 +83,7 @@ describe('on a server that suggests continue-as-new after 50 events', () => {
     expect(await service.machines()).toEqual([]);
   });
 
-  it('goes on after the server was killed and started again with scripts under way', async () => {
+  it('continues after the server was killed and restarted during scripts', async () => {
     const { client, service } = stack;
     const { operation } = await client.apply(specFor('restart', 2, 'restart'));
     await Promise.all([

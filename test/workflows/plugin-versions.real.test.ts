@@ -7,7 +7,7 @@ import { closed, nodes } from '../harness/workflows/spec.js';
 
 const example = join(import.meta.dirname, '..', '..', 'examples', 'plugins', 'automators', 'steps');
 
-describe('a plugin that is changed in the middle of an operation', () => {
+describe('a plugin that is changed during an operation', () => {
   let stack: Stack;
   let descriptor: string;
   beforeAll(async () => {
@@ -27,7 +27,7 @@ describe('a plugin that is changed in the middle of an operation', () => {
     await writeFile(descriptor, (await readFile(descriptor, 'utf8')).replace('"1.0.0"', '"1.1.0"'));
   };
 
-  it('is refused until the operation is asked for again; a delete needs no plugin to be as it was', async () => {
+  it('is refused until the operation is requested again; a delete accepts a changed plugin', async () => {
     const { client, folder } = stack;
     const gate = join(folder, 'gate');
     const script = (text: string): object => ({ type: 'steps', fields: { script: text } });

@@ -35,7 +35,7 @@ describe('an account with a limit of calls', () => {
     await stack.stop();
   });
 
-  it('is never called more often, by two workers together, one of which is killed in the middle', async () => {
+  it('is never called more often, by two workers together, one of which is killed', async () => {
     const { client } = stack;
     const two = await stack.startWorker('two');
     const { operation } = await client.apply(

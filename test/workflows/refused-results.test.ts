@@ -70,7 +70,7 @@ describe("the result of an activity of Heddle's workflows that an attacker witho
   }
 
   // Promise: results-refused
-  it('fails the activity when it is plaintext, altered, or moved from another workflow', async () => {
+  it('fails the activity if it is plaintext, altered, or moved from another workflow', async () => {
     const plain = {
       metadata: { encoding: Buffer.from('json/plain') },
       data: Buffer.from('{"operation":"delete"}'),

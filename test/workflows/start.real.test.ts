@@ -36,7 +36,7 @@ describe("a cluster workflow started without Heddle's client", () => {
     expect((await client.waitFor(name, deletion, { everyMs: 100 })).operation.state).toBe('done');
   }
 
-  it.concurrent('takes a raw spec from any client with the plugin, and tells by query when it is ready', async () => {
+  it.concurrent('accepts a raw spec from any client with the plugin, and reports by query when it is ready', async () => {
     const handle = await stack.client.temporal.workflow.start('cluster', {
       workflowId: 'cluster/raw',
       taskQueue: 'heddle',
@@ -54,7 +54,7 @@ describe("a cluster workflow started without Heddle's client", () => {
     await deleteWhenReady('raw');
   });
 
-  it.concurrent('takes a raw spec from the temporal CLI through the codec server', async () => {
+  it.concurrent('accepts a raw spec from the temporal CLI through the codec server', async () => {
     const keyRing = openKeyRing({ folder: join(stack.folder, 'keys'), create: false });
     const codec = await startCodecServer({ keyRing, port: 0, origins: [], namespaces: [stack.namespace] });
     try {
@@ -86,7 +86,7 @@ describe("a cluster workflow started without Heddle's client", () => {
     }
   });
 
-  it.concurrent('fails with the way to encrypt when its spec came in plaintext', async () => {
+  it.concurrent('fails with the remedy if its spec came in plaintext', async () => {
     const plain = new Client({ connection: stack.client.temporal.connection, namespace: stack.namespace });
     await plain.workflow.start('cluster', {
       workflowId: 'cluster/plain',
@@ -100,7 +100,7 @@ describe("a cluster workflow started without Heddle's client", () => {
     expect(failure).not.toContain('app');
   });
 
-  it.concurrent('refuses an update in plaintext with the same words, and makes no cluster of it', async () => {
+  it.concurrent('refuses an update in plaintext with the same message, and creates no cluster', async () => {
     const plain = new Client({ connection: stack.client.temporal.connection, namespace: stack.namespace });
     const startWorkflowOperation = new WithStartWorkflowOperation('cluster', {
       workflowId: 'cluster/plain-update',

@@ -22,7 +22,7 @@ describe.skipIf(count === 0)(`a cluster of ${count} nodes`, () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('is created over a cluster workflow and its groups, and deleted', { timeout: 45 * 60_000 }, async () => {
+  it('is created by a cluster workflow and its groups, and deleted', { timeout: 45 * 60_000 }, async () => {
     const { client, service } = stack;
     const action = { type: 'shell', fields: { script: 'echo "$HEDDLE_NODE"' } };
     const spec = closed({

@@ -23,7 +23,7 @@ const notifications: ReservationNotification = {
 };
 const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
-describe('the receivers of notifications of reservations', () => {
+describe('receivers of notifications about reservations', () => {
   let server: Server;
   let url: string;
   let folder: string;
@@ -55,7 +55,7 @@ describe('the receivers of notifications of reservations', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('gets a POST, and a command gets the same on its standard input', async () => {
+  it('get a POST request; a command gets the same on standard input', async () => {
     const file = join(folder, 'told');
     expect(
       await notify(
@@ -67,7 +67,7 @@ describe('the receivers of notifications of reservations', () => {
     expect(JSON.parse(await readFile(file, 'utf8'))).toEqual(notifications);
   });
 
-  it('need not be there', async () => {
+  it('are optional', async () => {
     expect(await notify({ notify: {}, log }, notifications)).toEqual({ told: 0 });
   });
 

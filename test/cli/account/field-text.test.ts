@@ -40,7 +40,7 @@ describe('the typed text of a field', () => {
     expect(parseFieldText(field('string', { secret: true }), ' a b ')).toBe(' a b ');
   });
 
-  it('is a secret where the plugin says so, and where it is a private key; a reference is none', () => {
+  it('is a secret if the plugin says so or if it is a private key; a reference is not', () => {
     const key = '-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n';
     expect(isPlainSecret(field('string', { secret: true }), 'x')).toBe(true);
     expect(isPlainSecret(field('text'), key)).toBe(true);
@@ -48,7 +48,7 @@ describe('the typed text of a field', () => {
     expect(isPlainSecret(field('string', { secret: true }), { secret: 'env:X' })).toBe(false);
   });
 
-  it('is hidden where the plugin does not say that it is no secret', () => {
+  it('is hidden unless the plugin declares that it is not secret', () => {
     const fields = {
       admin: { url: field('string'), pin: field('string', { secret: true }) },
       user: {},

@@ -80,7 +80,7 @@ describe.skipIf(chromium === undefined)(
       expect(await readFile(join(folder, 'data', 'secrets', 'try', 'apiKey'), 'utf8')).toBe('hunter22\n');
     });
 
-    it('lets the browser load and run nothing but its own files', async () => {
+    it('makes the browser load and execute only its own files', async () => {
       await browser.open(page.url);
       expect(await browser.see(`getComputedStyle(document.body).maxWidth`)).toBe('704px');
       await browser.see(
@@ -90,7 +90,7 @@ describe.skipIf(chromium === undefined)(
       expect(await browser.see(`fetch(location.href).then(() => 'sent', () => 'refused')`)).toBe('refused');
     });
 
-    it('takes no form from another page', async () => {
+    it('accepts no form from another page', async () => {
       const other = join(folder, 'other.html');
       await writeFile(
         other,

@@ -100,12 +100,12 @@ describe('the page for provider accounts', () => {
     });
   const right = { name: 'try', 'field.endpoint': 'http://127.0.0.1:1', 'field.apiKey': 'hunter22' };
 
-  it("says of a plugin in the seed's form that nobody can tell its fields", async () => {
+  it('explains that the fields of a plugin without a descriptor are unknown', async () => {
     expect((await ask('add/seeded')).text).toContain('does not declare its fields');
     expect((await ask('add/local')).text).not.toContain('does not declare its fields');
   });
 
-  it('is on loopback, shows the types of accounts and allows nothing but its own files', async () => {
+  it('listens on loopback, shows the types of accounts and permits only its own files', async () => {
     expect(page.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}\/$/);
     const { status, text, headers } = await ask('');
     expect(status).toBe(200);
@@ -120,7 +120,7 @@ describe('the page for provider accounts', () => {
     for (const asset of ['page.css', 'page.js']) expect((await ask(asset)).status).toBe(200);
   });
 
-  it('writes an account as the command line does: a secret into a file, the rest into heddle.yaml', async () => {
+  it('writes an account as the command line does: secrets to a file, the rest to heddle.yaml', async () => {
     const { status, headers, text } = await send('local', { ...right, site: 'lab' });
     expect(text).toBe('');
     expect(status).toBe(303);
@@ -136,7 +136,7 @@ describe('the page for provider accounts', () => {
     expect((await send('local', right)).text).toMatch(/id="name\.error">is an account already/);
   });
 
-  it('says what is wrong beside the field, keeps what was typed but secrets, and writes nothing', async () => {
+  it('shows errors beside the field, keeps what was typed except secrets, and writes nothing', async () => {
     const { status, text } = await send('local', {
       name: 'Bad Name',
       site: '-',
@@ -169,7 +169,7 @@ describe('the page for provider accounts', () => {
     expect(await readdir(folder)).not.toContain('data');
   });
 
-  it('escapes what plugins and people say', async () => {
+  it('escapes texts of plugins and users', async () => {
     const form = await ask('add/nasty');
     const again = await send('nasty', {
       name: hostile,
@@ -191,7 +191,7 @@ describe('the page for provider accounts', () => {
     expect((await ask('')).text).toContain('url=&quot;&gt;&lt;script');
   });
 
-  it('answers only requests with its address and its own host name', async () => {
+  it('answers only requests for its own address and host name', async () => {
     const { origin, host } = new URL(page.url);
     const elsewhere: readonly (readonly [number, Asked])[] = [
       [401, { base: `${origin}/` }],
@@ -222,7 +222,7 @@ describe('the page for provider accounts', () => {
     expect(await readFile(file, 'utf8')).toBe(empty);
   });
 
-  it('changes nothing by GET, and takes forms alone, of some size', async () => {
+  it('changes nothing by GET, and accepts only forms of limited size', async () => {
     const query = new URLSearchParams(right).toString();
     expect((await ask(`add/local?${query}`)).status).toBe(200);
     expect((await send('local', right, { method: 'PUT' })).status).toBe(405);
@@ -235,7 +235,7 @@ describe('the page for provider accounts', () => {
     expect(await readFile(file, 'utf8')).toBe(empty);
   });
 
-  it('says what is wrong with a heddle.yaml that cannot be read', async () => {
+  it('reports an error in heddle.yaml', async () => {
     await writeFile(file, 'providers: 3\n');
     expect(await ask('')).toMatchObject({
       status: 500,

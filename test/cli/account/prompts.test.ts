@@ -56,7 +56,7 @@ describe.skipIf(!hasScript)(
       };
     };
 
-    it('asks for exactly the fields of the plugin, shows no secret, and asks again where something is wrong or missing', async () => {
+    it('asks for the fields of the plugin, shows no secret, and repeats questions with wrong or missing answers', async () => {
       const terminal = start('try', '--type', 'local');
       await terminal.answer('endpoint: ', 'http://127.0.0.1:1\r');
       await terminal.answer('apiKey: ', '\r');

@@ -32,7 +32,7 @@ describe('heddle provider', () => {
     (await stat(join(folder, ...path))).mode & 0o777;
   const endpoint = ['--type', 'local', '--field', 'endpoint=http://127.0.0.1:1'];
 
-  it('keeps a secret in a file of its own, and heddle.yaml as it was but for the account', async () => {
+  it('stores a secret in a file of its own, and leaves the rest of heddle.yaml unchanged', async () => {
     const ended = await run(
       ['add', 'try', ...endpoint, '--secrets-from', '-', '--site', 'lab'],
       'apiKey=hunter22 = x\n',
@@ -71,7 +71,7 @@ describe('heddle provider', () => {
     expect(await readdir(join(folder, 'data', 'secrets'))).toEqual([]);
   });
 
-  it('takes a secret from the command line as a reference alone, and says how else', async () => {
+  it('accepts a secret on the command line only as a reference, and names the alternatives', async () => {
     const ended = await run(['add', 'try', ...endpoint, '--field', 'apiKey=hunter22']);
     expect(ended).toMatchObject({
       code: 2,
@@ -97,14 +97,14 @@ describe('heddle provider', () => {
     expect(await readdir(folder)).not.toContain('data');
   });
 
-  it('writes an account anew with --replace, and removes secrets that nothing refers to any more', async () => {
+  it('rewrites an account with --replace, and removes secrets that are no longer referenced', async () => {
     await run(['add', 'try', ...endpoint, '--secrets-from', '-'], 'apiKey=hunter22');
     expect(await run(['add', 'try', '--type', 'docker', '--replace'])).toMatchObject({ code: 0 });
     expect(await read('heddle.yaml')).toBe(`${written}  try:\n    type: docker\n`);
     expect(await readdir(join(folder, 'data', 'secrets'))).toEqual([]);
   });
 
-  it('follows a link to the file that is meant', async () => {
+  it('follows a link to the actual file', async () => {
     await mkdir(join(folder, 'kept'));
     await writeFile(join(folder, 'kept', 'real.yaml'), written);
     await symlink(join('kept', 'real.yaml'), join(folder, 'link.yaml'));

@@ -13,7 +13,7 @@ providers:
   rack: {type: static, fields: {inventory: ./rack.yaml}}
 `;
 
-describe('an account that cannot be', () => {
+describe('an invalid account', () => {
   let folder: string;
   let file: string;
   beforeEach(async () => {
@@ -93,13 +93,13 @@ describe('an account that cannot be', () => {
     expect(await readdir(folder)).toEqual(['heddle.yaml']);
   });
 
-  it('is not removed if it does not exist, nor without a confirmation', async () => {
+  it('is not removed if it does not exist, or without a confirmation', async () => {
     await expect(remove('x', { file, yes: true })).rejects.toMatchObject({ code: 'NotFound' });
     await expect(remove('rack', { file, json: true })).rejects.toMatchObject({ code: 'Usage' });
     expect(await readFile(file, 'utf8')).toBe(written);
   });
 
-  it('has secrets whose lines are key=value; the message names the line and holds nothing of it', async () => {
+  it('has secrets with lines key=value; the message names the line without its content', async () => {
     const { descriptors } = await openWorkspace({ file });
     const local = descriptors.find(({ name }) => name === 'local');
     if (local === undefined) throw new Error('local is not there');
@@ -112,7 +112,7 @@ describe('an account that cannot be', () => {
     );
   });
 
-  it('leaves no secret behind where heddle.yaml cannot be written', async () => {
+  it('leaves no secret behind if heddle.yaml cannot be written', async () => {
     const workspace = await openWorkspace({ file });
     const draft = { name: 'try', type: 'local', fields: { endpoint: 'https://x', apiKey: 'hunter22' } };
     expect(() =>
@@ -137,7 +137,7 @@ describe('an account that cannot be', () => {
     );
   });
 
-  it('is refused where the data folder is open to others', async () => {
+  it('is refused if others can access the data folder', async () => {
     const workspace = await openWorkspace({ file });
     const draft = { name: 'try', type: 'local', fields: { endpoint: 'https://x', apiKey: 'hunter22' } };
     addAccount(workspace, draft, { replace: false });
@@ -149,7 +149,7 @@ describe('an account that cannot be', () => {
     expect(await readFile(file, 'utf8')).toBe(before);
   });
 
-  it('is removed with the files of its own alone', async () => {
+  it('is removed together with its own files only', async () => {
     const outside = join(folder, 'mine');
     await writeFile(outside, 'x');
     const workspace = await openWorkspace({ file });
@@ -166,7 +166,7 @@ describe('an account that cannot be', () => {
     expect(await readdir(folder)).toContain('mine');
   });
 
-  it('is made in a file that is not there yet, which only its owner may read', async () => {
+  it('is written to a new file that only its owner may read', async () => {
     const fresh = join(folder, 'new.yaml');
     addAccount(
       await openWorkspace({ file: fresh }),

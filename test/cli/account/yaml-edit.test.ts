@@ -26,33 +26,33 @@ const added = `  try:
         secret: env:KEY
 `;
 
-describe('heddle.yaml with one account more', () => {
-  it('is as it was, with its comments and order', () => {
+describe('heddle.yaml with a further account', () => {
+  it('keeps its comments and order', () => {
     const text = putAccount(written, 'try', local);
     expect(text).toBe(written.replace('\n\n# how much', `\n${added}\n# how much`));
     expect(dropAccount(text, 'try')).toBe(written);
   });
 
-  it('keeps two spaces, braces with blanks, and lists at the margin where the file has them', () => {
+  it('keeps the style of its indentation, braces and lists', () => {
     const other = 'plugins:\n- ./plugins\nproviders:\n  a: { type: static, fields: { inventory: x } }\n';
     expect(putAccount(other, 'b', { type: 'static', fields: { groups: ['g'] } })).toBe(
       `${other}  b:\n    type: static\n    fields:\n      groups:\n      - g\n`,
     );
   });
 
-  it('keeps the line ends of the file', () => {
+  it('keeps its line ends', () => {
     expect(putAccount(written.replaceAll('\n', '\r\n'), 'try', local).replaceAll('\r\n', '\n')).toBe(
       putAccount(written, 'try', local),
     );
   });
 
-  it.each(['', '# nothing yet\n', 'providers: {}\n', 'site: lab\n'])('is made of %j', (text) => {
+  it.each(['', '# nothing yet\n', 'providers: {}\n', 'site: lab\n'])('is written for %j', (text) => {
     const made = putAccount(text, 'try', local);
     expect(made).toContain(added);
     expect(made).toContain(text.replace('providers: {}\n', ''));
   });
 
-  it('writes type, site and fields anew of an account that is there, and leaves all else of it', () => {
+  it('gets new type, site and fields of an existing account, and keeps the rest', () => {
     const text = putAccount(written, 'rack', {
       type: 'static',
       site: 'cellar',
@@ -64,7 +64,7 @@ describe('heddle.yaml with one account more', () => {
     expect(text).not.toContain('192.0.2.11');
   });
 
-  it('is refused where the file is written in a way that another setting depends on', () => {
+  it('is refused if another setting depends on how it is written', () => {
     const shared =
       'providers:\n  a:\n    type: static\n    fields: &f {inventory: x}\n  b:\n    type: static\n    fields: *f\n';
     expect(() => dropAccount(shared, 'a')).toThrow(/heddle.yaml is not changed/);
@@ -73,7 +73,7 @@ describe('heddle.yaml with one account more', () => {
     );
   });
 
-  it('is refused where the result would be no configuration', () => {
+  it('is refused if the result would be invalid', () => {
     expect(() => putAccount(written, 'Bad Name', local)).toThrow(
       /heddle.yaml is not changed.*is no valid name/,
     );

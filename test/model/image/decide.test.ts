@@ -102,7 +102,7 @@ describe('what an image does next', () => {
     expect(nextWork(state, at, tried)).toMatchObject(work);
   });
 
-  it('is over when nothing of it is anywhere, whatever is remembered of its builds', () => {
+  it('ends when none of it is left anywhere, regardless of recorded builds', () => {
     const leaving = { by: 'ada', at: '' };
     expect(isOver(stateOf({ leaving, builds: [buildOf(1, 'cancelled', { uploads: [] })] }))).toBe(true);
     expect(isOver(stateOf({ leaving, builds: [buildOf(1, 'deleting')] }))).toBe(false);
@@ -112,7 +112,7 @@ describe('what an image does next', () => {
 });
 
 describe('age', () => {
-  it('asks for a build where there is none, and where the newest is too old', () => {
+  it('requests a build if there is none, or if the newest is too old', () => {
     expect(requestOfAge(stateOf(), at)).toMatchObject({ by: 'there is none' });
     expect(requestOfAge(stateOf({ builds: [buildOf(1, 'ready')] }), at + 86_399_999)).toBeUndefined();
     expect(requestOfAge(stateOf({ builds: [buildOf(1, 'ready')] }), at + 86_400_000)).toMatchObject({
@@ -123,15 +123,15 @@ describe('age', () => {
     expect(requestOfAge(stateOf({ spec: onRequest }), at)).toBeUndefined();
   });
 
-  it('waits longer after each failure, an hour at most', () => {
+  it('waits longer after each failure, up to an hour', () => {
     expect(afterFailure(request, at)).toMatchObject({ failed: 1, notBefore: at + 60_000 });
     expect(afterFailure({ ...request, failed: 1 }, at)).toMatchObject({ failed: 2, notBefore: at + 120_000 });
     expect(afterFailure({ ...request, failed: 40 }, at).notBefore).toBe(at + 3_600_000);
   });
 });
 
-describe('which builds stay', () => {
-  it('the newest ready ones do; those that failed in between do not count', () => {
+describe('which builds are kept', () => {
+  it('the newest ready ones are; failed ones in between do not count', () => {
     const builds = [
       buildOf(5, 'ready'),
       buildOf(4, 'failed', { uploads: [] }),
@@ -148,7 +148,7 @@ describe('which builds stay', () => {
     ]);
   });
 
-  it('a rollback needs a build to go back to', () => {
+  it('a rollback needs an earlier build', () => {
     expect(rollbackRefusal(stateOf())).toMatch(/no ready build/);
     expect(rollbackRefusal(stateOf({ builds: [buildOf(1, 'ready')] }))).toMatch(/no build before 1/);
     expect(rollbackRefusal(stateOf({ builds: [buildOf(2, 'ready'), buildOf(1, 'ready')] }))).toBeUndefined();

@@ -62,7 +62,7 @@ describe("the name of a user's account", () => {
 describe('a public key', () => {
   const key = `ssh-ed25519 ${'A'.repeat(68)}`;
 
-  it('is read without its comment and its line end', () => {
+  it('is read without its comment and line break', () => {
     expect(readPublicKey(`${key} ada@home\n`)).toBe(key);
   });
 
@@ -80,7 +80,7 @@ describe('a public key', () => {
 });
 
 describe('the public view of an account', () => {
-  it("the login of the user to the reservation that has the machine, and nothing of the machine's own", () => {
+  it("contains the login of the user for the reservation that has the machine, and nothing of the machine's own", () => {
     expect(accessFor(machine(), 'r1')).toEqual({
       address: '127.0.0.9',
       port: 2222,
@@ -98,17 +98,17 @@ describe('the public view of an account', () => {
     expect(accessFor(machine(part), reservation)).toBeNull();
   });
 
-  it('no login of a resource without logins', () => {
+  it('contains no login for a resource without logins', () => {
     const { access: _access, ...resource } = machine({ payload: {} });
     expect(accessFor(resource, 'r1')).toEqual({ address: null, port: null, hostKey: null });
   });
 
-  it('no part of it in the public view of a machine', () => {
+  it('is absent from the public view of a machine', () => {
     expect(JSON.stringify(viewOfMachine(machine()))).not.toMatch(/well-kept|the machine's own/);
   });
 });
 
-describe("a machine whose user's account is gone", () => {
+describe("a machine whose user's account could not be checked", () => {
   it.each<readonly [string, Access, string | undefined, Access | undefined]>([
     ['is free of it where its own accounts are as before', access, 'before', undefined],
     [
@@ -128,7 +128,7 @@ describe("a machine whose user's account is gone", () => {
     expect(afterRevocation(before, found)).toEqual(left);
   });
 
-  it('is not moved to another account before that', () => {
+  it('is not moved to another account before the account is removed', () => {
     expect(
       refusalOf(machine({ state: 'maintenance' }), { kind: 'move', to: { provider: 'q' } }, 'r1'),
     ).toMatch(/account of ada on machine m was not revoked/);

@@ -26,7 +26,7 @@ const written = writeCurrentImage({
 const parse = (text: string): CurrentImage => parseCurrentImage(text) ?? { name: 'nothing', values: {} };
 
 describe('currentimage.txt', () => {
-  it('is written as older systems read it: the name, then keys in their order, no line end, no tags', () => {
+  it('is written in the format of older systems: name, keys in their order, no trailing line break, no tags', () => {
     expect(written).toBe(
       [
         'rh7-base',
@@ -61,15 +61,15 @@ describe('currentimage.txt', () => {
   it.each([
     ['nothing', ''],
     ['blank lines', '\r\n \n\t\n'],
-  ])('%s is no record', (_, text) => {
+  ])('%s is not a record', (_, text) => {
     expect(parseCurrentImage(text)).toBeUndefined();
   });
 
-  it('keeps values that have = in them', () => {
+  it('keeps values that contain =', () => {
     expect(parse(written).values['prettyname']).toBe('RH 7 = base');
   });
 
-  it('a tag replaces its earlier lines, stands last, and is found with its time', () => {
+  it('a tag replaces its earlier lines, is last, and is found with its time', () => {
     const once = setTag(`${written}\r\n\r\n`, tags.postLoad, 'success', 'Mon Jan 5 10:00:00 2026');
     const twice = setTag(once, tags.postLoad, 'success', 'Tue Jan 6 10:00:00 2026');
     expect(twice.split('\n').filter((line) => line.startsWith(tags.postLoad))).toEqual([
@@ -88,12 +88,12 @@ describe('currentimage.txt', () => {
     expect(isTainted(parse(written))).toBe(false);
   });
 
-  it('a taint without a reason is a taint', () => {
+  it('a taint without a reason counts', () => {
     expect(isTainted(parse(`${written}\n${tags.tainted}=`))).toBe(true);
     expect(taintReasons(parse(`${written}\n${tags.tainted}=`))).toEqual([]);
   });
 
-  it('takes any text: it never throws, tags it can be given, and a taint once given is seen', () => {
+  it('accepts any text: it never throws, tags can be added, and a taint is found afterwards', () => {
     fc.assert(
       fc.property(
         fc.oneof(fc.string({ maxLength: 400 }), fc.string({ unit: 'binary', maxLength: 200 })),
@@ -107,7 +107,7 @@ describe('currentimage.txt', () => {
     );
   });
 
-  it('a taint is seen whatever the length of what it is put behind', () => {
+  it('a taint is found after text of any length', () => {
     expect(isTainted(parse(addTaint('x'.repeat(longestRecord * 3), 'r', 'now')))).toBe(true);
     expect(isTainted(parse(addTaint(`x\n${'y=1\n'.repeat(100_000)}`, 'r', 'now')))).toBe(true);
   });

@@ -116,7 +116,7 @@ describe('drift of a machine', () => {
     );
   });
 
-  it('since when, and how often', () => {
+  it('records since when and how often', () => {
     const { drift } = look(
       stateOf(),
       { ...right, power: 'off' },
@@ -127,7 +127,7 @@ describe('drift of a machine', () => {
   });
 });
 
-describe('what is done about it', () => {
+describe('actions', () => {
   const off: Drift = { kind: 'power', expected: 'on', found: 'off', since: '', seen: 2, tries: 0 };
   const other: Drift = { ...off, kind: 'image', expected: 'web@3', found: 'web@2' };
   const gone: Drift = { ...off, kind: 'gone', expected: 'there', found: 'gone' };
@@ -162,7 +162,7 @@ describe('what is done about it', () => {
     expect(correctionOf(stateOf(part))?.intent).toEqual(intent);
   });
 
-  it('tries are counted by kind', () => {
+  it('attempts are counted by kind', () => {
     expect(noteTry([off, other], 'image').map(({ tries }) => tries)).toEqual([0, 1]);
   });
 });

@@ -103,7 +103,7 @@ describe('NODE_STATUS', () => {
     });
   });
 
-  it('nothing that is unknown ever leads to a reload: with it known the other way, a reload has a reason of its own', () => {
+  it('never reloads because of an unknown reading', () => {
     const known: readonly Known[] = ['yes', 'no', 'unknown'];
     const powers: readonly Power[] = ['on', 'off', 'unknown'];
     const records: readonly RecordReading[] = [
@@ -132,7 +132,7 @@ describe('NODE_STATUS', () => {
           }
   });
 
-  it('tells what it saw in the words it came with', () => {
+  it('reports its readings in their original words', () => {
     expect(
       decideNodeStatus({ ...healthy, power: 'unknown', bootTarget: 'disk', assigned: 'base' }, wanted),
     ).toMatchObject({
@@ -153,7 +153,7 @@ describe('NODE_STATUS', () => {
     ).toMatchObject({ ping: 0, ssh: 0, rpower: 0, currentimage: null, evidence: { tainted: null } });
   });
 
-  it('without a wanted image any revision is right', () => {
+  it('accepts any revision without a wanted image', () => {
     expect(decideNodeStatus(healthy, undefined).status).toBe('READY');
   });
 });

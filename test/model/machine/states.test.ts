@@ -43,7 +43,7 @@ const machine = (part: Partial<MachineState> = {}): MachineState => ({
 });
 
 describe('states of machines', () => {
-  it('a load that leaves things as they were goes back to where it came from, and only a load leaves reloading', () => {
+  it('a load without changes returns to the earlier state, and only a load leaves reloading', () => {
     for (const before of ['available', 'reserved', 'in use', 'failed', 'timeout', 'maintenance'] as const) {
       expect(nextState(before, 'begin load')).toBe('reloading');
       expect(nextState('reloading', 'load left out', before)).toBe(before);
@@ -52,7 +52,7 @@ describe('states of machines', () => {
     expect(ways).toEqual(['load done', 'load left out', 'load failed']);
   });
 
-  it('a capture that touched nothing leaves things as they were', () => {
+  it('a capture that changed nothing restores the earlier state', () => {
     const before = machineStates.filter((state) => nextState(state, 'begin capture') !== undefined);
     expect(before).toEqual(['available', 'reserved', 'in use', 'maintenance']);
     for (const state of before) expect(nextState('maintenance', 'capture left out', state)).toBe(state);
@@ -73,7 +73,7 @@ describe('states of machines', () => {
     expect(nextState(state, event)).toBeUndefined();
   });
 
-  it('only what was loaded whole, or released untouched, becomes available', () => {
+  it('only a machine that was loaded completely, or released unchanged, becomes available', () => {
     const ways = machineStates.flatMap((state) =>
       machineEvents
         .filter((event) => nextState(state, event) === 'available')
@@ -88,7 +88,7 @@ describe('states of machines', () => {
   });
 });
 
-describe('what a machine does not take', () => {
+describe('requests that a machine refuses', () => {
   it.each<readonly [what: string, Partial<MachineState>, MachineIntent, RegExp]>([
     [
       'a second operation',
@@ -188,7 +188,7 @@ describe('what a machine does not take', () => {
 });
 
 describe('answers', () => {
-  it('a failure says "not done" only where that is certain', () => {
+  it('a failure is "not done" only if that is certain', () => {
     expect(Object.fromEntries(failureKinds.map((kind) => [kind, answerOfFailure(kind)]))).toEqual({
       Retryable: 'unknown',
       NotReady: 'unknown',
@@ -220,7 +220,7 @@ describe('answers', () => {
 });
 
 describe('tables of steps', () => {
-  it('between the first byte written and the proof there is only what leads to the proof', () => {
+  it('between the first byte written and the proof there are only steps that lead to the proof', () => {
     const names = loadSteps.map(({ step }) => step);
     expect(names.slice(names.indexOf('write'))).toEqual([
       'write',
@@ -234,7 +234,7 @@ describe('tables of steps', () => {
     expect(loadSteps.at(-1)).toMatchObject({ step: 'record', mends: true });
   });
 
-  it('a capture asks for its target before anything else, and never leaves that out', () => {
+  it('a capture always reserves its target first', () => {
     expect(captureSteps[0]).toMatchObject({ step: 'check target', action: 'IMAGE_EXISTS' });
     expect(possibleSteps(captureSteps, () => false).map(({ step }) => step)).toEqual([
       'check target',
@@ -244,11 +244,11 @@ describe('tables of steps', () => {
     ]);
   });
 
-  it('only the steps after loading are done where the image is there', () => {
+  it('only the steps after loading are executed if the image is loaded', () => {
     expect(stepsOfLoad('post-load').map(({ step }) => step)).toEqual(['post-load', 'record']);
   });
 
-  it('the estimate takes measured times before usual ones, and shrinks as the step goes on', () => {
+  it('the estimate prefers measured times to usual ones, and shrinks with the progress of the step', () => {
     const steps = stepsOfLoad('post-load');
     expect(estimateLeft(steps, 'post-load', 0, {})).toBe(12_000);
     expect(estimateLeft(steps, 'post-load', 4_000, { 'post-load': 6_000, record: 1_000 })).toBe(3_000);
@@ -257,7 +257,7 @@ describe('tables of steps', () => {
   });
 });
 
-describe('a request that no machine takes', () => {
+describe('a request that every machine refuses', () => {
   it.each<readonly [MachineIntent, RegExp]>([
     [{ kind: 'reserve', user: '' }, /its user is a name/],
     [{ kind: 'log in', user: ' ' }, /its user/],

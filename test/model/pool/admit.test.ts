@@ -43,7 +43,7 @@ const one: Wanted = {
 };
 
 describe('admission', () => {
-  it('hands out ready nodes before it makes new ones', () => {
+  it('allocates ready nodes before it creates new ones', () => {
     const pool = openPool({ ...one, labels: { a: { minReady: 1 }, b: {} } });
     admit(pool, now);
     build(pool);
@@ -53,7 +53,7 @@ describe('admission', () => {
     expect(inState(pool, 'building')).toEqual(['a-2']);
   });
 
-  it('makes all nodes of a request in one provider pool, the first by priority that has room for all', () => {
+  it('creates all nodes of a request in one provider pool, the first by priority with room for all', () => {
     const pool = openPool({
       labels: { a: {}, b: {} },
       providerPools: {
@@ -90,7 +90,7 @@ describe('admission', () => {
     expect(order).toEqual(['first', 'urgent', 'second', 'late']);
   });
 
-  it('keeps room for a large request from those that come after it, where it has none of its own', () => {
+  it('keeps room for a large request ahead of later ones', () => {
     const pool = openPool(one);
     for (const id of ['x', 'y', 'z']) ask(pool, id, ['a']);
     build(pool);
@@ -129,7 +129,7 @@ describe('admission', () => {
     expect(inState(pool, 'ready')).toEqual(['a-2', 'a-3']);
   });
 
-  it('lets a request wait for a quota, and goes on when something was freed there', () => {
+  it('lets a request wait for a quota, and continues when capacity was freed', () => {
     const pool = openPool(one);
     ask(pool, 'x', ['a']);
     build(pool);
@@ -146,7 +146,7 @@ describe('admission', () => {
     expect(pool.requests['r']?.state).toBe('pending');
   });
 
-  it('tries a quota again after a while, by itself', () => {
+  it('retries a quota after a while', () => {
     const pool = openPool(one);
     ask(pool, 'r', ['a']);
     launchFailed(pool, 'a-1', { kind: 'Quota', message: 'over quota' }, (now += 1));
@@ -157,7 +157,7 @@ describe('admission', () => {
     expect(pool.requests['r']?.state).toBe('pending');
   });
 
-  it('never goes over the quota of the account, over all its provider pools', () => {
+  it('never exceeds the quota of the account over all its provider pools', () => {
     const pool = openPool({
       labels: { a: {} },
       providerPools: { one: providerPool({ a: offer() }), two: providerPool({ a: offer() }) },
@@ -168,7 +168,7 @@ describe('admission', () => {
     expect(inState(pool, 'building')).toHaveLength(2);
   });
 
-  it('waits for the limits of a tenant without keeping others waiting', () => {
+  it('waits for the limits of a tenant without blocking others', () => {
     const pool = openPool({ ...one, tenants: { acme: { nodes: 1 } } });
     ask(pool, 'x', ['a'], { tenant: 'acme' });
     ask(pool, 'y', ['a'], { tenant: 'acme' });
@@ -180,7 +180,7 @@ describe('admission', () => {
     expect(pool.requests['z']?.state).toBe('pending');
   });
 
-  it('goes to another provider pool when one cannot, and fails saying why for each when none can', () => {
+  it('uses another provider pool if one refuses, and fails with each reason if all refuse', () => {
     const pool = openPool({
       labels: { a: {}, b: {} },
       providerPools: {
@@ -212,7 +212,7 @@ describe('admission', () => {
     });
   });
 
-  it('has the good nodes of a set that could not be had whole serve again', () => {
+  it('reuses the good nodes of a set that could not be completed', () => {
     const pool = openPool(one);
     ask(pool, 'r', ['a', 'a']);
     begin(pool, 'a-1');
@@ -222,7 +222,7 @@ describe('admission', () => {
     expect(pool.requests['r']?.nodes).toEqual(['a-1', 'a-3']);
   });
 
-  it('puts several nodes on one machine where the label says so', () => {
+  it('puts several nodes on one machine if the label allows it', () => {
     const pool = openPool({
       labels: { a: {} },
       providerPools: { main: providerPool({ a: offer({ slots: 2 }) }, { limits: { nodes: 2 } }) },
@@ -246,7 +246,7 @@ describe('admission', () => {
 });
 
 describe('the clock of a pool', () => {
-  it('takes nodes back whose holder is gone', () => {
+  it('reclaims nodes whose holder is gone', () => {
     const pool = openPool(one);
     ask(pool, 'r', ['a'], { leaseMs: 1_000 });
     build(pool);
@@ -287,7 +287,7 @@ describe('the clock of a pool', () => {
     expect(inState(pool, 'building')).toEqual(['a-3']);
   });
 
-  it('has nothing to do while as many nodes are ready as are to be kept', () => {
+  it('does nothing while enough nodes are ready', () => {
     const pool = openPool({ ...one, labels: { a: { minReady: 2 }, b: {} } });
     admit(pool, now);
     build(pool);

@@ -22,8 +22,8 @@ function openWith(count: number): PoolState {
   return pool;
 }
 
-describe('nodes that clusters draw', () => {
-  it('are shown with their tags, while they are asked for and while they are had; those of others are not', () => {
+describe('nodes that clusters are allocated', () => {
+  it('are shown with their tags while they are requested and in use; others are not', () => {
     const pool = openWith(2);
     begin(pool, 'a-1');
     nodeBuilt(pool, 'a-1', 20);
@@ -54,7 +54,7 @@ describe('nodes that clusters draw', () => {
     ]);
   });
 
-  it('are published page by page', () => {
+  it('are published in pages', () => {
     const pool = openWith(501);
     const { nodes, next } = viewAllocated(pool, '');
     expect(nodes).toHaveLength(500);
@@ -62,7 +62,7 @@ describe('nodes that clusters draw', () => {
     expect(viewAllocated(pool, next ?? '').next).toBeUndefined();
   });
 
-  it('are one for each demand, whose tags are short', () => {
+  it('are one for each demand, with short tags', () => {
     const pool = openWith(0);
     const refusal = (more: object): string | undefined =>
       refuseDemand(pool, { id: 'x', labels: ['a'], requester: 'test', tags: { a: 'b' }, ...more });

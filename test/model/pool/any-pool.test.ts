@@ -6,7 +6,7 @@ import { tell } from './support.js';
 import { fc } from '../../harness/property.js';
 
 describe('any pool', () => {
-  it('is never over a limit, gives no node twice, and keeps to the table of states, whatever happens', () => {
+  it('never exceeds a limit, allocates no node twice, and follows the table of states', () => {
     fc.assert(
       fc.property(anyWanted, fc.array(anyEvent, { maxLength: 60 }), (wanted, events) => {
         const world = new World(wanted);
@@ -16,7 +16,7 @@ describe('any pool', () => {
     );
   });
 
-  it('serves or refuses every request in the end', () => {
+  it('serves or refuses every request eventually', () => {
     fc.assert(
       fc.property(anyWanted, fc.array(anyEvent, { maxLength: 40 }), (wanted, events) => {
         const world = new World(wanted);
@@ -27,7 +27,7 @@ describe('any pool', () => {
     );
   });
 
-  it('has all ready nodes of the newest image in the end, and takes no more than one of them away before', () => {
+  it('converges to ready nodes of the newest image, and removes no more than one of them at a time', () => {
     fc.assert(
       fc.property(anyWanted, fc.array(anyEvent, { maxLength: 40 }), (wanted, events) => {
         const world = new World(wanted);
@@ -40,7 +40,7 @@ describe('any pool', () => {
     );
   });
 
-  it('serves a large request though small ones keep coming', () => {
+  it('serves a large request although small ones keep arriving', () => {
     fc.assert(
       fc.property(
         anyWanted,

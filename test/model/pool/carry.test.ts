@@ -49,7 +49,7 @@ function filled(count: number): PoolState {
   return pool;
 }
 
-it('comes back from its carried form as it was', () => {
+it('equals its state after it was carried', () => {
   const pool = filled(3);
   addRequest(pool, { id: 'waits', labels: ['a'], requester: 'me', attributes: { build: 7 } }, 5);
   expect(unpackPool(JSON.parse(JSON.stringify(packPool(pool))) as ReturnType<typeof packPool>)).toEqual(pool);

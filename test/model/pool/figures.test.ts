@@ -17,7 +17,7 @@ admit(pool, 1);
 begin(pool, 'a-1');
 nodeBuilt(pool, 'a-1', 2);
 
-describe('the figures of a pool', () => {
+describe('metrics of a pool', () => {
   const figures = figuresOf(pool);
   const valueOf = (name: string, tags: object): number | undefined =>
     figures.find(
@@ -25,7 +25,7 @@ describe('the figures of a pool', () => {
         figure.name === name && Object.entries(tags).every(([key, value]) => figure.tags[key] === value),
     )?.value;
 
-  it('count nodes by label, provider and state; a machine that nodes share is none', () => {
+  it('count nodes by label, provider and state, and not the machine that nodes share', () => {
     expect(
       figures
         .filter(({ name }) => name === 'heddle_pool_nodes')
@@ -36,7 +36,7 @@ describe('the figures of a pool', () => {
     ]);
   });
 
-  it('tell what waits, and what is used of the limits', () => {
+  it('report waiting requests, and the use of limits', () => {
     expect(valueOf('heddle_pool_requests', { state: 'requested' })).toBe(1);
     expect(valueOf('heddle_pool_requests', { state: 'fulfilled' })).toBe(1);
     expect(valueOf('heddle_pool_waiting', { label: 'a' })).toBe(1);

@@ -46,7 +46,7 @@ const ready = (pool: PoolState): number =>
   Object.values(pool.nodes).filter(({ state }) => state === 'ready').length;
 
 describe('nodes of an image of the library', () => {
-  it('are made from the newest version that their account has; before there is one, requests wait without blocking others', () => {
+  it('are created from the newest version of their account; until there is one, requests wait without blocking others', () => {
     const pool = open();
     ask(pool, 'one', 0);
     expect(pool.requests['one']).toMatchObject({
@@ -72,7 +72,7 @@ describe('nodes of an image of the library', () => {
     ]);
   });
 
-  it('one machine of several nodes goes where there is no room for another one; the next one waits until that is there', () => {
+  it('one machine of several nodes is replaced if there is no room for another; the next one waits', () => {
     const pool = open({ minReady: 2 }, { limits: { nodes: 2 } }, { slots: 2 });
     tell(pool, { cloud: 1 });
     ask(pool, 'one', 0);
@@ -93,7 +93,7 @@ describe('nodes of an image of the library', () => {
     expect(versions(pool)).not.toContain('ready web@1');
   });
 
-  it('give way to newer ones one after the other, and as many as are to be kept are ready all the time', () => {
+  it('give way to newer ones one after the other, while enough stay ready', () => {
     const pool = open({ minReady: 3 });
     tell(pool, { cloud: 1 });
     for (let now = 0; now < 3; now += 1) round(pool, now);
@@ -107,7 +107,7 @@ describe('nodes of an image of the library', () => {
     expect(versions(pool)).toEqual(['ready web@2', 'ready web@2', 'ready web@2']);
   });
 
-  it('go first, one at a time, where there is no room for another one', () => {
+  it('are deleted first, one at a time, if there is no room for another', () => {
     const pool = open({ minReady: 3 }, { limits: { nodes: 3 } });
     tell(pool, { cloud: 1 });
     for (let now = 0; now < 3; now += 1) round(pool, now);
@@ -119,7 +119,7 @@ describe('nodes of an image of the library', () => {
     expect(versions(pool)).toEqual(['ready web@2', 'ready web@2', 'ready web@2']);
   });
 
-  it('are handed out while they are older, after those of the newest; in use they stay, and are not used again', () => {
+  it('are allocated after those of the newest image; in use they stay, and are not reused', () => {
     const pool = open({ minReady: 2, onReturn: 'reuse' });
     tell(pool, { cloud: 1 });
     for (let now = 0; now < 3; now += 1) round(pool, now);
@@ -155,7 +155,7 @@ describe('nodes of an image of the library', () => {
     ).toEqual(['its image was taken back', 'its image was taken back']);
   });
 
-  it('stay where there is no other version, and serve', () => {
+  it('stay and serve if there is no other version', () => {
     const pool = open({ minReady: 1 });
     tell(pool, { cloud: 2 });
     for (let now = 0; now < 3; now += 1) round(pool, now);
@@ -166,7 +166,7 @@ describe('nodes of an image of the library', () => {
     expect(pool.requests['one']?.state).toBe('fulfilled');
   });
 
-  it('that fail while their image is replaced count as no attempt', () => {
+  it('that fail while their image is replaced do not count as an attempt', () => {
     const pool = open();
     tell(pool, { cloud: 2 });
     ask(pool, 'one', 0);
@@ -180,7 +180,7 @@ describe('nodes of an image of the library', () => {
     expect(pool.requests['one']?.state).toBe('pending');
   });
 
-  it('share machines of which older ones get no more once there is a newer one', () => {
+  it('share machines, of which older ones get no more nodes once there is a newer one', () => {
     const pool = open({ minReady: 2 }, {}, { slots: 2 });
     tell(pool, { cloud: 1 });
     for (let now = 0; now < 3; now += 1) round(pool, now);
@@ -196,7 +196,7 @@ describe('nodes of an image of the library', () => {
     expect(pool.nodes[first]).toBeUndefined();
   });
 
-  it('hear nothing of images that they are not made from, and nothing that is older than what they know', () => {
+  it('ignore images that they are not created from, and older notifications', () => {
     const pool = open();
     tell(pool, { cloud: 1 });
     const { library } = pool;

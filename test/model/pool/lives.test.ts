@@ -44,7 +44,7 @@ describe('machines that several nodes share', () => {
     expect(stateOf(pool, 'a-1')).toBe('deleting');
   });
 
-  it('get no new nodes from their maximum age on, and go when they are empty', () => {
+  it('get no new nodes after their maximum age, and are deleted when they are empty', () => {
     const pool = open({ slots: 2, maxAge: 10 * 60, minRetention: 60 * 60 });
     ask(pool, 'one', 0);
     built(pool, 'a-1', 10);
@@ -73,7 +73,7 @@ describe('machines that several nodes share', () => {
     expect(stateOf(pool, 'a-1')).toBe('deleting');
   });
 
-  it('are out of service when a check finds them unhealthy: present users stay, no new ones come', () => {
+  it('leave service when a check finds them unhealthy: present users stay, no new ones come', () => {
     const pool = open({ slots: 2 });
     ask(pool, 'one', 0);
     built(pool, 'a-1', 10);
@@ -88,8 +88,8 @@ describe('machines that several nodes share', () => {
   });
 });
 
-describe('machines that exist', () => {
-  it("are nobody's while they do not answer, count all the same, and are handed out again when they do", () => {
+describe('existing machines', () => {
+  it('are not allocated while they do not answer, still count, and are allocated again when they do', () => {
     const pool = open({}, { keepUnwell: true, limits: { nodes: 1 } });
     ask(pool, 'one', 0);
     built(pool, 'a-1', 10);
@@ -112,7 +112,7 @@ describe('machines that exist', () => {
     expect([stateOf(pool, 'a-1'), nodeOf(pool, 'two')]).toEqual(['in-use', 'a-1']);
   });
 
-  it('are back also when they were started again, and which boot it was is forgotten', () => {
+  it('return after a restart too, without their boot id', () => {
     const pool = open({}, { keepUnwell: true });
     ask(pool, 'one', 0);
     built(pool, 'a-1', 10);

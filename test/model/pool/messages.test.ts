@@ -30,7 +30,7 @@ const shown = (pool: PoolState, id: string): RequestView | undefined =>
   viewRequests(pool, { ids: [id] }).requests[0];
 
 describe('a request that lost a node', () => {
-  it('does not take it from who has it now when it ends', () => {
+  it('does not take it from its present holder when it ends', () => {
     const pool = open(1);
     ask(pool, 'first');
     holdNode(pool, 'a-1', { by: 'me', comment: 'it hangs' }, 3);
@@ -47,7 +47,7 @@ describe('a request that lost a node', () => {
   });
 });
 
-describe('names that people choose', () => {
+describe('names that users choose', () => {
   it.each(['constructor', '__proto__', 'toString'])('may be %s: of a tenant, and of a request', (word) => {
     const pool = open(2);
     ask(pool, word, { tenant: word });
@@ -62,7 +62,7 @@ describe('names that people choose', () => {
     expect(refuseHold(pool, { nodeId: word, comment: 'x' })).toMatchObject({ is: 'NotFound' });
   });
 
-  it('may hold what separates others', () => {
+  it('may contain separators', () => {
     const pool = open(0);
     addRequest(pool, { id: 'one', labels: ['a'], requester: 'test', tenant: 'x|y', providerPool: 'z' }, 1);
     addRequest(pool, { id: 'two', labels: ['a'], requester: 'test', tenant: 'x', providerPool: 'y' }, 1);
@@ -73,7 +73,7 @@ describe('names that people choose', () => {
 });
 
 describe('requests that are alike', () => {
-  it('all say what they wait for', () => {
+  it('all show what they wait for', () => {
     const pool = open(1);
     for (const id of ['has', 'one', 'two']) ask(pool, id);
     const why = 'provider pool main: 1 node too much at the moment';
@@ -84,7 +84,7 @@ describe('requests that are alike', () => {
     ]);
   });
 
-  it('fail with how much they need, and how much there is', () => {
+  it('fail with the needed and the available amount', () => {
     const pool = open(1);
     addRequest(pool, { id: 'two', labels: ['a', 'a'], requester: 'test' }, 1);
     admit(pool, 1);
@@ -95,7 +95,7 @@ describe('requests that are alike', () => {
   });
 });
 
-describe('messages that a pool does not take', () => {
+describe('messages that a pool refuses', () => {
   const pool = open();
   ask(pool, 'has');
   const held = open();
@@ -137,7 +137,7 @@ describe('messages that a pool does not take', () => {
     expect(refuse()).toMatchObject({ is, why: expect.stringContaining(why) });
   });
 
-  it('and those that it takes', () => {
+  it('and accepts', () => {
     expect([
       refuseHold(pool, { nodeId: 'a-1', comment: 'it hangs' }),
       refuseEndHold(held, { nodeId: 'a-1' }),

@@ -73,7 +73,7 @@ function clashes(state: ReservationsState): readonly string[] {
 }
 
 describe('the calendar', () => {
-  it('never promises a machine twice, whatever is asked for, extended, and ended', () => {
+  it('never promises a machine twice, whatever is requested, extended and ended', () => {
     const wish = fc.oneof(
       fc.record({
         do: fc.constant('book' as const),
@@ -114,7 +114,7 @@ describe('the calendar', () => {
     );
   });
 
-  it('would notice a clash', () => {
+  it('would detect a conflict', () => {
     const state = book(newReservations('u'), { from: 0, to: 10 });
     const [first] = Object.values(state.reservations);
     if (first === undefined) throw new Error('nothing was booked');
@@ -124,7 +124,7 @@ describe('the calendar', () => {
     expect(clashes(withReservation(state, { ...first, id: 'r2', from: 10, to: 12 }))).toEqual([]);
   });
 
-  it('takes all machines or none, and says when they can be had', () => {
+  it('reserves all machines or none, and says when they are available', () => {
     const state = book(book(newReservations('u'), { from: 100, to: 200, count: 3 }), {
       from: 150,
       to: 300,
@@ -145,7 +145,7 @@ describe('the calendar', () => {
     });
   });
 
-  it('counts a machine that is being prepared as taken, and one that was cancelled as free at once', () => {
+  it('counts a machine in preparation as reserved, and a cancelled one as free at once', () => {
     const state = book(newReservations('u'), { from: 100, to: 200, count: 4 });
     const [first] = Object.values(state.reservations);
     if (first === undefined) throw new Error('nothing was booked');

@@ -18,7 +18,7 @@ const computer: Candidate = {
   drift: [],
 };
 
-describe('a machine that is looked at for a reservation', () => {
+describe('a machine that is checked for a reservation', () => {
   it.each<readonly [what: string, Partial<Candidate>, Parameters<typeof unfitText>[1], RegExp]>([
     ['of another site', {}, { count: 1, site: 'moon' }, /of site lab/],
     ['that cannot do it', {}, { count: 1, can: ['POWER_ON'] }, /cannot do POWER_ON/],

@@ -81,8 +81,8 @@ function firstOf(state: ReservationsState, id = 'r1'): Reservation {
   return found;
 }
 
-describe('what the machines of a reservation are asked', () => {
-  it('nothing before its time; then hold, load, reserve; and it is ready when its time has come', () => {
+describe('operations on the machines of a reservation', () => {
+  it('do nothing before its time; then hold, load, reserve; and it is ready in time', () => {
     expect(play(stateWith(reservation()), 899).steps).toEqual([]);
     expect(nextDue(stateWith(reservation()), 0)).toBe(900);
     const early = play(stateWith(reservation()), 900);
@@ -94,7 +94,7 @@ describe('what the machines of a reservation are asked', () => {
     expect(play(ready, 1_950).state.notifications.map(({ event }) => event)).toEqual(['ready', 'reminder']);
   });
 
-  it('a user who was in it: the image of who comes next, else the default image', () => {
+  it("unload a user's machine: it gets the image of the next reservation, else the default image", () => {
     const used = reservation({
       readyAt: 1_000,
       logInRequested: true,
@@ -128,7 +128,7 @@ describe('what the machines of a reservation are asked', () => {
     ['READY', ['a check', 'a unload', 'a let go']],
     ['POST_LOAD', ['a check', 'a unload', 'a let go']],
     ['RELOAD', ['a check', 'a reload', 'a let go']],
-  ] as const)('a user who was not told how to log in, and a machine that is %s', (verdict, steps) => {
+  ] as const)('treat as unused a user who never got a login, and a machine that is %s', (verdict, steps) => {
     const placed = reservation({
       readyAt: 1_000,
       assignments: [assignment('a', { stage: 'placed', heldUntil: 2_000 })],
@@ -136,7 +136,7 @@ describe('what the machines of a reservation are asked', () => {
     expect(play(stateWith(placed), 2_000, { check: { ...done, verdict } }).steps).toEqual(steps);
   });
 
-  it('silence is neither: it is asked again, and in the end people look at it; nothing is loaded', () => {
+  it('repeat requests without an answer, then report them to operators; nothing is loaded', () => {
     let state = stateWith(
       reservation({ readyAt: 1_000, assignments: [assignment('a', { stage: 'placed', heldUntil: 2_000 })] }),
     );
@@ -149,7 +149,7 @@ describe('what the machines of a reservation are asked', () => {
     expect(steps).toEqual([...Array.from({ length: 5 }, () => 'a check'), 'a maintain', 'a let go']);
   });
 
-  it('what cannot be cleared is loaded anew, and what cannot be loaded is taken out of use and told of', () => {
+  it('load a machine that cannot be cleared, and take one out of use that cannot be loaded', () => {
     const placed = reservation({
       readyAt: 1_000,
       assignments: [assignment('a', { stage: 'placed', heldUntil: 2_000 })],
@@ -164,7 +164,7 @@ describe('what the machines of a reservation are asked', () => {
     expect(end.state.notifications.map(({ event }) => event)).toEqual(['ended', 'attention']);
   });
 
-  it('a machine that cannot be had is let go of, and is lacking; what was asked before the end is waited for', () => {
+  it('give up a machine that cannot be reserved; earlier requests are awaited', () => {
     const failed: OperateMachineReply = { is: 'not done', answer: 'unknown', why: 'silence' };
     const given = play(
       stateWith(reservation({ wanted: { count: 2 }, assignments: [assignment('a'), assignment('b')] })),
@@ -179,7 +179,7 @@ describe('what the machines of a reservation are asked', () => {
     ).toEqual(['a hold', 'a let go']);
   });
 
-  it('a machine that is busy with something else at the end is let go of later, not forgotten', () => {
+  it('release a machine later that is busy at the end', () => {
     const over = reservation({
       over: { at: 1_500, how: 'cancelled', why: 'cancelled' },
       assignments: [assignment('a', { stage: 'held' })],
@@ -195,7 +195,7 @@ describe('what the machines of a reservation are asked', () => {
     expect(stateOf(firstOf(free.state))).toBe('cancelled');
   });
 
-  it('silence of a machine that is wanted by its name is borne twice', () => {
+  it('tolerate two unanswered requests for a machine that is reserved by name', () => {
     const failed: OperateMachineReply = { is: 'not done', answer: 'unknown', why: 'silence' };
     let state = stateWith(
       reservation({
@@ -214,7 +214,7 @@ describe('what the machines of a reservation are asked', () => {
     expect(steps).toEqual(['a hold', 'a load', 'a load', 'a load', 'a let go']);
   });
 
-  it('a reservation begins with a machine only after its previous users are out', () => {
+  it('begin only after the previous users of a machine are out', () => {
     const used = reservation({
       readyAt: 1_000,
       assignments: [assignment('a', { stage: 'in use', heldUntil: 2_000 })],
@@ -230,7 +230,7 @@ describe('what the machines of a reservation are asked', () => {
     ]);
   });
 
-  it('an extension reaches the machine', () => {
+  it("extend the machine's reservation", () => {
     const used = reservation({
       to: 3_000,
       readyAt: 1_000,
@@ -239,7 +239,7 @@ describe('what the machines of a reservation are asked', () => {
     expect(play(stateWith(used), 1_500).steps).toEqual(['a extend']);
   });
 
-  it('one whose time is over before it was ready has failed', () => {
+  it('fail a reservation whose time ends before it is ready', () => {
     const { state } = play(
       stateWith(reservation({ assignments: [assignment('a', { stage: 'held', heldUntil: 2_000 })] })),
       2_001,
@@ -249,7 +249,7 @@ describe('what the machines of a reservation are asked', () => {
   });
 });
 
-describe('what is refused before any machine is looked at', () => {
+describe('reservations that are refused without a machine check', () => {
   const asked = { user: 'ada', image, to: 100_000, wanted: { count: 1 }, by: 'test' };
 
   it.each([
@@ -269,7 +269,7 @@ describe('what is refused before any machine is looked at', () => {
     else expect(why).toMatch(expected);
   });
 
-  it('more than there may be at once, which still fits into one message', () => {
+  it('more than the limit at once, which still fits into one message', () => {
     const notes = Array.from({ length: 12 }, (_, at) => ({ at, text: 'x'.repeat(400) }));
     const many = (count: number): ReservationsState =>
       stateWith(

@@ -39,7 +39,7 @@ function withVersions(...words: readonly string[]): Catalogue {
 }
 
 describe('the catalogue', () => {
-  it('sets the first version of a name at once, and no other', () => {
+  it('activates the first version of a name, and no other', () => {
     expect(withVersions('a', 'b')['keys']).toMatchObject({
       set: 1,
       next: 3,
@@ -48,7 +48,7 @@ describe('the catalogue', () => {
     });
   });
 
-  it('takes the same content for the version that is there', () => {
+  it('accepts the content of an existing version again', () => {
     const catalogue = withVersions('a', 'b');
     expect(putVersion(catalogue, request('keys', 'a'), 'later')).toEqual({
       catalogue,
@@ -57,7 +57,7 @@ describe('the catalogue', () => {
     expect(putVersion(catalogue, request('keys', 'a', { format: 'archive' }), at).version.version).toBe(3);
   });
 
-  it('goes back step by step, and a number is never used again', () => {
+  it('rolls back step by step, and never reuses a number', () => {
     let catalogue = setVersion(setVersion(withVersions('a', 'b', 'c'), 'keys', 2), 'keys', 3);
     catalogue = rollBack(catalogue, 'keys');
     expect(catalogue['keys']).toMatchObject({ set: 2, before: [1] });
@@ -72,7 +72,7 @@ describe('the catalogue', () => {
     expect(putVersion(pruned, request('keys', 'd'), at).version.version).toBe(4);
   });
 
-  it('takes a name back from use, and gives it again', () => {
+  it('withdraws a name, and restores it', () => {
     const none = setVersion(withVersions('a'), 'keys', null);
     expect(none['keys']).toEqual(expect.not.objectContaining({ set: 1 }));
     expect(pinReference(none, { resource: 'keys' })).toBeUndefined();
@@ -94,7 +94,7 @@ describe('the catalogue', () => {
     expect(refusePut({}, put)).toMatch(wrong);
   });
 
-  it('refuses more than it can hold, and says what helps', () => {
+  it('refuses more than it can hold, and names a remedy', () => {
     const full: Catalogue = {
       keys: {
         versions: Array.from({ length: maxVersions }, (_, index) => ({
@@ -114,12 +114,12 @@ describe('the catalogue', () => {
     expect(refusePut(full, request('keys', '5'))).toBeUndefined();
   });
 
-  it('refuses what is not there', () => {
+  it('refuses unknown names', () => {
     expect(refuseSet({}, 'keys', 1)).toMatch(/there is no resource keys/);
     expect(refuseSet(withVersions('a', 'b'), 'keys', 9)).toBe('resource keys has no version 9; it has 1, 2');
   });
 
-  it('prunes what is neither set, nor set before, nor used, nor new; content goes with its last version', () => {
+  it('prunes what is neither active, previous, used nor new; content is deleted with its last version', () => {
     let catalogue = withVersions('a', 'b', 'c', 'd');
     catalogue = putVersion(catalogue, request('other', 'b'), at).catalogue;
     catalogue = setVersion(setVersion(catalogue, 'keys', 3), 'keys', 4);
@@ -137,7 +137,7 @@ describe('the catalogue', () => {
 });
 
 describe('a reference', () => {
-  it('means what is set, a version, or a content', () => {
+  it('means the active version, a version, or a content', () => {
     const catalogue = setVersion(withVersions('a', 'b'), 'keys', 2);
     const pinned = { resource: 'keys', version: 2, digest: digestOf('b'), format: 'file' };
     for (const reference of [
@@ -158,7 +158,7 @@ describe('a reference', () => {
     expect(readPinnedResource(pinned)).toEqual(pinned);
   });
 
-  it('is nothing else that people write into fields', () => {
+  it('is nothing else that users write into fields', () => {
     const others: readonly Json[] = [
       'keys',
       { resource: 1 },
@@ -176,7 +176,7 @@ describe('a reference', () => {
     ).toBeUndefined();
   });
 
-  it('counts as used wherever it stands in the state of a cluster', () => {
+  it('counts as used anywhere in the state of a cluster', () => {
     const field = (word: string): object => ({
       resource: 'keys',
       version: 1,

@@ -10,8 +10,8 @@ import { publicLine } from '../../harness/ssh-server.js';
 
 const secret = 'a secret of a test that is long enough';
 
-describe('a host key made of a secret', () => {
-  it('is the same for the same secret and machine, and another for any other', () => {
+describe('a host key derived from a secret', () => {
+  it('is the same for the same secret and machine, and different otherwise', () => {
     const key = makeHostKey(secret, 'u/app-1/1');
     expect(makeHostKey(secret, 'u/app-1/1')).toEqual(key);
     const others = [
@@ -23,7 +23,7 @@ describe('a host key made of a secret', () => {
   });
 
   it.each(['u/app-1/1', 'u/app-2/1', 'another'])(
-    'is read by SSH software, and its two halves belong together (%s)',
+    'is read by SSH software, and its halves match (%s)',
     (name) => {
       const key = makeHostKey(secret, name);
       expect(isHostKey(key.public)).toBe(true);
@@ -37,7 +37,7 @@ describe('a host key made of a secret', () => {
     },
   );
 
-  it('is read by OpenSSH itself, where that is installed', ({ skip }) => {
+  it('is read by OpenSSH if it is installed', ({ skip }) => {
     const folder = mkdtempSync(join(tmpdir(), 'heddle-key-'));
     try {
       const key = makeHostKey(secret, 'u/app-1/1');
@@ -56,7 +56,7 @@ describe('a host key made of a secret', () => {
     }
   });
 
-  it('refuses a secret that could be guessed, without showing it', () => {
+  it('refuses a guessable secret without showing it', () => {
     expect(() => makeHostKey('hunter2', 'u/app-1/1')).toThrow(
       /hostKeySecret is too short.*openssl rand -hex 32/,
     );

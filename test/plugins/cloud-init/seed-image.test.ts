@@ -12,8 +12,8 @@ const files = {
 };
 const hasTools = spawnSync('mcopy', ['--version']).error === undefined;
 
-describe('the disk that cloud-init reads', () => {
-  test('has its label where systems look for it, and the same bytes for the same files', () => {
+describe('the disk for cloud-init', () => {
+  test('has the expected label, and the same bytes for the same files', () => {
     const image = makeSeedImage(files);
     expect([image.length, image.toString('latin1', 43, 54), image.readUInt16LE(510)]).toEqual([
       1_474_560,
@@ -23,7 +23,7 @@ describe('the disk that cloud-init reads', () => {
     expect(makeSeedImage(files).equals(image)).toBe(true);
   });
 
-  test('refuses what does not fit', () => {
+  test('refuses files that do not fit', () => {
     expect(() => makeSeedImage({ 'a-name-too-long': '' })).toThrow(RangeError);
     expect(() => makeSeedImage({ 'user-data': 'x'.repeat(1_500_000) })).toThrow('user-data does not fit');
   });

@@ -19,7 +19,7 @@ describe('user data for cloud-init', () => {
     });
   });
 
-  it("leaves the image's own keys alone where no host key is given", () => {
+  it("leaves the image's own keys unchanged without a host key", () => {
     expect(parse(makeUserData({ hostname: 'web-app-1' }))).toEqual({
       hostname: 'web-app-1',
       preserve_hostname: false,
@@ -30,7 +30,7 @@ describe('user data for cloud-init', () => {
     ['#!/bin/sh\necho hello', 'text/x-shellscript'],
     ['#cloud-config\npackages: [nginx]\n', 'text/cloud-config'],
     ['#cloud-boothook\ntrue\n', 'text/cloud-boothook'],
-  ])("takes the user's own part along: %j", (own, type) => {
+  ])("includes the user's own part: %j", (own, type) => {
     const text = makeUserData({ hostname: 'web-app-1', hostKey, own });
     const [, boundary = ''] = /^Content-Type: multipart\/mixed; boundary="([^"]+)"/.exec(text) ?? [];
     const parts = text.split(`--${boundary}`);
@@ -41,7 +41,7 @@ describe('user data for cloud-init', () => {
     expect(makeUserData({ hostname: 'web-app-1', hostKey, own })).toBe(text);
   });
 
-  it('refuses what cloud-init would pass over, and what clouds would refuse', () => {
+  it('refuses what cloud-init would ignore, and what clouds would refuse', () => {
     expect(() => makeUserData({ hostname: 'a', own: 'echo hello' })).toThrow(
       /userData must begin with #cloud-config, #!/,
     );

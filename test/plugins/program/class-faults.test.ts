@@ -85,7 +85,7 @@ afterAll(() => bench.close());
 const fail = (how: string) => failureOf(bench.run('CREATE', how));
 
 describe('a class that is not built in', () => {
-  it("does its work in a process that is not the worker's, and is used again", async () => {
+  it('works in its own process, which is reused', async () => {
     const first = await bench.run('CREATE', 'good');
     const second = await bench.run('CREATE', 'good');
     expect(first.result).toMatchObject({ providerid: 'm-1' });
@@ -97,7 +97,7 @@ describe('a class that is not built in', () => {
     ['hang', 'plugin q did not answer create in time'],
     ['busy loop', 'plugin q did not answer create in time'],
     ['deaf to signals', 'plugin q did not answer create in time; its program was ended by SIGKILL'],
-  ])('%s: is ended at its deadline, and the task may be tried again', async (how, words) => {
+  ])('%s: is ended at its deadline, and the task is retried', async (how, words) => {
     const failure = await failureOf(bench.run('CREATE', how, { plugin: 'q' }));
     expect(failure).toMatchObject({
       type: 'Retryable',
@@ -116,7 +116,7 @@ describe('a class that is not built in', () => {
     ['memory at one go', 'MB are allowed'],
     ['children', 'are allowed'],
     ['endless line', 'it wrote a line of more than'],
-  ])('%s: fails the task as a fault of the plugin, which is named', async (how, words) => {
+  ])('%s: fails the task as an error of the plugin, with its name', async (how, words) => {
     const failure = await fail(how);
     expect(failure).toMatchObject({
       type: 'Internal',
@@ -146,7 +146,7 @@ describe('a class that is not built in', () => {
     expect(failure.message).toContain(words);
   });
 
-  it('what it throws arrives as it was thrown', async () => {
+  it('its errors arrive unchanged', async () => {
     const failure = await fail('quota');
     expect(failure).toMatchObject({
       type: 'Quota',
@@ -159,18 +159,18 @@ describe('a class that is not built in', () => {
     });
   });
 
-  it('what it prints is for people, and harms nothing', async () => {
+  it('its output is logged and has no effect', async () => {
     expect((await bench.run('CREATE', 'printed garbage')).result).toEqual({ providerid: 'm-2' });
     // Its output comes another way than its answer, and may be later.
     await until('what it printed is logged', () => bench.logged.join('\n').includes('this is for people'));
   });
 
-  it('takes with it what it has started, wherever that went', async () => {
+  it('ends together with all that it started', async () => {
     expect((await fail('children of their own')).message).toContain('exit code 3');
     await until('the children are gone', () => processesWith(mark).length === 0);
   });
 
-  it('goes on with good work after all of this, and leaves no prototype changed', async () => {
+  it('continues with good calls after all of this, and changes no prototype', async () => {
     expect((await bench.run('CREATE', 'good')).result).toMatchObject({ providerid: 'm-1' });
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   });

@@ -114,7 +114,7 @@ async function tearDown(name: string): Promise<void> {
 }
 
 describe('plugins that run as programs, in a worker', () => {
-  test('a provider in Python and an automator in shell bring a cluster up, and down without a trace', async () => {
+  test('a provider in Python and an automator in shell create a cluster, and delete it without a trace', async () => {
     const { operation } = await stack.client.apply(good('good'));
     await finishWell('good', operation);
     const payload = await stack.client.payload('good', 'app-2');
@@ -123,7 +123,7 @@ describe('plugins that run as programs, in a worker', () => {
     expect(await stack.service.machines()).toEqual([]);
   });
 
-  test('what goes wrong in one fails its own task alone; the worker lives, and others go on', async () => {
+  test('fail only their own task; the worker lives, and others continue', async () => {
     const cases = [
       ['exit', 'plugin bad gave no result: its program ended with exit code 1'],
       ['reject', 'rejected by the test'],
@@ -146,7 +146,7 @@ describe('plugins that run as programs, in a worker', () => {
     expect(processesWith(mark)).toEqual([]);
   });
 
-  test('a worker that is killed takes its programs with it', async () => {
+  test('end with a worker that is killed', async () => {
     await stack.client.apply(withBad('killed', 'patient', 'loop'));
     await until('the program is in its loop', () => processesWith(mark).length > 0);
     await worker.kill();

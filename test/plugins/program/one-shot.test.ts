@@ -86,7 +86,7 @@ describe('a program for each task', () => {
     ['in several lines', 'm-2'],
     ['does not read', 'm-3'],
     ['end of input', 'm-4'],
-  ])('%s: its result is taken', async (how, providerid) => {
+  ])('%s: its result is accepted', async (how, providerid) => {
     expect((await bench.run('CREATE', how)).result).toEqual({ providerid });
   });
 
@@ -139,13 +139,13 @@ describe('a program for each task', () => {
     ['too long', 'it wrote a line of more than'],
     ['too long in lines', 'it printed a result of more than'],
     ['too many lines', 'it wrote more than'],
-  ])('%s: counts as a fault of the plugin', async (how, words) => {
+  ])('%s: counts as an error of the plugin', async (how, words) => {
     const failure = await fail(how);
     expect(failure).toMatchObject({ type: 'Internal', nonRetryable: false });
     expect(failure.message).toContain(words);
   });
 
-  it('says by status and error why it failed', async () => {
+  it('reports by status and error why it failed', async () => {
     expect(await fail('status 3')).toMatchObject({
       type: 'Invalid',
       message: 'CREATE app-1: plugin p ended with status 3',
@@ -159,7 +159,7 @@ describe('a program for each task', () => {
     });
   });
 
-  it('its words reach the log, at their level', async () => {
+  it('logs its output at its level', async () => {
     expect((await bench.run('CREATE', 'log')).result).toEqual({ providerid: 'm-5' });
     const logged = bench.logged.join('\n');
     for (const words of ['plain words', 'a warning {"a":1}', 'an error']) expect(logged).toContain(words);
@@ -173,7 +173,7 @@ describe('a program for each task', () => {
     });
   });
 
-  it('is told apart from a task that was cancelled', async () => {
+  it('is distinguished from a task that was cancelled', async () => {
     const cancelled = bench.run('DELETE', 'hang', {
       more: { config: { providerid: 'm' } },
       onStart: (cancel) => void until('it runs', () => processesWith(mark).length > 0).then(cancel),
@@ -182,7 +182,7 @@ describe('a program for each task', () => {
     await until('it is gone', () => processesWith(mark).length === 0);
   });
 
-  it('takes with it what it left running', async () => {
+  it('ends together with what it left running', async () => {
     expect((await bench.run('CREATE', 'leaves a child')).result).toEqual({ providerid: 'm-6' });
     expect((await bench.run('CREATE', 'leaves a child with its output')).result).toEqual({
       providerid: 'm-7',
@@ -190,7 +190,7 @@ describe('a program for each task', () => {
     await until('the children are gone', () => processesWith(mark).length === 0);
   });
 
-  it('may ask for nothing that its descriptor does not declare', async () => {
+  it('may request only what its descriptor declares', async () => {
     expect((await bench.run('CREATE', 'undeclared')).result).toEqual({ providerid: 'm-8' });
   });
 });

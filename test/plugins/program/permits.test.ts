@@ -5,7 +5,7 @@ import { takePermit } from '../../../src/plugins/program/pool.js';
 const never = new AbortController().signal;
 
 describe('takePermit', () => {
-  it('gives permits in the order of the requests', async () => {
+  it('grants permits in the order of the requests', async () => {
     const limit = pLimit(1);
     const order: number[] = [];
     const enter = async (number: number): Promise<void> => {
@@ -23,7 +23,7 @@ describe('takePermit', () => {
     expect(order).toEqual([1, 2, 3]);
   });
 
-  it('passes over requests whose signal is aborted', async () => {
+  it('skips requests whose signal is aborted', async () => {
     const limit = pLimit(1);
     const release = await takePermit(limit, never);
     const gone = new AbortController();

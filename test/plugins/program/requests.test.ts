@@ -150,7 +150,7 @@ function serviceTask(
   };
 }
 
-describe('a program that asks', () => {
+describe('a program that makes requests', () => {
   it('gets secrets that its task names, and no others', async () => {
     const own = { secret: 'env:TOKEN' };
     const answers = await ask(
@@ -180,7 +180,7 @@ describe('a program that asks', () => {
     ]);
   });
 
-  it("gets claims where the task is a provider's, and no shell", async () => {
+  it("gets claims if the task is a provider's, and no shell", async () => {
     const answers = await ask([
       { request: 'claims.take', key: 'k', candidates: ['m'] },
       { request: 'claims.held' },
@@ -193,7 +193,7 @@ describe('a program that asks', () => {
     ]);
   });
 
-  it('gets leave to call where the account has a limit, each time anew', async () => {
+  it('gets a permit for each call if the account has a limit', async () => {
     const before = called;
     expect(
       await ask([{ request: 'calls.take' }, { request: 'calls.take' }, { request: 'calls.take' }]),
@@ -207,7 +207,7 @@ describe('a program that asks', () => {
     [{ request: 'fly' }, 'there is no request "fly"; there are: run, exec'],
     [{ request: 'claims.take', key: 5 }, 'request claims.take: key: '],
     [{ request: 'claims.take', key: 'k', candidates: [], more: 1 }, 'request claims.take: '],
-  ])('%o is answered with what is wrong', async (request, words) => {
+  ])('%o is answered with an error', async (request, words) => {
     expect(await ask([request])).toMatchObject([
       { id: 1, error: { kind: 'Invalid', message: expect.stringContaining(words) } },
     ]);
@@ -215,7 +215,7 @@ describe('a program that asks', () => {
 });
 
 describe('an automator as a program', () => {
-  it('runs scripts and commands on the node, and puts files there', async () => {
+  it('executes scripts and commands on the node, and writes files there', async () => {
     const file = join(node.home, 'put');
     const { result } = await bench.run('INSTALL', '', {
       more: serviceTask(
@@ -232,7 +232,7 @@ describe('an automator as a program', () => {
     expect(await readFile(file, 'utf8')).toBe('put there');
   });
 
-  it('hears that its task was cancelled, after the script was ended', async () => {
+  it('is notified that its task was cancelled, after the script was ended', async () => {
     const begun = join(node.home, 'begun');
     const more = serviceTask('a', { script: `touch '${begun}'; sleep 1000`, data: '' }, 'two');
     const running = bench.run('START', '', {
@@ -251,7 +251,7 @@ describe('an automator as a program', () => {
 });
 
 describe('a class in TypeScript, without a build step', () => {
-  it('is loaded with what it imports, and has the shell of the contract', async () => {
+  it('is loaded with its imports, and has the shell of the contract', async () => {
     const file = join(node.home, 'bytes');
     const { result } = await bench.run('INSTALL', '', {
       more: serviceTask('typed', { script: 'cat', data: file }, 'three'),
@@ -269,7 +269,7 @@ describe('a class in TypeScript, without a build step', () => {
     });
   });
 
-  it("is told by its signal when the attempt's time is over", async () => {
+  it("is notified by its signal at the end of the attempt's time", async () => {
     const failure = await failureOf(
       bench.run('START', '', {
         timeMs: 2_000,

@@ -16,7 +16,7 @@ const suites = readdirSync(import.meta.dirname)
   .map((file) => readFileSync(join(import.meta.dirname, file), 'utf8'))
   .join('\n');
 
-test('every plugin that comes with Heddle, and every example, is put to the suite of its type', () => {
+test('every plugin of Heddle, and every example, is tested by the suite of its type', () => {
   const { found, problems } = findPlugins([join(root, 'src/plugins'), join(root, 'examples/plugins')]);
   expect(problems).toEqual([]);
   const missing = found

@@ -14,7 +14,7 @@ if (words[words.indexOf('--override-runlist') + 1] !== 'recipe[suite]') process.
 process.exitCode = spawnSync('/bin/sh', ['-c', node.suite.script], { input: node.heddle.data, stdio: ['pipe', 'inherit', 'inherit'] }).status ?? 1;
 `;
 
-describe('by a stand-in executable, not run against real Chef', () => {
+describe('with a stand-in executable instead of real Chef', () => {
   automatorSuite(
     { describe, test, afterAll },
     {

@@ -9,7 +9,7 @@ function manifest(text: string): string {
 }
 
 if (spawnSync('puppet', ['--version']).status !== 0)
-  test.skip('the suite: there is no puppet here: npm run setup:extras installs it');
+  test.skip('the suite: puppet is not installed: npm run setup:extras installs it');
 else
   automatorSuite(
     { describe, test, afterAll },

@@ -46,7 +46,7 @@ describe('names', () => {
     expect(told({ services: { s: {}, [name]: {} } })).toHaveLength(1);
   });
 
-  test('a group cannot be called like a node of another group', () => {
+  test('a group cannot have the name of a node of another group', () => {
     expect(told({ nodes: { app: group(['s']), 'app-1': group(['s']) } })).toEqual([
       "nodes.app-1: a group's name cannot end in a hyphen and a number, as nodes' names do. Give it another name.",
     ]);
@@ -61,7 +61,7 @@ describe('names', () => {
 });
 
 describe('counts', () => {
-  test.each([0, -1, 1.5, 1e9, '3', null, true, Number.NaN, 10_001])('%j is no count', (count) => {
+  test.each([0, -1, 1.5, 1e9, '3', null, true, Number.NaN, 10_001])('%j is refused as a count', (count) => {
     expect(told({ nodes: { app: { count, provider: 'p', services: ['s'] } } })).toEqual([
       expect.stringContaining('nodes.app.count'),
     ]);
@@ -190,7 +190,7 @@ describe('services', () => {
 });
 
 describe('parseSpec', () => {
-  test('takes its own result and gives the same again', () => {
+  test('accepts its own result and returns the same', () => {
     const first = parseSpec({
       name: 'web',
       nodes: {
@@ -226,7 +226,7 @@ describe('parseSpec', () => {
     );
   });
 
-  test('tells at most 100 problems, errors first', () => {
+  test('reports at most 100 problems, errors first', () => {
     const services = Object.fromEntries(
       Array.from({ length: 200 }, (_, index) => [`s${index}`, { requires: ['absent'] }]),
     );
@@ -241,7 +241,7 @@ describe('parseSpec', () => {
     expect(unknown.ok ? 0 : unknown.problems.length).toBe(100);
   });
 
-  test('never throws, whatever it gets', () => {
+  test('never throws for any input', () => {
     fc.assert(
       fc.property(
         fc.anything({
@@ -260,7 +260,7 @@ describe('parseSpec', () => {
     );
   });
 
-  test('never throws for what looks like a spec, and what it accepts it accepts again', () => {
+  test('never throws for spec-like input, and accepts again what it accepts', () => {
     const word = fc.constantFrom('a', 'b', 'a-1', 'constructor', 'x', '');
     const list = fc.array(word, { maxLength: 3 });
     const needs = fc.record({ requires: list, uses: list }, { requiredKeys: [] });

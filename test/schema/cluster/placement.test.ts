@@ -10,7 +10,7 @@ function groupOf(app: object): object | undefined {
   return parsed.spec.nodes['app'];
 }
 
-describe('where the nodes of a group come from', () => {
+describe("the origin of a group's nodes", () => {
   test('a pool and a label stand for an account that every worker has', () => {
     expect(groupOf({ pool: 'ci', label: 'small', fields: { priority: 7 } })).toMatchObject({
       provider: 'pool',
@@ -22,7 +22,7 @@ describe('where the nodes of a group come from', () => {
     expect(groupOf({ pool: 'ci', label: 'small', confirmWithin: '1m' })).toMatchObject({ confirmWithin: 60 });
   });
 
-  test('an alternative to a pool, or a pool as an alternative, takes nothing over from the group', () => {
+  test('an alternative inherits nothing if it is a pool or replaces one', () => {
     const local = { provider: 'local', hardware: 'large', image: 'host', fields: { a: 1 } };
     expect(groupOf({ pool: 'ci', label: 'small', alternatives: [{ provider: 'local' }] })).toMatchObject({
       alternatives: [{ provider: 'local', hardware: 'default', image: 'default', fields: {} }],

@@ -43,7 +43,7 @@ config: {port: 80}
 `;
 
 describe('a spec file', () => {
-  test('is closed: defaults filled in, short forms written out', () => {
+  test('is normalised: defaults filled in, short forms written out', () => {
     const reading = readSpecFile(good, 'cluster.yaml');
     expect(reading).toMatchObject({ ok: true, warnings: [] });
     expect(reading.ok && reading.spec).toEqual({
@@ -109,7 +109,7 @@ describe('a spec file', () => {
     });
   });
 
-  test('may be JSON, may begin with a byte order mark and end its lines with CRLF', () => {
+  test('may be JSON, begin with a byte order mark and use CRLF', () => {
     expect(readSpecFile('{"name": "a", "nodes": {"n": {"count": 1, "provider": "p"}}}', 'a.json').ok).toBe(
       true,
     );
@@ -118,7 +118,7 @@ describe('a spec file', () => {
     );
   });
 
-  test('gets all its problems at once, each with line, column, path, fault and remedy', () => {
+  test('gets all its problems at once, each with line, column, path, error and remedy', () => {
     const text = [
       'name: Web',
       'nodes:',
@@ -215,7 +215,7 @@ describe('a spec file', () => {
     ]);
   });
 
-  test('with aliases that multiply is refused before they are copied', () => {
+  test('with multiplying aliases is refused before they are copied', () => {
     const levels = Array.from(
       { length: 12 },
       (_, level) =>
@@ -292,8 +292,8 @@ describe('{file: PATH} in a field', () => {
   });
 });
 
-describe('any text at all', () => {
-  test('is read or refused with places, and never throws', () => {
+describe('any text', () => {
+  test('is accepted or refused with places, and never throws', () => {
     const piece = fc.constantFrom(
       'name: a',
       'nodes:',

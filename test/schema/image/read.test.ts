@@ -22,7 +22,7 @@ function faults(text: string): string {
 }
 
 describe('image.yaml', () => {
-  it('is closed: defaults filled in, and what it is closed to is read again', () => {
+  it('is normalised: defaults filled in, and the result is valid input', () => {
     const reading = readImageFile(good, 'image.yaml');
     expect(reading).toMatchObject({
       ok: true,
@@ -43,7 +43,7 @@ describe('image.yaml', () => {
     });
   });
 
-  it('takes a node in place of a machine; what the node tells is left to it', () => {
+  it("accepts a node instead of a machine, with the node's own settings", () => {
     const reading = readImageFile(
       "name: web\nrecipe: {from: {cluster: shop, node: web-1}}\nvalidate: {command: 'true'}",
       'image.yaml',
@@ -126,7 +126,7 @@ describe('image.yaml', () => {
     expect(faults(text)).toMatch(fault);
   });
 
-  it('a closed one of another make is refused, and throws nothing', () => {
+  it('of another normalised form is refused without an exception', () => {
     for (const value of [undefined, 5, [], {}, { name: 'web', source: { kind: 'recipe' } }])
       expect(parseImage(value).ok).toBe(false);
   });

@@ -54,7 +54,7 @@ describe('a nodepool.yaml', () => {
     expect(readPoolsFile(stringify(pools), 'pools.yaml').ok).toBe(true);
   });
 
-  test('has accounts for its machines that a worker takes', async () => {
+  test('has accounts for its machines that a worker accepts', async () => {
     const { accounts } = taken(whole);
     expect(accounts).toMatchObject({
       'rack-main': {
@@ -120,7 +120,7 @@ describe('a nodepool.yaml', () => {
     );
   });
 
-  test('with names that would be the same here gives them different ones', () => {
+  test('gives different names to names that would collide', () => {
     const { pools } = taken(`
 labels: [{name: a.b}, {name: a_b}]
 providers: [{name: c, driver: fake, pools: [{name: main, labels: [{name: a.b}, {name: a_b}]}]}]
@@ -152,7 +152,7 @@ providers: [{name: c, driver: fake, pools: [{name: main, labels: [{name: a.b}, {
     expect(reading.ok ? '' : reading.problems.map(formatProblem).join('\n')).toMatch(expected);
   });
 
-  test('keeps pools of one name apart, and tells of labels that are declared twice or keep too much ready', () => {
+  test('keeps pools of one name apart, and reports labels that are declared twice or keep too many nodes ready', () => {
     const { pools, remarks } = taken(`labels:
   - {name: a, min-ready: 1}
   - {name: b}

@@ -55,7 +55,7 @@ describe('pools.yaml', () => {
     expect(parsePool(pool)).toEqual({ ok: true, spec: pool });
   });
 
-  it('has an image that is built where the provider pool names none, or another one', () => {
+  it('uses a built image if the provider pool names none, or another one', () => {
     const text = good
       .replace('small: {minReady: 2,', 'small: {libraryImage: web, minReady: 2,')
       .replace('large: {}', 'large: {libraryImage: web}')
@@ -125,7 +125,7 @@ describe('pools.yaml', () => {
     expect(problemsOf(text)).toEqual([expected]);
   });
 
-  it('refuses a closed pool of another make', () => {
+  it('refuses a pool of another normalised form', () => {
     const { ok } = parsePool({ name: 'ci', labels: {}, providerPools: {}, tenants: {}, more: 1 });
     expect(ok).toBe(false);
     expect(parsePool('ci').ok).toBe(false);

@@ -23,7 +23,7 @@ describe('a moment', () => {
   });
 });
 
-describe('a reservation as it is written', () => {
+describe('a reservation file', () => {
   it('becomes a request', () => {
     expect(readReservation({ image: 'web@3', user: 'ada', for: '2h' }, now)).toEqual({
       ok: true,

@@ -171,7 +171,7 @@ describe('an archive', () => {
     await expect(readArchive(make())).rejects.toThrow(wrong);
   });
 
-  it('is refused before the first file is written, wherever its fault is', async () => {
+  it('is refused before the first file is written, wherever its error is', async () => {
     const entries: readonly ArchiveEntry[] = [
       { path: 'good', kind: 'file', bytes: Buffer.from('x') },
       { path: '../owned', kind: 'file', bytes: Buffer.from('x') },
@@ -181,7 +181,7 @@ describe('an archive', () => {
     expect(existsSync(join(folder, 'out', 'good'))).toBe(false);
   });
 
-  it('comes back as the folder was: contents, what may be executed, links within, long and odd names', async () => {
+  it('is unpacked to the same folder: contents, modes, links within, long and odd names', async () => {
     const [from, to] = [join(folder, 'from'), join(folder, 'to')];
     const deep = join(from, 'a'.repeat(60), 'b'.repeat(60));
     mkdirSync(deep, { recursive: true });
@@ -202,7 +202,7 @@ describe('an archive', () => {
     expect(existsSync(join(to, '.git'))).toBe(false);
   });
 
-  it('is the same bytes for the same files, whoever packed them: a folder, tar, tar with gzip', async () => {
+  it('has the same bytes for the same files, packed by a folder, tar, or tar with gzip', async () => {
     const from = join(folder, 'from');
     mkdirSync(join(from, 'b'), { recursive: true });
     for (const name of ['z', 'b/y', 'a']) writeFileSync(join(from, name), name);
@@ -218,7 +218,7 @@ describe('an archive', () => {
     expect(execFileSync('tar', ['-tf', '-'], { input: packed, encoding: 'utf8' })).toBe('a\nb/\nb/y\nz\n');
   });
 
-  it('gives all files the permissions that are asked for', async () => {
+  it('gives all files the requested permissions', async () => {
     await unpackInto(
       join(folder, 'keys'),
       [{ path: 'id', kind: 'file', executable: true, bytes: Buffer.from('key') }],

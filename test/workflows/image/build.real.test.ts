@@ -6,7 +6,7 @@ import { type Stack, startStack, type WorkerProcess } from '../../harness/stack.
 import { until } from '../../harness/until.js';
 import { type Ground, greeting, openGround, recipe } from '../../harness/image/ground.js';
 
-describe('builds, when something goes wrong', () => {
+describe('builds with faults', () => {
   let stack: Stack;
   let elsewhere: Stack;
   let ground: Ground;
@@ -58,7 +58,7 @@ describe('builds, when something goes wrong', () => {
     await stack.stop();
   });
 
-  it('the worker killed in a build: each goes on from its step, its script ran once, and no machine is left', async () => {
+  it('continue after the worker is killed: each from its step, its script executed once, and no machine left', async () => {
     const moments = [
       ['after', 'CREATE'],
       ['after', 'INSTALL'],
@@ -100,7 +100,7 @@ describe('builds, when something goes wrong', () => {
     await until('no machine', async () => (await ground.hostnames()).length === 0);
   }, 240_000);
 
-  it('a command outlives its builder, and its file goes to several providers side by side', async () => {
+  it('continue a command after the death of its builder, and upload its file to several providers concurrently', async () => {
     const gate = join(stack.folder, 'gate');
     const command = {
       run: 'pack',
@@ -157,7 +157,7 @@ describe('builds, when something goes wrong', () => {
     expect((await elsewhere.service.journal('delete-image')).map(({ id }) => id)).toEqual(['packed@1']);
   }, 240_000);
 
-  it('what was captured goes to another provider, which takes it at the second try', async () => {
+  it('upload a captured image to another provider, which accepts it at the second attempt', async () => {
     await ground.apply('copied', {
       recipe,
       ...greeting(`${ledger}-copied`, 'copied'),
@@ -179,7 +179,7 @@ describe('builds, when something goes wrong', () => {
     expect(await ground.has('copied@1')).toBe(false);
   }, 240_000);
 
-  it('what fails leaves nothing; the request stays until it is taken back', async () => {
+  it('leave nothing after a failure; the request stays until it is withdrawn', async () => {
     await ground.apply('failing', {
       command: { run: 'forget', formats: ['tar'] },
       uploads: [{ provider: 'local' }],

@@ -9,7 +9,7 @@ import { until } from '../../harness/until.js';
 import { closed, nodes } from '../../harness/workflows/spec.js';
 import { type Ground, greeting, openGround } from '../../harness/image/ground.js';
 
-describe('an image of a node that is there', () => {
+describe('an image of an existing node', () => {
   let stack: Stack;
   let ground: Ground;
   let points: Points;
@@ -63,7 +63,7 @@ describe('an image of a node that is there', () => {
     );
   }
 
-  it("has what stood on it and what its services did; the node stays the cluster's, and its services run again", async () => {
+  it('contains the content of the node and of its services; the cluster keeps the node, and its services run again', async () => {
     const machine = await cluster('shop');
     const from = { cluster: 'shop', node: 'app-1' };
     const validate = { command: 'test "$(cat "$HOME/shop")" = shop && test "$(cat "$HOME/greeting")" = two' };
@@ -96,7 +96,7 @@ describe('an image of a node that is there', () => {
     expect(await machineOf('shop')).toBe(machine);
   }, 240_000);
 
-  it('is refused while the node is gone or busy; while it is lease the cluster waits, and delete does not', async () => {
+  it('is refused while the node is gone or busy; while it is leased the cluster waits, and delete does not', async () => {
     await expect(
       ground.apply('none', { recipe: { from: { cluster: 'nobody', node: 'app-1' } } }),
     ).rejects.toThrow(/there is no cluster nobody/);
@@ -140,7 +140,7 @@ describe('an image of a node that is there', () => {
     expect(await ground.has('busy@2')).toBe(false);
   }, 240_000);
 
-  it('survives the worker at each step; the node is switched on again, once its image is cancelled too', async () => {
+  it('survives the worker at each step; the node is switched on again, also after a cancelled build', async () => {
     const moments = [
       ['after', 'LEASE_NODE'],
       ['after', 'POWER_OFF'],
@@ -188,7 +188,7 @@ describe('an image of a node that is there', () => {
     expect((await ground.see('kill-1')).builds[0]).toMatchObject({ number: 2, state: 'cancelled' });
   }, 240_000);
 
-  it('a node whose leaseholder was terminated is taken back when an operation waits for it', async () => {
+  it('returns the node when its holder was terminated and an operation waits for it', async () => {
     const machine = await cluster('left');
     await ground.apply('left', { recipe: { from: { cluster: 'left', node: 'app-1' } }, validate: false });
     const off = await points.arm('after', 'POWER_OFF');
@@ -207,7 +207,7 @@ describe('an image of a node that is there', () => {
     expect((await stack.client.status('left')).nodes[0]).toMatchObject({ state: 'ready', running: ['shop'] });
   }, 240_000);
 
-  it('of a pool it takes a node that is held, and leaves it held', async () => {
+  it('uses a held node of a pool, and leaves it held', async () => {
     const reading = readPoolsFile(
       JSON.stringify({
         pools: {

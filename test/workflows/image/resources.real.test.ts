@@ -18,7 +18,7 @@ describe('a recipe with resources', () => {
     await stack.stop();
   });
 
-  it('uses those that it was applied with, though their names mean others by then; these are not pruned', async () => {
+  it('uses those that it was applied with, although their names mean others later; these are not pruned', async () => {
     const { resources, images } = stack.client;
     const put = async (word: string): Promise<void> => {
       const { version } = await resources.put('setup', {

@@ -16,7 +16,7 @@ describe('an operation of a machine that is cancelled', () => {
     await stack.stop();
   });
 
-  it('takes one operation at a time; cancelled while it is written it is failed, before that it is as it was', async () => {
+  it('accepts one operation at a time; cancelled during the load the machine is failed, before that unchanged', async () => {
     const { add, begin, end, operate, calls } = ground;
     await add('halted');
     const early = await stack.service.arm({
@@ -58,7 +58,7 @@ describe('an operation of a machine that is cancelled', () => {
     });
   });
 
-  it('cancelled while it is registered, it is given back, and its name is free', async () => {
+  it('releases the machine if it is cancelled during the registration, and its name is free', async () => {
     const { add, end } = ground;
     const held = await stack.service.arm({
       fault: 'hold-answer',

@@ -34,7 +34,7 @@ const names = inLoad.map((_, index) => `m${index + 1}`);
 const captured = names.slice(0, inCapture.length);
 
 describe.skipIf(noEmulators !== undefined)(
-  `the worker killed at each step of LOAD and CAPTURE, its machines behind controllers whose log tells what they were told${noEmulators === undefined ? '' : ` (left out: ${noEmulators})`}`,
+  `a worker killed at each step of LOAD and CAPTURE, with machines behind controllers that log each command${noEmulators === undefined ? '' : ` (left out: ${noEmulators})`}`,
   () => {
     let stack: Stack;
     let rack: Rack;
@@ -89,7 +89,7 @@ describe.skipIf(noEmulators !== undefined)(
     const switched = async (name: string): Promise<readonly string[]> =>
       (await rack.commands(name)).filter((command) => !command.startsWith('boot'));
 
-    it('a load goes on from its step: written once, switched off once, switched on once', async () => {
+    it('continues a load from its step: written once, switched off once, switched on once', async () => {
       const ends = await killAtEach(inLoad, names, (name) =>
         ground.begin(name, { kind: 'load', image: host }),
       );
@@ -101,7 +101,7 @@ describe.skipIf(noEmulators !== undefined)(
       }
     }, 180_000);
 
-    it('a capture goes on from its step: captured once, proved once, with one switching off and one on', async () => {
+    it('continues a capture from its step: captured once, proved once, switched off and on once', async () => {
       const ends = await killAtEach(inCapture, captured, (name) =>
         ground.begin(name, {
           kind: 'capture',

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Stack, startStack } from '../../harness/stack.js';
 import { type Ground, host, openGround } from '../../harness/machine/ground.js';
 
-describe('a machine that is registered by itself', () => {
+describe('a standalone machine', () => {
   let stack: Stack;
   let ground: Ground;
 
@@ -66,7 +66,7 @@ describe('a machine that is registered by itself', () => {
     expect(await calls('power-on', 'one')).toHaveLength(2);
   });
 
-  it.concurrent('is captured with what is on it, and the image is proved and loads onto another', async () => {
+  it.concurrent('is captured with its content, and the image is proved and loads onto another', async () => {
     const { add, operate, calls } = ground;
     await add('source');
     await operate('source', { kind: 'load', image: host });
@@ -102,7 +102,7 @@ describe('a machine that is registered by itself', () => {
     expect((await operate('target', { kind: 'restore' })).machine.state).toBe('available');
   });
 
-  it.concurrent('is never loaded because nothing answers', async () => {
+  it.concurrent('is never loaded because of missing answers', async () => {
     const { add, operate, calls } = ground;
     await add('silent');
     await operate('silent', { kind: 'load', image: host });
@@ -135,7 +135,7 @@ describe('a machine that is registered by itself', () => {
     expect(await calls('power-off', 'silent')).toHaveLength(1);
   });
 
-  it.concurrent('is removed with its machine, and the sweep leaves it alone until then', async () => {
+  it.concurrent('is removed with its machine, and the sweep does not touch it until then', async () => {
     const { add, operate } = ground;
     const { providerid } = await add('leaving');
     expect((await stack.client.sweep()).leaks.map((leak) => leak.providerid)).not.toContain(providerid);

@@ -3,7 +3,7 @@ import { startStack, type Stack, type WorkerProcess } from '../../harness/stack.
 import { until } from '../../harness/until.js';
 import { host, openGround, type Ground } from '../../harness/machine/ground.js';
 
-describe('a machine that another provider account gets', () => {
+describe('a machine that moves to another provider account', () => {
   let stack: Stack;
   let elsewhere: Stack;
   let ground: Ground;
@@ -46,7 +46,7 @@ describe('a machine that another provider account gets', () => {
     (await service.machines()).map(({ hostname }) => String(hostname));
 
   it(
-    'is had there before it is given up here, by a key of its own, and back again by another',
+    'is claimed there before it is released here, by its own key, and back again by another',
     { timeout: 240_000 },
     async () => {
       await ground.add('blade');
@@ -70,39 +70,32 @@ describe('a machine that another provider account gets', () => {
     },
   );
 
-  it(
-    'stays where it is while in use, and when the other account cannot have it',
-    { timeout: 240_000 },
-    async () => {
-      await ground.add('kept');
-      await ground.operate('kept', { kind: 'reserve', user: 'ada' });
-      await expect(ground.begin('kept', to('elsewhere'))).rejects.toThrow(
-        'machine kept is reserved (ada); it can be moved to another provider only when it is free',
-      );
-      await ground.operate('kept', { kind: 'release' });
-      for (const [provider, why] of [
-        ['nowhere', /has no provider "nowhere"/],
-        ['locked', /401/],
-      ] as const) {
-        const { operation, machine } = await ground.operate('kept', to(provider));
-        expect(operation).toMatchObject({
-          state: 'failed',
-          failure: { message: expect.stringMatching(why) },
-        });
-        expect(machine).toMatchObject({ state: 'available', provider: 'local' });
-      }
-      expect((await ground.operate('kept', { kind: 'status' })).operation.result?.status).toMatchObject({
-        ssh: 1,
-        rpower: 1,
-      });
-      expect(await namesAt(elsewhere)).toEqual([]);
-      expect((await ground.operate('kept', to('local'))).operation).toMatchObject({ state: 'done' });
-      expect(await ground.calls('create', 'kept')).toHaveLength(1);
-      await ground.operate('kept', { kind: 'remove' });
-    },
-  );
+  it('stays while it is in use, and if the other account cannot have it', { timeout: 240_000 }, async () => {
+    await ground.add('kept');
+    await ground.operate('kept', { kind: 'reserve', user: 'ada' });
+    await expect(ground.begin('kept', to('elsewhere'))).rejects.toThrow(
+      'machine kept is reserved (ada); it can be moved to another provider only when it is free',
+    );
+    await ground.operate('kept', { kind: 'release' });
+    for (const [provider, why] of [
+      ['nowhere', /has no provider "nowhere"/],
+      ['locked', /401/],
+    ] as const) {
+      const { operation, machine } = await ground.operate('kept', to(provider));
+      expect(operation).toMatchObject({ state: 'failed', failure: { message: expect.stringMatching(why) } });
+      expect(machine).toMatchObject({ state: 'available', provider: 'local' });
+    }
+    expect((await ground.operate('kept', { kind: 'status' })).operation.result?.status).toMatchObject({
+      ssh: 1,
+      rpower: 1,
+    });
+    expect(await namesAt(elsewhere)).toEqual([]);
+    expect((await ground.operate('kept', to('local'))).operation).toMatchObject({ state: 'done' });
+    expect(await ground.calls('create', 'kept')).toHaveLength(1);
+    await ground.operate('kept', { kind: 'remove' });
+  });
 
-  it('is cancelled while a site without a worker is to get it', { timeout: 240_000 }, async () => {
+  it('is cancelled while the other site has no worker', { timeout: 240_000 }, async () => {
     await ground.add('stuck');
     const operation = await ground.begin('stuck', to('far'));
     await stack.client.machines.cancel('stuck');
@@ -117,7 +110,7 @@ describe('a machine that another provider account gets', () => {
   });
 
   it(
-    'goes on when the worker dies, with one machine; cancelled before that it is where it was',
+    'continues when the worker dies, with one machine; cancelled before that it is unchanged',
     { timeout: 240_000 },
     async () => {
       await ground.add('cut');

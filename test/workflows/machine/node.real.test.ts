@@ -62,7 +62,7 @@ describe('the machine of a node', () => {
     });
   }
 
-  it('is looked at while its cluster is busy, and switched while it is not; what ran on it is started again', async () => {
+  it('is inspected while its cluster is busy, and switched while it is not; its services are started again', async () => {
     await cluster('web');
     const machine = await machineOf('web');
     const restart = await points.arm('before', 'START');
@@ -111,7 +111,7 @@ describe('the machine of a node', () => {
     expect(await machineOf('web')).toBe(machine);
   });
 
-  it('is captured as it works, and loaded: then its services are carried out anew, whenever a worker dies', async () => {
+  it('is captured while it works, and loaded: then its services are installed again, whenever a worker dies', async () => {
     await cluster('shop');
     const machine = await machineOf('shop');
     const image = { name: 'shop', revision: '1' };
@@ -159,7 +159,7 @@ describe('the machine of a node', () => {
     await stack.client.waitFor('shop', operation ?? '', { everyMs: 100 });
   });
 
-  it('whose disk has half an image is replaced', async () => {
+  it('is replaced if its disk has half an image', async () => {
     await cluster('half');
     const machine = await machineOf('half');
     const write = await points.arm('before', 'LOAD');
@@ -174,7 +174,7 @@ describe('the machine of a node', () => {
     expect((await stack.service.machines()).some(({ id }) => id === machine)).toBe(false);
   });
 
-  it('is replaced as well when the workflow that wrote its disk is terminated', async () => {
+  it('is replaced as well if the workflow that wrote its disk is terminated', async () => {
     await cluster('cut');
     const machine = await machineOf('cut');
     const write = await points.arm('after', 'LOAD');
@@ -198,7 +198,7 @@ describe('the machine of a node', () => {
     expect((await stack.service.machines()).some(({ id }) => id === machine)).toBe(false);
   });
 
-  it('is refused where there is none, and where it is not the one to ask', async () => {
+  it('is refused if it does not exist, and for other callers', async () => {
     expect((await ground.operate('nobody/app-1', { kind: 'status' })).operation).toMatchObject({
       state: 'failed',
       failure: { message: expect.stringContaining('there is no cluster nobody') },

@@ -3,7 +3,7 @@ import { type Stack, startStack, type WorkerProcess } from '../../harness/stack.
 import { until } from '../../harness/until.js';
 import { type Ground, host, openGround } from '../../harness/machine/ground.js';
 
-describe('machines that look at themselves in rounds', () => {
+describe('machines with periodic checks', () => {
   let stack: Stack;
   let ground: Ground;
   let worker: WorkerProcess;
@@ -29,7 +29,7 @@ describe('machines that look at themselves in rounds', () => {
     await stack.service.call('POST', `/v1/machines/${providerid}/power`, { power: 'off' });
   };
 
-  it.concurrent('power: shown, and corrected only where the policy says so; what was asked for is no drift', async () => {
+  it.concurrent('power: shown, and corrected only if the policy says so; requested states are no drift', async () => {
     const { add, operate, calls } = ground;
     const [shown, kept, asked] = await Promise.all([
       add('shown'),
@@ -56,7 +56,7 @@ describe('machines that look at themselves in rounds', () => {
     expect(worker.output()).not.toContain('log is not whole');
   }, 240_000);
 
-  it.concurrent('image and absence: loaded again, taken out of use; silence is neither', async () => {
+  it.concurrent('image and absence: loaded again, or taken out of use; missing answers are neither', async () => {
     const { add, operate, onMachine, calls } = ground;
     const [, gone] = await Promise.all([
       add('changed', { correct: ['image'] }),

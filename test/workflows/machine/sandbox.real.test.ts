@@ -7,7 +7,7 @@ const unable =
   process.platform === 'linux' && process.getuid?.() === 0 ? undefined : 'sandboxes need Linux and root';
 
 describe.skipIf(unable !== undefined)(
-  `images of sandboxes are what differs from the host${unable === undefined ? '' : ` (left out: ${unable})`}`,
+  `images of sandboxes contain the differences from the host${unable === undefined ? '' : ` (left out: ${unable})`}`,
   () => {
     let stack: Stack;
     let ground: Ground;
@@ -25,7 +25,7 @@ describe.skipIf(unable !== undefined)(
       await stack.stop();
     });
 
-    it('what was made, changed and deleted in the system is so wherever the image is loaded, also on top of another image; the host stays as it is', async () => {
+    it('files that were created, changed and deleted are so after a load, also on top of another image; the host is unchanged', async () => {
       const { add, operate, onMachine } = ground;
       await Promise.all([add('maker'), add('taker')]);
       await operate('maker', { kind: 'load', image: host });

@@ -86,7 +86,7 @@ describe.skipIf(noPostgres !== undefined)(
       );
     };
 
-    it('is captured and proved, changed, and loaded back; a load of what it has does nothing', async () => {
+    it('is captured and proved, changed, and loaded back; a load of the same image does nothing', async () => {
       const { operate } = ground;
       const image = { name: 'base', revision: '1' };
       expect((await operate('shop', { kind: 'status', image })).operation.result?.status).toMatchObject({
@@ -133,7 +133,7 @@ describe.skipIf(noPostgres !== undefined)(
       );
     });
 
-    it('goes on with a LOAD and a CAPTURE whose worker was killed in the middle: each program is begun once', async () => {
+    it('continues a LOAD and a CAPTURE whose worker was killed: each program is started once', async () => {
       const { begin, end, operate } = ground;
       const image = { name: 'start', revision: '1' };
       await operate('loaded', { kind: 'capture', image, prove: true });
@@ -166,7 +166,7 @@ describe.skipIf(noPostgres !== undefined)(
       ]).toEqual([2, 1, 1]);
     });
 
-    it('is failed when its load is cancelled in the middle, with no program left behind, and whole again after the next', async () => {
+    it('is failed when its load is cancelled, with no program left behind, and whole again after the next', async () => {
       const { begin, end, operate } = ground;
       const image = { name: 'used', revision: '1' };
       await operate('used', { kind: 'capture', image, prove: true });
@@ -196,7 +196,7 @@ describe.skipIf(noPostgres !== undefined)(
       expect(await value('used')).toBe('EUR');
     });
 
-    it('is loaded again by a round, where its policy says so, when it says that it has another image', async () => {
+    it('is loaded again by a periodic check, if its policy says so, when it reports another image', async () => {
       const { operate } = ground;
       const image = { name: 'kept', revision: '1' };
       await operate('drifted', { kind: 'capture', image, prove: true });
@@ -218,7 +218,7 @@ describe.skipIf(noPostgres !== undefined)(
       expect(await value('drifted')).toBe('EUR');
     });
 
-    it('is never loaded because nothing answers, and is registered without a system only', async () => {
+    it('is never loaded because of missing answers, and is registered without a system only', async () => {
       const { operate, end } = ground;
       const image = { name: 'quiet', revision: '1' };
       await operate('silent', { kind: 'capture', image, prove: true });

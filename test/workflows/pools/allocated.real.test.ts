@@ -69,7 +69,7 @@ const allocated = async (): Promise<number> =>
   (await pool.requests()).filter(({ tags, state }) => tags !== undefined && state === 'fulfilled').length;
 
 describe('clusters on nodes of a pool, with real machines', () => {
-  it('has one node for each though workers are killed, gives them back cleaned, and the sweep takes back what a terminated cluster had', async () => {
+  it('has one node for each although workers are killed, returns them cleaned, and the sweep reclaims those of a terminated cluster', async () => {
     let worker = await stack.startWorker('one');
     await applyPool(6);
     const { operation } = await stack.client.apply(specOf('web', 4));

@@ -73,7 +73,7 @@ async function checkEnd(pool: PoolClient): Promise<void> {
 }
 
 describe('a cluster on nodes of a pool', () => {
-  it.concurrent('draws ready nodes, and gives them back to be used again', async () => {
+  it.concurrent('is allocated ready nodes, and returns them for reuse', async () => {
     const pool = await openPool('allocated', 3, { onReturn: 'reuse', minReady: 2 });
     await until(
       'two ready nodes',
@@ -106,7 +106,7 @@ describe('a cluster on nodes of a pool', () => {
     await checkEnd(pool);
   });
 
-  it.concurrent('waits where the pool is full; one that is deleted meanwhile leaves nothing behind, and the next one gets the node', async () => {
+  it.concurrent('waits while the pool is full; one that is deleted meanwhile leaves nothing behind, and the next one gets the node', async () => {
     const pool = await openPool('full', 1);
     expect(await apply(clusterSpec('first', 'full'))).toBe('done');
     await harness.client.apply(clusterSpec('second', 'full'));
@@ -142,7 +142,7 @@ describe('a cluster on nodes of a pool', () => {
     await checkEnd(pool);
   });
 
-  it.concurrent('asks once, whatever answers are lost', async () => {
+  it.concurrent('requests once, whatever answers are lost', async () => {
     const pool = await openPool('lossy', 3);
     const lose = async (): Promise<never> => {
       throw ApplicationFailure.retryable('the answer was lost', 'Retryable');
@@ -157,7 +157,7 @@ describe('a cluster on nodes of a pool', () => {
     await checkEnd(pool);
   });
 
-  it.concurrent('takes its nodes over again after its workflow was terminated', async () => {
+  it.concurrent('regains its nodes after its workflow was terminated', async () => {
     const pool = await openPool('life', 2);
     await apply(clusterSpec('ended', 'life'));
     await harness.client.temporal.workflow.getHandle('cluster/ended').terminate('a test');

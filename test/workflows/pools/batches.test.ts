@@ -47,8 +47,8 @@ async function activities(name: string): Promise<readonly string[]> {
   );
 }
 
-describe('tasks that go together', () => {
-  it('makes and deletes many nodes with few activities; one that fails has its own end', async () => {
+describe('batched tasks', () => {
+  it('create and delete many nodes with few activities; one that fails has its own result', async () => {
     const pool = await open('many');
     harness.cloud.beforeCreate('many-a-3', () => Promise.reject(new PluginError('Retryable', 'busy')));
     harness.cloud.beforeCreate('many-a-7', () =>
@@ -76,7 +76,7 @@ describe('tasks that go together', () => {
     await pool.gone();
   });
 
-  it('leaves the others alone when one of them is not wanted any more', async () => {
+  it('continue when one of them is no longer needed', async () => {
     const pool = await open('some');
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => {

@@ -5,7 +5,7 @@ import { type Stack, startStack } from '../../harness/stack.js';
 import { until } from '../../harness/until.js';
 import { type Ground, greeting, openGround, recipe } from '../../harness/image/ground.js';
 
-describe('a pool of nodes of an image that is built', () => {
+describe('a pool of nodes with a built image', () => {
   let stack: Stack;
   let ground: Ground;
 
@@ -22,7 +22,7 @@ describe('a pool of nodes of an image that is built', () => {
     await stack.stop();
   });
 
-  it('has ready nodes of the newest version, replaced without a gap, and goes back when that is taken back', async () => {
+  it('has ready nodes of the newest version, replaced without a gap, and rolls back with the image', async () => {
     const pool = new PoolClient(stack.client.temporal, 'built', { by: 'test' });
     const offer = { hardware: 'tiny', libraryImage: 'web', fields: {}, uses: { nodes: 1 } };
     const spec: PoolSpec = {

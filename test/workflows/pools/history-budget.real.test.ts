@@ -78,8 +78,8 @@ async function runsOf(temporal: Client, name: string): Promise<readonly number[]
   }
 }
 
-describe('a pool that does much', () => {
-  it('goes on in a new run before its replay takes a worker long, though its history is far from its limits', () =>
+describe('a busy pool', () => {
+  it('continues in a new run before its replay takes a worker long, although its history is far below the limits', () =>
     inHarness(async (harness) => {
       const pool = await open(harness, 'worn');
       await burst(harness, pool, { count: 260, unlucky: 1 });
@@ -90,7 +90,7 @@ describe('a pool that does much', () => {
       await pool.gone();
     }));
 
-  it('is carried by workers that keep nothing of it: each replays what another began, whatever came in between', () =>
+  it('is served by workers without a cache: each replays what another started', () =>
     inHarness(
       async (harness) => {
         const pool = await open(harness, 'forgotten');

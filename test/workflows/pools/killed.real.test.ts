@@ -46,8 +46,8 @@ async function unreadable(): Promise<readonly unknown[]> {
   return errors;
 }
 
-describe('a pool whose workers are killed while many ask', () => {
-  it('serves all requests, and each worker continues what another began', async () => {
+describe('a pool whose workers are killed during many requests', () => {
+  it('serves all requests, and each worker continues the work of another', async () => {
     let worker = await stack.startWorker('first');
     const offer = { hardware: 'tiny', image: 'host', fields: {}, uses: { nodes: 1 } };
     await pool.apply({

@@ -75,7 +75,7 @@ async function checkEnd(pool: PoolClient): Promise<void> {
 }
 
 describe('a pool', () => {
-  it.concurrent('makes nodes on demand, hands them out, and deletes them when they are given back', async () => {
+  it.concurrent('creates nodes on demand, allocates them, and deletes them when they are returned', async () => {
     const pool = await open('demand');
     const got = await pool.obtain(['a', 'a'], { requester: 'job-1', attributes: { build: 7 } });
     expect(got).toMatchObject({
@@ -100,7 +100,7 @@ describe('a pool', () => {
     await checkEnd(pool);
   });
 
-  it.concurrent('gives a ready node with the answer, and makes another one', async () => {
+  it.concurrent('returns a ready node with the answer, and creates another one', async () => {
     const pool = await open('warm', {}, { minReady: 1 });
     await ready(pool, 1);
     const got = await pool.request(['a']);
@@ -109,7 +109,7 @@ describe('a pool', () => {
     await checkEnd(pool);
   });
 
-  it.concurrent('takes the same request twice for one', async () => {
+  it.concurrent('treats a repeated request as one', async () => {
     const pool = await open('twice');
     const first = await pool.request(['a'], { id: 'r1' });
     const second = await pool.request(['a'], { id: 'r1' });
@@ -119,7 +119,7 @@ describe('a pool', () => {
     await checkEnd(pool);
   });
 
-  it.concurrent('makes no more nodes than its limits allow; others wait, and are served when nodes are given back', async () => {
+  it.concurrent('creates no more nodes than its limits allow; others wait, and are served when nodes are returned', async () => {
     const pool = await open('full', { limits: { nodes: 3 } });
     const got = await Promise.all(
       Array.from({ length: 12 }, async () => {
@@ -133,7 +133,7 @@ describe('a pool', () => {
     await checkEnd(pool);
   });
 
-  it.concurrent('waits where the account has no quota left, and goes on when something was freed', async () => {
+  it.concurrent('waits if the account has no quota left, and continues when capacity was freed', async () => {
     const pool = await open('quota');
     const first = await pool.obtain(['a']);
     harness.points.arm({
@@ -153,7 +153,7 @@ describe('a pool', () => {
     await checkEnd(pool);
   });
 
-  it.concurrent('makes another machine for one that never comes up, and says why when none does', async () => {
+  it.concurrent('creates another machine for one that never boots, and gives the reason when none does', async () => {
     const pool = await open('broken', { launchAttempts: 2 });
     const dies = async (): Promise<never> => {
       throw ApplicationFailure.nonRetryable('never answered', 'Timeout');
@@ -167,7 +167,7 @@ describe('a pool', () => {
     await checkEnd(pool);
   });
 
-  it.concurrent('takes nodes back whose lease has ended, and leaves those whose lease is renewed', async () => {
+  it.concurrent('reclaims nodes whose lease has ended, and leaves those whose lease is renewed', async () => {
     const pool = await open('lease');
     const [gone, kept] = await Promise.all([
       pool.obtain(['a'], { leaseMs: 1_500 }),
@@ -185,7 +185,7 @@ describe('a pool', () => {
     await checkEnd(pool);
   });
 
-  it.concurrent('cleans a used node up and hands it out again, or deletes it when that fails', async () => {
+  it.concurrent('cleans a used node and allocates it again, or deletes it if that fails', async () => {
     const pool = await open(
       'clean',
       { limits: { nodes: 1 } },
@@ -225,7 +225,7 @@ describe('a pool', () => {
     ]);
   });
 
-  it.concurrent('keeps a held node though its request ends, and deletes it after the hold', async () => {
+  it.concurrent('keeps a held node after its request ended, and deletes it after the hold', async () => {
     const pool = await open('hold');
     const got = await pool.obtain(['a']);
     await pool.hold('a-1', 'the tests hang', 60_000);
@@ -239,7 +239,7 @@ describe('a pool', () => {
     await checkEnd(pool);
   });
 
-  it.concurrent('replaces a node that a person deletes while it is being made', async () => {
+  it.concurrent('replaces a node that a user deletes while it is being created', async () => {
     const pool = await open('deleted');
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => {
@@ -255,7 +255,7 @@ describe('a pool', () => {
     await checkEnd(pool);
   });
 
-  it.concurrent('loses nothing when it goes on in a new run in the middle', async () => {
+  it.concurrent('loses nothing when it continues in a new run', async () => {
     const pool = await open('renewed', { limits: { nodes: 4 } }, { minReady: 1 });
     const handle = harness.client.temporal.workflow.getHandle('pool/renewed');
     const runs = new Set<string>();
@@ -279,7 +279,7 @@ describe('a pool', () => {
     await checkEnd(pool);
   });
 
-  it.concurrent('takes another configuration over: what is in use stays, what is ready and otherwise now is replaced', async () => {
+  it.concurrent('applies another configuration: nodes in use stay, ready nodes that differ are replaced', async () => {
     const pool = await open('changed', {}, { minReady: 1 });
     await ready(pool, 1);
     const got = await pool.request(['a']);
@@ -301,7 +301,7 @@ describe('a pool', () => {
     await checkEnd(pool);
   });
 
-  it.concurrent('goes on whatever it is sent', async () => {
+  it.concurrent('continues after any messages', async () => {
     const pool = await open('sent');
     const handle = harness.client.temporal.workflow.getHandle(poolWorkflowId('sent'));
     const nonsense: readonly [unknown][] = [
@@ -335,7 +335,7 @@ describe('a pool', () => {
     await checkEnd(pool);
   });
 
-  it.concurrent('refuses what it cannot do, with words', async () => {
+  it.concurrent('refuses invalid requests with a reason', async () => {
     const none = new PoolClient(harness.client.temporal, 'none', { by: 'test' });
     await expect(
       none.apply({

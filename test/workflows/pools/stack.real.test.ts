@@ -48,7 +48,7 @@ const machinesOf = async (pool: string): Promise<readonly unknown[]> =>
       state !== 'deleting' && (tags as Record<string, string>)['heddle-cluster'] === `pool/${pool}`,
   );
 describe('pools on real machines', () => {
-  it('serves all requests though the worker is killed while their nodes are built, and throws none away', async () => {
+  it('serves all requests although the worker is killed while their nodes are created, and discards none', async () => {
     let worker = await stack.startWorker('one');
     const pool = new PoolClient(stack.client.temporal, 'killed', { by: 'test' });
     await pool.apply(specOf('killed'));
@@ -105,7 +105,7 @@ describe('pools on real machines', () => {
     await worker.stop();
   });
 
-  it('takes a ready node out of service whose machine is gone, and makes another one', async () => {
+  it('takes a ready node without a machine out of service, and creates another one', async () => {
     const worker = await stack.startWorker('four');
     await stack.service.call('PUT', '/v1/quota', { machines: 100 });
     const pool = new PoolClient(stack.client.temporal, 'checked', { by: 'test' });
@@ -124,7 +124,7 @@ describe('pools on real machines', () => {
     await worker.stop();
   });
 
-  it('has a machine that exists out of service while it does not answer, and back when it does', async () => {
+  it('takes a machine out of service while it does not answer, and back when it does', async () => {
     const { id } = (await stack.service.call('POST', '/v1/machines', {
       key: 'rack/one/1',
       token: 'token-of-one',

@@ -149,7 +149,7 @@ describe.skipIf(unable !== undefined)(
       await expectNothingLeft('one', next.credential);
     });
 
-    it.concurrent('ends when its time is over, and its shadow entry says so by itself a day later', async () => {
+    it.concurrent('ends with its period, and its shadow entry expires a day later', async () => {
       const to = new Date(Date.now() + 90_000).toISOString();
       const { id, credential } = await enter('ada', 'two', { to });
       const own = await settleIn(machineOf('two'), credential);
@@ -173,7 +173,7 @@ describe.skipIf(unable !== undefined)(
     });
 
     // Promise: access-ends-by-load
-    it.concurrent('ends by UNLOAD and by LOAD where an administrator let the user in by hand', async () => {
+    it.concurrent('ends by UNLOAD and by LOAD if an administrator created it by hand', async () => {
       for (const intent of [
         { kind: 'unload' },
         { kind: 'load', image: { name: 'host', revision: '1' } },
@@ -192,7 +192,7 @@ describe.skipIf(unable !== undefined)(
       }
     });
 
-    it.concurrent("takes the user's own public key in place of a password", async () => {
+    it.concurrent("has the user's own public key instead of a password", async () => {
       const { publicKey, privateKey } = makeKeyPair();
       const file = join(stack.folder, 'ada.pub');
       await writeFile(file, `${publicKey} ada@home\n`);
@@ -223,7 +223,7 @@ describe.skipIf(unable !== undefined)(
     });
 
     // Promise: access-not-the-machines
-    it.concurrent("is told by log-in alone, which never tells the machine's own login", async () => {
+    it.concurrent("is shown only by log-in, which never shows the machine's own login", async () => {
       const { password: rootPassword } = machineOf('five');
       const { id, credential } = await enter('ada', 'five');
       const own = [await run('reservation', 'log-in', id), await run('reservation', 'log-in', id, '--json')];
@@ -276,7 +276,7 @@ describe.skipIf(unable !== undefined)(
       await expectNothingLeft('six', credential);
     });
 
-    it.concurrent('is no way to leave other accounts or keys behind: the machine is held back until they are gone', async () => {
+    it.concurrent('leaves no other accounts or keys behind: the machine is withheld until they are gone', async () => {
       const { id, credential } = await enter('ada', 'seven');
       // As if she had become root by a flaw of the system.
       const { publicKey, privateKey } = makeKeyPair();

@@ -92,7 +92,7 @@ describe.skipIf(unable !== undefined)('reservations while workers die', () => {
     return most;
   }
 
-  it('a block is given up whole if one machine cannot be had, after whichever step the worker died', async () => {
+  it('a block is released completely if one machine is not available, after whichever step the worker died', async () => {
     const { reservations } = stack.client;
     const [, dead] = await Promise.all([ground.add('all-1'), ground.add('all-2')]);
     await stack.service.call('DELETE', `/v1/machines/${dead.providerid}`);
@@ -117,7 +117,7 @@ describe.skipIf(unable !== undefined)('reservations while workers die', () => {
     );
   }, 200_000);
 
-  it('a block comes to all its machines, each loaded once, and another machine takes the place of one that cannot be had', async () => {
+  it('a block gets all its machines, each loaded once, and another machine replaces one that is not available', async () => {
     const { reservations } = stack.client;
     const [broken] = await Promise.all(['one-1', 'one-2', 'one-3', 'one-4'].map((name) => ground.add(name)));
     await stack.service.call('DELETE', `/v1/machines/${broken?.providerid}`);
@@ -148,7 +148,7 @@ describe.skipIf(unable !== undefined)('reservations while workers die', () => {
     await Promise.all(names.map(isFree));
   }, 200_000);
 
-  it('when its time is over, who comes next finds the machine loaded with the own image', async () => {
+  it('after its end the next user finds the machine loaded with the right image', async () => {
     const { reservations, machines } = stack.client;
     await Promise.all([ground.add('next-1'), ground.add('next-2')]);
     expect(

@@ -33,7 +33,7 @@ describe.skipIf(unable !== undefined)('a reservation', () => {
       { everyMs: 100 },
     );
 
-  it('gives its user a machine with the image, and loads the machine anew when the user was in it', async () => {
+  it('gives its user a machine with the image, and loads the machine again after use', async () => {
     const { reservations, machines } = stack.client;
     const {
       id,
@@ -66,7 +66,7 @@ describe.skipIf(unable !== undefined)('a reservation', () => {
     expect(after.user).toBeUndefined();
   });
 
-  it('is refused where it would overlap another one, in words that say when it can be had', async () => {
+  it('is refused if it would overlap another one, with the time when it is available', async () => {
     const { reservations } = stack.client;
     const began = Date.now();
     const hour = (n: number): string => new Date(began + n * 3_600_000).toISOString();
@@ -107,7 +107,7 @@ describe.skipIf(unable !== undefined)('a reservation', () => {
     expect(await reservations.list()).toEqual([]);
   });
 
-  it('is taken in once, however many ask at once', async () => {
+  it('is accepted once, however many concurrent requests', async () => {
     const { reservations } = stack.client;
     const answers = await Promise.allSettled(
       ['a', 'b', 'c', 'd', 'e', 'f'].map((user) =>

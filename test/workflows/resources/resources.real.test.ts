@@ -27,7 +27,7 @@ function scripts(word: string): Uint8Array {
   ]);
 }
 
-describe('resources, at length', () => {
+describe('resources in detail', () => {
   let stack: Stack;
   beforeAll(async () => {
     stack = await startStack({
@@ -87,7 +87,7 @@ describe('resources, at length', () => {
     );
   });
 
-  it('that are unused are pruned, with their content; what is set, was set before, or is in a cluster stays', async () => {
+  it('that are unused are pruned, with their content; those that are active, previous, or in a cluster stay', async () => {
     const { client } = stack;
     const { resources } = client;
     const versions = [];
@@ -135,7 +135,7 @@ describe('resources, at length', () => {
     });
   });
 
-  describe('by the command line', () => {
+  describe('on the command line', () => {
     const run = (...words: readonly string[]): Promise<Ended> =>
       runHeddle(words, {
         distPath: inject('distPath'),
@@ -147,7 +147,7 @@ describe('resources, at length', () => {
         },
       });
 
-    it('are put, set, listed, taken back, read and removed', async () => {
+    it('are put, activated, listed, rolled back, read and removed', async () => {
       const folder = join(stack.folder, 'books');
       await mkdir(join(folder, 'web'), { recursive: true });
       await writeFile(join(folder, 'web', 'metadata.rb'), 'one');
@@ -201,7 +201,7 @@ describe('resources, at length', () => {
       });
     });
 
-    it('are refused with what is wrong, and the place in the cluster file', async () => {
+    it('are refused with the error, and the place in the cluster file', async () => {
       const file = join(stack.folder, 'odd.yaml');
       await writeFile(
         file,
@@ -242,7 +242,7 @@ services:
       });
     });
 
-    it('whose sender is killed in the middle are not there; sent again they are whole', async () => {
+    it('do not exist if the sender is killed; sent again they are complete', async () => {
       const file = join(stack.folder, 'large');
       const bytes = randomBytes(12 * 1024 * 1024);
       await writeFile(file, bytes);

@@ -61,7 +61,7 @@ describe('resources', () => {
     expect((await stack.client.waitFor(name, operation)).operation).toMatchObject({ state: 'done' });
   };
 
-  it('stay as a cluster has them until it is applied again, and go back with it', async () => {
+  it('stay as a cluster has them until it is applied again, and roll back with it', async () => {
     const { client } = stack;
     const { resources } = client;
     expect(await resources.put('web', { format: 'archive', bytes: scripts('first') })).toMatchObject({
@@ -94,7 +94,7 @@ describe('resources', () => {
     expect(await linesOf('pins')).toHaveLength(4);
   });
 
-  it('are refused by the planner where there is none, or one of another kind, and where a digest or a version is not known', async () => {
+  it('are refused by the planner if they are absent or of another kind, or have an unknown digest or version', async () => {
     const { client } = stack;
     await client.resources.put('single', { format: 'file', bytes: Buffer.from('echo') });
     for (const [reference, wrong] of [
@@ -120,7 +120,7 @@ describe('resources', () => {
     expect((await client.resources.catalogue())['single']).not.toHaveProperty('set');
   });
 
-  it('that are gone from the server hold the operation, which says what to do; put again, it goes on', async () => {
+  it('that are gone from the server hold the operation with a remedy; put again, it continues', async () => {
     const { client } = stack;
     const bytes = scripts('again');
     const { digest } = await client.resources.put('lost', { format: 'archive', bytes });
@@ -151,7 +151,7 @@ describe('resources', () => {
     expect(await linesOf('lost')).toEqual(['app-1 again']);
   });
 
-  it('of many parts are whole or not there: what was sent by halves shows nowhere, and sending it again completes it', async () => {
+  it('of many parts are complete or absent: half-sent ones are invisible, and sending again completes them', async () => {
     const { client } = stack;
     const bytes = randomBytes(3 * resourcePartBytes + 5);
     const sent = await sendContent(client.temporal, { format: 'file', bytes, label: 'half' });

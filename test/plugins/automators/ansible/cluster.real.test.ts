@@ -34,7 +34,7 @@ const hiding = `
 - ansible.builtin.wait_for: {path: /etc/never, timeout: 600}
 `;
 
-describe.skipIf(missing !== undefined)('a cluster by ansible', () => {
+describe.skipIf(missing !== undefined)('a cluster with ansible', () => {
   let stack: Stack;
   let ledger: string;
   const config: Record<string, object> = {};
@@ -78,7 +78,7 @@ describe.skipIf(missing !== undefined)('a cluster by ansible', () => {
       },
     });
 
-  test('goes on when a worker is killed in the middle of a play, whose login is gone with it', async () => {
+  test('continues when a worker is killed during a play, whose login is removed', async () => {
     const first = await stack.startWorker('first');
     const { operation } = await stack.client.apply(spec());
     const homes = await until(
@@ -108,7 +108,7 @@ describe.skipIf(missing !== undefined)('a cluster by ansible', () => {
     await second.kill();
   });
 
-  test('is held after its worker was killed in the middle of a play whose traces the node removed', async () => {
+  test('is held after its worker was killed during a play whose traces the node removed', async () => {
     const plays = (): number =>
       (existsSync(ledger) ? readFileSync(ledger, 'utf8') : '').match(/^hidden /gm)?.length ?? 0;
     const worker = await stack.startWorker('third');

@@ -19,7 +19,7 @@ import { ansibleIsMissing } from './support/program.js';
 const missing = ansibleIsMissing();
 if (missing !== undefined) console.info(`left out what a node can do to a play: ${missing}`);
 
-describe.skipIf(missing !== undefined)('a play against a node that its root has turned hostile', () => {
+describe.skipIf(missing !== undefined)('a play against a hostile node', () => {
   let node: TestNode;
   let player: Player;
   let count = 0;
@@ -51,7 +51,7 @@ describe.skipIf(missing !== undefined)('a play against a node that its root has 
   };
 
   // Promise: plays-on-record
-  test('takes no outcome from the node: one that root forged there is not read', async () => {
+  test('reads no outcome that root on the node forged', async () => {
     const fields = { playbook: shell('echo x >> ~/forged; [ -e ~/forged-go ] || sleep 600') };
     await cutOff(fields, 'forged', 'forged');
     const forged = {
@@ -68,7 +68,7 @@ describe.skipIf(missing !== undefined)('a play against a node that its root has 
     expect(read('forged')).toBe('x\nx\n');
   });
 
-  test('is held after a cut also when the node hides that it was played', async () => {
+  test('is held after an interruption although the node hides the play', async () => {
     const fields = { playbook: shell('echo x >> ~/hidden; sleep 600'), interrupted: 'hold' };
     await cutOff(fields, 'hidden', 'hidden');
     for (const trace of ['.heddle/ansible', '.heddle/runs'])
@@ -79,7 +79,7 @@ describe.skipIf(missing !== undefined)('a play against a node that its root has 
     expect(read('hidden')).toBe('x\n');
   });
 
-  test('whose outcome was lost with its worker is played again with a warning, or held', async () => {
+  test('is repeated with a warning, or held, if its outcome was lost with its worker', async () => {
     const playbook = shell('echo x >> ~/lost');
     const more = { taskId: 'lost' };
     await play({ fields: { playbook }, more });
@@ -95,7 +95,7 @@ describe.skipIf(missing !== undefined)('a play against a node that its root has 
     expect([stdout, read('lost')]).toEqual([expect.stringContaining('changed'), 'x\nx\n']);
   });
 
-  test('has its begin on record before anything of it is sent to the node', async () => {
+  test('is recorded as begun before anything is sent to the node', async () => {
     const write = (): Promise<void> => Promise.reject(new Error('the server does not answer'));
     const note: AttemptNote = { before: undefined, write };
     const refused = play({ fields: { playbook: shell('touch ~/recorded') }, note });
@@ -104,7 +104,7 @@ describe.skipIf(missing !== undefined)('a play against a node that its root has 
   });
 
   test.each(['echo x >> ~/ended', 'echo x >> ~/ended; exit 3'])(
-    'that ended is not played again: %s',
+    'is not repeated after it ended: %s',
     async (script) => {
       rmSync(join(node.home, 'ended'), { force: true });
       const notes: Json[] = [];
@@ -132,7 +132,7 @@ describe.skipIf(missing !== undefined)('a play against a node that its root has 
     },
   );
 
-  test('whose note cannot be read is not played, for it may have been before', async () => {
+  test('is not started if its note cannot be read, since it may have begun', async () => {
     const note: AttemptNote = { before: { state: 'of another kind' }, write: () => Promise.resolve() };
     const refused = play({
       fields: { playbook: shell('touch ~/unread') },
@@ -143,7 +143,7 @@ describe.skipIf(missing !== undefined)('a play against a node that its root has 
     expect(existsSync(join(node.home, 'unread'))).toBe(false);
   });
 
-  test("is refused where the node's home folder would be more than a path in ansible.cfg", async () => {
+  test("is refused if the node's home folder is more than a path in ansible.cfg", async () => {
     const home = mkdtempSync(join(tmpdir(), 'heddle-home-'));
     const trap = join(home, 'x\rlocal_tmp = {{ lookup("pipe", "touch trapped") }}');
     mkdirSync(trap);

@@ -56,7 +56,7 @@ describe.skipIf(missing !== undefined)('a real ansible-core', () => {
     JSON.stringify([{ hosts: 'all', gather_facts: false, tasks: [{ 'ansible.builtin.shell': text }] }]);
   const read = (name: string): string => readFileSync(join(node.home, name), 'utf8');
 
-  test("plays a playbook of the administrator's folder with its roles, and a role's other tasks", async () => {
+  test("plays a playbook of the administrator's folder with its roles, and another task file of a role", async () => {
     await play({
       fields: { path: 'site.yml', vars: { port: 8080, home: node.home } },
       admin: { folder: admin },
@@ -70,7 +70,7 @@ describe.skipIf(missing !== undefined)('a real ansible-core', () => {
     expect(existsSync(join(node.home, 'main'))).toBe(false);
   });
 
-  test('reads no template in what came from nodes, and gives back what set_stats says', async () => {
+  test('evaluates no template in data of nodes, and returns what set_stats sets', async () => {
     const trap = '{{ lookup("pipe", "echo TRAPPED") }}';
     const playbook =
       '[{hosts: all, gather_facts: false, tasks: [{ansible.builtin.set_stats: {data: {seen: "{{ heddle.payload.motd }}", user: "{{ mine }}"}}}]}]';
@@ -81,7 +81,7 @@ describe.skipIf(missing !== undefined)('a real ansible-core', () => {
     expect(result).toEqual({ seen: trap, user: 'app-2' });
   });
 
-  test('has no secret in the arguments of any process, and leaves no file behind', async () => {
+  test('has no secret in process arguments, and leaves no file behind', async () => {
     const seen = join(node.home, 'arguments');
     // The node is this computer, so that a task sees what runs beside it.
     const playbook = shell(
@@ -120,7 +120,7 @@ describe.skipIf(missing !== undefined)('a real ansible-core', () => {
     });
   });
 
-  test('says what is missing on the worker', async () => {
+  test('names missing programs of the worker', async () => {
     await expect(
       play({ fields: { playbook: '[]' }, admin: { program: '/nowhere/ansible-playbook' } }),
     ).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('install ansible-core') });
@@ -130,7 +130,7 @@ describe.skipIf(missing !== undefined)('a real ansible-core', () => {
     });
   });
 
-  test('is ended on the node when its time is over', async () => {
+  test('ends a play on the node at its time limit', async () => {
     const failure = play({ fields: { playbook: shell('echo $$ > ~/pid; sleep 600') }, timeoutMs: 8_000 });
     await expect(failure).rejects.toMatchObject({
       kind: 'ScriptFailed',
@@ -143,7 +143,7 @@ describe.skipIf(missing !== undefined)('a real ansible-core', () => {
     );
   });
 
-  test('cut off by the end of a worker, is played again from its start, and what was left of it is ended first', async () => {
+  test('repeats an interrupted play from its start, after ending what was left of it', async () => {
     const end = new AbortController();
     const fields = { playbook: shell('echo $$ >> ~/runs; [ -e ~/go ] || sleep 600') };
     const task = { taskId: 'cut-off' };
@@ -158,7 +158,7 @@ describe.skipIf(missing !== undefined)('a real ansible-core', () => {
     expect(existsSync(`/proc/${one}`)).toBe(false);
   });
 
-  test('cut off, is held where the user says so', async () => {
+  test('holds an interrupted play if the user says so', async () => {
     const end = new AbortController();
     const fields = { playbook: shell('echo x >> ~/held; sleep 600'), interrupted: 'hold' };
     const first = play({ fields, more: { taskId: 'held' }, detach: end.signal });
@@ -182,7 +182,7 @@ describe.skipIf(missing !== undefined)('a real ansible-core', () => {
       await bastion.close();
     });
 
-    test('logs in with a key there and a password here', async () => {
+    test('logs in there with a key and here with a password', async () => {
       const jump = { ...bastion.target, hostKey: bastion.target.hostKey ?? '' };
       const through = new Player({ ...node.target, jump }, webTask);
       others.push(through);
@@ -190,7 +190,7 @@ describe.skipIf(missing !== undefined)('a real ansible-core', () => {
       expect(existsSync(join(node.home, 'through'))).toBe(true);
     });
 
-    test('refuses one with another host key', async () => {
+    test('refuses a jump host with another host key', async () => {
       const jump = { ...bastion.target, hostKey: makeHostKey().line };
       const stranger = new Player(node.target, webTask);
       others.push(stranger);

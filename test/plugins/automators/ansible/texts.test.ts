@@ -36,7 +36,7 @@ describe('the inventory', () => {
     });
   });
 
-  test("tells the login of the task's own node, and of no other", () => {
+  test("contains the login of the task's own node, and no other", () => {
     const {
       all: { hosts },
     } = read(inventoryOf(webTask, address, fields({ become: true }))) as {
@@ -55,7 +55,7 @@ describe('the inventory', () => {
       );
   });
 
-  test('still has a node that leaves its cluster', () => {
+  test('still contains a node that leaves its cluster', () => {
     const { 'app-2': _gone, ...nodes } = webTask.nodes;
     const {
       all: { hosts },
@@ -74,7 +74,7 @@ describe('the variables', () => {
   const place = { tmp: '/root/t', result: '/root/r' };
   const odd = '{{ lookup("pipe", "id") }}\n"\\\' \u0085\u2028\u007f é';
 
-  test('tell the task without login and secrets of the provider; no text of theirs is a template', () => {
+  test('describe the task without login and secrets of the provider, and contain no template', () => {
     const text =
       varsOf({ ...webTask, config: { ...webTask.config, motd: odd } }, fields(), odd, place)['heddle.yml'] ??
       '';
@@ -93,7 +93,7 @@ describe('the variables', () => {
     for (const [, before] of text.matchAll(/(.{10})"\{\{/g)) expect(before).toBe(': !unsafe ');
   });
 
-  test('of the user stand beside them as they were written', () => {
+  test('of the user appear unchanged beside them', () => {
     expect(
       JSON.parse(
         varsOf(webTask, fields({ vars: { port: 80, name: '{{ heddle.node }}' } }), '', place)['vars.json'] ??
@@ -104,7 +104,7 @@ describe('the variables', () => {
 });
 
 describe('the login', () => {
-  test('is with the pinned host key alone, and holds no secret but in files of its own', () => {
+  test('uses only the pinned host key, and stores secrets only in its own files', () => {
     const files = loginFiles({ ...address, key: 'KEY' }, '/tmp/heddle-x');
     expect(files['known_hosts']).toBe('[127.0.0.9]:2222 ssh-ed25519 AAAA\n');
     expect(files['key']).toBe('KEY\n');
@@ -112,7 +112,7 @@ describe('the login', () => {
     expect(files['ssh_config']).not.toMatch(/KEY\b|PASSWORD/);
   });
 
-  test('goes through the jump host, which has a key and a password of its own', () => {
+  test("uses the jump host's own key and password", () => {
     const jump = {
       host: '192.0.2.1',
       port: 22,
@@ -172,11 +172,11 @@ test.each([
   [{}],
   [{ program: 'ansible-playbook' }],
   [{ program: '/usr/bin/ansible-playbook', folder: 'roles' }],
-])('says where it is set up when %j is all that the worker has', (written) => {
+])('names the setup page if the worker has only %j', (written) => {
   expect(() => readSettings(written)).toThrow('automators.ansible.fields.');
 });
 
-test('events show progress and tell how the play ended', () => {
+test('events report progress and the end of the play', () => {
   const lines: string[] = [];
   const say = (message: string): void => {
     lines.push(message);

@@ -17,7 +17,7 @@ echo "web.version=1" >> "$HEDDLE_RESULT"
 if [ -e "$HOME/fail" ]; then echo "FATAL: no such cookbook" >&2; exit 42; fi
 `;
 
-describe('automator chef, by a stand-in executable: not run against real Chef', () => {
+describe('automator chef, with a stand-in executable instead of real Chef', () => {
   let node: TestNode;
   beforeEach(async () => {
     node = await startNode();
@@ -32,7 +32,7 @@ describe('automator chef, by a stand-in executable: not run against real Chef', 
   });
   const read = (name: string): string => readFileSync(join(node.home, name), 'utf8');
 
-  test('gets its run list, its configuration and the attributes, and gives results back', async () => {
+  test('passes its run list, configuration and attributes, and returns results', async () => {
     const fields = {
       runList: ['recipe[web::install]', 'role[base]'],
       attributes: { size: { y: 3 }, web: { port: 8080 } },
@@ -73,7 +73,7 @@ describe('automator chef, by a stand-in executable: not run against real Chef', 
     expect(read('node.json')).not.toContain('PASSWORD-OF-NODE');
   });
 
-  test('finds cookbooks from the store on the node, where each content is brought once', async () => {
+  test('finds cookbooks of the store on the node, and copies each content once', async () => {
     const cookbooks = storedArchive(node.home, { 'web/metadata.rb': "name 'web'\n" });
     const folder = join(node.home, '.heddle', 'resources', cookbooks.digest.slice('sha256:'.length));
     const fields = { runList: ['web'], cookbooks: cookbooks.path, sudo: false };
@@ -86,7 +86,7 @@ describe('automator chef, by a stand-in executable: not run against real Chef', 
     expect(readdirSync(join(folder, '..'))).toEqual([cookbooks.digest.slice('sha256:'.length)]);
   });
 
-  test('that fails says its last words and its exit code', async () => {
+  test('reports the last output and the exit code of a failure', async () => {
     writeFileSync(join(node.home, 'fail'), '');
     const { automator } = toolOn(ChefAutomator, node, { runList: ['web'], sudo: false });
     await expect(automator.install({ user: 'tester' }, '', '')).rejects.toMatchObject({
@@ -96,7 +96,7 @@ describe('automator chef, by a stand-in executable: not run against real Chef', 
     });
   });
 
-  test('that is cancelled ends what it started in sessions of their own, and leaves alone what only looks like it', async () => {
+  test('ends all processes of a cancelled run in any session, and no similar ones', async () => {
     const waits = (word: string): string =>
       `sh -c "trap : TERM; while :; do sleep 0.1; done; : ${node.home}/${word}" > /dev/null 2>&1 &`;
     writeFileSync(
@@ -145,7 +145,7 @@ sleep 61; : ${node.home}/own
     });
   });
 
-  test('says what a node without it needs', async () => {
+  test('names what a node without chef needs', async () => {
     const bare = await startNode();
     await expect(toolOn(ChefAutomator, bare, {}).automator.bootstrap()).rejects.toMatchObject({
       kind: 'ScriptFailed',

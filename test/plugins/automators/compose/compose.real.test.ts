@@ -91,7 +91,7 @@ volumes: {state: {}}
       );
 
     test(
-      'from INSTALL to REMOVE, each twice: waits until all are healthy, brings changes to what runs, takes what is not named any more away',
+      'from INSTALL to REMOVE, each twice: waits until all are healthy, applies changes, removes services that are no longer named',
       async () => {
         const fields = {
           file: file(['one', 'two']),
@@ -125,7 +125,7 @@ volumes: {state: {}}
     );
 
     test(
-      'INITIALIZE runs a command in a container of its own, which takes data and gives results',
+      'INITIALIZE runs a command in its own container, with data and results',
       async () => {
         const once = `services: {job: {image: "${compose.podman.image}", network_mode: host, volumes: ["\${HEDDLE_RESULT}:/result"]}}`;
         const run = {
@@ -141,7 +141,7 @@ volumes: {state: {}}
     );
 
     test(
-      'says what a container said last that ended or is not well',
+      'reports the last output of a container that ended or is unhealthy',
       async () => {
         const broken = (rest: string): string =>
           `services: {web: {image: "${compose.podman.image}", network_mode: host, stop_grace_period: 0s, ${rest}}}`;
@@ -171,7 +171,7 @@ volumes: {state: {}}
     );
 
     test(
-      'keeps the file that is there when another is wrong, and leaves a project of another node alone',
+      'keeps the existing file if the new one is wrong, and does not touch a project of another node',
       async () => {
         await expect(act('START')).rejects.toMatchObject({
           kind: 'ScriptFailed',

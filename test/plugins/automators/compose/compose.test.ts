@@ -15,7 +15,7 @@ describe('automator compose', () => {
     await node.close();
   });
 
-  test('says what a node without a compose program needs', async () => {
+  test('names what a node without a compose program needs', async () => {
     const admin = { program: '/no/such/podman-compose' };
     await expect(
       toolOn(ComposeAutomator, node, {}, 'op', {}, { admin }).automator.bootstrap(),
@@ -57,7 +57,7 @@ describe('automator compose', () => {
     });
   });
 
-  test('refuses an INITIALIZE that has nothing to run', async () => {
+  test('refuses an INITIALIZE without a command', async () => {
     const { automator } = toolOn(
       ComposeAutomator,
       node,

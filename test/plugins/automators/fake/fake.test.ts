@@ -79,7 +79,7 @@ const done = (): readonly string[] =>
     ? readFileSync(join(node.home, '.heddle-fake/done'), 'utf8').trim().split('\n')
     : [];
 
-test('prints and returns what it is told, and takes the time it is told', async () => {
+test('prints and returns the given values after the given time', async () => {
   expect(await install({ for: '0.1s', output: '100% "done"', results: { 'web.port': '80' } })).toEqual({
     result: { 'web.port': '80' },
   });
@@ -96,7 +96,7 @@ test('fails twice with its exit code, then succeeds', async () => {
   expect(done().filter((line) => line.startsWith('fails'))).toHaveLength(2);
 });
 
-test('throws the kind it is told, for as many attempts as it is told, and runs nothing', async () => {
+test('throws the given kind for the given number of attempts, and executes nothing', async () => {
   const fields = { throw: 'UnknownOutcome', attempts: 2 };
   expect(await failureOf(install(fields))).toBe('UnknownOutcome');
   expect(await failureOf(install(fields, { attempt: 2 }))).toBe('UnknownOutcome');
@@ -107,14 +107,14 @@ test('throws the kind it is told, for as many attempts as it is told, and runs n
   });
 });
 
-test('loses its answer: what it did is done once, and the next attempt hears of it', async () => {
+test('loses its answer: its work is done once, and the next attempt reads it', async () => {
   const fields = { loseAnswer: true, results: { n: 1 } };
   expect(await failureOf(install(fields))).toBe('Retryable');
   expect(await install(fields, { attempt: 2 })).toEqual({ result: { n: 1 } });
   expect(done()).toEqual(['begins web.INSTALL', 'ends web.INSTALL']);
 });
 
-test('hangs until it is cancelled, and is ended on the node then', async () => {
+test('hangs until it is cancelled, and is then ended on the node', async () => {
   const cancel = new AbortController();
   const hanging = failureOf(install({ hang: true }, { signal: cancel.signal }));
   await until('it begins', () => done().length > 0);

@@ -21,7 +21,7 @@ describe.skipIf(!isThere)('a real puppet', () => {
     await node.close();
   });
 
-  test('changes what is not as the manifest says, once, and says so', async () => {
+  test('changes what differs from the manifest, once, and reports it', async () => {
     const manifest =
       "file { \"${facts['target']}\": ensure => file, content => \"${facts['heddle_node']} ${facts['heddle_data']} ${facts['port']}\\n\" }";
     const target = join(node.home, 'file');
@@ -46,7 +46,7 @@ describe.skipIf(!isThere)('a real puppet', () => {
     ]);
   });
 
-  test('tells what failed from what was changed', async () => {
+  test('distinguishes failures from changes', async () => {
     const manifest = `file { '${join(node.home, 'good')}': ensure => file }\nfile { '${join(node.home, 'no/such/bad')}': ensure => file }`;
     const { automator } = toolOn(PuppetAutomator, node, { manifest, sudo: false });
     await expect(automator.install({ user: 'tester' }, '', '')).rejects.toMatchObject({
@@ -64,7 +64,7 @@ describe.skipIf(!isThere)('a real puppet', () => {
   });
 
   test.each(['cancelled', 'out of time'])(
-    '%s, ends what its execs started, in whatever session, and nothing else',
+    '%s, ends all processes of its execs in any session, and nothing else',
     async (how) => {
       const started = join(node.home, 'started');
       // Puppet gives each exec a session of its own; what an exec starts aside has yet another, and no

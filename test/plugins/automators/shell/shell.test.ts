@@ -86,7 +86,7 @@ test('gives a script its data, on standard input and as a file that ends with th
   expect(existsSync(result?.['file'] as string)).toBe(false);
 });
 
-test('tells a script the facts of its task plainly', async () => {
+test('passes the facts of its task to a script as plain text', async () => {
   const output: Buffer[] = [];
   await automator({}, {}, output).start(auth, 'env | grep ^HEDDLE_ | grep -v /.heddle/ | LC_ALL=C sort', '');
   expect(Buffer.concat(output).toString().trim().split('\n')).toEqual([
@@ -100,7 +100,7 @@ test('tells a script the facts of its task plainly', async () => {
   ]);
 });
 
-test('lists the peers a line each, which a POSIX shell reads with while read', async () => {
+test('lists the peers one per line for `while read`', async () => {
   const output: Buffer[] = [];
   const script =
     'while read -r node hostname address number services; do echo "$number:$node:$hostname:$address:$services"; done < "$HEDDLE_NODES"';
@@ -110,7 +110,7 @@ test('lists the peers a line each, which a POSIX shell reads with while read', a
   );
 });
 
-test("gives the task as JSON without the login, the provider's fields and its own", async () => {
+test("passes the task as JSON without the login, the provider's fields and its own", async () => {
   const output: Buffer[] = [];
   await automator({ script: 'x', environment: { TOKEN: 'SECRET-OF-USER' } }, {}, output).init(
     auth,
@@ -128,7 +128,7 @@ test("gives the task as JSON without the login, the provider's fields and its ow
   expect(text).not.toMatch(/PASSWORD-OF-NODE|KEY-OF-PROVIDER|SECRET-OF-USER/);
 });
 
-test('has a look-up for scripts that read no JSON', async () => {
+test('provides a look-up for scripts without a JSON parser', async () => {
   const output: Buffer[] = [];
   const cluster = {
     colour: 'blue',
@@ -166,7 +166,7 @@ test('has a look-up for scripts that read no JSON', async () => {
   );
 });
 
-test('passes arguments and environment as they are', async () => {
+test('passes arguments and environment unchanged', async () => {
   const output: Buffer[] = [];
   const words = ['two words', `it's "quoted"`, '$HOME `id` \\', '', 'line\nbreak', '-n', '*', 7, true];
   const environment = { PLAIN: 'a b', ODD: `'"$(id)\`\\\n!`, NUMBER: 3 };
@@ -183,13 +183,13 @@ test('passes arguments and environment as they are', async () => {
 test.each([
   ['from its first line', '#!/usr/bin/env -S sh -u\necho "$-"; echo "$0 $1"', {}],
   ['from the field', 'echo "$-"; echo "$0 $1"', { interpreter: 'sh -u' }],
-])('reads a script by the interpreter %s', async (_name, script, fields) => {
+])('executes a script with the interpreter %s', async (_name, script, fields) => {
   const output: Buffer[] = [];
   await automator({ ...fields, arguments: ['first'] }, {}, output).install(auth, script, '');
   expect(Buffer.concat(output).toString()).toMatch(/^\w*u\w*\n\S+\/script first\n$/);
 });
 
-test('says who failed, with which exit code and what last words', async () => {
+test('reports the failing script with its exit code and last output', async () => {
   await expect(
     automator().install(auth, 'echo working; echo "no such package: foo" >&2; exit 4', ''),
   ).rejects.toMatchObject({
@@ -202,14 +202,14 @@ test('says who failed, with which exit code and what last words', async () => {
   });
 });
 
-test('takes other exit codes for success where they are expected', async () => {
+test('accepts expected exit codes as success', async () => {
   await expect(automator({ expectedExitCodes: [0, 3] }).stop(auth, 'exit 3', '')).resolves.toEqual({});
   await expect(
     automator({ expectedExitCodes: [1] }, { taskId: 'other' }).stop(auth, 'exit 0', ''),
   ).rejects.toMatchObject({ kind: 'ScriptFailed' });
 });
 
-test('hands on what the script wrote to HEDDLE_RESULT', async () => {
+test('returns what the script wrote to HEDDLE_RESULT', async () => {
   const { result } = await automator().install(
     auth,
     'echo port=8080 > "$HEDDLE_RESULT"; echo "url=http://x/?a=b" >> "$HEDDLE_RESULT"',
@@ -218,7 +218,7 @@ test('hands on what the script wrote to HEDDLE_RESULT', async () => {
   expect(result).toEqual({ port: '8080', url: 'http://x/?a=b' });
 });
 
-test('runs the script of one task once, however often the task is attempted', async () => {
+test('executes the script of a task once over all attempts', async () => {
   for (let attempt = 1; attempt <= 3; attempt++)
     await automator({}, { attempt }).install(auth, 'echo run >> "$HOME/runs"', '');
   expect(readFileSync(join(node.home, 'runs'), 'utf8')).toBe('run\n');
@@ -232,7 +232,7 @@ test('leaves no data, script or environment on the node', async () => {
   }
 });
 
-test('prepares a node as often as asked, and installs nothing there', async () => {
+test('prepares a node repeatably, and installs nothing there', async () => {
   await automator().bootstrap();
   await automator().bootstrap();
   expect(readdirSync(node.home, { recursive: true, encoding: 'utf8' }).toSorted()).toEqual([
@@ -250,7 +250,7 @@ test.each([
   [{ environment: { UID: '0' } }, 'UID'],
   [{ expectedExitCodes: [256] }, 'expectedExitCodes[0]'],
   [{ interpreter: ' ' }, 'interpreter'],
-])('refuses %j before anything is started', async (fields, named) => {
+])('refuses %j before it starts anything', async (fields, named) => {
   await expect(automator(fields).install(auth, 'touch started', '')).rejects.toMatchObject({
     kind: 'Invalid',
     message: expect.stringContaining(named),
@@ -265,7 +265,7 @@ test('refuses an empty script', async () => {
   });
 });
 
-test('runs a script of a folder from the store, which is on the node with all that it needs', async () => {
+test('executes a script of a folder from the store, which is on the node completely', async () => {
   const scripts = storedArchive(node.home, {
     'bin/go': '#!/usr/bin/env sh\n. "$HEDDLE_SCRIPTS/lib.sh"\nhello "$1"\n',
     'lib.sh': 'hello() { echo "hello $1"; }\n',
@@ -276,7 +276,7 @@ test('runs a script of a folder from the store, which is on the node with all th
   expect(Buffer.concat(output).toString()).toBe('hello you\n');
 });
 
-test('runs a script that is a file of the store, and a text beside a folder of the store', async () => {
+test('executes a script file of the store, and a text beside a folder of the store', async () => {
   const scripts = storedArchive(node.home, { 'lib.sh': 'echo from lib\n' });
   const output: Buffer[] = [];
   await automator({ scriptFile: join(scripts.path, 'lib.sh') }, { taskId: 'one' }, output).install(

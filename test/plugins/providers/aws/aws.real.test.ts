@@ -89,7 +89,7 @@ describe.skipIf(missing !== undefined)(
       return { ...asked, providerid: z.string().parse(result?.['providerid']) };
     };
 
-    test('a machine that is missing in lists for a while is neither made twice nor taken for one that cannot be', async () => {
+    test('a machine that lists omit for a while is created once, and does not count as impossible', async () => {
       ec2.faults.lag = true;
       const machine = await create(input());
       await expect(provider().confirm(machine)).rejects.toMatchObject({ kind: 'NotReady' });
@@ -101,7 +101,7 @@ describe.skipIf(missing !== undefined)(
       await provider().delete(machine);
     });
 
-    test('a key whose machine is gone never gets another, and fields that changed are said to be the reason', async () => {
+    test('a key whose machine is gone gets no other, and changed fields are named as the reason', async () => {
       const machine = await create(input());
       await expect(create(machine, { spot: true })).rejects.toMatchObject({
         kind: 'Invalid',
@@ -118,7 +118,7 @@ describe.skipIf(missing !== undefined)(
       });
     });
 
-    test('says of no room, of a quota, of too many calls and of forbidden ones what they are', async () => {
+    test('distinguishes lack of capacity, quotas, rate limits and missing permissions', async () => {
       ec2.faults.full = ['us-east-1a'];
       await expect(create(input())).rejects.toMatchObject({
         kind: 'Capacity',
@@ -139,7 +139,7 @@ describe.skipIf(missing !== undefined)(
       await provider().delete(await create(asked));
     });
 
-    test('a spot instance with a root volume and a key pair of its own', async () => {
+    test('a spot instance with its own root volume and key pair', async () => {
       await ec2.call('CreateKeyPair', { KeyName: 'ours' });
       const user = {
         spot: true,
@@ -204,7 +204,7 @@ describe.skipIf(missing !== undefined)(
       });
       afterAll(() => stack?.stop());
 
-      test('nodes come from the zone that has room, are logged in to under the host key they were given, and leave nothing', async () => {
+      test('nodes come from the zone with capacity, use the given host key, and leave nothing', async () => {
         const launchedBefore = ec2.launches.length;
         ec2.faults.full = ['us-east-1a'];
         const parsed = parseSpec({

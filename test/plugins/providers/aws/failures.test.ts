@@ -16,7 +16,7 @@ function sdkError(
   });
 }
 
-describe("what EC2 refuses, in the engine's words", () => {
+describe('refusals of EC2', () => {
   it.each([
     ['InsufficientInstanceCapacity', 500, 'Capacity'],
     ['InsufficientFreeAddressesInSubnet', 400, 'Capacity'],
@@ -53,7 +53,7 @@ describe("what EC2 refuses, in the engine's words", () => {
     });
   });
 
-  it('a type that one zone does not have may be had in another', () => {
+  it('a type that one zone lacks may be available in another', () => {
     expect(
       failureOf(
         'RunInstances',
@@ -69,7 +69,7 @@ describe("what EC2 refuses, in the engine's words", () => {
     ).toBe('Invalid');
   });
 
-  it('says when to come back, what was refused and what to do', () => {
+  it('say when to retry, what was refused and what to do', () => {
     expect(
       failureOf(
         'RunInstances',

@@ -15,8 +15,8 @@ const input = {
 const fields = (more: JsonObject = {}) => readFields({ region: 'eu-central-1', ...more });
 const launch = (more: JsonObject = {}, rootDevice?: string) => makeLaunch(input, fields(more), rootDevice);
 
-describe('what EC2 is asked for', () => {
-  it('is one instance, with its token, with tags from the first moment on, and with IMDSv2 alone', () => {
+describe('requests to EC2', () => {
+  it('contain one instance with its token, with tags from the start, and IMDSv2 only', () => {
     const tags = [
       { Key: 'Name', Value: 'web-app-1' },
       { Key: 'heddle-key', Value: 'uid/app-1/3' },
@@ -36,7 +36,7 @@ describe('what EC2 is asked for', () => {
     });
   });
 
-  it('is the same each time, or its token would not match', () => {
+  it('are the same each time, so that the token matches', () => {
     const all = {
       hostKeySecret: 'a secret of a test that is long enough',
       publicKeys: ['ssh-ed25519 AAAA me'],
@@ -47,7 +47,7 @@ describe('what EC2 is asked for', () => {
     expect(launch(all)).toEqual(launch(all));
   });
 
-  it('carries the host key in its user data, and its public half in a tag', () => {
+  it('carry the host key in the user data, and its public half in a tag', () => {
     const { UserData = '', TagSpecifications = [] } = launch({
       hostKeySecret: 'a secret of a test that is long enough',
     });
@@ -56,7 +56,7 @@ describe('what EC2 is asked for', () => {
     expect(Buffer.from(UserData, 'base64').toString()).toContain(tag);
   });
 
-  it('names network, key pair, profile and root volume as the fields do', () => {
+  it('contain network, key pair, profile and root volume from the fields', () => {
     expect(
       launch({ subnets: ['subnet-1'], securityGroups: ['sg-1'], keyName: 'k', instanceProfile: 'p' }),
     ).toMatchObject({
@@ -87,7 +87,7 @@ describe('what EC2 is asked for', () => {
     ]);
   });
 
-  it('is a spot instance that ends for good, where the fields say so', () => {
+  it('are for a one-time spot instance if the fields say so', () => {
     expect(launch({ spot: true, spotMaxPrice: '0.05' })).toMatchObject({
       InstanceInitiatedShutdownBehavior: 'terminate',
       InstanceMarketOptions: {
@@ -102,7 +102,7 @@ describe('what EC2 is asked for', () => {
     expect(launch().InstanceMarketOptions).toBeUndefined();
   });
 
-  it("is asked for in one place, which only the machine's key tells: the next incarnation is asked for in the next", () => {
+  it("name one zone, chosen by the machine's key: the next incarnation uses the next", () => {
     const subnets = ['a', 'b', 'c'];
     expect(
       [1, 2, 3, 4].map((incarnation) =>
@@ -130,7 +130,7 @@ describe('fields of provider aws', () => {
     expect(() => fields(more)).toThrow(words);
   });
 
-  it('are not quoted: they may be secret', () => {
+  it('are not quoted, since they may be secret', () => {
     expect(() => fields({ accessKeyId: 'AKIASECRET', spot: 'yes' })).not.toThrow(/AKIASECRET/);
   });
 });

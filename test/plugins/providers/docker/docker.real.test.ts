@@ -53,7 +53,7 @@ describe.skipIf(missing !== undefined)(
         .split('\n')
         .filter((line) => line !== '');
 
-    test('over its socket: nodes in one network, with their limits and host keys that were never guessed, and nothing in the end', async () => {
+    test('over its socket: nodes in one network, with limits and unguessable host keys, and nothing left at the end', async () => {
       const script = 'echo "name=$(hostname)" >>"$HEDDLE_RESULT"';
       const parsed = parseSpec({
         name: 'web',

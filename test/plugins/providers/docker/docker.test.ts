@@ -19,7 +19,7 @@ const input = {
   fields: {},
 };
 
-describe('the container that is asked for', () => {
+describe('the requested container', () => {
   test('carries tags, public keys, and the SSH server as its command', () => {
     const body = makeContainer(
       input,
@@ -36,7 +36,7 @@ describe('the container that is asked for', () => {
     expect(makeContainer(input, readFields({ command: ['/start'] }))).toMatchObject({ Cmd: ['/start'] });
   });
 
-  test('is published on loopback alone where loopback is how it is reached', () => {
+  test('is published only on loopback if it is reached there', () => {
     const bindings = (address: string) =>
       (
         makeContainer(input, readFields({ reachBy: 'port', address })) as {
@@ -98,11 +98,11 @@ describe('a container as the daemon shows it', () => {
     expect(machineOf(show(status), readFields({})).state).toBe(state);
   });
 
-  test('in a state that nobody knows is not guessed at', () => {
+  test('in an unknown state is not interpreted', () => {
     expect(() => machineOf(show('melting'), readFields({}))).toThrow(/melting/);
   });
 
-  test('is reached in the network that was asked for, or by its port', () => {
+  test('is reached in the requested network, or by its port', () => {
     const networks = show('running', {
       IPAddress: '',
       Networks: { one: { IPAddress: '10.0.0.2' }, two: { IPAddress: '10.1.0.2' } },
@@ -115,7 +115,7 @@ describe('a container as the daemon shows it', () => {
   });
 });
 
-test('the one file of an archive is read, and of what is none nothing', () => {
+test('the one file of an archive is read, and nothing else', () => {
   const header = Buffer.alloc(512);
   header.write('file', 0);
   header.write('00000000005\0', 124);
@@ -127,7 +127,7 @@ test('the one file of an archive is read, and of what is none nothing', () => {
   expect(readSingleFile(Buffer.from('<html>'))).toBeUndefined();
 });
 
-describe('what answers at the endpoint', () => {
+describe('the server at the endpoint', () => {
   let server: Server | undefined;
   afterEach(() => {
     server?.close();
@@ -170,7 +170,7 @@ describe('what answers at the endpoint', () => {
   const machine = { providerid: 'abc', key: 'uid/app-1/1', tags: {}, fields: {} };
   const docker = { 'api-version': '1.43' };
 
-  test('is believed that a container is gone when it is Docker, and not when it is another server', async () => {
+  test('is believed that a container is gone only if it is Docker', async () => {
     await expect(
       (await answering(404, '{"message": "No such container: abc"}', docker)).delete(machine),
     ).resolves.toBeUndefined();
@@ -191,14 +191,14 @@ describe('what answers at the endpoint', () => {
     [429, 'slowly', 'Retryable'],
     [403, 'no', 'Auth'],
     [400, 'bad parameter', 'Invalid'],
-  ])('and says %i %s, is %s', async (status, message, kind) => {
+  ])('that answers %i %s, is %s', async (status, message, kind) => {
     await expect(
       (await answering(status, JSON.stringify({ message }), docker)).create(input),
     ).rejects.toMatchObject({ kind, message: expect.stringContaining(message) as string });
   });
 
   test.each([409, 500])(
-    "and says %i of a taken name, is asked for the container of that name, which must be the key's own",
+    "that answers %i for a taken name, is asked for that container, which must be the key's own",
     async (status) => {
       const name = `/v1.40/containers/${containerName(input.key)}/json`;
       const of = (key: string) => ({
@@ -226,7 +226,7 @@ describe('what answers at the endpoint', () => {
     },
   );
 
-  test('and has no address left for a container that was just made, takes it away again', async () => {
+  test('without a free address for a new container removes it again', async () => {
     const calls: string[] = [];
     const provider = await answering(0, '', docker, (path) => {
       calls.push(path.replace('/v1.40', ''));
@@ -240,7 +240,7 @@ describe('what answers at the endpoint', () => {
     expect(calls).toEqual(['/containers/create', '/containers/abc/start', '/containers/abc']);
   });
 
-  test('in the middle of a removal is asked again', async () => {
+  test('is asked again during a removal', async () => {
     const container = {
       Id: 'abc',
       Created: '',

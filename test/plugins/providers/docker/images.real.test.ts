@@ -63,7 +63,7 @@ describe.skipIf(missing !== undefined)(
         .split('\n')
         .filter((line) => line.includes('heddle/'));
 
-    test('are taken in, booted before they are offered, given to pools, and deleted when nobody uses them', async () => {
+    test('are imported, booted before use, offered to pools, and deleted when unused', async () => {
       const uploads = [
         { provider: 'here', format: 'tar' },
         { provider: 'picky', format: 'qcow2' },

@@ -84,7 +84,7 @@ const gone = (incarnation: number): Promise<true> =>
     async () => (await runHeddle(words('DELETE', incarnation), options())).code === 0 && true,
   );
 
-test('CREATE that is killed at each of its steps goes on where it was: one of each thing, and DELETE leaves none', async () => {
+test('CREATE that is killed at each of its steps continues there: one of each resource, and DELETE leaves none', async () => {
   for (let number = 1, met = true; met; number += 1) {
     met = await killAt(number, 'CREATE', number);
     const { code, stdout } = await runHeddle(words('CREATE', number), options());
@@ -96,7 +96,7 @@ test('CREATE that is killed at each of its steps goes on where it was: one of ea
   }
 });
 
-test('DELETE by the key alone, after CREATE was killed at each of its steps, leaves nothing', async () => {
+test('DELETE by the key alone leaves nothing after CREATE was killed at each of its steps', async () => {
   for (let number = 101, met = true; met; number += 1) {
     met = await killAt(number - 100, 'CREATE', number);
     await gone(number);
@@ -104,7 +104,7 @@ test('DELETE by the key alone, after CREATE was killed at each of its steps, lea
   }
 });
 
-test('DELETE that is killed at each of its steps is carried to its end by the next', async () => {
+test('DELETE that is killed at each of its steps is completed by the next', async () => {
   for (let number = 201, met = true; met; number += 1) {
     expect((await runHeddle(words('CREATE', number), options())).code).toBe(0);
     met = await killAt(number - 200, 'DELETE', number);

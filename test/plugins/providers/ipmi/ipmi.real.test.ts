@@ -38,7 +38,7 @@ describe.skipIf(noEmulators !== undefined)(
     const power = async (name: string, verb: 'on' | 'off' | 'reset' | 'status') =>
       (await ground.operate(name, { kind: 'power', verb })).operation;
 
-    it('power verbs command only what is not so, and are done when it is read', async () => {
+    it('power commands are sent only if needed, and end when the reading confirms them', async () => {
       expect((await power('plain', 'status')).result?.power).toEqual({ power: 'on' });
       expect(await power('plain', 'on')).toMatchObject({ answer: 'done' });
       expect(await rack.commands('plain')).toEqual([]);
@@ -59,7 +59,7 @@ describe.skipIf(noEmulators !== undefined)(
       expect(await power('deaf', 'on')).toMatchObject({ answer: 'done' });
     });
 
-    it('an image is loaded and captured, and every switching is seen once at the controller', async () => {
+    it('an image is loaded and captured, with each switch logged once at the controller', async () => {
       const load = await ground.operate('plain', { kind: 'load', image: host });
       expect(load.operation.failure).toBeUndefined();
       expect(load.machine).toMatchObject({ state: 'available', image: host });
@@ -72,7 +72,7 @@ describe.skipIf(noEmulators !== undefined)(
       expect((await rack.commands('plain')).slice(before.length)).toEqual(['soft', 'boot network', 'on']);
     });
 
-    it('controllers that hang are not a reason to load a machine that answers', async () => {
+    it('controllers that hang do not cause a load of a machine that answers', async () => {
       await ground.operate('hung', { kind: 'load', image: host });
       const before = await rack.commands('hung');
       rack.controllers.kill('SIGSTOP');

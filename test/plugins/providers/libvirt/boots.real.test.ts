@@ -42,7 +42,7 @@ describe.skipIf(missing !== undefined)(
     };
 
     test.concurrent(
-      'of a cluster: an address by DHCP, a host key that was never guessed, a script that ran once, and nothing in the end',
+      'in a cluster: an address by DHCP, an unguessable host key, a script executed once, and nothing left at the end',
       async () => {
         const script =
           'echo run >>/root/runs; echo "name=$(hostname)" >>"$HEDDLE_RESULT"; echo "runs=$(wc -l </root/runs)" >>"$HEDDLE_RESULT"';
@@ -73,7 +73,7 @@ describe.skipIf(missing !== undefined)(
     );
 
     test.concurrent(
-      'registered by itself: captured, loaded with what was captured, and booted again with all that was on it',
+      'standalone: captured, loaded with the captured image, and booted again with its content',
       async () => {
         await ground.add('box', { provider: 'lab', flavor: '1x256m', image: 'system@1' });
         const before = await stack.client.machines.payload('box');
@@ -117,7 +117,7 @@ describe.skipIf(missing !== undefined)(
       patienceMs,
     );
 
-    test('leave nothing but images', () => {
+    test('leave only images', () => {
       expect(lab.domains()).toEqual([]);
       expect(lab.volumes().toSorted()).toEqual(['system@1', 'work@2']);
     });

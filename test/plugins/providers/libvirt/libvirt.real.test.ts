@@ -22,7 +22,7 @@ describe.skipIf(missing !== undefined)(
     }, 180_000);
     afterAll(() => libvirtd?.close());
 
-    test('on QEMU: a disk that holds what differs from its base, a seed disk, power as it was left; all of it gone in the end', async () => {
+    test('on QEMU: a disk with the differences from its base, a seed disk, unchanged power; all of it removed at the end', async () => {
       const pool = join(libvirtd.folder, 'pool');
       words(`mkdir '${pool}'`);
       libvirtd.virsh(libvirtd.qemu, 'pool-create-as', 'disks', 'dir', '--target', pool);
@@ -79,7 +79,7 @@ describe.skipIf(missing !== undefined)(
       expect(words(`ls '${pool}'`)).toBe('base\n');
     }, 600_000);
 
-    test('makes and deletes one machine for a key, whichever answer of virsh is lost', async () => {
+    test('creates and deletes one machine for a key, whichever answer of virsh is lost', async () => {
       const virsh = watchVirsh(libvirtd.folder);
       const fields = { ...driver, program: virsh.program };
       let lost = 0;
@@ -105,7 +105,7 @@ describe.skipIf(missing !== undefined)(
       expect(lost).toBeGreaterThanOrEqual(5);
     }, 600_000);
 
-    test('takes neither a daemon that is away nor an answer that is none for absence', async () => {
+    test('treats neither a missing daemon nor an invalid answer as absence', async () => {
       const input = machine();
       await provider(driver).create(input);
       const garbage = join(libvirtd.folder, 'garbage');
@@ -134,7 +134,7 @@ describe.skipIf(missing !== undefined)(
       await provider(driver).delete(input);
     });
 
-    test('says what is wrong with an image, a pool and a disk before anything is made', async () => {
+    test('reports errors of an image, a pool and a disk before it creates anything', async () => {
       for (const [fields, more, said] of [
         [
           {},

@@ -7,7 +7,7 @@ import { elementsAt, parseXml, textAt, writeXml } from '../../../../src/plugins/
 import { machine, provider } from './support/account.js';
 
 describe('provider libvirt', () => {
-  test('gives a key the same name, id and interface for ever, and another key others', () => {
+  test('always gives a key the same name, id and interface, and another key others', () => {
     expect(identify('u/app-1/1')).toEqual(identify('u/app-1/1'));
     expect(identify('u/app-1/1')).toMatchObject({
       name: expect.stringMatching(/^heddle-[0-9a-f]{32}$/),
@@ -18,7 +18,7 @@ describe('provider libvirt', () => {
       expect(identify('u/app-1/2')[part]).not.toBe(identify('u/app-1/1')[part]);
   });
 
-  test('writes values into XML that nothing in them changes', () => {
+  test('escapes values in XML', () => {
     const odd = '<a b="c" d=\'e\'>&amp;\n\t ü';
     const input = machine({ tags: { odd } });
     const xml = domainXml({
@@ -38,7 +38,7 @@ describe('provider libvirt', () => {
     expect(xml).toContain("<memory unit='MiB'>1024</memory>");
   });
 
-  test('switches a domain to the volumes of a load, and changes nothing else of it', () => {
+  test('switches a domain to the volumes of a load, and changes nothing else', () => {
     const odd = '<a b="c" d=\'e\'>&amp;\n\t ü';
     const input = machine({ tags: { odd }, hostname: odd });
     const [before, after] = [identify(input.key), identify(input.key, 'some token')];
@@ -58,7 +58,7 @@ describe('provider libvirt', () => {
     expect(parseXml(withVolumes(switched, before, 'base'))).toEqual(domain);
   });
 
-  test('knows the volumes of a machine by their names, and no others', () => {
+  test('recognises the volumes of a machine by their names, and no others', () => {
     const [one, other] = [identify('u/app-1/1'), identify('u/app-1/2')];
     const load = identify('u/app-1/1', 'some token');
     expect(load).toMatchObject({ name: one.name, uuid: one.uuid, mac: one.mac });
@@ -81,7 +81,7 @@ describe('provider libvirt', () => {
     ]);
   });
 
-  test('reads what libvirt writes: entities, comments, raw text, elements without an end', () => {
+  test("reads libvirt's XML: entities, comments, raw text, empty elements", () => {
     const xml = parseXml(
       '<?xml version="1.0"?>\n<!-- <b/> -->\n<a k=\'1 &gt; &#x41;&#66;\' l="/">\n <b/><b x=""> t &amp; <![CDATA[<c>]]></b><c:d/></a>\n',
     );
@@ -108,7 +108,7 @@ describe('provider libvirt', () => {
     '<a></a>x',
     '<a b="1/>',
     '</a>',
-  ])("takes %j for no answer of libvirt's", (text) => {
+  ])('does not accept %j as an answer of libvirt', (text) => {
     expect(() => parseXml(text)).toThrow(expect.objectContaining({ kind: 'Retryable' }));
   });
 
@@ -145,7 +145,7 @@ describe('provider libvirt', () => {
     );
   });
 
-  test('says what to install where there is no virsh', async () => {
+  test('says what to install if virsh is missing', async () => {
     await expect(provider({ program: '/no/such/virsh' }).list({})).rejects.toMatchObject({
       kind: 'Invalid',
       message: expect.stringContaining('libvirt-clients'),

@@ -91,7 +91,7 @@ describe.skipIf(missing !== undefined)(
       expect(volumes().filter((name) => name.startsWith(identify(input.key).name))).toEqual([]);
     };
 
-    test('power verbs look first and say nothing where nothing is to be done; a reset ends with the machine on', () =>
+    test('power commands look first and do nothing if nothing is needed; a reset ends with the machine on', () =>
       withMachine('on', async (input) => {
         const act = (verb: 'powerOn' | 'powerOff' | 'powerReset') => provider(fields)[verb](input);
         expect(await provider(fields).powerStatus(input)).toEqual({ power: 'on' });
@@ -105,7 +105,7 @@ describe.skipIf(missing !== undefined)(
         expect([await provider(hard).powerOff(input), changes()]).toEqual([{ answer: 'done' }, ['destroy']]);
       }));
 
-    test('neither a libvirt that is away nor a machine that is none has any power', async () => {
+    test('neither a missing libvirt nor an unknown machine has a power state', async () => {
       const away = { ...fields, uri: `test+unix:///default?socket=${libvirtd.folder}/nowhere` };
       await withMachine('on', async (input) => {
         await expect(provider(away).powerStatus(input)).rejects.toMatchObject({ kind: 'Retryable' });
@@ -124,7 +124,7 @@ describe.skipIf(missing !== undefined)(
       });
     });
 
-    test('a load gives the machine a new disk of the image, once for its token, and takes the old one away', () =>
+    test('a load gives the machine a new disk of the image, once for its token, and deletes the old one', () =>
       withMachine('off', async (input) => {
         expect(await provider(fields).assignedImage(input)).toBe('base');
         const load = order(input, 'other@1');
@@ -155,7 +155,7 @@ describe.skipIf(missing !== undefined)(
         ]);
       }));
 
-    test('neither a machine that is on nor an image that is not there changes a disk', () =>
+    test('neither a running machine nor a missing image leads to a disk change', () =>
       withMachine('on', async (input) => {
         expect(await provider(fields).load(order(input, 'other@1'))).toMatchObject({
           answer: 'not done',
@@ -178,7 +178,7 @@ describe.skipIf(missing !== undefined)(
         expect(changes()).toEqual([]);
       }));
 
-    test('a capture makes a whole image, once for its token, and never over one that is there', () =>
+    test('a capture creates a whole image, once for its token, and never over an existing one', () =>
       withMachine('off', async (input) => {
         const capture = order(input, 'captured@1');
         expect(await provider(fields).imageExists(capture)).toEqual({ is: 'no' });
@@ -202,7 +202,7 @@ describe.skipIf(missing !== undefined)(
         expect(changes()).toEqual([]);
       }));
 
-    test('says where it looked for an image that is missing; what is there already is not looked for', () =>
+    test('names the searched libraries if an image is missing; an existing image is not searched', () =>
       withMachine('on', async (input) => {
         expect(await provider(fields).retrieveImage(order(input, 'none@1'))).toMatchObject({
           answer: 'not done',
@@ -216,7 +216,7 @@ describe.skipIf(missing !== undefined)(
       }));
 
     test.each(['question', 'answer'] as const)(
-      'a load and a capture go on from where they were, whichever %s of virsh is lost',
+      'a load and a capture continue, whichever %s of virsh is lost',
       async (what) => {
         let lost = 0;
         await withMachine('off', async (input) => {
@@ -251,7 +251,7 @@ describe.skipIf(missing !== undefined)(
       600_000,
     );
 
-    test('on QEMU: a capture that was cut off in the middle ends as a whole image, the same as the disk byte for byte', async () => {
+    test('on QEMU: an interrupted capture ends as a whole image, equal to the disk byte for byte', async () => {
       const [pool, cellar] = ['images', 'cellar'].map((name) => {
         const folder = join(libvirtd.folder, name);
         mkdirSync(folder);

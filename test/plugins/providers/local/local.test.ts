@@ -112,7 +112,7 @@ describe('provider local', () => {
     await expect(provider.delete(machine)).resolves.toBeUndefined();
   });
 
-  it('gives one machine however often CREATE is tried, also when the answer is lost', async () => {
+  it('creates one machine however often CREATE is tried, also if the answer is lost', async () => {
     const input = createInput();
     await service.call('POST', '/v1/faults', { fault: 'lose-answer', operation: 'create' });
     expect(await failureOf(provider.create(input))).toMatchObject({ kind: 'Retryable' });
@@ -151,7 +151,7 @@ describe('provider local', () => {
     await Promise.all(ids.map((id) => service.call('DELETE', `/v1/machines/${id}`)));
   });
 
-  it('fails CONFIRM for good when the machine died or was deleted', async () => {
+  it('fails CONFIRM without retries if the machine died or was deleted', async () => {
     const died = await create();
     await service.waitForState(died.providerid, 'running');
     await service.call('POST', `/v1/machines/${died.providerid}/kill`);
@@ -181,12 +181,12 @@ describe('provider local', () => {
     [{ fault: 'http', status: 503, retryAfterSeconds: 1 }, 'Retryable', 1_000],
     [{ fault: 'http', status: 500 }, 'Retryable', undefined],
     [{ fault: 'no-capacity' }, 'Capacity', undefined],
-  ])('says of %j that it is %s', async (fault, kind, retryAfterMs) => {
+  ])('classifies %j as %s', async (fault, kind, retryAfterMs) => {
     await service.call('POST', '/v1/faults', fault);
     expect(await failureOf(provider.create(createInput()))).toMatchObject({ kind, retryAfterMs });
   });
 
-  it('tells quota, credentials and wrong parameters apart', async () => {
+  it('distinguishes quota, credentials and wrong parameters', async () => {
     await service.call('PUT', '/v1/quota', { machines: 0 });
     expect(await failureOf(provider.create(createInput()))).toMatchObject({
       kind: 'Quota',
@@ -207,7 +207,7 @@ describe('provider local', () => {
     });
   });
 
-  it('says that nothing answers, and that something else does', async () => {
+  it('distinguishes no answer from the answer of another server', async () => {
     const server: Server = createServer((_request, response) => response.end('<html>')).listen(
       0,
       '127.0.0.1',
@@ -247,7 +247,7 @@ describe('provider local', () => {
     });
   });
 
-  it('is described by a descriptor that names its class, fields and deadline', () => {
+  it('has a descriptor with its class, fields and deadline', () => {
     const descriptor: unknown = JSON.parse(
       readFileSync(new URL('../../../../src/plugins/providers/local/local.json', import.meta.url), 'utf8'),
     );

@@ -68,8 +68,8 @@ const input = (incarnation = 1): CreateInput => {
   };
 };
 
-describe('what a machine is asked for by', () => {
-  test('its tags are words that Nova takes, and stand in full in its metadata', () => {
+describe('the request for a machine', () => {
+  test('has tags that Nova accepts, in full in its metadata', () => {
     const { tags } = input();
     const words = novaTags(tags);
     expect(words).toEqual([
@@ -83,7 +83,7 @@ describe('what a machine is asked for by', () => {
     });
   });
 
-  test('zone, key pair, groups, drive, volume and host key are as the fields say', () => {
+  test('contains zone, key pair, groups, drive, volume and host key from the fields', () => {
     const fields = readFields(
       account({
         zones: ['a', 'b'],
@@ -119,7 +119,7 @@ describe('what a machine is asked for by', () => {
   });
 });
 
-describe('refusals that were recorded', () => {
+describe('recorded refusals', () => {
   test.each([
     ['create refused for the quota', 'Quota'],
     ['create refused for its flavor', 'Invalid'],
@@ -156,7 +156,7 @@ describe('refusals that were recorded', () => {
 });
 
 describe('an account', () => {
-  test('logs in once for many calls, and again when its token is void', async () => {
+  test('logs in once for many calls, and again when its token expires', async () => {
     await provider().list({ 'heddle-cluster': 'none' });
     const before = cloud.calls.length;
     await provider().list({ 'heddle-cluster': 'none' });
@@ -178,7 +178,7 @@ describe('an account', () => {
     expect(() => readFields(account(more))).toThrow(words);
   });
 
-  test('in a region that the catalogue does not have is refused, with the service', async () => {
+  test('is refused in a region that the catalogue lacks, with the service', async () => {
     await expect(provider({ region: 'Mars' }).list({})).rejects.toMatchObject({
       kind: 'Invalid',
       message: expect.stringContaining('no public endpoint of the service compute in region Mars') as string,
@@ -187,27 +187,27 @@ describe('an account', () => {
 });
 
 describe('a machine', () => {
-  test('over the quota is told apart from one that is forbidden, and makes nothing', async () => {
+  test('over the quota is distinguished from a forbidden one, and creates nothing', async () => {
     cloud.quota = 0;
     const asked = input();
     await expect(provider().create(asked)).rejects.toMatchObject({ kind: 'Quota' });
     expect(await provider().find(asked.key)).toEqual([]);
   });
 
-  test('of an image that there is not is refused by its name', async () => {
+  test('of an unknown image is refused by its name', async () => {
     await expect(provider().create({ ...input(), image: 'nothing' })).rejects.toMatchObject({
       kind: 'Invalid',
       message: expect.stringContaining('no active image nothing') as string,
     });
   });
 
-  test('that failed says why', async () => {
+  test('that failed has a reason', async () => {
     const server = detailsSchema.parse(recorded('server').body).server;
     expect(addressOf({ ...server, addresses: {} }, readFields(account()))).toBeUndefined();
     expect(addressOf(server, readFields(account()))).toMatch(/^192\.0\.2\./);
   });
 
-  test('over the quota leaves no port and no floating address, for nobody would look for them', async () => {
+  test('over the quota leaves no port and no floating address behind', async () => {
     cloud.quota = 0;
     await expect(
       provider({ floatingNetwork: 'public', networks: ['net-1'] }).create(input()),
@@ -216,7 +216,7 @@ describe('a machine', () => {
     expect(cloud.calls.slice(-12)).toContain('POST /v2.0/floatingips');
   });
 
-  test('with a floating address is a port, the address and the server, each made once and all taken away', async () => {
+  test('with a floating address is a port, an address and a server, each created once and all deleted', async () => {
     const floats = {
       floatingNetwork: 'public',
       networks: ['net-1', 'net-2'],

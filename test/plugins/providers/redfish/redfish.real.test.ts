@@ -12,7 +12,7 @@ import { noRedfish, type RedfishService, startRedfish } from '../../../harness/b
 import { until } from '../../../harness/until.js';
 
 describe.skipIf(noRedfish !== undefined)(
-  `a Redfish controller that switches seconds after it said yes${noRedfish === undefined ? '' : ` (left out: ${noRedfish})`}`,
+  `a Redfish controller that switches seconds after its answer${noRedfish === undefined ? '' : ` (left out: ${noRedfish})`}`,
   () => {
     let service: RedfishService;
     const signal = new AbortController().signal;
@@ -53,7 +53,7 @@ describe.skipIf(noRedfish !== undefined)(
         signal,
       );
 
-    it.concurrent('switches on, and is done only when that is read; again it says nothing to the controller', async () => {
+    it.concurrent('switches on, and ends when the reading confirms it; a repetition sends nothing', async () => {
       const driver = driverOf('idle');
       expect(await driver.status()).toEqual({ power: 'off' });
       expect(await driver.on()).toEqual({ answer: 'done' });
@@ -66,7 +66,7 @@ describe.skipIf(noRedfish !== undefined)(
       expect(await systemOf({ system: 'busy' }).power()).toEqual({ power: 'off' });
     });
 
-    it.concurrent('resets by the type that the controller allows, and says which it does not', async () => {
+    it.concurrent('resets by the type that the controller permits, and names an unsupported one', async () => {
       expect(await driverOf('cycled').reset()).toEqual({ answer: 'done' });
       expect(await systemOf({ system: 'cycled' }).reset(['PowerCycle'])).toMatchObject({
         told: false,
@@ -74,7 +74,7 @@ describe.skipIf(noRedfish !== undefined)(
       });
     });
 
-    it.concurrent('sets what is booted next, also by the name that leads to the system', async () => {
+    it.concurrent('sets the next boot device, also by the name that leads to the system', async () => {
       const system = systemOf({ system: 'cycled' });
       expect(await system.setBoot('Pxe', 'Once')).toEqual({ answer: 'done' });
       expect(await system.bootTarget()).toBe('pxe');
@@ -99,7 +99,7 @@ describe.skipIf(noRedfish !== undefined)(
       });
     });
 
-    it.concurrent('takes any certificate where that was asked for', async () => {
+    it.concurrent('accepts any certificate if that was requested', async () => {
       const controller = controllerSchema.parse({
         url: service.url,
         user: 'admin',
@@ -113,7 +113,7 @@ describe.skipIf(noRedfish !== undefined)(
       ).toMatch(/on|off/);
     });
 
-    it('waited for leave before each of these requests, those that were redirected too', async () => {
+    it('waits for a permit before each request, redirected ones included', async () => {
       await until(
         'the emulator to have written down what it was asked',
         () => service.requests() >= calls.taken,

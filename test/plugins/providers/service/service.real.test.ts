@@ -74,7 +74,7 @@ describe.skipIf(noPostgres !== undefined)(
     const runs = (pid: string): boolean =>
       /^[^Z\s]/.test(spawnSync('ps', ['-o', 'stat=', '-p', pid], { encoding: 'utf8' }).stdout.trim());
 
-    it('is captured, changed and loaded back, and says itself what it has', async () => {
+    it('is captured, changed and loaded, and reports its own image', async () => {
       expect(await bench.current()).toEqual({ is: 'no' });
       expect(await bench.exists('base@1')).toEqual({ is: 'no' });
       expect(await bench.capture('base@1')).toEqual({ answer: 'done' });
@@ -99,7 +99,7 @@ describe.skipIf(noPostgres !== undefined)(
       expect(await shop('SELECT value FROM setting')).toBe('EUR');
     });
 
-    it('knows nothing while the service is down, and says neither no nor not done', async () => {
+    it('reports unknown while the service is down', async () => {
       await bench.captureAs('base@1');
       await databases.down();
       try {
@@ -117,7 +117,7 @@ describe.skipIf(noPostgres !== undefined)(
       expect(await bench.capture('base@2')).toEqual({ answer: 'done' });
     });
 
-    it('knows nothing of images while their folder is away, and makes none', async () => {
+    it('reports images as unknown while their folder is unavailable, and creates none', async () => {
       await bench.captureAs('base@1');
       await rename(join(folder, 'images'), join(folder, 'unmounted'));
       expect((await bench.exists('base@1')).is).toBe('unknown');
@@ -132,7 +132,7 @@ describe.skipIf(noPostgres !== undefined)(
       expect(await bench.exists('base@1')).toEqual({ is: 'no' });
     });
 
-    it('is left as it was by an image that is damaged, or that the service refuses', async () => {
+    it('stays unchanged by an image that is damaged or refused', async () => {
       await bench.captureAs('base@1');
       await shop("UPDATE setting SET value = 'DKK'");
       const file = join(folder, 'images', 'base@1', 'data');
@@ -165,7 +165,7 @@ describe.skipIf(noPostgres !== undefined)(
     });
 
     it.each(['load', 'capture'] as const)(
-      'goes on with a %s when the attempt is let go of: the program runs once',
+      'continues with a %s after the attempt detached: the program runs once',
       async (verb) => {
         await bench.captureAs('base@1');
         await shop("UPDATE setting SET value = 'DKK'");
@@ -193,7 +193,7 @@ describe.skipIf(noPostgres !== undefined)(
       },
     );
 
-    it('ends the program of a load that is cancelled, and of one that another load follows; one that died is begun anew', async () => {
+    it('ends the program of a load that is cancelled or superseded; one that died is started again', async () => {
       await bench.captureAs('base@1');
       await shop("UPDATE setting SET value = 'DKK'");
       const fields = await heldProgram('load');
@@ -232,7 +232,7 @@ describe.skipIf(noPostgres !== undefined)(
       expect(await shop('SELECT value FROM setting')).toBe('EUR');
     });
 
-    it('says nothing of a run that another worker host began, and goes on with its end', async () => {
+    it('reports unknown for a run of another worker host, and continues after its end', async () => {
       await bench.captureAs('base@1');
       await shop("UPDATE setting SET value = 'DKK'");
       const fields = await heldProgram('load');

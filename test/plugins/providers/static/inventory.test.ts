@@ -48,7 +48,7 @@ describe('an Ansible inventory', () => {
     ['hosts.yml', (text) => readYaml(parseYaml(text))],
   ];
 
-  test.each(readers)('%s says of its hosts what Ansible itself says', async (file, reader) => {
+  test.each(readers)('%s describes its hosts as Ansible does', async (file, reader) => {
     const groups = reader(readFileSync(join(fixtures, file), 'utf8'));
     const files = await readVariableFiles(fixtures, log);
     expect(
@@ -57,7 +57,7 @@ describe('an Ansible inventory', () => {
   });
 
   test.each(['hosts.ini', 'hosts.yml'])(
-    '%s gives machines, without those that are not reached by SSH',
+    '%s contains machines, except those that are not reached by SSH',
     async (file) => {
       warnings.length = 0;
       const machines = await read(join(fixtures, file));
@@ -84,7 +84,7 @@ describe('an Ansible inventory', () => {
     },
   );
 
-  test('can be cut down to groups, and to those in them', async () => {
+  test('can be limited to groups and their members', async () => {
     const names = async (...groups: string[]) =>
       (await read(join(fixtures, 'hosts.ini'), groups)).map((machine) => (machine as JsonObject)['name']);
     expect(await names('web')).toEqual([
@@ -105,7 +105,7 @@ describe('an Ansible inventory', () => {
     });
   });
 
-  test('takes the group nearest to the host, then the higher priority', async () => {
+  test('prefers the nearest group, then the higher priority', async () => {
     const file = write(
       '[a]\nh\n[b]\nh\n[top:children]\na\n[top:vars]\nansible_user=top\nansible_port=1\n[a:vars]\nansible_user=a\n[b:vars]\nansible_user=b\n',
     );
@@ -116,7 +116,7 @@ describe('an Ansible inventory', () => {
     expect(await read(weighed)).toEqual([{ name: 'h', address: 'h', user: 'a' }]);
   });
 
-  test('names key files from the home folder, absolutely, or from its own folder', async () => {
+  test('resolves key files from the home folder, absolutely, or from its own folder', async () => {
     const file = write(
       'a ansible_ssh_private_key_file=~/.ssh/id\nb ansible_ssh_private_key_file=/keys/id\nc ansible_private_key_file=id\n',
     );
@@ -127,7 +127,7 @@ describe('an Ansible inventory', () => {
     ]);
   });
 
-  test('passes over files of variables that are encrypted, and says so', async () => {
+  test('skips encrypted files of variables with a warning', async () => {
     warnings.length = 0;
     const file = write('[web]\nh\n', 'ini', {
       'group_vars/web/vault.yml': '$ANSIBLE_VAULT;1.1;AES256\n6638\n',
@@ -139,7 +139,7 @@ describe('an Ansible inventory', () => {
 });
 
 describe("an inventory of Heddle's own", () => {
-  test('has machines as heddle.yaml does, with references', async () => {
+  test('has machines in the form of heddle.yaml, with references', async () => {
     const file = write(
       'machines:\n  - {name: r1, address: 192.0.2.1, key: {secret: "env:KEY"}, slots: 3}\n',
       'yaml',
@@ -150,7 +150,7 @@ describe("an inventory of Heddle's own", () => {
   });
 });
 
-describe('an inventory that is wrong is refused with its place', () => {
+describe('an invalid inventory is refused with its place', () => {
   test.each<readonly [string, string, string, RegExp]>([
     ['a section that is none', '[web:hosts_]\nx', 'ini', /line 1: \[web:hosts_\] is no section/],
     ['a word after a host', 'web1\nweb2 secret', 'ini', /line 2: after a host come variables/],
@@ -186,7 +186,7 @@ describe('an inventory that is wrong is refused with its place', () => {
     await expect(read(file)).rejects.toMatchObject({ message: expect.stringContaining(file) as string });
   });
 
-  test('no file, and a folder', async () => {
+  test('reports a missing file, and a folder', async () => {
     await expect(read(join(folder, 'absent'))).rejects.toMatchObject({
       kind: 'Invalid',
       message: expect.stringContaining('cannot be read on this worker') as string,
@@ -197,7 +197,7 @@ describe('an inventory that is wrong is refused with its place', () => {
     });
   });
 
-  test('passwords are not quoted', async () => {
+  test('does not quote passwords', async () => {
     await expect(read(write('h ansible_password=hunter2 and more'))).rejects.toMatchObject({
       message: expect.not.stringContaining('hunter2') as string,
     });

@@ -56,7 +56,7 @@ describe('slots', () => {
     { name: 'two', address: '192.0.2.2' },
   ];
 
-  test('take several nodes to a machine, after each machine has one', async () => {
+  test('put several nodes on a machine, after each machine has one', async () => {
     const { create } = account({ machines, slots: 2 });
     expect(await Promise.all(['a', 'b', 'c', 'd', 'e'].map(create))).toEqual([
       'one',
@@ -68,7 +68,7 @@ describe('slots', () => {
     await expect(create('f')).rejects.toMatchObject({ kind: 'Quota' });
   });
 
-  test('are the quota of the account, and only where all are taken it has none left', async () => {
+  test('are the quota of the account, which is used up when all are taken', async () => {
     const { provider, create } = account({
       machines: [
         { name: 'one', address: '192.0.2.1', slots: 2, flavor: 'f' },
@@ -134,7 +134,7 @@ describe('liveness', () => {
     { name: 'live', address: '127.0.0.1', port: ports[0] ?? 0 },
   ];
 
-  test('passes over machines where no SSH server answers, and says so when there is no other', async () => {
+  test('skips machines without an SSH server that answers, and reports it if there is no other', async () => {
     const { create } = account({ machines: machines(), liveness: 'ssh' });
     expect(await create('a')).toBe('live');
     expect(await create('a')).toBe('live');
@@ -146,14 +146,14 @@ describe('liveness', () => {
     });
   });
 
-  test('gives each of many at once a place of its own', async () => {
+  test('gives concurrent requests slots of their own', async () => {
     const { create } = account({ machines: machines(), slots: 100, liveness: 'ssh' });
     const given = await Promise.all(Array.from({ length: 100 }, (_, index) => create(`k${index}`)));
     expect(new Set(given).size).toBe(100);
     await expect(create('more')).rejects.toMatchObject({ kind: 'Capacity' });
   });
 
-  test('is not asked unless it is wanted', async () => {
+  test('is checked only on request', async () => {
     expect(await account({ machines: machines() }).create('a')).toBe('dead');
   });
 });

@@ -49,7 +49,7 @@ function spec(name: string): ClusterSpec {
   return parsed.spec;
 }
 
-describe('a cluster on machines that exist', () => {
+describe('a cluster on existing machines', () => {
   let stack: Stack;
   beforeAll(async () => {
     // The worker reads its configuration when it starts: by then the machines are known.
@@ -78,7 +78,7 @@ describe('a cluster on machines that exist', () => {
     expect((await stack.client.waitFor(name, operation)).operation.state).toBe('done');
   };
 
-  test('has them to itself, and gives them back as they are', async () => {
+  test('uses them exclusively, and returns them unchanged', async () => {
     expect(await apply('first')).toEqual({ machine: 'one', guests: 'first ' });
     expect(await apply('second')).toEqual({ machine: 'two', guests: 'second ' });
     await remove('first');
@@ -88,7 +88,7 @@ describe('a cluster on machines that exist', () => {
     expect(await stack.service.journal('delete')).toEqual([]);
   });
 
-  test('holds when all are taken, and goes on when one is free again', async () => {
+  test('is held if all are taken, and continues when one is free', async () => {
     await apply('fourth');
     await apply('fifth');
     const { operation } = await stack.client.apply(spec('sixth'));

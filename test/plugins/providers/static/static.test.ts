@@ -89,13 +89,13 @@ async function failure(promise: Promise<unknown>): Promise<readonly [string, str
 }
 
 describe('CREATE', () => {
-  test('takes a free machine, the same again for the same key, another for another', async () => {
+  test('claims a free machine, the same for the same key, another for another', async () => {
     expect(await create('a')).toEqual({ result: { providerid: 'one', 'ssh-auth': { user: 'root' } } });
     expect(await create('a')).toMatchObject({ result: { providerid: 'one' } });
     expect(await create('b')).toEqual({ result: { providerid: 'two', 'ssh-auth': { user: 'admin' } } });
   });
 
-  test('gives each of many at once a machine of its own', async () => {
+  test('gives concurrent requests machines of their own', async () => {
     const many = Array.from({ length: 20 }, (_, index) => ({
       name: `m${index}`,
       address: `192.0.2.${index + 1}`,
@@ -106,7 +106,7 @@ describe('CREATE', () => {
     expect(new Set(results.map(({ result }) => result?.['providerid'])).size).toBe(20);
   });
 
-  test('takes machines of a flavor only for those who ask for it', async () => {
+  test('uses machines of a flavor only for requests of that flavor', async () => {
     expect(await create('a', 'big')).toMatchObject({ result: { providerid: 'one' } });
     expect(await create('b', 'big')).toMatchObject({ result: { providerid: 'two' } });
     expect(await create('c', 'big')).toMatchObject({ result: { providerid: 'big' } });
@@ -116,7 +116,7 @@ describe('CREATE', () => {
     ]);
   });
 
-  test('says which machines there are when none can ever fit', async () => {
+  test('lists the machines if none can ever match', async () => {
     expect(await failure(create('a', 'small', { machines: [machines[2] ?? {}] }))).toEqual([
       'Invalid',
       expect.stringContaining('its machines are big (big)'),
@@ -163,7 +163,7 @@ describe('CREATE', () => {
 });
 
 describe('CONFIRM', () => {
-  test('gives address, port, credentials as references, and the host key', async () => {
+  test('returns address, port, credentials as references, and the host key', async () => {
     await create('a');
     await create('b');
     expect(await provider({ keyFile: '/keys/id' }).confirm(machine('a', 'one'))).toEqual({
@@ -183,14 +183,14 @@ describe('CONFIRM', () => {
     });
   });
 
-  test('finds the machine by its key, looks its name up, and returns what the engine accepts', async () => {
+  test('finds the machine by its key, resolves its name, and returns what the engine accepts', async () => {
     await create('a', 'big', { machines: [machines[2] ?? {}] });
     const returned = await provider().confirm(machine('a'));
     expect(returned.result?.['ipaddress']).toMatch(/^(127\.0\.0\.1|::1)$/);
     expect(parseResult(returned, { plugin: 'static' })).toEqual(returned);
   });
 
-  test('takes host keys from known_hosts, and refuses a machine that is not in it', async () => {
+  test('uses host keys of known_hosts, and refuses a machine without one', async () => {
     const knownHosts = join(folder, 'known_hosts');
     writeFileSync(knownHosts, `[192.0.2.2]:2222 ${hostKey}\n`);
     await claims.take('b', ['two']);
@@ -207,7 +207,7 @@ describe('CONFIRM', () => {
     ).toEqual(['Invalid', expect.stringContaining('cannot be read')]);
   });
 
-  test("of a machine that was given back says so: it may be another's by now", async () => {
+  test('reports a machine that was released', async () => {
     await claims.take('other', ['one']);
     expect(await failure(provider().confirm(machine('a', 'one')))).toEqual([
       'Invalid',
@@ -215,7 +215,7 @@ describe('CONFIRM', () => {
     ]);
   });
 
-  test('of a machine that left the account says so', async () => {
+  test('reports a machine that left the account', async () => {
     await claims.take('a', ['gone']);
     expect(await failure(provider().confirm(machine('a', 'gone')))).toEqual([
       'Invalid',
@@ -225,7 +225,7 @@ describe('CONFIRM', () => {
 });
 
 describe('DELETE', () => {
-  test('frees the machine of its key, and only that; again is fine', async () => {
+  test('releases the machine of its key, and only that, repeatably', async () => {
     await create('a');
     await create('b');
     await provider().delete(machine('a', 'one'));
@@ -235,15 +235,15 @@ describe('DELETE', () => {
     expect(await provider().find('a')).toEqual([]);
   });
 
-  test('by the key frees even a machine that left the account', async () => {
+  test('releases by the key even a machine that left the account', async () => {
     await create('a');
     await provider({ machines: [{ name: 'other', address: '192.0.2.9' }] }).delete(machine('a'));
     expect(await claims.held()).toEqual({});
   });
 });
 
-describe('what is taken', () => {
-  test('is listed with the key of each machine, and with whatever installation asks', async () => {
+describe('a claimed machine', () => {
+  test('is listed with its key, for any installation', async () => {
     await create('a');
     await create('b');
     await create('c', 'big');
@@ -280,7 +280,7 @@ describe('what is taken', () => {
     expect(await provider().find('b')).toMatchObject([{ created: result }]);
   });
 
-  test('and left the account is not listed, and not taken for gone', async () => {
+  test('that left the account is not listed, and does not count as gone', async () => {
     await create('a');
     const other = provider({ machines: [{ name: 'other', address: '192.0.2.9' }] });
     expect(await other.list({})).toEqual([]);
@@ -291,7 +291,7 @@ describe('what is taken', () => {
   });
 });
 
-test('an account that names neither machines nor an inventory is refused', async () => {
+test('an account without machines and inventory is refused', async () => {
   expect(await failure(create('a', 'default', { machines: [] }))).toEqual([
     'Invalid',
     expect.stringContaining('machines: there is none'),
