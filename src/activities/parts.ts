@@ -131,12 +131,13 @@ export interface NodeAccess {
   /**
    * Connects and logs in; returns the host key and refuses any but the expected one. Another boot id means
    * that the machine was restarted; absent if unknown. `keepsConnection` leaves the connection to shells of
-   * the node.
+   * the node. With `acceptsOpen`, a connection that is open and answers keepalives is enough: it has survived
+   * no restart.
    */
   probe(
     address: NodeAddress,
     signal: AbortSignal,
-    options?: { readonly keepsConnection?: boolean },
+    options?: { readonly keepsConnection?: boolean; readonly acceptsOpen?: boolean },
   ): Promise<{ readonly hostKey: string; readonly bootId?: string }>;
   shell(address: NodeAddress, options: ShellOptions): Shell;
   /** A connection that the node itself makes. @throws PluginError when it cannot. */

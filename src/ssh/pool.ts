@@ -8,6 +8,8 @@ export interface ConnectionPool {
    * @throws PluginError as {@link connect} does; the signal's reason when it is aborted meanwhile.
    */
   acquire(target: SshTarget, signal?: AbortSignal): Promise<Connection>;
+  /** The connection to the target if one is open. Dead ones are closed within 15 s. */
+  openConnection(target: SshTarget): Connection | undefined;
   /** Takes over an open connection to the target. */
   add(target: SshTarget, connection: Connection): void;
   /** Ends every connection; work on the nodes continues. */
@@ -23,6 +25,7 @@ export interface PoolOptions extends Omit<ConnectOptions, 'signal' | 'openJump'>
 export function createPool(options: PoolOptions = {}): ConnectionPool {
   const { idleMs = 60_000, ...connectOptions } = options;
   const entries = new Map<string, Promise<Connection>>();
+  const opened = new Map<string, Connection>();
 
   /** Not tied to any caller's signal, because others may be waiting for it; its own deadline ends it. */
   function start(key: string, target: SshTarget): Promise<Connection> {
@@ -36,8 +39,12 @@ export function createPool(options: PoolOptions = {}): ConnectionPool {
     entries.set(key, entry);
     entry
       .then((connection) => {
+        opened.set(key, connection);
         closeWhenIdle(connection, idleMs, forget);
-        return connection.closed.then(forget);
+        return connection.closed.then(() => {
+          if (opened.get(key) === connection) opened.delete(key);
+          forget();
+        });
       })
       .catch(forget);
     return entry;
@@ -53,6 +60,10 @@ export function createPool(options: PoolOptions = {}): ConnectionPool {
 
   return {
     acquire,
+    openConnection(target) {
+      const connection = opened.get(connectionKey(target));
+      return connection?.open === true ? connection : undefined;
+    },
     add(target, connection) {
       void keep(connectionKey(target), Promise.resolve(connection));
     },

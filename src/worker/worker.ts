@@ -229,8 +229,10 @@ function withPools({ providers, site }: Config): Config['providers'] {
 /** How tasks reach nodes: over the connections of one pool. */
 function accessNodes(pool: ConnectionPool): NodeAccess {
   return {
-    probe: (address, signal, { keepsConnection = false } = {}) => {
+    probe: async (address, signal, { keepsConnection = false, acceptsOpen = false } = {}) => {
       const target = targetOf(address);
+      const open = acceptsOpen ? pool.openConnection(target) : undefined;
+      if (open !== undefined) return { hostKey: open.hostKey };
       return probe(target, {
         signal,
         openJump: (jump) => pool.acquire(jump, signal),

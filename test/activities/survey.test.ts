@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/model/json.js';
 import type { ProbedNode } from '../../src/model/node/probe.js';
 import { mergePayload } from '../../src/model/node/payload.js';
+import { PluginError } from '../../src/plugins/errors.js';
 import { TestService } from '../harness/local/service.js';
 import { until } from '../harness/until.js';
 import { makeHostKey } from '../harness/ssh-server.js';
@@ -121,6 +122,24 @@ describe('PROBE_NODES', () => {
     expect(await bench.survey([node])).toEqual({
       observations: [],
       unknown: [{ nodeId: 'refused', incarnation: 1, why: expect.stringContaining('refused the login') }],
+    });
+  });
+
+  it('reports a machine as unknown if the worker itself lacks files, memory or ports', async () => {
+    const node = await bench.up('starved');
+    const cause = Object.assign(new Error('connect EMFILE'), { code: 'EMFILE' });
+    const starved = await openMachineBench(service, {
+      like: bench,
+      changes: {
+        nodes: {
+          ...bench.parts.nodes,
+          probe: () => Promise.reject(new PluginError('Retryable', 'cannot reach it', { cause })),
+        },
+      },
+    });
+    expect(await starved.survey([node], 3)).toEqual({
+      observations: [],
+      unknown: [{ nodeId: 'starved', incarnation: 1, why: 'cannot reach it' }],
     });
   });
 

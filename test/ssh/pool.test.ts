@@ -65,6 +65,17 @@ test('a command on a cut connection is Retryable', async () => {
   await expect(exec(connection, ['true'])).rejects.toMatchObject({ kind: 'Retryable' });
 });
 
+test('a probe leaves its connection to the pool, which reports it while it is open', async () => {
+  const target = { ...node.target };
+  expect(pool.openConnection(target)).toBeUndefined();
+  await probe(target, { keep: (connection) => pool.add(target, connection) });
+  const connection = await pool.acquire(target);
+  expect(await pool.openConnection(target)).toBe(connection);
+  expect(node.connections.total).toBe(1);
+  node.cut();
+  await until('the connection is closed', () => pool.openConnection(target) === undefined);
+});
+
 test('an idle connection is closed', async () => {
   const impatient = createPool({ idleMs: 50 });
   const connection = await impatient.acquire(node.target);

@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import { anySignal } from '../../model/signals.js';
 import type { ProbedNode } from '../../model/node/probe.js';
 import { mergePayload } from '../../model/node/payload.js';
@@ -19,6 +20,15 @@ export type Verdict =
 
 /** Longest wait for one SSH server, in ms. */
 const sshMs = 5_000;
+
+/**
+ * Probes of all tasks of this worker together. More would only compete for its processors, and healthy nodes
+ * would seem to be unreachable.
+ */
+const probes = pLimit(24);
+
+/** Errors of the worker's own system: they say nothing about the machine. */
+const localErrors = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EADDRNOTAVAIL', 'EAGAIN']);
 
 export interface Looking {
   readonly parts: ActivityParts;
@@ -118,8 +128,11 @@ async function reach(
     ? `machine ${named(node)} is at ${machine.address} now, not at ${typeof before === 'string' ? before : 'an address that is known'}`
     : '';
   try {
-    const signal = anySignal([attempt.signal, attempt.detach, AbortSignal.timeout(sshMs)]);
-    const { bootId } = await parts.nodes.probe(address, signal);
+    const { bootId } = await probes(() => {
+      const signal = anySignal([attempt.signal, attempt.detach, AbortSignal.timeout(sshMs)]);
+      signal.throwIfAborted();
+      return parts.nodes.probe(address, signal, { acceptsOpen: true });
+    });
     const known = node.config['boot-id'];
     if (typeof known === 'string' && bootId !== undefined && bootId !== known) {
       // Before `moved`: a machine that was started again at another place has lost what ran on it, too.
@@ -132,13 +145,19 @@ async function reach(
     return moved ? { kind: 'drift', seen: 'moved', why: where } : { kind: 'fine' };
   } catch (error) {
     if (attempt.signal.aborted || attempt.detach.aborted) throw error;
-    if (isPluginError(error) && error.kind === 'Auth') return unknown(error);
+    if ((isPluginError(error) && error.kind === 'Auth') || isLocal(error)) return unknown(error);
     if (moved) return { kind: 'drift', seen: 'moved', why: where };
     const said = isPluginError(error)
       ? error.message
       : `SSH at ${address.host}:${address.port} did not answer within ${sshMs / 1_000} s`;
     return { kind: 'silent', why: said };
   }
+}
+
+function isLocal(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause)
+    if ('code' in cause && localErrors.has(String(cause.code))) return true;
+  return false;
 }
 
 function idOf({ config }: ProbedNode): string | undefined {
