@@ -70,7 +70,7 @@ test('a probe leaves its connection to the pool, which reports it while it is op
   expect(pool.openConnection(target)).toBeUndefined();
   await probe(target, { keep: (connection) => pool.add(target, connection) });
   const connection = await pool.acquire(target);
-  expect(await pool.openConnection(target)).toBe(connection);
+  expect(pool.openConnection(target)).toBe(connection);
   expect(node.connections.total).toBe(1);
   node.cut();
   await until('the connection is closed', () => pool.openConnection(target) === undefined);
