@@ -1,9 +1,11 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { listRuns } from '../../src/ssh/list-runs.js';
 import { createPool, type ConnectionPool } from '../../src/ssh/pool.js';
+import { findCommand, makeBin } from '../harness/node-bin.js';
 import { collect, countLines, processesWith, runFolder, runOn } from '../harness/run-fixture.js';
 import { startNode, type TestNode } from '../harness/ssh-server.js';
 import { until } from '../harness/until.js';
@@ -157,6 +159,27 @@ test("a missing interpreter is the script's failure, with its name", async () =>
   const end = await runOn(node, pool, 'none', { text: '', interpreter: ['/no/such/interpreter'] });
   expect(end).toMatchObject({ reason: 'exit', exitCode: 127 });
   expect(end.stderr).toContain('/no/such/interpreter');
+});
+
+test.each(['dash', 'bash'])('%s passes any input, arguments and files unchanged', async (shell) => {
+  const bin = mkdtempSync(join(tmpdir(), 'heddle-bin-'));
+  const odd = await startNode({ env: { PATH: `${makeBin(bin, { sh: findCommand(shell) })}:/usr/bin:/bin` } });
+  const characters = Array.from({ length: 0x300 }, (_, code) => String.fromCharCode(code)).join('');
+  const inputs = [characters, 'a\0b\\0134\\n%s%b\0', "'", '', '🤖'];
+  for (const [index, stdin] of inputs.entries())
+    expect((await runOn(odd, pool, `input-${index}`, { text: 'cat', stdin })).stdout).toBe(stdin);
+  const words = ["a'b", '$x', '', '\n', '-e'];
+  const content = '#!/bin/sh\necho "$0"';
+  const end = await runOn(odd, pool, 'words', {
+    text: 'printf "[%s]" "$@"; cmp "$FILE" "$HEDDLE_DATA" && tool',
+    stdin: content,
+    arguments: words,
+    files: [{ name: 'tool', content, variable: 'FILE', executable: true }],
+  });
+  expect(end.stdout.startsWith("[a'b][$x][][\n][-e]/")).toBe(true);
+  expect(end.stdout.endsWith('/tool\n')).toBe(true);
+  await odd.close();
+  rmSync(bin, { recursive: true });
 });
 
 test('script, input and environment are never an argument of a process, and are gone after the run', async () => {
