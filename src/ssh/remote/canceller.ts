@@ -14,6 +14,7 @@ printf '\\n'
 say hello
 find_runs
 enter_run
+note_id
 end_run cancel
 if [ -n "$ended" ]; then say end "\${ended#* }" "\${ended%% *}"; else say end stuck; fi
 `;

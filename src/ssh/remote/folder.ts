@@ -6,6 +6,7 @@
  * - `find_runs` settles `runs`: in the home, or in `/var/tmp`, which outlives a boot, where the home cannot
  *   be written.
  * - `enter_run [UPLOAD]` makes the run's folder, with a folder for an upload in it, and goes there.
+ * - `note_id` writes the run's id into its folder.
  */
 export const folderFunctions = `
 say() { printf '%s %s\\n' "$nonce" "$*" || hang_up; }
@@ -40,6 +41,8 @@ enter_run() {
     problem=$(umask 077; LC_ALL=C mkdir "$runs/$run/$1" 2>&1) || trouble "$problem"
   fi
   cd "$runs/$run" 2>/dev/null || fail folder "cannot enter $runs/$run: it belongs to another user"
+}
+note_id() {
   [ -e id ] || { printf '%s\\n%s\\n' "$id" "$turn" > id; } 2>/dev/null
 }
 enter_spare() {

@@ -141,6 +141,11 @@ launch() {
   [ "$sent" -eq 0 ] || up=up-$tag
   find_runs
   enter_run "$up"
+  # The login's mask, for the script; read from a file, because a substitution would cost a process.
+  mask=022
+  if [ -n "$up" ]; then { umask > "$up/mask" && read -r mask < "$up/mask"; } 2>/dev/null; fi
+  umask 077
+  note_id
   # Runs of the login and runs of root take turns with each other where the login made room for that.
   turns=$runs/.turns
   case $1 in /*) [ ! -d "$1/.heddle/runs/.turns" ] || turns=$1/.heddle/runs/.turns;; esac
@@ -148,10 +153,6 @@ launch() {
   look $$
   launched=$started
   if [ ! -s rc ] && [ ! -e pid ] && [ -n "$up" ]; then
-    # The login's mask, for the script; read from a file, because a substitution would cost a process.
-    mask=022
-    { umask > "$up/mask" && read -r mask < "$up/mask"; } 2>/dev/null
-    umask 077
     start < /dev/null > /dev/null 2> "$up.log" &
     child=$!
   fi
