@@ -36,12 +36,17 @@ export interface PlanParts {
 export async function planCluster(parts: PlanParts, input: PlanRequest): Promise<ServedPlan> {
   const digest = (value: Json): string =>
     createHash('sha256').update(stableJson(value)).digest('hex').slice(0, 16);
-  const bootstrapDigest = (): string =>
-    digest(parts.registry.automators().map(({ descriptor, digest: of }) => [descriptor.name, of]));
   const { features, limits } = parts;
   const { intent, current } = input;
   const plan = (spec?: ClusterSpec, placements: PlanningInput['placements'] = {}): ServedPlan => ({
-    ...planOperation({ intent, spec, current, placements, digest, bootstrapDigest }),
+    ...planOperation({
+      intent,
+      spec,
+      current,
+      placements,
+      digest,
+      bootstrapDigest: (services) => digest(automatorsFor(parts, spec, services)),
+    }),
     features,
     limits,
   });
@@ -95,6 +100,23 @@ function checkName({ name }: ClusterSpec, clusterName: string): readonly Problem
           `The workflow id of this cluster is cluster/${name}.`,
         ),
       ];
+}
+
+/** Names and digests of the automators that BOOTSTRAP runs on a node with these services. */
+function automatorsFor(
+  { registry }: PlanParts,
+  spec: ClusterSpec | undefined,
+  services: readonly string[],
+): Json {
+  const used = new Set(
+    services.flatMap((service) =>
+      Object.values(spec?.services[service]?.actions ?? {}).map((action) => action?.type),
+    ),
+  );
+  return registry
+    .automators()
+    .filter(({ descriptor: { prepares, name } }) => prepares === 'all' || used.has(name))
+    .map(({ descriptor: { name }, digest }) => [name, digest]);
 }
 
 function invalid(problems: readonly Problem[]): ApplicationFailure {
