@@ -25,7 +25,7 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   },
   {
     files: /^activities\//,
-    may: /^(model|schema|activities)\/|^plugins\/(contract|registry|errors)\.js$|^@temporalio\/(activity|common)$|^node:/,
+    may: /^(model|schema|activities)\/|^plugins\/(contract|registry|errors)\.js$|^(p-limit|@temporalio\/(activity|common))$|^node:/,
   },
   {
     files: /^plugins\/providers\/aws\//,

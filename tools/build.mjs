@@ -68,7 +68,10 @@ async function removeLeftovers() {
     if (dirname(name) === '.' && !compiled.test(name)) continue;
     if (file === bundle) continue;
     const origins = compiled.test(name) ? [name.replace(compiled, '.ts')] : [name];
-    if (!origins.some((origin) => existsSync(join(source, origin)))) await rm(file);
+    if (origins.some((origin) => existsSync(join(source, origin)))) continue;
+    // Otherwise the compiler takes the file as written if its source comes back.
+    await rm(join(dist, '.tsbuildinfo'), { force: true });
+    await rm(file);
   }
 }
 

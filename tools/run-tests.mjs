@@ -8,9 +8,9 @@ import { root, say } from './environment.mjs';
 
 /** @typedef {{ passed: number, failed: number, skipped: number }} Counts */
 /**
- * @typedef {{ name: string, status: string, assertionResults: readonly { status: string, fullName: string }[]
- * }} FileResult
+ * @typedef {{ name: string, status: string, message?: string, assertionResults: readonly Result[] }} FileResult
  */
+/** @typedef {{ status: string, fullName: string, failureMessages?: readonly string[] }} Result */
 /** @typedef {{ code: number, files: readonly FileResult[] }} Run */
 
 /** @param {readonly string[]} args for vitest @returns {Promise<Counts>} */
@@ -40,10 +40,8 @@ export async function runTestsWithSecondLook(args) {
   const unsteady = first.files.filter((file) => failuresOf(file).some((name) => !steady.includes(name)));
   if (unsteady.length === 0) return counts;
   const failures = unsteady.flatMap(failuresOf).filter((name) => !steady.includes(name));
-  say(
-    `passed only on the second run (the first failures are above):\n  ${failures.join('\n  ')}\n` +
-      `${unsteady.length} unsteady files; more than ${maxUnsteadyFiles} fail the run`,
-  );
+  for (const failure of failures) sayFailed(`only on the first run (the failure is above): ${failure}`);
+  say(`${unsteady.length} unsteady files; more than ${maxUnsteadyFiles} fail the run`);
   return unsteady.length > maxUnsteadyFiles ? { ...counts, failed: counts.failed + 1 } : counts;
 }
 
@@ -71,6 +69,13 @@ async function run(args) {
 /** @param {Run} run @returns {Counts} */
 function countRun({ code, files }) {
   const results = files.flatMap(resultsOf);
+  for (const file of files) {
+    for (const { status, fullName, failureMessages = [] } of resultsOf(file)) {
+      if (status !== 'failed') continue;
+      const [message = ''] = (failureMessages[0] ?? '').split('\n');
+      sayFailed(`${relative(root, file.name)}: ${fullName}: ${message}`);
+    }
+  }
   const passed = results.filter(({ status }) => status === 'passed').length;
   const failed = results.filter(({ status }) => status === 'failed').length;
   // An error outside any test fails the run and no test.
@@ -92,10 +97,15 @@ function failuresOf(file) {
  * A file that could not even be loaded has no test in the report; it counts as one that failed.
  * @param {FileResult} file
  */
-function resultsOf({ status, assertionResults }) {
+function resultsOf({ status, message = '', assertionResults }) {
   return assertionResults.length === 0 && status === 'failed'
-    ? [{ status, fullName: 'the file as a whole' }]
+    ? [{ status, fullName: 'the file as a whole', failureMessages: [message] }]
     : assertionResults;
+}
+
+/** .ci/run repeats these lines at its end. @param {string} what */
+export function sayFailed(what) {
+  say(`failed: ${what}`);
 }
 
 /** @param {string} name of the package @param {string} binary @param {readonly string[]} args */

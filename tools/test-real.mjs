@@ -6,7 +6,7 @@ import { env } from 'node:process';
 import { describeComponents, missingComponents } from './components.mjs';
 import { messageOf, root, say } from './environment.mjs';
 import { prepare } from './prepare.mjs';
-import { runTestsWithSecondLook } from './run-tests.mjs';
+import { runTestsWithSecondLook, sayFailed } from './run-tests.mjs';
 
 /**
  * The tests that take long or need more of the system than Node: each is a program that says itself what it
@@ -98,5 +98,6 @@ async function runSuite({ title, words: [program = '', ...words], counts }) {
 function add(title, good, bad) {
   passed += good;
   failed += bad;
+  if (bad > 0) sayFailed(`${title}: ${bad}`);
   table.push(`${bad === 0 ? 'ok    ' : 'failed'}  ${title}: ${good} passed, ${bad} failed`);
 }

@@ -1,7 +1,7 @@
 // @ts-check
 import { messageOf, say } from './environment.mjs';
 import { prepare } from './prepare.mjs';
-import { runBinary, runTests, runTestsWithSecondLook } from './run-tests.mjs';
+import { runBinary, runTests, runTestsWithSecondLook, sayFailed } from './run-tests.mjs';
 import { scanSecrets } from './scan-secrets.mjs';
 
 const counts = await run().catch((error) => {
@@ -30,10 +30,10 @@ async function run() {
   say('tests');
   const words = process.argv.slice(2);
   const tests = words.length === 0 ? await runTestsWithSecondLook([]) : await runTests(words);
-  const failedChecks = checks.filter((code) => code !== 0).length;
-  if (failedChecks > 0)
-    say(`of lint, format, unused code, types and scan, ${failedChecks} failed (counted below)`);
-  return { ...tests, failed: tests.failed + failedChecks };
+  const names = ['lint', 'format', 'unused code', 'types', 'types of tools', 'scan for secrets'];
+  const failures = names.filter((_, index) => checks[index] !== 0);
+  for (const name of failures) sayFailed(`${name} (the report is above)`);
+  return { ...tests, failed: tests.failed + failures.length };
 }
 
 /** A secret in a file, or no scan at all, is a failed check. @returns {Promise<number>} */

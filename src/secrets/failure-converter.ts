@@ -17,6 +17,20 @@ class EncodingFailureConverter extends DefaultFailureConverter {
       ? this.#readable.errorToFailure(error, ...rest)
       : super.errorToFailure(error, ...rest);
   }
+
+  override errorToFailureInner(
+    ...parameters: Parameters<DefaultFailureConverter['errorToFailureInner']>
+  ): ReturnType<DefaultFailureConverter['errorToFailureInner']> {
+    const failure = super.errorToFailureInner(...parameters);
+    return { ...failure, stackTrace: failure.stackTrace && withoutBuildPaths(failure.stackTrace) };
+  }
+}
+
+/** Stack traces name files of Heddle and of packages, not the folder that they are installed in. */
+function withoutBuildPaths(stack: string): string {
+  return stack
+    .replaceAll(/(?<=[\s(])(?:file:\/\/)?\/[^\s()]*\/node_modules\//g, 'node_modules/')
+    .replaceAll(/(?<=[\s(])(?:file:\/\/)?\/[^\s()]*\/dist\//g, 'heddle/dist/');
 }
 
 /**

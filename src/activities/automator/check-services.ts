@@ -1,9 +1,9 @@
+import pLimit from 'p-limit';
 import { anySignal } from '../../model/signals.js';
 import type { HealthObservation, ProbedNode, ProbeRequest } from '../../model/node/probe.js';
 import { findLogin } from '../provider/address.js';
 import type { Attempt } from '../attempt.js';
 import { probeOnce, type Checked } from './health.js';
-import { mapLimited } from '../map-limited.js';
 import type { ActivityParts } from '../parts.js';
 
 /** Nodes checked at once. */
@@ -19,7 +19,7 @@ export async function checkServices(
   attempt: Attempt,
 ): Promise<readonly HealthObservation[]> {
   const stop = anySignal([attempt.signal, attempt.detach]);
-  const found = await mapLimited(nodes, atOnce, async (node): Promise<readonly HealthObservation[]> => {
+  const found = await pLimit(atOnce).map(nodes, async (node): Promise<readonly HealthObservation[]> => {
     const { nodeId, incarnation, checks = {} } = node;
     const checked = await reach(parts, provider.name, node, attempt).catch((error: unknown) => {
       stop.throwIfAborted();

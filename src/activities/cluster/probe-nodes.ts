@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import pLimit from 'p-limit';
 import { activityInfo } from '@temporalio/activity';
 import { anySignal } from '../../model/signals.js';
 import type {
@@ -14,7 +15,6 @@ import { checkServices } from '../automator/check-services.js';
 import { viewAccount } from '../provider/account-view.js';
 import { probeNode, unknown, type Looking, type Verdict } from './probe-node.js';
 import { keyOf } from '../provider/machine-input.js';
-import { mapLimited } from '../map-limited.js';
 import type { ActivityParts } from '../parts.js';
 import type { SharedLists } from '../provider/shared-lists.js';
 
@@ -71,7 +71,7 @@ async function probeAll(
     attempt.at(`lists the machines of ${provider.name}`);
     const looking: Looking = { parts, view, attempt, listed: await view.list() };
     attempt.at(`looks at ${nodes.length} machines of ${provider.name}`);
-    const first = await mapLimited(nodes, atOnce, (node) => probeNode(looking, node));
+    const first = await pLimit(atOnce).map(nodes, (node) => probeNode(looking, node));
     return await confirmAbsence(looking, nodes, first);
   } catch (error) {
     if (attempt.signal.aborted || attempt.detach.aborted) throw error;
@@ -109,9 +109,8 @@ async function confirmAbsence(
     await wait(leftMs, undefined, { signal: anySignal([attempt.signal, attempt.detach]) });
   }
   const fresh: Looking = { ...looking, listed: undefined };
-  return mapLimited(
+  return pLimit(atOnce).map(
     nodes.map((node, index) => ({ node, verdict: first[index] })),
-    atOnce,
     async ({ node, verdict }): Promise<Verdict> => {
       if (verdict?.kind !== 'missing') return verdict ?? { kind: 'fine' };
       const again = leftMs > 0 ? await probeNode(fresh, node) : verdict;

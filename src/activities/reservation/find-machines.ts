@@ -1,8 +1,8 @@
+import pLimit from 'p-limit';
 import { formatImageRef, isSameImage, type ImageRef } from '../../model/machine/image.js';
 import type { MachineView } from '../../model/machine/state.js';
 import { unfitText } from '../../model/reservation/fit.js';
 import type { FindCandidatesReply, FindCandidatesRequest } from '../../model/reservation/messages.js';
-import { mapLimited } from '../map-limited.js';
 import type { ReservationParts } from './parts.js';
 
 /** Machines that are asked at once. */
@@ -18,7 +18,7 @@ export async function findCandidates(
   { wanted, image }: FindCandidatesRequest,
 ): Promise<FindCandidatesReply> {
   const names = wanted.machines ?? (await computers.names());
-  const looked = await mapLimited(names, asked, async (name) => ({
+  const looked = await pLimit(asked).map(names, async (name) => ({
     name,
     view: await lookAt(computers, name),
   }));
@@ -63,7 +63,7 @@ async function providersWithout(
   image: ImageRef,
 ): Promise<ReadonlySet<string>> {
   const first = [...new Map(views.toReversed().map((view) => [view.provider, view])).values()];
-  const answers = await mapLimited(first, asked, async ({ name, provider }) => ({
+  const answers = await pLimit(asked).map(first, async ({ name, provider }) => ({
     provider,
     known: await computers.askImage(name, image).catch(() => ({ is: 'unknown' as const })),
   }));

@@ -1,7 +1,7 @@
+import pLimit from 'p-limit';
 import { ownerWorkflowId, readMachineKey } from '../../model/names.js';
 import type { NamedMachine, Ownership } from '../../model/node/ownership.js';
 import type { ClusterRecords, LivingCluster } from './cluster-records.js';
-import { mapLimited } from '../map-limited.js';
 
 /** A machine of this installation; `cluster` if its tags name one. */
 export interface OwnMachine extends NamedMachine {
@@ -32,7 +32,7 @@ export async function findOwners(
 ): Promise<readonly Owner[]> {
   const names = [...new Set(machines.flatMap(({ cluster }) => cluster ?? []))];
   const untagged = machines.filter(({ cluster }) => cluster === undefined);
-  const named = await mapLimited(names, atOnce, async (name) =>
+  const named = await pLimit(atOnce).map(names, async (name) =>
     ownersInCluster(
       clusters,
       name,
@@ -134,9 +134,8 @@ async function ownerAmong(
   const uid = readMachineKey(machine.key)?.clusterUid;
   const own = living.filter((cluster) => cluster.uid === uid);
   const asked = own.length > 0 ? own : living;
-  const answers = await mapLimited(
+  const answers = await pLimit(atOnce).map(
     asked,
-    atOnce,
     async ({ name }) => (await ownersInCluster(clusters, name, [machine]))[0]?.[1],
   );
   const claims = answers.flatMap((answer) => (answer === undefined ? [] : [answer]));
