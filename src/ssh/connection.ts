@@ -21,6 +21,8 @@ export class Connection {
   readonly #waiting: (() => void)[] = [];
   readonly #closed: Promise<void>;
   #busy = 0;
+  #parked = 0;
+  #spare = 0;
   #forwards = 0;
   #open = true;
   #cause: unknown;
@@ -53,7 +55,19 @@ export class Connection {
   }
 
   get busy(): boolean {
-    return this.#busy > 0 || this.#forwards > 0;
+    return this.#busy > this.#parked || this.#forwards > 0;
+  }
+
+  /** One command waits for work: it does not keep the connection open. */
+  park(): void {
+    this.#parked++;
+    for (const wake of this.#waiting.splice(0)) wake();
+    if (!this.busy) this.onIdle?.();
+  }
+
+  /** A parked command works again, or has ended. */
+  unpark(): void {
+    this.#parked--;
   }
 
   /** Settles when the connection has ended. */
@@ -67,6 +81,14 @@ export class Connection {
    */
   exec(command: string, options: ExecOptions = {}): Promise<ClientChannel> {
     return this.#channel((done) => this.#client.exec(command, options, done));
+  }
+
+  /**
+   * Starts a command that may need a second one beside it: as long as it works, a channel is kept free for
+   * that.
+   */
+  execWithSpare(command: string): Promise<ClientChannel> {
+    return this.#channel((done) => this.#client.exec(command, done), 1);
   }
 
   /** Starts the user's login shell. */
@@ -112,26 +134,29 @@ export class Connection {
 
   async #channel(
     start: (done: (error: Error | undefined, channel: ClientChannel) => void) => void,
+    spare = 0,
   ): Promise<ClientChannel> {
-    while (this.#open && this.#busy >= maxChannels)
+    while (this.#open && this.#busy + (spare === 0 ? 0 : this.#spare - this.#parked + spare) >= maxChannels)
       await new Promise<void>((resolve) => {
         this.#waiting.push(resolve);
       });
     if (!this.#open) throw this.lost();
     this.#busy++;
+    this.#spare += spare;
     try {
       const channel = await this.#within(start);
-      channel.once('close', () => this.#release());
+      channel.once('close', () => this.#release(spare));
       return channel;
     } catch (error) {
-      this.#release();
+      this.#release(spare);
       throw connectionLost(this.target, error);
     }
   }
 
-  #release(): void {
+  #release(spare: number): void {
     this.#busy--;
-    this.#waiting.shift()?.();
+    this.#spare -= spare;
+    for (const wake of this.#waiting.splice(0)) wake();
     if (!this.busy) this.onIdle?.();
   }
 

@@ -34,7 +34,7 @@ export async function exec(
   const { stdin = '', timeoutMs = 60_000, signal, sudo } = options;
   signal?.throwIfAborted();
   const nonce = randomBytes(16).toString('hex');
-  const channel = await connection.exec(remoteCommand({ sudo, hasInput: true }));
+  const channel = await connection.exec(remoteCommand({ sudo, input: 'programAndInput' }));
   const where = describeTarget(connection.target);
   let begun: readonly string[] = [];
   let over = false;

@@ -1,12 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import { PluginError } from '../plugins/errors.js';
 import type { Connection } from './connection.js';
 import { connectionLost } from './failure.js';
 import { printable } from './printable.js';
-import { launcherProgram } from './remote/launcher.js';
+import { followerProgram } from './remote/follower.js';
 import type { RunEnd } from './run-options.js';
 import type { RunProgress } from './run-progress.js';
-import type { RunUpload } from './run-upload.js';
 import { type RemoteSession, startProgram } from './session.js';
 import { describeTarget } from './target.js';
 
@@ -20,33 +18,27 @@ export interface RunPlace {
   readonly turn: string;
 }
 
-/** How long the node waits for the end of a script before it streams its output, in ms. */
-const streamAfterMs = 300;
-
 /**
- * One connection's part in a run: starts it unless it runs, and streams it to its end.
- * @param upload absent when the run is known to have started
- * @returns undefined when the connection ended before the run did, or `stop` was aborted.
+ * Streams a run that was claimed to its end.
+ * @param attached called as soon as the node reports the run
+ * @returns 'absent' if nobody has claimed the run; undefined when the connection ended before the run did, or
+ * `stop` was aborted.
  * @throws PluginError as runOnce does.
  */
 export async function followRun(
   connection: Connection,
   place: RunPlace,
-  upload: RunUpload | undefined,
   progress: RunProgress,
   stop: AbortSignal,
-): Promise<RunEnd | undefined> {
+  attached?: () => void,
+): Promise<RunEnd | 'absent' | undefined> {
   const { sudo, ...folder } = place;
-  const { outat, errat, started } = progress;
-  const isSent = upload !== undefined && !started;
+  const { outat, errat } = progress;
   const session = await startProgram(connection, {
-    program: launcherProgram,
+    program: followerProgram,
     sudo,
-    variables: { ...folder, sent: isSent ? 1 : 0, outat, errat, tag: randomBytes(8).toString('hex') },
-    prelude: isSent ? upload(place.run, place.turn) : '',
-    keepsInputOpen: true,
+    variables: { ...folder, outat, errat },
   });
-  const timer = setTimeout(session.endInput, isSent ? streamAfterMs : 0);
   progress.rewindResult();
   stop.addEventListener('abort', session.close, { once: true });
   if (stop.aborted) session.close();
@@ -54,17 +46,23 @@ export async function followRun(
   try {
     for await (const frame of session.frames) {
       greeted = true;
-      if (frame.kind === 'output') await progress.add(frame);
-      else {
-        const end = readLine(frame.words, connection, place, progress);
-        if (end !== undefined) return end;
+      if (frame.kind === 'output') {
+        await progress.add(frame);
+        continue;
       }
+      const [kind, word = '', ...rest] = frame.words;
+      if (kind === 'absent') return 'absent';
+      if (kind === 'note') progress.note([word, ...rest].join(' '));
+      if (kind === 'end') return endOf(word, rest[0], progress);
+      if (kind !== 'tick') continue;
+      progress.signs++;
+      progress.started = true;
+      attached?.();
     }
   } catch (error) {
     if (error instanceof PluginError) throw error;
     throw connectionLost(connection.target, error);
   } finally {
-    clearTimeout(timer);
     stop.removeEventListener('abort', session.close);
     session.close();
   }
@@ -72,32 +70,7 @@ export async function followRun(
   return undefined;
 }
 
-function readLine(
-  words: readonly string[],
-  connection: Connection,
-  place: RunPlace,
-  progress: RunProgress,
-): RunEnd | undefined {
-  const [kind, word = '', ...rest] = words;
-  const where = describeTarget(connection.target);
-  if (kind === 'tick') {
-    progress.signs++;
-    // Before the claim the upload may still have to be sent again.
-    if (word === 'claimed') progress.started = true;
-  }
-  if (kind === 'note') progress.note([word, ...rest].join(' '));
-  if (kind === 'fail') throw explainRefusal(word, rest.join(' '), where);
-  if (kind !== 'end') return undefined;
-  if (word === 'absent') {
-    throw new PluginError(
-      'UnknownOutcome',
-      `the folder of run ${place.id} vanished from ${where}: its outcome is unknown`,
-    );
-  }
-  return endOf(word, rest[0], progress);
-}
-
-/** The last line of launcher and canceller. */
+/** The last line of a run's report. */
 export function endOf(reason: string, code: string | undefined, progress: RunProgress): RunEnd {
   const exitCode =
     code === undefined || !/^\d{1,3}$/.test(code) || Number(code) > 255 ? undefined : Number(code);
@@ -118,7 +91,7 @@ export function endOf(reason: string, code: string | undefined, progress: RunPro
 }
 
 /** The node said why it does not start the run; nothing was started. */
-function explainRefusal(why: string, text: string, where: string): PluginError {
+export function explainRefusal(why: string, text: string, where: string): PluginError {
   const said = text.trim();
   if (why === 'full')
     return new PluginError(
@@ -148,8 +121,8 @@ export async function explainSilence(
       `sudo -n does not let ${where} become root (${said || `exit code ${exitCode}`}); allow it without a password, or log in as root`,
     );
   }
-  // 70: the program was cut on its way.
-  if (exitCode === 70) return;
+  // 70: the program was cut on its way. Above 128: it was killed.
+  if (exitCode === 70 || exitCode > 128) return;
   throw new PluginError(
     'Invalid',
     `the login shell of ${where} does not run commands (exit code ${exitCode}${said === '' ? '' : `: ${said}`})`,

@@ -10,20 +10,34 @@ import { quoteWord } from './quote.js';
 const readProgram =
   'n=$(printf "\\n."); n=${n%.}; p=; IFS= read -r e; while IFS= read -r l; do case $l in "$e") eval "$p"; exit;; esac; p="$p$l$n"; done; exit 70';
 
+/**
+ * A shell that reads program after program, in a session of its own, so that nothing which ends the login
+ * reaches it. Servers close the channel when their own child ends, so that one waits.
+ */
+const detachedShell =
+  'exec 5<&0; if command -v setsid >/dev/null; then setsid sh -s "$@" <&5 5<&- & else sh -s "$@" <&5 5<&- & fi; exec 5<&- </dev/null >/dev/null; wait $!; exit $?';
+
 const turnFolders = ['', '/runs', '/runs/.turns'].map((end) => `"$HOME/.heddle${end}"`).join(' ');
 
 export interface RemoteCommandOptions {
   readonly sudo?: boolean | undefined;
-  /** Data follows the program on standard input. */
-  readonly hasInput?: boolean;
+  /**
+   * `program`: one program; `programAndInput`: a program and its data; `programs`: one after the other, by a
+   * shell that outlives the connection until the present one has ended.
+   */
+  readonly input?: 'program' | 'programAndInput' | 'programs';
 }
 
-/**
- * The command for the login shell that runs a program from standard input. Without input after it, the shell
- * reads the program itself, in blocks if it can.
- */
-export function remoteCommand({ sudo, hasInput = false }: RemoteCommandOptions = {}): string {
-  const shell = hasInput ? `sh -c '${readProgram}' heddle` : 'sh -s';
+const shells = {
+  // The shell reads the program itself, in blocks if it can.
+  program: 'sh -s',
+  programAndInput: `sh -c '${readProgram}' heddle`,
+  programs: `sh -c '${detachedShell}' heddle`,
+} as const;
+
+/** The command for the login shell that runs programs from standard input. */
+export function remoteCommand({ sudo, input = 'program' }: RemoteCommandOptions = {}): string {
+  const shell = shells[input];
   if (sudo !== true) return `exec ${shell}`;
   // -H: the root's own home, so that both attempts of a run look into the same folder. The login's is told:
   // there root's scripts and its own take turns, in a folder that the login makes while it is still itself.
@@ -44,11 +58,24 @@ export interface ProgramText {
  * The program as {@link remoteCommand} reads it. It takes effect only when all of it has arrived: the shell
  * parses a function to its end before it calls it.
  */
-export function programText({ program, nonce, variables = {}, prelude = '' }: ProgramText): string {
-  const settings = Object.entries({ nonce, ...variables })
+export function programText(text: ProgramText): string {
+  return `${functionText(text)}{ heddle_program "$@"; exit; }\n`;
+}
+
+/** The first program of a shell that goes on to read others. */
+export function firstProgramText(text: ProgramText): string {
+  return `${functionText(text)}heddle_program "$@"\n`;
+}
+
+function functionText({ program, nonce, variables = {}, prelude = '' }: ProgramText): string {
+  return `${settingsText({ nonce, ...variables })}heddle_program() {\n${prelude}${compact(program)}\n}\n`;
+}
+
+/** Shell text that sets variables. */
+export function settingsText(variables: Readonly<Record<string, string | number>>): string {
+  return Object.entries(variables)
     .map(([name, value]) => `${name}=${quoteWord(String(value))}\n`)
     .join('');
-  return `${settings}heddle_program() {\n${prelude}${compact(program)}\n}\n{ heddle_program "$@"; exit; }\n`;
 }
 
 /** The same for a program with input: between two lines that no content contains. */

@@ -2,12 +2,10 @@ import { createHash } from 'node:crypto';
 import type { Script, ScriptFile } from '../plugins/contract.js';
 import { PluginError } from '../plugins/errors.js';
 import { quoteWord, quoteWords } from './quote.js';
-import { compact } from './remote-command.js';
-import { supervisorProgram } from './remote/supervisor.js';
+import { compact, settingsText } from './remote-command.js';
+import { lookFunction } from './remote/identity.js';
+import { enterProgram } from './remote/run-script.js';
 import type { Turn } from './run-options.js';
-
-/** What starts a run: the shell text of a function `upload` for a run folder and a turn. */
-export type RunUpload = (run: string, turn: string) => string;
 
 /** Names that a shell keeps for itself, and would not let us set. */
 const shellNames = new Set([
@@ -23,40 +21,53 @@ const shellNames = new Set([
   'HEDDLE_DATA',
 ]);
 
-/** Names of the upload's own files. */
-const fileNames = new Set(['script', 'stdin', 'runner', 'mask', 'who']);
+/** Names of the run's own files. */
+const fileNames = new Set(['enter', 'script', 'stdin', 'probe']);
 
-const supervisor = compact(supervisorProgram);
+/** What differs between the attempts of a run. */
+export interface RunVariables {
+  readonly runs: string;
+  readonly run: string;
+  readonly id: string;
+  readonly turn: string;
+  readonly tag: string;
+}
+
+/** Shell text that has a runner's shell carry out a run. */
+export type RunText = (variables: RunVariables) => string;
+
+const enterText = `${compact(`${lookFunction}${enterProgram}`)}\n`;
 
 /**
- * Packs the script, its standard input and the supervisor's program.
+ * Packs a script, its standard input and its files.
  * @throws PluginError Invalid for an environment or a timeout that cannot be.
  */
-export function packUpload(script: Script): RunUpload {
+export function packRun(script: Script): RunText {
   const timeout = timeoutSeconds(script.timeoutMs);
-  const enter = enterFunction(script);
-  const data = [
+  const { files = [] } = script;
+  const commands = [
     putCommand('script', script.text),
     putCommand('stdin', script.stdin ?? ''),
-    ...(script.files ?? []).map(putFileCommand),
-  ].join('');
-  return (run, turn) => {
-    const settings = `timeout=${timeout}\nrun=${quoteWord(run)}\nturn=${quoteWord(turn)}\n`;
-    return `upload() {\n${data}${putCommand('runner', `${settings}${enter}${supervisor}\n`)}}\n`;
-  };
+    ...files.flatMap(putFileCommands),
+    `put enter %s "mask=$mask"${quoteWord(`\n${enterFunction(script)}${enterText}`)}`,
+  ].join(' &&\n');
+  const names = [...fileNames, ...files.map(({ name }) => name)].join(' ');
+  // Braces: the shell parses all of it before it executes any, so a text that is cut has no effect.
+  return (variables) =>
+    `{ (\n${settingsText({ ...variables, timeout, files: names })}upload() {\n${commands}\n}\nrun_script\n) < /dev/null; conclude $?; }\n`;
 }
 
-function putFileCommand({ name, content, executable }: ScriptFile): string {
+function putFileCommands({ name, content, executable }: ScriptFile): readonly string[] {
   if (!/^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$/.test(name) || fileNames.has(name))
     throw new PluginError('Invalid', `files: ${JSON.stringify(name)} cannot name a file of the run`);
-  return `${putCommand(name, content)}${executable === true ? `chmod 700 "$up/${name}"\n` : ''}`;
+  return [putCommand(name, content), ...(executable === true ? [`chmod 700 up/${name}`] : [])];
 }
 
-/** Writes a file of the upload. Shell text cannot contain NUL. */
+/** Writes a file of the run. Shell text cannot contain NUL. */
 function putCommand(file: string, content: string): string {
-  if (!content.includes('\0')) return `put ${file} %s ${quoteWord(content)}\n`;
+  if (!content.includes('\0')) return `put ${file} %s ${quoteWord(content)}`;
   const escaped = content.replaceAll('\\', '\\0134').replaceAll('\0', '\\0000');
-  return `put ${file} %b ${quoteWord(escaped)}\n`;
+  return `put ${file} %b ${quoteWord(escaped)}`;
 }
 
 /**

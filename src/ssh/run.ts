@@ -1,11 +1,14 @@
-import type { RunRequest, RunOptions, RunEnd } from './run-options.js';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PluginError } from '../plugins/errors.js';
 import { cancelRun } from './cancel.js';
+import type { Connection } from './connection.js';
 import { connectionLost } from './failure.js';
 import { followRun, type RunPlace } from './follow.js';
-import { packUpload, runFolderName, turnText } from './run-upload.js';
+import { packRun, runFolderName, turnText } from './run-upload.js';
+import type { RunEnd, RunOptions, RunRequest } from './run-options.js';
 import { RunProgress } from './run-progress.js';
+import { startRun } from './start-run.js';
+import { describeTarget } from './target.js';
 
 /** Delays before the connection is tried again; they restart whenever data arrived. */
 const pauses = [100, 500, 2_000];
@@ -26,7 +29,7 @@ export async function runOnce(request: RunRequest, options: RunOptions): Promise
     sudo: request.script.sudo,
     turn: turnText(request.turn),
   };
-  const upload = packUpload(request.script);
+  const text = packRun(request.script);
   const progress = new RunProgress(options);
   const stop = new AbortController();
   const forward = () => stop.abort();
@@ -44,7 +47,9 @@ export async function runOnce(request: RunRequest, options: RunOptions): Promise
       let problem: unknown;
       try {
         const connection = await options.connect();
-        const end = await followRun(connection, place, upload, progress, stop.signal);
+        const end = progress.started
+          ? await followStarted(connection, place, progress, stop.signal)
+          : await startRun(connection, place, text, progress, stop.signal);
         if (end !== undefined) return end;
         problem = connectionLost(connection.target);
       } catch (error) {
@@ -63,13 +68,28 @@ export async function runOnce(request: RunRequest, options: RunOptions): Promise
   }
 }
 
+async function followStarted(
+  connection: Connection,
+  place: RunPlace,
+  progress: RunProgress,
+  stop: AbortSignal,
+): Promise<RunEnd | undefined> {
+  const end = await followRun(connection, place, progress, stop);
+  if (end === 'absent')
+    throw new PluginError(
+      'UnknownOutcome',
+      `the folder of run ${place.id} vanished from ${describeTarget(connection.target)}: its outcome is unknown`,
+    );
+  return end;
+}
+
 /** What the script still said while it was ended. */
 async function readRest(place: RunPlace, progress: RunProgress, options: RunOptions): Promise<RunEnd> {
   const cancelled = progress.end('cancel', undefined);
-  progress.started = true;
   try {
     const connection = await options.connect();
-    return (await followRun(connection, place, undefined, progress, AbortSignal.timeout(5_000))) ?? cancelled;
+    const end = await followRun(connection, place, progress, AbortSignal.timeout(5_000));
+    return end === 'absent' || end === undefined ? cancelled : end;
   } catch {
     // It is ended all the same; only its last words are missing.
     return cancelled;

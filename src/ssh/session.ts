@@ -3,14 +3,24 @@ import type { ClientChannel } from 'ssh2';
 import type { Connection } from './connection.js';
 import { Excerpt } from './excerpt.js';
 import { type Frame, readFrames } from './frames.js';
-import { programText, programTextBeforeInput, remoteCommand, type ProgramText } from './remote-command.js';
+import {
+  firstProgramText,
+  programText,
+  programTextBeforeInput,
+  remoteCommand,
+  type ProgramText,
+} from './remote-command.js';
 
 export interface RemoteProgram extends Omit<ProgramText, 'nonce'> {
   /** Follows the program on its standard input. */
   readonly input?: Uint8Array | string;
   readonly sudo?: boolean | undefined;
-  /** Leaves the standard input open until `endInput` is called. */
-  readonly keepsInputOpen?: boolean;
+}
+
+/** A shell on the node that reads program after program. */
+export interface ShellSession extends RemoteSession {
+  /** Sends shell text. */
+  readonly send: (text: string) => void;
 }
 
 export interface RemoteSession {
@@ -22,7 +32,6 @@ export interface RemoteSession {
    * about the program.
    */
   readonly exit: Promise<number | undefined>;
-  readonly endInput: () => void;
   readonly close: () => void;
 }
 
@@ -34,31 +43,54 @@ const silenceMs = 30_000;
 
 /** Sends a program to the node and reads the frames that it prints. */
 export async function startProgram(connection: Connection, what: RemoteProgram): Promise<RemoteSession> {
-  const { input, sudo, keepsInputOpen = false, ...program } = what;
+  const { input, sudo, ...program } = what;
   const nonce = randomBytes(16).toString('hex');
-  const channel = await connection.exec(remoteCommand({ sudo, hasInput: input !== undefined }));
+  const isAlone = input === undefined;
+  const channel = await connection.exec(
+    remoteCommand({ sudo, input: isAlone ? 'program' : 'programAndInput' }),
+  );
+  if (isAlone) channel.write(programText({ ...program, nonce }));
+  else {
+    channel.write(programTextBeforeInput({ ...program, nonce }));
+    channel.write(input);
+  }
+  channel.end();
+  return sessionOf(connection, channel, nonce);
+}
+
+/** Starts a shell that reads programs, and sends it the first. */
+export async function startShell(
+  connection: Connection,
+  { sudo, ...program }: Omit<RemoteProgram, 'input'>,
+): Promise<ShellSession> {
+  const nonce = randomBytes(16).toString('hex');
+  const channel = await connection.execWithSpare(remoteCommand({ sudo, input: 'programs' }));
+  channel.write(firstProgramText({ ...program, nonce }));
+  return {
+    ...sessionOf(connection, channel, nonce),
+    send: (text) => {
+      channel.write(text);
+    },
+  };
+}
+
+function sessionOf(connection: Connection, channel: ClientChannel, nonce: string): RemoteSession {
   const complaints = new Excerpt();
   const exit = exitOf(channel);
   channel.stderr.on('data', (chunk: Buffer) => complaints.add(chunk));
   channel.on('error', () => {
     /* A broken channel shows as a missing end frame. */
   });
-  const endInput = (): void => {
-    channel.end();
-  };
-  if (input === undefined) channel.write(programText({ ...program, nonce }));
-  else {
-    channel.write(programTextBeforeInput({ ...program, nonce }));
-    channel.write(input);
-  }
-  if (!keepsInputOpen) endInput();
   const stop = new AbortController();
+  const frames = readFrames(chunksOf(channel, connection, stop.signal), nonce);
   const close = () => {
     stop.abort();
     discard(channel);
+    // A reader that waits between two frames holds back what is still underway, and with it the end. The
+    // stream forgets that reader in the next tick.
+    void frames.return(undefined).finally(() => setImmediate(() => channel.resume()));
   };
-  const frames = readFrames(chunksOf(channel, connection, stop.signal), nonce);
-  return { frames, complaints, exit, endInput, close };
+  return { frames, complaints, exit, close };
 }
 
 /** Resolves when the channel is closed. */

@@ -184,7 +184,7 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
   const killAll = () => {
     for (const child of children) killGroup(child.pid);
     for (const run of listFolders(runs))
-      for (const file of ['pid', 'starts']) killGroup(firstNumber(join(runs, run, file)));
+      for (const file of ['pid', 'starts']) killGroup(groupOf(join(runs, run, file)));
   };
   return {
     target: { host, port, user: 'tester', password, hostKey: publicLine(hostKeys[0] ?? '') },
@@ -245,10 +245,13 @@ function listFolders(folder: string): string[] {
   }
 }
 
-function firstNumber(file: string): number | undefined {
+/** The process group of a supervisor or script, whose number and start time are a file's first words. */
+function groupOf(file: string): number | undefined {
   try {
-    const number = Number.parseInt(readFileSync(file, 'utf8'), 10);
-    return number > 1 ? number : undefined;
+    const [pid, started] = readFileSync(file, 'utf8').split(/\s/);
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const words = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return words[19] === started ? Number(words[2]) : undefined;
   } catch {
     return undefined;
   }

@@ -151,8 +151,11 @@ test('the command for the login shell contains nothing that shells read differen
   const inner =
     /^(?:mkdir -m 700 -p(?: "\$HOME\/[.\w/]+")+; exec sudo -n -H |exec )sh (?:-s|-c '([^']*)' heddle)(?: "\$HOME")?$/;
   for (const sudo of [false, true])
-    for (const hasInput of [false, true]) expect(remoteCommand({ sudo, hasInput })).toMatch(inner);
-  expect(inner.exec(remoteCommand({ hasInput: true }))?.[1]).not.toMatch(/[!\n]|\\(?!n)/);
+    for (const input of ['program', 'programAndInput', 'programs'] as const) {
+      const [command, program = ''] = inner.exec(remoteCommand({ sudo, input })) ?? [];
+      expect(command).toBeDefined();
+      expect(program).not.toMatch(/[!\n]|\\(?!n)/);
+    }
 });
 
 test('a program keeps its lines and loses comments and indentation', () => {

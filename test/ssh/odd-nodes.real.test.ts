@@ -211,7 +211,7 @@ describe('with sudo', () => {
     });
     expect(await runOn(odd, pool, 'run', { ...script, sudo: true })).toMatchObject({ exitCode: 3 });
     expect(countLines(join(root, 'count'))).toBe(1);
-    expect(countLines(join(folder, 'sudos'))).toBe(2);
+    expect(countLines(join(folder, 'sudos'))).toBe(1);
   });
 });
 

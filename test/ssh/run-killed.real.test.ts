@@ -38,7 +38,7 @@ const script = { text: 'echo x >> "$HOME/count"; /bin/cat; echo done', stdin: 'i
 /** Long enough for its output to be streamed. */
 const longScript = { ...script, text: `${script.text.replace('echo done', '/bin/sleep 0.9')}; echo done` };
 
-describe('the launcher, killed at any point, is sent again and the script is executed once', () => {
+describe('what reports a run, killed at any point, is started again and the script is executed once', () => {
   test.each([
     ['mkdir', 1, 'before', script],
     ['mkdir', 1, 'after', script],
@@ -71,8 +71,6 @@ describe('the supervisor, killed at any point, is no success, and the script is 
     ['sync', 1, 'before', 0],
     ['sync', 1, 'after', 0],
     ['setsid', 2, 'before', 0],
-    ['rm', 1, 'before', 1],
-    ['rm', 1, 'after', 1],
   ] as const)('%s %i, %s it works', async (command, nth, when, executions) => {
     killAt(command, nth, when);
     expect(await runOn(node, pool, 'killed', script)).toMatchObject({ reason: 'died', exitCode: undefined });
@@ -92,8 +90,6 @@ describe('the supervisor, killed at any point, is no success, and the script is 
 });
 
 test('a supervisor that is killed before its claim is sent again', async () => {
-  // `sh up-…/runner` is the first sh that the launcher starts; the login shell and the bootstrap are started
-  // by other means.
   writeCommand(
     bin,
     'setsid',

@@ -97,7 +97,7 @@ describe.skipIf(missing !== undefined)('on a real OpenSSH server', () => {
     ).rejects.toMatchObject({ kind: 'Retryable' });
   });
 
-  test('a worker that detaches leaves no command behind, only the script', async () => {
+  test('a worker that detaches leaves the script to the next one, and its channel is free after the script', async () => {
     const detach = new AbortController();
     const running = run(
       'let-go',
@@ -108,10 +108,19 @@ describe.skipIf(missing !== undefined)('on a real OpenSSH server', () => {
     const connection = await pool.acquire(sshd.target);
     detach.abort();
     await expect(running).rejects.toMatchObject({ kind: 'Retryable' });
-    // The node notices at its next sign of life that nobody listens.
-    await until('the channel is free', () => !connection.busy);
     await run('on', 'touch "$FOLDER/on"');
     expect(await run('let-go', '')).toMatchObject({ reason: 'exit', exitCode: 4 });
+    await until('the channel is free', () => !connection.busy);
+  });
+
+  test('a script whose output is streamed holds one channel: what kept the other open is ended', async () => {
+    // Parents: the supervisor, its shell, and what waits for that.
+    const text = `parent() { read -r stat < "/proc/$1/stat"; set -- \${stat##*") "}; echo "$2"; }
+      shell=$(parent "$PPID")
+      first=$(parent "$shell")
+      while [ "$(parent "$shell")" = "$first" ]; do sleep 0.05; done
+      echo freed`;
+    expect(await run('streamed', text)).toMatchObject({ reason: 'exit', stdout: 'freed\n' });
   });
 
   test('cancelling reaches the process group', async () => {

@@ -5,16 +5,15 @@
  *
  * - `find_runs` settles `runs`: in the home, or in `/var/tmp`, which outlives a boot, where the home cannot
  *   be written.
- * - `enter_run [UPLOAD]` makes the run's folder, with a folder for an upload in it, and goes there.
+ * - `enter_run [FILES]` makes the run's folder, with a folder for its files in it, and goes there.
  * - `note_id` writes the run's id into its folder.
  */
 export const folderFunctions = `
 say() { printf '%s %s\\n' "$nonce" "$*" || hang_up; }
 hang_up() { exit 0; }
-fail() { say fail "$@"; exit 1; }
+fail() { say fail "$@"; exit 0; }
 trouble() {
   case $1 in
-    "heddle "*) set -- \${1#heddle }; fail "$@";;
     *"o space left"*|*"uota exceeded"*|*"ile too large"*) fail full "$1";;
     *) fail folder "$1";;
   esac
@@ -38,7 +37,7 @@ enter_run() {
       esac
     }
   elif [ -n "$1" ] && [ ! -s "$runs/$run/rc" ] && [ ! -e "$runs/$run/pid" ]; then
-    problem=$(umask 077; LC_ALL=C mkdir "$runs/$run/$1" 2>&1) || trouble "$problem"
+    problem=$(umask 077; LC_ALL=C mkdir -p "$runs/$run/$1" 2>&1) || trouble "$problem"
   fi
   cd "$runs/$run" 2>/dev/null || fail folder "cannot enter $runs/$run: it belongs to another user"
 }

@@ -45,13 +45,13 @@ fate() {
   fate=none
   [ -e pid ] || return 0
   machine
-  pid= since= on=
-  { read -r pid since on < pid; } 2>/dev/null
+  pid= since= on= waiter=
+  { read -r pid since on waiter < pid; } 2>/dev/null
   if [ -z "$pid" ]; then
-    # Claimed, but killed while writing its name: every candidate left its name with its upload.
+    # Claimed, but killed while writing its name: every candidate left its name before.
     fate=died
-    for who in up-*/who; do
-      { read -r pid since on < "$who"; } 2>/dev/null && [ "$on" = "$boot" ] && is_alive "$pid" "$since" && fate=running
+    for who in up/who-*; do
+      { read -r pid since on waiter < "$who"; } 2>/dev/null && [ "$on" = "$boot" ] && is_alive "$pid" "$since" && fate=running
     done
   elif [ "$on" != "$boot" ]; then fate=reboot
   elif is_alive "$pid" "$since"; then fate=running

@@ -14,16 +14,15 @@
  * neither, each would have read before the other wrote, and after it wrote itself. If the earlier one is
  * seen, it is ended; if the later one is, the earlier gives up; both is fine too. An entry that is empty was
  * being written when it was read, so its writer reads ours. Entries of ended runs go when a later one has
- * been made, never before: the latest is the fence.
+ * been made, never before: the latest is the fence. They go eight at a time.
  *
  * `turn` holds node, time and operation; without it there are no turns. An entry holds operation and folder,
  * after the run's end the operation only, so that runs of root can be passed over by others.
  */
 export const turnFunctions = `
 refuse_turn() {
-  echo "heddle $*" >&2
-  rm -f "$mine"
-  exit 73
+  rm -f "$mine" "up/who-$tag"
+  fail "$@"
 }
 take_turn() {
   mine= stale= first=1
@@ -35,10 +34,9 @@ take_turn() {
   { echo "$operation $PWD" > "$mine"; } 2>/dev/null
   { read -r have < "$mine"; } 2>/dev/null
   if [ "$have" != "$operation $PWD" ]; then
-    echo > "$mine" || exit 72
+    problem=$({ echo > "$mine"; } 2>&1) || trouble "$problem"
     rm -f "$mine"
-    echo "No space left on device" >&2
-    exit 72
+    fail full "No space left on device"
   fi
   later=
   for other in "$turns/$node".*; do
@@ -62,7 +60,7 @@ end_turn() {
   if [ -n "$folder" ] && [ ! -s "$folder/rc" ]; then
     ended=$(end_there "$folder") || {
       # Root's: sudo started it, so sudo may end it.
-      ended=$(sudo -n -H sh "$PWD/$up/runner" end_there "$folder" 2>/dev/null) || ended=
+      ended=$(printf '%s\\nend_there "$1"\\n' "$functions" | sudo -n -H sh -s "$folder" 2>/dev/null) || ended=
     }
     [ -n "$ended" ] || refuse_turn busy "an earlier script of this node (\${whose%-*}) cannot be ended"
     [ "$ended" = over ] || echo "ended first: \${whose%-*}, a script of operation $its that still ran" >> notes
@@ -87,5 +85,9 @@ end_there() {
 leave_turn() {
   # Read by later runs only; they look at the folder where this was lost.
   [ -z "$mine" ] || { echo "$operation" > "$mine"; } 2>/dev/null
+  set -- $stale
+  # Together, because each removal costs a process.
+  [ "$#" -ge 8 ] || return 0
+  for other; do rm -f "$turns/$other"; done
 }
 `;

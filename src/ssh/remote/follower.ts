@@ -1,0 +1,98 @@
+import { folderFunctions } from './folder.js';
+import { identityFunctions } from './identity.js';
+import { reportFunctions } from './report.js';
+
+/**
+ * Reports the output of a run that was claimed, as it grows, and its end. It may be killed at any point
+ * without effect on the run.
+ *
+ * Variables: those of the run folder; `outat`, `errat` (bytes of the output that are already known).
+ *
+ * Prints the lines `NONCE o|e BYTES`, each followed by so many bytes of stdout or stderr; `NONCE O|E|R`,
+ * followed by the rest of stdout, stderr or the result file and a line break; `NONCE note TEXT` for the log;
+ * `NONCE tick` first, and while nothing happens; last `NONCE end REASON CODE`, `NONCE absent` (nobody has
+ * claimed the run), or `NONCE fail WHY TEXT`. Anything before the first line comes from the login shell.
+ */
+export const followerProgram = `
+${folderFunctions}
+${identityFunctions}
+${reportFunctions}
+piece() {
+  [ "$3" -gt 0 ] || return 0
+  say "$1" "$3"
+  [ "$3" -lt 65536 ] || dd bs=65536 count=$(($3 / 65536)) <&"$2" 2>/dev/null || hang_up
+  [ $(($3 % 65536)) -eq 0 ] || dd bs=$(($3 % 65536)) count=1 <&"$2" 2>/dev/null || hang_up
+}
+seek() {
+  [ "$2" -lt 65536 ] || dd bs=65536 skip=$(($2 / 65536)) count=0 <&"$1" 2>/dev/null
+  [ $(($2 % 65536)) -eq 0 ] || dd bs=1 skip=$(($2 % 65536)) count=0 <&"$1" 2>/dev/null
+}
+show() {
+  notes
+  if [ -z "$shown" ]; then
+    [ -e out ] && [ -e err ] || return 0
+    exec 3< out 4< err
+    seek 3 "$outat"
+    seek 4 "$errat"
+    shown=1
+  fi
+  set -- $(LC_ALL=C ls -ln err out 2>/dev/null)
+  piece e 4 $(($5 - errat))
+  piece o 3 $((\${14} - outat))
+  [ "$5" -gt "$errat" ] && errat=$5 idle=0
+  [ "\${14}" -gt "$outat" ] && outat=\${14} idle=0
+}
+show_rest() {
+  if [ -n "$shown" ] || [ "$outat$errat" != 00 ]; then show; else show_all; fi
+}
+nap() {
+  case $naps in *" "*) naps=\${naps#* };; esac
+  # Without our output: a sleep that is left over would hold the channel open.
+  sleep "\${naps%% *}" < /dev/null > /dev/null 2>&1 &
+  wait $!
+  # 1 or 2: this sleep knows whole seconds only.
+  case $? in 1|2) sleep 1;; esac
+  idle=$((idle + 1))
+  if [ "$idle" -ge 10 ]; then
+    say tick
+    idle=0
+  fi
+}
+free_channel() {
+  # The process that keeps the channel of the run's shell open: its reader has us now.
+  ! is_alive $waiter || kill -s TERM "\${waiter% *}"
+}
+dead() {
+  show_rest
+  if [ "$fate" = died ]; then end_group; fi
+  { printf %4096s . > probe; } 2>/dev/null || fate=full
+  rm -rf up probe
+  say end "$fate"
+  exit 0
+}
+follow() {
+  printf '\\n'
+  find_runs
+  cd "$runs/$run" 2>/dev/null && { [ -s rc ] || [ -e pid ]; } || { say absent; exit 0; }
+  say tick
+  trap hang_up PIPE
+  if [ ! -s rc ]; then
+    fate
+    [ "$fate" != running ] || free_channel
+  fi
+  shown= noted= idle=0 naps="- 0.1 0.2 0.3 0.5"
+  while [ ! -s rc ]; do
+    fate
+    # It may have ended meanwhile.
+    case $fate in died|reboot|none) [ -s rc ] || dead;; esac
+    [ -s rc ] || { show; nap; }
+  done
+  code= reason=
+  read -r code reason < rc
+  show_rest
+  result
+  say end "$reason" "$code"
+  exit 0
+}
+follow
+`;

@@ -1,0 +1,189 @@
+import { endRunFunctions } from './end-run.js';
+import { folderFunctions } from './folder.js';
+import { identityFunctions } from './identity.js';
+import { pruneFunctions } from './prune.js';
+import { reportFunctions } from './report.js';
+import { turnFunctions } from './turn.js';
+
+/**
+ * Shell functions of a shell that stays on a node and runs scripts one after the other. Each run is a
+ * subshell, its supervisor, that calls `run_script` with the variables of the run folder, `tag` (names this
+ * attempt), `timeout` (seconds, or empty), `files` (names of its files) and the function `upload`, which
+ * writes the files by `put`, joined by `&&`.
+ *
+ * `run_script` takes the node's turn and claims the run by creating `pid` exclusively. That is the one right
+ * to start the script: of any number of supervisors one passes. It starts `up/enter`, which becomes the
+ * script, in another session, waits, empties the files and writes `rc` ("CODE REASON") last. It prints
+ * nothing between the claim and `rc`, so a connection that is lost cannot end it.
+ *
+ * Prints `NONCE note TEXT` for the log and `NONCE O|E|R`, followed by stdout, stderr or the result file and a
+ * line break; last `NONCE end REASON CODE`, `NONCE running` (claimed by another), or `NONCE fail WHY TEXT`.
+ * `conclude STATUS` prints `NONCE lost STATUS` for a supervisor that did none of these.
+ */
+const functions = `
+${folderFunctions}
+${identityFunctions}
+${endRunFunctions}
+${turnFunctions}
+${pruneFunctions}
+${reportFunctions}
+put() {
+  printf "$2" "$3" > "up/$1" && return
+  # Not every shell tells why its own command failed.
+  problem=$({ printf "$2" "$3" | LC_ALL=C cat > "up/$1"; } 2>&1)
+}
+identify() {
+  { read -r self rest < /proc/self/stat; } 2>/dev/null || self=$(exec sh -c 'echo $PPID')
+  look "$self"
+  me="$self $started $boot $waiter"
+}
+refuse() {
+  problem=$({ printf %4096s . | LC_ALL=C cat > probe; } 2>&1) || { rm -rf up probe; trouble "$problem"; }
+  rm -f probe
+  fail start "$1"
+}
+empty_files() {
+  more=
+  for file in up/* up/.[!.]*; do
+    case " $files probe who-$tag " in
+      *" \${file#up/} "*) : > "$file" || more=1;;
+      *) [ ! -e "$file" ] && [ ! -L "$file" ] || more=1;;
+    esac
+  done
+  # What the script added may be folders.
+  [ -z "$more" ] || rm -rf up
+}
+finish() {
+  reason=$2
+  # A disk that is full at the end has cut the output, whatever the script made of it.
+  { printf %4096s . > up/probe; } 2>/dev/null || reason=full
+  empty_files 2>/dev/null
+  leave_turn
+  # One short write: readers see all of the line or an empty file, which does not count as an end.
+  { echo "$1 $reason" > rc; } 2>/dev/null
+  [ -z "$first" ] || [ -z "$mine" ] || prune > /dev/null 2>&1 &
+}
+watch_time() {
+  stop=
+  trap stop=1 TERM
+  sleep "$timeout" &
+  sleeper=$!
+  [ -n "$stop" ] || wait "$sleeper"
+  if [ -n "$stop" ]; then kill -s TERM "$sleeper" 2>/dev/null; return; fi
+  echo > timeout
+  until [ -e starts ]; do sleep 1; done
+  end_group
+}
+supervise() {
+  [ -z "$sessionless" ] || fail folder "no way found to start a session or process group: install setsid (util-linux) or perl"
+  identify
+  { echo "$me" > "up/who-$tag"; } 2>/dev/null || refuse "its folder cannot be written"
+  take_turn
+  set -C
+  { true > pid; } 2>/dev/null
+  claimed=$?
+  set +C
+  if [ "$claimed" -ne 0 ]; then
+    rm -f "up/who-$tag"
+    [ -e pid ] || refuse "it could not be claimed"
+    return
+  fi
+  have=
+  { echo "$me" >> pid; } 2>/dev/null
+  read -r have < pid
+  if [ "$have" != "$me" ]; then rm -f pid; fail full "No space left on device"; fi
+  # The shell reports children that were killed; the connection may be gone, and writing to it would end us.
+  exec 2> /dev/null
+  # The claim must outlive a power cut, else the script could be started again after it.
+  sync pid
+  if [ -e cancel ]; then finish 143 cancel; return; fi
+  if [ -e superseded ]; then finish 143 superseded; return; fi
+  # A limit of the login on sizes of files shows as an error of the write.
+  trap "" XFSZ
+  upload
+  uploaded=$?
+  trap - XFSZ
+  if [ "$uploaded" -ne 0 ]; then
+    rm -f pid
+    [ -z "$problem" ] || trouble "$problem"
+    refuse "its files could not be written"
+  fi
+  detach sh up/enter < up/stdin > out 2> err &
+  child=$!
+  watcher=
+  if [ -n "$timeout" ]; then
+    watch_time > /dev/null 2>&1 &
+    watcher=$!
+  fi
+  wait "$child"
+  code=$?
+  reason=exit
+  [ -e starts ] || reason=full
+  [ -e superseded ] && reason=superseded
+  [ -e cancel ] && reason=cancel
+  [ -e timeout ] && reason=timeout
+  case $reason in cancel|superseded|timeout) end_group;; esac
+  [ -z "$watcher" ] || kill -s TERM "$watcher"
+  finish "$code" "$reason"
+}
+report() {
+  code= reason= noted=
+  read -r code reason < rc
+  show_all
+  result
+  say end "$reason" "$code"
+}
+run_script() {
+  umask 077
+  find_runs
+  enter_run up
+  # Runs of the login and runs of root take turns with each other where the login made room for that.
+  turns=$runs/.turns
+  case $login in /*) [ ! -d "$login/.heddle/runs/.turns" ] || turns=$login/.heddle/runs/.turns;; esac
+  note_id
+  if [ ! -s rc ] && [ ! -e pid ]; then supervise; fi
+  if [ -s rc ]; then report; else say running; fi
+  exit 0
+}
+conclude() {
+  [ "$1" -eq 0 ] || say lost "$1"
+}
+`;
+
+/**
+ * What a shell that reads its program from standard input executes first. Variables: `nonce`, and `functions`
+ * with the functions above. Argument: with sudo, the login's home.
+ */
+export const runnerProgram = `
+login=$1
+eval "$functions"
+mask=$(umask)
+machine
+look $PPID
+waiter="$PPID $started"
+sessionless=
+if ! command -v setsid > /dev/null 2>&1 && ! command -v perl > /dev/null 2>&1; then
+  leads=$(detach sh -c "$functions
+    look \\$\\$
+    [ \\"\\$group\\" != \\$\\$ ] || echo yes" 2> /dev/null)
+  [ -n "$leads" ] || sessionless=1
+fi
+printf '\\n'
+say hello
+`;
+
+export const runnerFunctions = functions;
+
+/**
+ * Becomes the script, in a session of its own: notes itself in `starts` and calls `enter`, which sets the
+ * environment and becomes the interpreter. Variable: `mask`, the login's.
+ */
+export const enterProgram = `
+look $$
+echo "$$ $started" >> starts || exit 126
+HEDDLE_RUN=$PWD/up HEDDLE_RESULT=$PWD/result HEDDLE_DATA=$PWD/up/stdin
+export HEDDLE_RUN HEDDLE_RESULT HEDDLE_DATA
+umask "$mask"
+cd "$HOME" 2>/dev/null || cd /
+enter
+`;

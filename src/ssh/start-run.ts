@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto';
+import type { Connection } from './connection.js';
+import { endOf, explainRefusal, explainSilence, followRun, type RunPlace } from './follow.js';
+import type { RunEnd } from './run-options.js';
+import type { RunProgress } from './run-progress.js';
+import type { RunText } from './run-upload.js';
+import { Runner } from './runner.js';
+import { describeTarget } from './target.js';
+
+/** After so many ms the output of a script is streamed. A script that ends earlier costs no polling. */
+const streamAfterMs = 300;
+
+/**
+ * Starts a run, unless it was started before, and waits for its end.
+ * @returns undefined if it is not known to have ended: the connection was lost, the run did not start, or
+ * `stop` was aborted.
+ * @throws PluginError as runOnce does.
+ */
+export async function startRun(
+  connection: Connection,
+  place: RunPlace,
+  text: RunText,
+  progress: RunProgress,
+  stop: AbortSignal,
+): Promise<RunEnd | undefined> {
+  const { sudo = false, ...variables } = place;
+  const runner = await Runner.take(connection, sudo);
+  const close = () => runner.close();
+  stop.addEventListener('abort', close, { once: true });
+  if (stop.aborted) close();
+  let isKept = false;
+  try {
+    runner.session.send(text({ ...variables, tag: randomBytes(8).toString('hex') }));
+    progress.rewindResult();
+    const answer = await readAnswer(runner, progress, () =>
+      // The runner is given up as soon as the run is followed; its shell carries it to its end.
+      followRun(connection, place, progress, stop, close),
+    );
+    if (answer === undefined) {
+      if (!runner.greeted && !stop.aborted) await explainSilence(runner.session, connection, sudo);
+      return undefined;
+    }
+    if ('reason' in answer) return answer;
+    runner.keep();
+    isKept = true;
+    const [kind, word = '', ...rest] = answer;
+    const where = describeTarget(connection.target);
+    if (kind === 'end') return endOf(word, rest[0], progress);
+    if (kind === 'fail') throw explainRefusal(word, rest.join(' '), where);
+    // Claimed by another attempt, or the supervisor was killed.
+    const end = await followRun(connection, place, progress, stop);
+    if (end !== 'absent') return end;
+    // 153: by SIGXFSZ, before its claim.
+    if (word === '153') throw explainRefusal('full', 'File too large for the limits of the login', where);
+    return undefined;
+  } finally {
+    stop.removeEventListener('abort', close);
+    if (!isKept) runner.close();
+  }
+}
+
+/**
+ * The runner's last line about the run; the end of the run if `follow` was quicker; undefined if the connection
+ * was lost.
+ */
+async function readAnswer(
+  runner: Runner,
+  progress: RunProgress,
+  follow: () => Promise<RunEnd | 'absent' | undefined>,
+): Promise<readonly string[] | RunEnd | undefined> {
+  for (;;) {
+    const frame = await runner.next(progress.started ? undefined : streamAfterMs);
+    if (frame === 'silence') {
+      const end = await follow();
+      if (end !== 'absent') return end;
+      // A busy node has not claimed it yet.
+    } else if (frame === undefined) return undefined;
+    else if (frame.kind === 'output') await progress.add(frame);
+    else if (frame.words[0] === 'note') progress.note(frame.words.slice(1).join(' '));
+    else if (frame.words[0] !== 'hello') return frame.words;
+  }
+}
