@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
-import { startCloud } from './pools-cloud.mjs';
+import { startCloud } from './simulated-plugins.mjs';
 
 const dist = fileURLToPath(new URL('../dist/', import.meta.url));
 const load = (path) => import(join(dist, path));
@@ -267,7 +267,7 @@ async function until(check) {
 
 async function startWorker() {
   const child = fork(
-    fileURLToPath(new URL('pools-worker.mjs', import.meta.url)),
+    fileURLToPath(new URL('simulated-worker.mjs', import.meta.url)),
     [server.address, keys, String(cloud.port)],
     { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] },
   );

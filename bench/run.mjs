@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const folder = fileURLToPath(new URL('.', import.meta.url));
-const helpers = ['pools-cloud', 'pools-worker', 'run', 'stack'];
+const helpers = ['bare-worker', 'bare-workflow', 'run', 'simulated-plugins', 'simulated-worker', 'stack'];
 const names = readdirSync(folder)
   .filter((file) => file.endsWith('.mjs'))
   .map((file) => file.slice(0, -'.mjs'.length))

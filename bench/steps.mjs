@@ -64,7 +64,7 @@ try {
     };
     const began = performance.now();
     const { operation } = await stack.client.apply(spec);
-    const end = await stack.client.waitFor(name, operation, { everyMs: 50 });
+    const end = await stack.client.waitFor(name, operation, { everyMs: 250 });
     const seconds = (performance.now() - began) / 1_000;
     const after = {
       machine: machineCounters(),
@@ -80,7 +80,7 @@ try {
     );
     if (values.peers !== undefined) await runPeers(values.peers, seconds);
     const gone = await stack.client.delete(name);
-    await stack.client.waitFor(name, gone.operation, { everyMs: 50 });
+    await stack.client.waitFor(name, gone.operation, { everyMs: 250 });
   }
 } finally {
   await stack.close();

@@ -14,7 +14,7 @@ import type { MachineTaskRequest } from '../model/machine/messages.js';
 import type { TaskOutcome, TaskRequest } from '../model/node/task-request.js';
 import type { ReservationSettings } from '../model/reservation/state.js';
 import type { Limits, ServerFeatures } from '../model/cluster/limits.js';
-import type { Task } from '../model/node/task.js';
+import type { Peer, Task } from '../model/node/task.js';
 import { beginAttempt, openAttempt, type Attempt } from './attempt.js';
 import { runBootstrap, runServiceAction } from './automator/automator-task.js';
 import { runCommand } from './automator/exec-task.js';
@@ -148,16 +148,40 @@ async function runTask({ parts, peers, action, request, within }: TaskRun): Prom
       return { ...(await machineHandlers[action](call)), log: attempt.output.name };
     }
     attempt.at('reads the peers');
-    const nodes = await peers.get(
-      request.clusterUid,
-      request.peersOf,
-      request.peersVersion,
-      activityInfo().workflowExecution,
-    );
+    const nodes = await readNodes(peers, action, request);
     const call = { parts, action, row, task: toTask(action, request, nodes), request, attempt };
     const result = await nodeHandlerOf(action)(call);
     return { result, ...attempt.output.tails(), log: attempt.output.name };
   });
+}
+
+/**
+ * The nodes that a task sees. Tasks that belong to no service concern one machine: they see what this process
+ * knows of the others, without waiting for the workflow.
+ */
+async function readNodes(peers: PeersCache, action: Action, request: TaskRequest): Promise<Task['nodes']> {
+  const own = { [request.nodeId]: ownPeer(request) };
+  if (request.peers === 'none') return own;
+  const isFresh = request.service !== undefined || action === 'EXEC';
+  const nodes = await peers.get(
+    request.clusterUid,
+    request.peersOf,
+    isFresh ? request.peersVersion : 0,
+    activityInfo().workflowExecution,
+  );
+  return isFresh ? nodes : { ...own, ...nodes };
+}
+
+function ownPeer({ config }: TaskRequest): Peer {
+  const { ipaddress, services } = config;
+  const text = (key: string): string => (typeof config[key] === 'string' ? config[key] : '');
+  return {
+    hostname: text('hostname'),
+    services: Array.isArray(services) ? services.map(String) : [],
+    nodenum: Number(config['nodenum'] ?? 0),
+    group: text('group'),
+    ...(typeof ipaddress === 'string' ? { ipaddress } : {}),
+  };
 }
 
 function nodeHandlerOf(action: Action): (call: TaskCall) => Promise<JsonObject> {

@@ -51,6 +51,8 @@ export interface Config {
   readonly allowedReferences?: readonly string[];
   /** How a large cluster is spread over workflows. */
   readonly limits: Limits;
+  /** Whether workflows record where they wait. */
+  readonly stackTraces: boolean;
   /** How machines that no cluster has are looked for. */
   readonly sweep: SweepSettings;
   /** Interval of the periodic checks of machines and images, in ms. */
@@ -183,6 +185,7 @@ export function loadConfig({
     encryption: written.encryption,
     allowedReferences: written.secrets?.allow,
     limits: { ...defaultLimits, ...written.scale },
+    stackTraces: written.stackTraces,
     reservations: toReservations(written.reservations),
     sweep: toSweep(written.sweep),
     checksEveryMs: milliseconds(written.periodicChecks?.every ?? 300),

@@ -145,6 +145,14 @@ export const configSchema = z
         title: 'Scale',
         description: 'How a large cluster is spread over workflows; read when an operation is planned.',
       }),
+    stackTraces: z
+      .boolean()
+      .default(false)
+      .meta({
+        title: 'Stack traces',
+        description:
+          'Whether a worker records where its workflows wait, for the stack traces of the Web UI and of SIGUSR2; false unless given. Workflow tasks take about twice as long with it.',
+      }),
     sweep: z
       .strictObject({
         every: durationSchema

@@ -15,7 +15,7 @@ const readProgram =
  * reaches it. Servers close the channel when their own child ends, so that one waits.
  */
 const detachedShell =
-  'exec 5<&0; if command -v setsid >/dev/null; then setsid sh -s "$@" <&5 5<&- & else sh -s "$@" <&5 5<&- & fi; exec 5<&- </dev/null >/dev/null; wait $!; exit $?';
+  'exec 5<&0; if command -v setsid >/dev/null; then setsid sh -s "$@" <&5 5<&- & else sh -s "$@" <&5 5<&- & fi; exec 5<&- </dev/null >/dev/null; wait $! ; exit $?';
 
 const turnFolders = ['', '/runs', '/runs/.turns'].map((end) => `"$HOME/.heddle${end}"`).join(' ');
 

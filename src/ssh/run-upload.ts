@@ -25,7 +25,7 @@ const shellNames = new Set([
 const fileNames = new Set(['enter', 'script', 'stdin', 'probe']);
 
 /** What differs between the attempts of a run. */
-export interface RunVariables {
+interface RunVariables {
   readonly runs: string;
   readonly run: string;
   readonly id: string;

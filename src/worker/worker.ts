@@ -35,7 +35,7 @@ import { createClaims, createRateLimiters, locksOf } from './account-workflows.j
 import { readClusterRecords } from './cluster-records.js';
 import { computersOf } from './computers.js';
 import { readNodePools } from './node-pools.js';
-import { builderWorkers, coreOptions, taskWorkers } from './queues.js';
+import { builderWorkers, coreWorker, taskWorkers } from './queues.js';
 import { openResourceCache, resourcesOf } from './resources.js';
 import { installRuntime } from './runtime.js';
 import { dumpStacks } from './stack-dump.js';
@@ -197,7 +197,7 @@ export async function prepareWorkers({
   } as const satisfies Partial<WorkerOptions>;
   const activities = createActivities(parts);
   const queues =
-    role === 'builder' ? builderWorkers(config) : [coreOptions, ...taskWorkers(config, accounts)];
+    role === 'builder' ? builderWorkers(config) : [coreWorker(config), ...taskWorkers(config, accounts)];
   return {
     workers: queues.map((options) => ({ ...base, ...options, activities })),
     temporal,

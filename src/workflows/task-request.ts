@@ -17,6 +17,7 @@ export function requestFor(owner: CarriedNode, step: Step, run: number): TaskReq
   const { command, ...rest } = base;
   const check = action === 'START' && service !== undefined ? owner.service?.(service)?.check : undefined;
   const pins = pinsFor(owner, step);
+  const peers = service === undefined ? undefined : owner.service?.(service)?.peers;
   return {
     ...rest,
     ...(action === 'EXEC' && command !== undefined ? { command } : {}),
@@ -41,6 +42,7 @@ export function requestFor(owner: CarriedNode, step: Step, run: number): TaskReq
       type: placement?.type ?? '',
       fields: placement?.fields ?? {},
     },
+    ...(peers === 'none' ? { peers } : {}),
     ...(pins === undefined ? {} : { plugins: pins }),
     ...(check === undefined ? {} : { check }),
     ...(action === 'BOOTSTRAP' ? { automators: automatorsOf(owner) } : {}),

@@ -189,12 +189,19 @@ describe('before the plugin is asked', () => {
   it('peers that cannot be read now are read again', async () => {
     const alone = await openBench(code, { askPeers: () => Promise.reject(new Error('UNAVAILABLE')) });
     try {
-      const failure = await failureOf(alone.run('CREATE', request({ how: 'good' }), 3));
-      expect(failure).toMatchObject({
+      const service = { name: 'web', action: { type: 'missing', fields: {} } };
+      const install = { ...request({ how: 'good' }), service };
+      expect(await failureOf(alone.run('INSTALL', install, 3))).toMatchObject({
         type: 'Retryable',
         nonRetryable: false,
-        message: 'CREATE app-1: cluster/web did not tell its nodes (UNAVAILABLE)',
+        message: 'INSTALL web on app-1: cluster/web did not tell its nodes (UNAVAILABLE)',
       });
+      // A service that reads no peers, and a task of no service, do not wait for them.
+      expect(await failureOf(alone.run('INSTALL', { ...install, peers: 'none' }))).toMatchObject({
+        type: 'Invalid',
+        message: expect.stringContaining('missing'),
+      });
+      await alone.run('CREATE', request({ how: 'good' }));
     } finally {
       await alone.close();
     }

@@ -20,6 +20,7 @@ it('SIGUSR2 to a worker logs its tasks, and it continues to work', async () => {
   const stack = await startStack({
     temporalAddress: inject('temporalAddress'),
     distPath: inject('distPath'),
+    config: { stackTraces: true },
   });
   try {
     const worker = await stack.startWorker();

@@ -34,6 +34,7 @@ export async function writeWorkerConfig(
     providers: { local, ...config.providers },
     automators: config.automators,
     scale: config.limits,
+    stackTraces: config.stackTraces,
     loadsAtOnce: config.loadsAtOnce,
     metrics: metricsAddress && { address: metricsAddress },
     reservations: {

@@ -17,6 +17,8 @@ export interface TaskRequest {
   readonly peersVersion: number;
   /** The workflow that knows the peers. */
   readonly peersOf: string;
+  /** The service reads no peers: the task sees only its own node. */
+  readonly peers?: 'none';
   readonly provider: { readonly name: string; readonly type: string; readonly fields: JsonObject };
   /** The uid in the machine's key, if a previous run of the cluster created the machine. */
   readonly keyUid?: string;

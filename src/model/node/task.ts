@@ -15,7 +15,10 @@ export interface Task {
   readonly attempt: number;
   /** The node's payload: everything earlier tasks of this node returned, and Heddle's own keys. */
   readonly config: JsonObject;
-  /** Every node of the cluster by its id. */
+  /**
+   * Nodes of the cluster by id: for an action of a service, those that its `peers` names (all of them, or its
+   * own node for `none`), as new as the task; for other tasks, its own node and those this worker knows.
+   */
   readonly nodes: Readonly<Record<string, Peer>>;
   /** The cluster's configuration, as the user wrote it. */
   readonly cluster: JsonObject;

@@ -23,7 +23,8 @@ export function composeScript(
       'Invalid',
       `automator shell: the ${task.taskName} script of ${task.service?.name ?? '-'} is empty`,
     );
-  const facts = factsOf(task);
+  const { nodes, ...own } = factsOf(task);
+  const peers = peersOf(task.nodes);
   // A file becomes executable by a process of its own on the node.
   const usesLookup = folder !== undefined || script.includes('heddle-get') || data.includes('heddle-get');
   return {
@@ -38,9 +39,9 @@ export function composeScript(
       ...(folder === undefined ? {} : { HEDDLE_SCRIPTS: folder }),
     },
     files: [
-      { name: 'task.json', variable: 'HEDDLE_TASK', content: `${JSON.stringify(facts, undefined, 2)}\n` },
-      { name: 'nodes', variable: 'HEDDLE_NODES', content: nodeLines(task) },
-      { name: 'facts', content: factLines({ ...facts, ...readData(data) }) },
+      { name: 'task.json', variable: 'HEDDLE_TASK', content: `${JSON.stringify({ ...own, nodes })}\n` },
+      { name: 'nodes', variable: 'HEDDLE_NODES', content: peers.lines },
+      { name: 'facts', content: factLines({ ...own, ...readData(data) }) + peers.facts },
       { name: 'heddle-get', variable: 'HEDDLE_GET', executable: usesLookup, content: lookupProgram },
     ],
   };
@@ -77,9 +78,26 @@ function factsOf(task: Task): JsonObject {
   };
 }
 
+/** Texts about the nodes of a task. */
+interface PeerTexts {
+  readonly lines: string;
+  readonly facts: string;
+}
+
+/** Tasks that see the same nodes share the object, so the texts are made once for all of them. */
+const peerTexts = new WeakMap<Task['nodes'], PeerTexts>();
+
+function peersOf(nodes: Task['nodes']): PeerTexts {
+  const known = peerTexts.get(nodes);
+  if (known !== undefined) return known;
+  const made = { lines: nodeLines(nodes), facts: factLines(nodes as unknown as JsonObject, 'nodes') };
+  peerTexts.set(nodes, made);
+  return made;
+}
+
 /** One line per node, for `while read -r node hostname address number services`; `-` means none. */
-function nodeLines(task: Task): string {
-  return Object.entries(task.nodes)
+function nodeLines(nodes: Task['nodes']): string {
+  return Object.entries(nodes)
     .toSorted(([, one], [, other]) => one.nodenum - other.nodenum)
     .map(
       ([nodeId, { hostname, ipaddress = '-', nodenum, services }]) =>

@@ -1,5 +1,5 @@
 // A simulated cloud for bench/pools.mjs: it is in the process of the bench, so that it outlives killed
-// workers.
+// workers. And plugins that do nothing, for bench/overhead.mjs.
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 
@@ -73,23 +73,58 @@ export function cloudProvider({ Provider, PluginError }, agent, port) {
       return {};
     }
   }
-  const descriptor = {
-    name: 'simulated',
-    type: 'provider',
-    entry: '-',
-    class: '-',
-    version: '1.0.0',
-    description: '-',
-    requests: [],
-    abilities: [],
-    environment: {},
-    passEnvironment: [],
-    limits: {},
-    idempotency: 'token',
-    consistencyWindowMs: 0,
-    callDeadlineMs: 60_000,
-    prepares: 'all',
-    capabilities: [],
-  };
-  return { descriptor, digest: '-', folder: '/', abilities: [], create: (context) => new Simulated(context) };
+  return registered({ ...descriptor, type: 'provider', idempotency: 'token' }, Simulated);
+}
+
+/** Machines that exist as soon as they are asked for. */
+export function emptyProvider({ Provider }) {
+  class Empty extends Provider {
+    async create({ key }) {
+      return { result: { providerid: key, 'ssh-auth': { user: 'root' } } };
+    }
+
+    async confirm() {
+      return { result: { ipaddress: '127.0.0.1', 'ssh-port': 22, 'ssh-host-key': 'simulated' } };
+    }
+
+    async delete() {
+      return {};
+    }
+  }
+  return registered({ ...descriptor, type: 'provider', idempotency: 'token' }, Empty);
+}
+
+/** Actions that do nothing. */
+export function emptyAutomator({ Automator }) {
+  class Empty extends Automator {
+    async bootstrap() {}
+    async install() {}
+    async configure() {}
+    async init() {}
+    async start() {}
+    async stop() {}
+    async remove() {}
+  }
+  return registered({ ...descriptor, type: 'automator' }, Empty);
+}
+
+const descriptor = {
+  name: 'simulated',
+  entry: '-',
+  class: '-',
+  version: '1.0.0',
+  description: '-',
+  requests: [],
+  abilities: [],
+  environment: {},
+  passEnvironment: [],
+  limits: {},
+  consistencyWindowMs: 0,
+  callDeadlineMs: 60_000,
+  prepares: 'all',
+  capabilities: [],
+};
+
+function registered(descriptor, Class) {
+  return { descriptor, digest: '-', folder: '/', abilities: [], create: (context) => new Class(context) };
 }

@@ -1,11 +1,12 @@
-// The worker of bench/pools.mjs: all parts of the product, but for the cloud and SSH, which are simulated.
-// Usage: node bench/pools-worker.mjs ADDRESS KEYS PORT
+// A worker with all parts of the product, but for the cloud and SSH, which are simulated.
+// Usage: node bench/simulated-worker.mjs ADDRESS KEYS [PORT]
+// With PORT, a cloud that listens there; without, a provider and an automator that do nothing.
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
-import { cloudProvider } from './pools-cloud.mjs';
+import { cloudProvider, emptyAutomator, emptyProvider } from './simulated-plugins.mjs';
 
 const dist = fileURLToPath(new URL('../dist/', import.meta.url));
 const load = (path) => import(join(dist, path));
@@ -17,7 +18,8 @@ const { readNodePools } = await load('worker/node-pools.js');
 const { openInputs } = await load('worker/open-inputs.js');
 const contract = await load('plugins/contract.js');
 const { openKeyRing } = await load('secrets/keys.js');
-const { createRedactor } = await load('secrets/redact.js');
+const { createRedactors } = await load('secrets/redact.js');
+const { defaultLimits } = await load('model/cluster/limits.js');
 const { createFolderStore } = await load('store/folder.js');
 const { heddle } = await load('temporal-plugin.js');
 const { readWorkflowRuns } = await load('worker/workflow-runs.js');
@@ -36,12 +38,16 @@ const [, , address, keys, port] = process.argv;
 const plugins = [heddle({ keys: openKeyRing({ folder: keys, create: false }) })];
 const connection = await NativeConnection.connect({ address });
 const temporal = new Client({ connection: await Connection.connect({ address }), plugins });
-const provider = cloudProvider(contract, new Agent({ keepAlive: true, maxSockets: 100 }), Number(port));
+const provider =
+  port === undefined
+    ? emptyProvider(contract)
+    : cloudProvider(contract, new Agent({ keepAlive: true, maxSockets: 100 }), Number(port));
+const automators = port === undefined ? [emptyAutomator(contract)] : [];
 const registry = {
   provider: () => provider,
   providers: () => [provider],
-  automators: () => [],
-  automator: () => undefined,
+  automators: () => automators,
+  automator: () => automators[0],
   versions: () => [],
   close: async () => {},
 };
@@ -53,12 +59,15 @@ const parts = {
   inFlight: createInFlight(),
   log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
   logs: createFolderStore({ folder: join(keys, '..', 'logs') }),
-  nodes: { probe: async () => ({ hostKey: 'simulated', bootId: '1' }), shell: () => undefined },
+  nodes: { probe: async () => ({ hostKey: 'simulated', bootId: '1' }), shell: () => ({}) },
   resolveSecrets: async (value) => ({ value, secrets: [] }),
   forbiddenReferences: () => [],
-  redact: createRedactor,
+  redact: createRedactors(),
+  limits: defaultLimits,
+  features: { searchAttributes: true },
+  automators: {},
   rateLimiters: () => undefined,
-  askPeers: async () => ({ version: 0, changed: {}, gone: [] }),
+  askPeers: (workflowId, request) => temporal.workflow.getHandle(workflowId).query('peers', request),
   claims: () => ({}),
   pools: readNodePools(temporal),
   absences: createAbsences(),
