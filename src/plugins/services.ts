@@ -52,6 +52,11 @@ export interface ScriptFile {
   /** Letters, digits, `.`, `_` and `-`; not one of the run's own files. */
   readonly name: string;
   readonly content: string;
+  /**
+   * Text behind the content that many runs have in common, such as the list of all nodes. If it is long, it is
+   * sent to a node once and stays there, so it must contain no secret.
+   */
+  readonly shared?: string;
   /** Environment variable with the file's path. */
   readonly variable?: string;
   /** The owner may execute it, and PATH contains its folder. */

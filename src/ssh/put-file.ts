@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { PluginError } from '../plugins/errors.js';
 import type { Connection } from './connection.js';
 import { connectionLost } from './failure.js';
-import { explainSilence } from './follow.js';
-import { putFileProgram } from './remote/small.js';
+import { explainSilence, type RunPlace } from './follow.js';
+import { putFileProgram, putSharedProgram } from './remote/small.js';
 import { startProgram } from './session.js';
 import { describeTarget } from './target.js';
 
@@ -24,26 +24,63 @@ export async function putFile(
   const where = describeTarget(connection.target);
   if (path === '' || /[\p{Cc}]/u.test(path))
     throw new PluginError('Invalid', `${JSON.stringify(path)} is no path for a file on ${where}`);
+  // A leading dash would be an option to the commands of the node.
+  const variables = { path: path.startsWith('-') ? `./${path}` : path, mode: modeText(mode) };
+  await put(connection, { program: putFileProgram, variables, bytes, title: path });
+}
+
+/**
+ * Keeps a text on the node that runs share.
+ * @throws PluginError as {@link putFile} does.
+ */
+export async function putShared(
+  connection: Connection,
+  { runs, run, sudo }: Pick<RunPlace, 'runs' | 'run' | 'sudo'>,
+  digest: string,
+  text: string,
+): Promise<void> {
+  await put(connection, {
+    program: putSharedProgram,
+    variables: { runs, run, digest, mode: modeText(0o600) },
+    bytes: Buffer.from(text),
+    title: 'a file that runs share',
+    sudo,
+  });
+}
+
+function modeText(mode: number): string {
+  return mode.toString(8).padStart(4, '0');
+}
+
+interface Put {
+  readonly program: string;
+  readonly variables: Readonly<Record<string, string>>;
+  readonly bytes: Buffer;
+  /** For messages. */
+  readonly title: string;
+  readonly sudo?: boolean | undefined;
+}
+
+async function put(connection: Connection, { program, variables, bytes, title, sudo }: Put): Promise<void> {
   const session = await startProgram(connection, {
-    program: putFileProgram,
+    program,
     input: bytes,
-    variables: {
-      // A leading dash would be an option to the commands of the node.
-      path: path.startsWith('-') ? `./${path}` : path,
-      tag: randomBytes(8).toString('hex'),
-      total: bytes.length,
-      mode: mode.toString(8).padStart(4, '0'),
-    },
+    sudo,
+    variables: { ...variables, tag: randomBytes(8).toString('hex'), total: bytes.length },
   });
   try {
     for await (const frame of session.frames) {
       if (frame.kind !== 'line') continue;
       if (frame.words[0] === 'end') return;
-      throw new PluginError('Invalid', `cannot write ${path} on ${where}: ${frame.words.slice(1).join(' ')}`);
+      const where = describeTarget(connection.target);
+      throw new PluginError(
+        'Invalid',
+        `cannot write ${title} on ${where}: ${frame.words.slice(1).join(' ')}`,
+      );
     }
   } finally {
     session.close();
   }
-  await explainSilence(session, connection, false);
+  await explainSilence(session, connection, sudo);
   throw connectionLost(connection.target);
 }

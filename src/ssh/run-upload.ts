@@ -33,8 +33,15 @@ interface RunVariables {
   readonly tag: string;
 }
 
-/** Shell text that has a runner's shell carry out a run. */
-export type RunText = (variables: RunVariables) => string;
+export interface PackedRun {
+  /** Shell text that has a runner's shell carry out the run. */
+  readonly text: (variables: RunVariables) => string;
+  /** Texts that the node must have before, by digest. */
+  readonly shared: ReadonlyMap<string, string>;
+}
+
+/** Longer shared texts are sent once per node, in characters. Shells read their program slowly. */
+const longText = 4_096;
 
 const enterText = `${compact(`${lookFunction}${enterProgram}`)}\n`;
 
@@ -42,9 +49,11 @@ const enterText = `${compact(`${lookFunction}${enterProgram}`)}\n`;
  * Packs a script, its standard input and its files.
  * @throws PluginError Invalid for an environment or a timeout that cannot be.
  */
-export function packRun(script: Script): RunText {
+export function packRun(script: Script): PackedRun {
   const timeout = timeoutSeconds(script.timeoutMs);
   const { files = [] } = script;
+  const texts = files.flatMap(({ shared = '' }) => (shared.length > longText ? [shared] : []));
+  const shared = new Map(texts.map((text) => [digestOf(text), text]));
   const commands = [
     putCommand('script', script.text),
     putCommand('stdin', script.stdin ?? ''),
@@ -52,15 +61,36 @@ export function packRun(script: Script): RunText {
     `put enter %s "mask=$mask"${quoteWord(`\n${enterFunction(script)}${enterText}`)}`,
   ].join(' &&\n');
   const names = [...fileNames, ...files.map(({ name }) => name)].join(' ');
-  // Braces: the shell parses all of it before it executes any, so a text that is cut has no effect.
-  return (variables) =>
-    `{ (\n${settingsText({ ...variables, timeout, files: names })}upload() {\n${commands}\n}\nrun_script\n) < /dev/null; conclude $?; }\n`;
+  const settings = { timeout, files: names, needs: [...shared.keys()].join(' ') };
+  return {
+    shared,
+    // Braces: the shell parses all of it before it executes any, so a text that is cut has no effect.
+    text: (variables) =>
+      `{ (\n${settingsText({ ...variables, ...settings })}upload() {\n${commands}\n}\nrun_script\n) < /dev/null; conclude $?; }\n`,
+  };
 }
 
-function putFileCommands({ name, content, executable }: ScriptFile): readonly string[] {
+/** Digests of the shared texts of late: many runs have the same. */
+const digests = new Map<string, string>();
+
+function digestOf(text: string): string {
+  const known = digests.get(text);
+  if (known !== undefined) return known;
+  const digest = createHash('sha256').update(text).digest('hex').slice(0, 32);
+  if (digests.size >= 32) digests.clear();
+  digests.set(text, digest);
+  return digest;
+}
+
+function putFileCommands({ name, content, shared = '', executable }: ScriptFile): readonly string[] {
   if (!/^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$/.test(name) || fileNames.has(name))
     throw new PluginError('Invalid', `files: ${JSON.stringify(name)} cannot name a file of the run`);
-  return [putCommand(name, content), ...(executable === true ? [`chmod 700 up/${name}`] : [])];
+  const isLong = shared.length > longText;
+  return [
+    putCommand(name, isLong ? content : content + shared),
+    ...(isLong ? [`cat "$runs/.shared/${digestOf(shared)}" >> up/${name}`] : []),
+    ...(executable === true ? [`chmod 700 up/${name}`] : []),
+  ];
 }
 
 /** Writes a file of the run. Shell text cannot contain NUL. */

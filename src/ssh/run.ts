@@ -29,7 +29,7 @@ export async function runOnce(request: RunRequest, options: RunOptions): Promise
     sudo: request.script.sudo,
     turn: turnText(request.turn),
   };
-  const text = packRun(request.script);
+  const packed = packRun(request.script);
   const progress = new RunProgress(options);
   const stop = new AbortController();
   const forward = () => stop.abort();
@@ -49,7 +49,7 @@ export async function runOnce(request: RunRequest, options: RunOptions): Promise
         const connection = await options.connect();
         const end = progress.started
           ? await followStarted(connection, place, progress, stop.signal)
-          : await startRun(connection, place, text, progress, stop.signal);
+          : await startRun(connection, place, packed, progress, stop.signal);
         if (end !== undefined) return end;
         problem = connectionLost(connection.target);
       } catch (error) {

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Connection } from './connection.js';
 import { endOf, explainRefusal, explainSilence, followRun, type RunPlace } from './follow.js';
+import { putShared } from './put-file.js';
 import type { RunEnd } from './run-options.js';
 import type { RunProgress } from './run-progress.js';
-import type { RunText } from './run-upload.js';
+import type { PackedRun } from './run-upload.js';
 import { Runner } from './runner.js';
 import { describeTarget } from './target.js';
 
@@ -19,7 +20,7 @@ const streamAfterMs = 300;
 export async function startRun(
   connection: Connection,
   place: RunPlace,
-  text: RunText,
+  packed: PackedRun,
   progress: RunProgress,
   stop: AbortSignal,
 ): Promise<RunEnd | undefined> {
@@ -30,12 +31,18 @@ export async function startRun(
   if (stop.aborted) close();
   let isKept = false;
   try {
-    runner.session.send(text({ ...variables, tag: randomBytes(8).toString('hex') }));
-    progress.rewindResult();
-    const answer = await readAnswer(runner, progress, () =>
+    const send = (): Promise<readonly string[] | RunEnd | undefined> => {
+      runner.session.send(packed.text({ ...variables, tag: randomBytes(8).toString('hex') }));
+      progress.rewindResult();
       // The runner is given up as soon as the run is followed; its shell carries it to its end.
-      followRun(connection, place, progress, stop, close),
-    );
+      return readAnswer(runner, progress, () => followRun(connection, place, progress, stop, close));
+    };
+    let answer = await send();
+    if (answer !== undefined && !('reason' in answer) && answer[0] === 'missing') {
+      for (const digest of answer.slice(1))
+        await putShared(connection, place, digest, packed.shared.get(digest) ?? '');
+      answer = await send();
+    }
     if (answer === undefined) {
       if (!runner.greeted && !stop.aborted) await explainSilence(runner.session, connection, sudo);
       return undefined;
@@ -47,6 +54,8 @@ export async function startRun(
     const where = describeTarget(connection.target);
     if (kind === 'end') return endOf(word, rest[0], progress);
     if (kind === 'fail') throw explainRefusal(word, rest.join(' '), where);
+    // Removed since: the next attempt sends it again.
+    if (kind === 'missing') return undefined;
     // Claimed by another attempt, or the supervisor was killed.
     const end = await followRun(connection, place, progress, stop);
     if (end !== 'absent') return end;

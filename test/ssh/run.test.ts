@@ -209,3 +209,22 @@ test('no process of Heddle is left behind', async () => {
   await runOn(node, pool, 'clean', { text: 'echo x', timeoutMs: 3_600_000 });
   await until('all are gone', () => processesWith(node.runs).length === 0);
 });
+
+test('a long text that runs share is sent to a node once, and again when it was removed', async () => {
+  const shared = 'common\n'.repeat(10_000);
+  const script = (own: string) => ({
+    text: 'head -n 1 "$FILE"; wc -l < "$FILE"',
+    files: [{ name: 'list', variable: 'FILE', content: `${own}\n`, shared }],
+  });
+  for (const [index, own] of ['one', 'two'].entries())
+    expect((await runOn(node, pool, own, script(own))).stdout, String(index)).toBe(`${own}\n10001\n`);
+  const folder = join(node.runs, '.shared');
+  const [name = ''] = readdirSync(folder);
+  expect(readdirSync(folder)).toHaveLength(1);
+  expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
+  // One shell for the scripts, and one command for the text.
+  expect(node.commands).toHaveLength(2);
+  rmSync(join(folder, name));
+  expect((await runOn(node, pool, 'three', script('three'))).stdout).toBe('three\n10001\n');
+  expect(node.commands).toHaveLength(3);
+});

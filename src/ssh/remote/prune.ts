@@ -2,8 +2,8 @@
  * Shell function `prune`, in a run's folder: removes the folders of runs that ended more than a week ago in
  * another operation of this node, and of other nodes that had this machine, after three months. An operation
  * that has given way to another never asks for its runs again. Those of the operation under way stay, however
- * old: an attempt may still come for their outcome, and would find a script that never ran. Needs the
- * identity functions, and `node` and `operation`.
+ * old: an attempt may still come for their outcome, and would find a script that never ran. Shared texts go
+ * after a week. Needs the identity functions, and `node` and `operation`.
  */
 export const pruneFunctions = `
 prune() {
@@ -21,5 +21,7 @@ prune() {
     [ -s "$old/rc" ] || (cd "$old" && fate && [ "$fate" != running ]) || continue
     rm -rf "$old"
   done
+  # Sent again when they are needed.
+  find .shared -type f -mtime +7 -exec rm -f {} + 2>/dev/null
 }
 `;

@@ -8,8 +8,8 @@ import { turnFunctions } from './turn.js';
 /**
  * Shell functions of a shell that stays on a node and runs scripts one after the other. Each run is a
  * subshell, its supervisor, that calls `run_script` with the variables of the run folder, `tag` (names this
- * attempt), `timeout` (seconds, or empty), `files` (names of its files) and the function `upload`, which
- * writes the files by `put`, joined by `&&`.
+ * attempt), `timeout` (seconds, or empty), `files` (names of its files), `needs` (digests of the shared texts
+ * in them) and the function `upload`, which writes the files by `put`, joined by `&&`.
  *
  * `run_script` takes the node's turn and claims the run by creating `pid` exclusively. That is the one right
  * to start the script: of any number of supervisors one passes. It starts `up/enter`, which becomes the
@@ -17,7 +17,8 @@ import { turnFunctions } from './turn.js';
  * nothing between the claim and `rc`, so a connection that is lost cannot end it.
  *
  * Prints `NONCE note TEXT` for the log and `NONCE O|E|R`, followed by stdout, stderr or the result file and a
- * line break; last `NONCE end REASON CODE`, `NONCE running` (claimed by another), or `NONCE fail WHY TEXT`.
+ * line break; last `NONCE end REASON CODE`, `NONCE running` (claimed by another),
+ * `NONCE missing DIGEST...` (shared texts that must be sent first), or `NONCE fail WHY TEXT`.
  * `conclude STATUS` prints `NONCE lost STATUS` for a supervisor that did none of these.
  */
 const functions = `
@@ -140,6 +141,9 @@ run_script() {
   # Runs of the login and runs of root take turns with each other where the login made room for that.
   turns=$runs/.turns
   case $login in /*) [ ! -d "$login/.heddle/runs/.turns" ] || turns=$login/.heddle/runs/.turns;; esac
+  missing=
+  for need in $needs; do [ -s "$runs/.shared/$need" ] || missing="$missing $need"; done
+  if [ -n "$missing" ]; then say "missing$missing"; exit 0; fi
   note_id
   if [ ! -s rc ] && [ ! -e pid ]; then supervise; fi
   if [ -s rc ]; then report; else say running; fi

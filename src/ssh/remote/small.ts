@@ -16,6 +16,15 @@ rm -f "$aside"
 say fail "$problem"
 `;
 
+/** Keeps standard input as the shared text `digest`. Variables: those of {@link putFileProgram}, but for `path`. */
+export const putSharedProgram = `
+${folderFunctions}
+find_runs
+path=$runs/.shared/$digest
+(umask 077; mkdir -p "$runs/.shared") 2>/dev/null
+${putFileProgram}
+`;
+
 /** Prints `NONCE run STARTS CODE REASON FOLDER` and `NONCE id ID` for every run on the node. */
 export const listRunsProgram = `
 ${folderFunctions}

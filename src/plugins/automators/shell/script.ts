@@ -23,7 +23,7 @@ export function composeScript(
       'Invalid',
       `automator shell: the ${task.taskName} script of ${task.service?.name ?? '-'} is empty`,
     );
-  const { nodes, ...own } = factsOf(task);
+  const own = factsOf(task);
   const peers = peersOf(task.nodes);
   // A file becomes executable by a process of its own on the node.
   const usesLookup = folder !== undefined || script.includes('heddle-get') || data.includes('heddle-get');
@@ -39,9 +39,14 @@ export function composeScript(
       ...(folder === undefined ? {} : { HEDDLE_SCRIPTS: folder }),
     },
     files: [
-      { name: 'task.json', variable: 'HEDDLE_TASK', content: `${JSON.stringify({ ...own, nodes })}\n` },
-      { name: 'nodes', variable: 'HEDDLE_NODES', content: peers.lines },
-      { name: 'facts', content: factLines({ ...own, ...readData(data) }) + peers.facts },
+      {
+        name: 'task.json',
+        variable: 'HEDDLE_TASK',
+        content: `${JSON.stringify(own).slice(0, -1)},"nodes":`,
+        shared: peers.json,
+      },
+      { name: 'nodes', variable: 'HEDDLE_NODES', content: '', shared: peers.lines },
+      { name: 'facts', content: factLines({ ...own, ...readData(data) }), shared: peers.facts },
       { name: 'heddle-get', variable: 'HEDDLE_GET', executable: usesLookup, content: lookupProgram },
     ],
   };
@@ -65,14 +70,13 @@ function interpreterOf(script: string): readonly string[] {
   return argument === '' ? [path] : [path, argument];
 }
 
-/** The task without possible secrets: the login, the provider's fields, the action's fields. */
+/** The task without its nodes and possible secrets: the login, the provider's fields, the action's fields. */
 function factsOf(task: Task): JsonObject {
   const { 'ssh-auth': _login, ...config } = task.config;
-  const { taskId, taskName, clusterId, clusterUid, nodeId, incarnation, attempt, nodes, cluster } = task;
+  const { taskId, taskName, clusterId, clusterUid, nodeId, incarnation, attempt, cluster } = task;
   const { provider, service } = task;
   return {
     ...{ taskId, taskName, clusterId, clusterUid, nodeId, incarnation, attempt, config, cluster },
-    nodes: nodes as unknown as JsonObject,
     provider: { name: provider.name, type: provider.type },
     ...(service === undefined ? {} : { service: { name: service.name } }),
   };
@@ -80,6 +84,8 @@ function factsOf(task: Task): JsonObject {
 
 /** Texts about the nodes of a task. */
 interface PeerTexts {
+  /** With the end of the object around it. */
+  readonly json: string;
   readonly lines: string;
   readonly facts: string;
 }
@@ -90,7 +96,11 @@ const peerTexts = new WeakMap<Task['nodes'], PeerTexts>();
 function peersOf(nodes: Task['nodes']): PeerTexts {
   const known = peerTexts.get(nodes);
   if (known !== undefined) return known;
-  const made = { lines: nodeLines(nodes), facts: factLines(nodes as unknown as JsonObject, 'nodes') };
+  const made = {
+    json: `${JSON.stringify(nodes)}}\n`,
+    lines: nodeLines(nodes),
+    facts: factLines(nodes as unknown as JsonObject, 'nodes'),
+  };
   peerTexts.set(nodes, made);
   return made;
 }
