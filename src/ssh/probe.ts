@@ -2,6 +2,7 @@ import { PluginError } from '../plugins/errors.js';
 import { connect, connectUnpinned } from './connect.js';
 import type { Connection } from './connection.js';
 import { identityFunctions } from './remote/identity.js';
+import { Runner } from './runner.js';
 import { startProgram } from './session.js';
 import { describeTarget, hostKeysOf, type SshTarget } from './target.js';
 
@@ -34,7 +35,11 @@ export async function probe(target: SshTarget, options: ProbeOptions = {}): Prom
   const limits = { ...options, timeoutMs: options.timeoutMs ?? 10_000 };
   const connection = await attempt(target, limits);
   try {
-    const bootId = await withLimits(readBootId(connection), target, limits);
+    const bootId = await withLimits(
+      options.keep === undefined ? readBootId(connection) : readBootIdOfRunner(connection),
+      target,
+      limits,
+    );
     (options.keep ?? ((one) => one.close()))(connection);
     return { hostKey: connection.hostKey, bootId };
   } catch (error) {
@@ -50,20 +55,36 @@ export async function probe(target: SshTarget, options: ProbeOptions = {}): Prom
  */
 const bootIdProgram = `${identityFunctions}\nmachine\nprintf '\\n%s boot %s\\n' "$nonce" "$boot"`;
 
+/** Starts the shell that later scripts of the node run in. */
+async function readBootIdOfRunner(connection: Connection): Promise<string | undefined> {
+  const runner = await Runner.take(connection, false);
+  const frame = await runner.next();
+  if (frame === undefined || frame === 'silence' || frame.kind === 'output') {
+    runner.close();
+    if (!connection.open) throw connection.lost();
+    return undefined;
+  }
+  runner.keep();
+  return bootIdIn(frame.words);
+}
+
 /** Undefined for a login that runs no commands: that is for the first service to report. */
 async function readBootId(connection: Connection): Promise<string | undefined> {
   const session = await startProgram(connection, { program: bootIdProgram });
   try {
     for await (const frame of session.frames) {
-      const bootId = frame.kind === 'line' ? (frame.words[1] ?? '') : '';
-      // "-/" is the output of a system that reports neither.
-      return bootId.length < 200 && /^\S*[A-Za-z0-9]\S*$/.test(bootId) ? bootId : undefined;
+      return frame.kind === 'line' ? bootIdIn(frame.words) : undefined;
     }
   } finally {
     session.close();
   }
   if (!connection.open) throw connection.lost();
   return undefined;
+}
+
+function bootIdIn([, bootId = '']: readonly string[]): string | undefined {
+  // "-/" is the output of a system that reports neither.
+  return bootId.length < 200 && /^\S*[A-Za-z0-9]\S*$/.test(bootId) ? bootId : undefined;
 }
 
 /** Also for a server that lets us in and then grants no channel. */

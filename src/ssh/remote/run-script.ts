@@ -156,7 +156,7 @@ conclude() {
 
 /**
  * What a shell that reads its program from standard input executes first. Variables: `nonce`, and `functions`
- * with the functions above. Argument: with sudo, the login's home.
+ * with the functions above. Argument: with sudo, the login's home. Prints `NONCE hello BOOT`.
  */
 export const runnerProgram = `
 login=$1
@@ -173,7 +173,7 @@ if ! command -v setsid > /dev/null 2>&1 && ! command -v perl > /dev/null 2>&1; t
   [ -n "$leads" ] || sessionless=1
 fi
 printf '\\n'
-say hello
+say hello "$boot"
 `;
 
 export const runnerFunctions = functions;
