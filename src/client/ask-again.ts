@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import {
   isGrpcServiceError,
   QueryNotRegisteredError,
+  QueryRejectedError,
   ServiceError,
   type WorkflowClientInterceptor,
 } from '@temporalio/client';
@@ -11,6 +12,13 @@ import { unreadHistory } from '../model/unread-history.js';
 /** How often something is asked again, and the wait between, in ms. */
 const mostTimes = 50;
 const againMs = 200;
+
+/**
+ * After so many refusals the server is asked to reject the query if the workflow has ended: then there is no next
+ * workflow task, and every worker would refuse.
+ */
+const openTimes = 5;
+const notOpen = 2; // QUERY_REJECT_CONDITION_NOT_OPEN
 
 /** Status codes of gRPC. */
 const grpc = { resourceExhausted: 8, failedPrecondition: 9 } as const;
@@ -22,7 +30,18 @@ const grpc = { resourceExhausted: 8, failedPrecondition: 9 } as const;
  * executed once.
  */
 export const askAgain: WorkflowClientInterceptor = {
-  query: (input, next) => again(() => next(input), isQueryToAskAgain),
+  query: (input, next) => {
+    let asked = 0;
+    const ask = (): Promise<unknown> =>
+      next(asked++ < openTimes ? input : { ...input, queryRejectCondition: notOpen });
+    return again(ask, isQueryToAskAgain).catch((error: unknown) => {
+      if (!(error instanceof QueryRejectedError) || asked <= openTimes) throw error;
+      throw new ServiceError(
+        'the workflow was ended in the middle of a workflow task, so its last state cannot be read',
+        { cause: error },
+      );
+    });
+  },
   startUpdate: ({ options, ...input }, next) => {
     const same = { ...input, options: { ...options, updateId: options.updateId ?? randomUUID() } };
     return again(() => next(same), isUpdateToAskAgain);

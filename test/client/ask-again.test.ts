@@ -1,4 +1,4 @@
-import { QueryNotRegisteredError, ServiceError } from '@temporalio/client';
+import { QueryNotRegisteredError, QueryRejectedError, ServiceError } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
 import { askAgain } from '../../src/client/ask-again.js';
 import { unreadHistory } from '../../src/model/unread-history.js';
@@ -44,6 +44,22 @@ describe('askAgain', () => {
       refusal(8, 'consistent query buffer is full, this may be caused by too many queries'),
     ];
     expect((await ask('query', errors)).answer).toBe('answered');
+  });
+
+  it('reports that a workflow has ended, if no worker may answer any more', async () => {
+    const inputs: { readonly queryRejectCondition?: number }[] = [];
+    const next = async (input: { readonly queryRejectCondition?: number }): Promise<unknown> => {
+      inputs.push(input);
+      throw input.queryRejectCondition === undefined
+        ? new QueryNotRegisteredError(unreadHistory.message, 3)
+        : new QueryRejectedError(5);
+    };
+    const query = askAgain.query as unknown as (input: object, next: unknown) => Promise<unknown>;
+    await expect(query({}, next)).rejects.toThrow(/was ended in the middle of a workflow task/);
+    expect(inputs.map(({ queryRejectCondition }) => queryRejectCondition)).toEqual([
+      ...Array.from({ length: 5 }, () => undefined),
+      2,
+    ]);
   });
 
   it('repeats an update under the same id if its workflow task was lost', async () => {

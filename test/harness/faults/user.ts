@@ -121,10 +121,11 @@ async function deleteAgain(user: User, id: string): Promise<End> {
 
 type End = 'done' | 'failed' | 'held' | 'cancelled' | 'superseded' | 'rejected' | 'closed';
 
-/** Undefined where a busy worker did not answer in time: it is asked again. */
+/** Undefined where a busy worker did not answer in time, or the workflow ended meanwhile: it is asked again. */
 async function statusSoon({ client }: Harness, name: string): Promise<ClusterStatus | undefined> {
   return client.status(name).catch((error: unknown) => {
     if (error instanceof HeddleError && error.code === 'NoWorker') return undefined;
+    if (error instanceof HeddleError && error.message.includes('was ended in the middle')) return undefined;
     throw error;
   });
 }
