@@ -39,7 +39,11 @@ export function composeScript(
       ...(folder === undefined ? {} : { HEDDLE_SCRIPTS: folder }),
     },
     files: [
-      { name: 'task.json', variable: 'HEDDLE_TASK', content: `${JSON.stringify({ ...own, nodes })}\n` },
+      {
+        name: 'task.json',
+        variable: 'HEDDLE_TASK',
+        content: `${JSON.stringify({ ...own, nodes }, undefined, 2)}\n`,
+      },
       { name: 'nodes', variable: 'HEDDLE_NODES', content: peers.lines },
       { name: 'facts', content: factLines({ ...own, ...readData(data) }) + peers.facts },
       { name: 'heddle-get', variable: 'HEDDLE_GET', executable: usesLookup, content: lookupProgram },
