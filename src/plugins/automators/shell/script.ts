@@ -42,7 +42,7 @@ export function composeScript(
       {
         name: 'task.json',
         variable: 'HEDDLE_TASK',
-        content: `${JSON.stringify(own).slice(0, -1)},"nodes":`,
+        content: `${JSON.stringify(own, undefined, 2).slice(0, -2)},\n  "nodes": `,
         shared: peers.json,
       },
       { name: 'nodes', variable: 'HEDDLE_NODES', content: '', shared: peers.lines },
@@ -97,7 +97,7 @@ function peersOf(nodes: Task['nodes']): PeerTexts {
   const known = peerTexts.get(nodes);
   if (known !== undefined) return known;
   const made = {
-    json: `${JSON.stringify(nodes)}}\n`,
+    json: `${JSON.stringify(nodes, undefined, 2).replaceAll('\n', '\n  ')}\n}\n`,
     lines: nodeLines(nodes),
     facts: factLines(nodes as unknown as JsonObject, 'nodes'),
   };

@@ -118,6 +118,9 @@ test("passes the task as JSON without the login, the provider's fields and its o
     '',
   );
   const text = Buffer.concat(output).toString();
+  // Scripts without a JSON parser read it by lines.
+  expect(text).toMatch(/^\{\n {2}"taskId": /);
+  expect(text).toMatch(/\n {2}"nodes": \{\n {4}"/);
   expect(JSON.parse(text)).toMatchObject({
     taskId: task.taskId,
     config: { 'web.port': '8080' },
