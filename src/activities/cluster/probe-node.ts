@@ -38,6 +38,11 @@ export interface Looking {
   readonly listed: readonly Machine[] | undefined;
 }
 
+/** Whether the list shows the node's machine as other than running. */
+export function isListedAsDrifted({ view, listed }: Looking, node: ProbedNode): boolean {
+  return judge(view, node, machineOf(listed ?? [], keyOf(node), idOf(node))) !== undefined;
+}
+
 /** Probes one node's machine: at its provider, then over SSH. Never throws for a fault of the machine. */
 export async function probeNode(looking: Looking, node: ProbedNode): Promise<Verdict> {
   const { view, attempt, listed } = looking;

@@ -13,7 +13,7 @@ import { PluginError } from '../../plugins/errors.js';
 import type { Attempt } from '../attempt.js';
 import { checkServices } from '../automator/check-services.js';
 import { viewAccount } from '../provider/account-view.js';
-import { probeNode, unknown, type Looking, type Verdict } from './probe-node.js';
+import { isListedAsDrifted, probeNode, unknown, type Looking, type Verdict } from './probe-node.js';
 import { keyOf } from '../provider/machine-input.js';
 import type { ActivityParts } from '../parts.js';
 import type { SharedLists } from '../provider/shared-lists.js';
@@ -66,10 +66,15 @@ async function probeAll(
   { clusterId, provider, nodes }: ProbeRequest,
   attempt: Attempt,
 ): Promise<readonly Verdict[]> {
+  const begun = Date.now();
   try {
     const view = await viewAccount(parts, lists, clusterId, provider, attempt);
     attempt.at(`lists the machines of ${provider.name}`);
-    const looking: Looking = { parts, view, attempt, listed: await view.list() };
+    const shared: Looking = { parts, view, attempt, listed: await view.list() };
+    // A shared list may be older than the operation that asks, which may have switched a machine on since.
+    const looking = nodes.some((node) => isListedAsDrifted(shared, node))
+      ? { ...shared, listed: await view.list(begun) }
+      : shared;
     attempt.at(`looks at ${nodes.length} machines of ${provider.name}`);
     const first = await pLimit(atOnce).map(nodes, (node) => probeNode(looking, node));
     return await confirmAbsence(looking, nodes, first);

@@ -29,10 +29,10 @@ export interface AccountView {
   readonly account: string;
   readonly consistencyWindowMs: number;
   /**
-   * All machines of this installation that the account has; undefined where the provider cannot list. Unless
-   * `isFresh` it may be a list that another caller got just before.
+   * All machines of this installation that the account has; undefined where the provider cannot list. The list
+   * may be one that another caller asked for, but not before `since` (ms since 1970; a second ago by default).
    */
-  list(options?: { readonly isFresh?: boolean }): Promise<readonly Machine[] | undefined>;
+  list(since?: number): Promise<readonly Machine[] | undefined>;
   /**
    * One machine, asked for by itself: `undefined` means that it is not there, as far as the provider shows.
    */
@@ -105,7 +105,7 @@ export async function viewAccount(
   return {
     account: ref.name,
     consistencyWindowMs: descriptor.consistencyWindowMs,
-    async list({ isFresh = false } = {}) {
+    async list(since) {
       if (!plugin.abilities.includes('list')) return undefined;
       const ask = (signal: AbortSignal) => {
         return {
@@ -128,7 +128,7 @@ export async function viewAccount(
       };
       const leave = anySignal([attempt.signal, attempt.detach]);
       return within(
-        lists.get(account, { [tagNames.installation]: parts.installation }, ask, isFresh ? 0 : undefined),
+        lists.get(account, { [tagNames.installation]: parts.installation }, ask, since),
         leave,
       ).catch((error: unknown) => {
         if (leave.aborted || isPluginError(error)) throw error;

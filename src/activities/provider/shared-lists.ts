@@ -6,13 +6,13 @@ import type { OpenAccount } from './account.js';
 /** Default maximum age of a shared list, in ms. */
 const freshMs = 1_000;
 
-/** One list call of an account serves all concurrent probes. */
+/** One list call of an account serves all concurrent probes. A list asked for after `since` is shared. */
 export interface SharedLists {
   get(
     account: OpenAccount,
     tags: Readonly<Record<string, string>>,
     ask: (signal: AbortSignal) => CanList,
-    maxAgeMs?: number,
+    since?: number,
   ): Promise<readonly Machine[]>;
 }
 
@@ -22,12 +22,12 @@ export function createSharedLists(): SharedLists {
     { readonly askedAt: number; readonly machines: Promise<readonly Machine[]> }
   >();
   return {
-    get({ name, plugin, fields }, tags, ask, maxAgeMs = freshMs) {
+    get({ name, plugin, fields }, tags, ask, since = Date.now() - freshMs) {
       const key = createHash('sha256')
         .update(stableJson([name, fields, tags]))
         .digest('hex');
       const shared = lists.get(key);
-      if (shared !== undefined && Date.now() - shared.askedAt < maxAgeMs) return shared.machines;
+      if (shared !== undefined && shared.askedAt > since) return shared.machines;
       // Not tied to the first caller's signal: others wait for it too.
       const machines = ask(AbortSignal.timeout(plugin.descriptor.callDeadlineMs)).list(tags);
       const entry = { askedAt: Date.now(), machines };

@@ -24,7 +24,7 @@ export async function findLeaks(
   attempt.at(`lists the machines of ${provider.name}`);
   // Listed before owners are asked: a cluster records a machine before it creates it.
   // Its own list: one of a moment ago would show again what the pass before has deleted.
-  const listed = await view.list({ isFresh: true });
+  const listed = await view.list(Date.now());
   const uploaded = await view.images();
   if (listed === undefined && uploaded === undefined)
     return {

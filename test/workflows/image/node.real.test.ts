@@ -165,7 +165,9 @@ describe('an image of an existing node', () => {
         stack.client.images.waitForBuild(name, asked[index]?.build ?? 0, { everyMs: 200 }),
       ),
     );
-    expect(builds.map(({ number, state }) => [number, state])).toEqual(names.map(() => [1, 'ready']));
+    expect(builds.map(({ number, state, notes }) => ({ number, state, notes }))).toEqual(
+      names.map(() => ({ number: 1, state: 'ready', notes: [] })),
+    );
     for (const [index, name] of names.entries()) {
       await atRest(name);
       expect(await machineOf(name)).toBe(machines[index]);
