@@ -12,10 +12,11 @@ const readProgram =
 
 /**
  * A shell that reads program after program, in a session of its own, so that nothing which ends the login
- * reaches it. Servers close the channel when their own child ends, so that one waits.
+ * reaches it. Servers close the channel when their own child ends, so that one waits; the shell is told its
+ * process.
  */
 const detachedShell =
-  'exec 5<&0; if command -v setsid >/dev/null; then setsid sh -s "$@" <&5 5<&- & else sh -s "$@" <&5 5<&- & fi; exec 5<&- </dev/null >/dev/null; wait $! ; exit $?';
+  'exec 5<&0; if command -v setsid >/dev/null; then setsid sh -s $$ "$@" <&5 5<&- & else sh -s $$ "$@" <&5 5<&- & fi; exec 5<&- </dev/null >/dev/null; wait $! ; exit $?';
 
 const turnFolders = ['', '/runs', '/runs/.turns'].map((end) => `"$HOME/.heddle${end}"`).join(' ');
 

@@ -60,8 +60,7 @@ export function packRun(script: Script): PackedRun {
     ...files.flatMap(putFileCommands),
     `put enter %s "mask=$mask"${quoteWord(`\n${enterFunction(script)}${enterText}`)}`,
   ].join(' &&\n');
-  const names = [...fileNames, ...files.map(({ name }) => name)].join(' ');
-  const settings = { timeout, files: names, needs: [...shared.keys()].join(' ') };
+  const settings = { timeout, needs: [...shared.keys()].join(' ') };
   return {
     shared,
     // Braces: the shell parses all of it before it executes any, so a text that is cut has no effect.

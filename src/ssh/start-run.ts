@@ -8,8 +8,12 @@ import type { PackedRun } from './run-upload.js';
 import { Runner } from './runner.js';
 import { describeTarget } from './target.js';
 
-/** After so many ms the output of a script is streamed. A script that ends earlier costs no polling. */
+/**
+ * After so many ms the output of a script is streamed. A script that ends earlier costs no polling. If the run is
+ * not claimed by then, the next tries come after longer pauses.
+ */
 const streamAfterMs = 300;
+const longestPauseMs = 5_000;
 
 /**
  * Starts a run, unless it was started before, and waits for its end.
@@ -39,8 +43,8 @@ export async function startRun(
     };
     let answer = await send();
     if (answer !== undefined && !('reason' in answer) && answer[0] === 'missing') {
-      for (const digest of answer.slice(1))
-        await putShared(connection, place, digest, packed.shared.get(digest) ?? '');
+      for (const [digest, shared] of packed.shared)
+        if (answer.includes(digest)) await putShared(connection, place, digest, shared);
       answer = await send();
     }
     if (answer === undefined) {
@@ -77,15 +81,16 @@ async function readAnswer(
   progress: RunProgress,
   follow: () => Promise<RunEnd | 'absent' | undefined>,
 ): Promise<readonly string[] | RunEnd | undefined> {
-  for (;;) {
-    const frame = await runner.next(progress.started ? undefined : streamAfterMs);
+  for (let pauseMs = streamAfterMs; ;) {
+    const frame = await runner.next(progress.started ? undefined : pauseMs);
     if (frame === 'silence') {
       const end = await follow();
       if (end !== 'absent') return end;
-      // A busy node has not claimed it yet.
+      // A busy node has not claimed it yet, or ends an earlier script first.
+      pauseMs = Math.min(pauseMs * 2, longestPauseMs);
     } else if (frame === undefined) return undefined;
     else if (frame.kind === 'output') await progress.add(frame);
     else if (frame.words[0] === 'note') progress.note(frame.words.slice(1).join(' '));
-    else if (frame.words[0] !== 'hello') return frame.words;
+    else if (frame.words[0] !== 'hello' && frame.words[0] !== 'tick') return frame.words;
   }
 }

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Script } from '../../src/plugins/contract.js';
 import type { ConnectionPool } from '../../src/ssh/pool.js';
@@ -27,20 +27,6 @@ export function runFolder(node: TestNode, runId: string): string {
  */
 export function countLines(path: string): number {
   return existsSync(path) ? readFileSync(path, 'utf8').split('\n').length - 1 : 0;
-}
-
-/** Processes of this machine whose arguments hold a text. */
-export function processesWith(text: string): readonly string[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map((pid) => {
-      try {
-        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
-      } catch {
-        return '';
-      }
-    })
-    .filter((line) => line.includes(text));
 }
 
 /** Collects output as it comes. */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { AddressInfo, Socket } from 'node:net';
 import ssh2, { type Algorithms, type Connection, type KexAlgorithm, type ServerChannel } from 'ssh2';
 import type { SshTarget } from '../../src/ssh/target.js';
+import { processesWith } from './processes.js';
 
 /**
  * What a node of a test does differently from a well-behaved one. Changed while it runs, it holds for the
@@ -185,6 +186,8 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
     for (const child of children) killGroup(child.pid);
     for (const run of listFolders(runs))
       for (const file of ['pid', 'starts']) killGroup(groupOf(join(runs, run, file)));
+    // Scripts whose records a test removed.
+    for (const { pid } of processesWith(join(home, '.heddle'))) killGroup(pid);
   };
   return {
     target: { host, port, user: 'tester', password, hostKey: publicLine(hostKeys[0] ?? '') },

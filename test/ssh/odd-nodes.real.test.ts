@@ -9,7 +9,8 @@ import { runOnce } from '../../src/ssh/run.js';
 import { runFolderName } from '../../src/ssh/run-upload.js';
 import { createShell } from '../../src/ssh/shell.js';
 import { commandsOf, findCommand, makeBin, posixCommands, writeCommand } from '../harness/node-bin.js';
-import { countLines, processesWith, runOn } from '../harness/run-fixture.js';
+import { countLines, runOn } from '../harness/run-fixture.js';
+import { processesWith } from '../harness/processes.js';
 import { startNode, type NodeOptions, type TestNode } from '../harness/ssh-server.js';
 import { until } from '../harness/until.js';
 

@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createPool, type ConnectionPool } from '../../src/ssh/pool.js';
-import { countLines, processesWith, runOn } from '../harness/run-fixture.js';
+import { countLines, runOn } from '../harness/run-fixture.js';
+import { processesWith } from '../harness/processes.js';
 import { startNode, type TestNode } from '../harness/ssh-server.js';
 import { until } from '../harness/until.js';
 

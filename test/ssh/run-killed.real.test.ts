@@ -71,6 +71,8 @@ describe('the supervisor, killed at any point, is no success, and the script is 
     ['sync', 1, 'before', 0],
     ['sync', 1, 'after', 0],
     ['setsid', 2, 'before', 0],
+    ['rm', 1, 'before', 1],
+    ['rm', 1, 'after', 1],
   ] as const)('%s %i, %s it works', async (command, nth, when, executions) => {
     killAt(command, nth, when);
     expect(await runOn(node, pool, 'killed', script)).toMatchObject({ reason: 'died', exitCode: undefined });

@@ -6,7 +6,8 @@ import type { Shell } from '../../src/plugins/contract.js';
 import { openShell } from '../../src/ssh/interactive.js';
 import { createPool, type ConnectionPool } from '../../src/ssh/pool.js';
 import { createShell, type ShellOptions } from '../../src/ssh/shell.js';
-import { countLines, processesWith } from '../harness/run-fixture.js';
+import { countLines } from '../harness/run-fixture.js';
+import { processesWith } from '../harness/processes.js';
 import { startNode, type TestNode } from '../harness/ssh-server.js';
 import { until } from '../harness/until.js';
 

@@ -5,7 +5,8 @@ import { exec } from '../../src/ssh/exec.js';
 import { createPool, type ConnectionPool } from '../../src/ssh/pool.js';
 import { probe } from '../../src/ssh/probe.js';
 import { runOnce } from '../../src/ssh/run.js';
-import { collect, countLines, processesWith } from '../harness/run-fixture.js';
+import { collect, countLines } from '../harness/run-fixture.js';
+import { processesWith } from '../harness/processes.js';
 import { makeHostKey } from '../harness/ssh-server.js';
 import { type Sshd, sshdIsMissing, startSshd } from '../harness/sshd.js';
 import { until } from '../harness/until.js';
@@ -132,7 +133,7 @@ describe.skipIf(missing !== undefined)('on a real OpenSSH server', () => {
     cancel.abort();
     expect(await running).toMatchObject({ reason: 'cancel' });
     await until('its processes are gone', () =>
-      processesWith(sshd.folder).every((line) => line.includes('sshd')),
+      processesWith(sshd.folder).every(({ line }) => line.includes('sshd')),
     );
   });
 });

@@ -8,16 +8,16 @@ import { turnFunctions } from './turn.js';
 /**
  * Shell functions of a shell that stays on a node and runs scripts one after the other. Each run is a
  * subshell, its supervisor, that calls `run_script` with the variables of the run folder, `tag` (names this
- * attempt), `timeout` (seconds, or empty), `files` (names of its files), `needs` (digests of the shared texts
- * in them) and the function `upload`, which writes the files by `put`, joined by `&&`.
+ * attempt), `timeout` (seconds, or empty), `needs` (digests of the shared texts in its files) and the function
+ * `upload`, which writes the files by `put`, joined by `&&`.
  *
  * `run_script` takes the node's turn and claims the run by creating `pid` exclusively. That is the one right
  * to start the script: of any number of supervisors one passes. It starts `up/enter`, which becomes the
- * script, in another session, waits, empties the files and writes `rc` ("CODE REASON") last. It prints
+ * script, in another session, waits, removes the files and writes `rc` ("CODE REASON") last. It prints
  * nothing between the claim and `rc`, so a connection that is lost cannot end it.
  *
- * Prints `NONCE note TEXT` for the log and `NONCE O|E|R`, followed by stdout, stderr or the result file and a
- * line break; last `NONCE end REASON CODE`, `NONCE running` (claimed by another),
+ * Prints `NONCE tick` while it ends an earlier script, `NONCE note TEXT` for the log and `NONCE O|E|R`, followed
+ * by stdout, stderr or the result file and a line break; last `NONCE end REASON CODE`, `NONCE running` (claimed by another),
  * `NONCE missing DIGEST...` (shared texts that must be sent first), or `NONCE fail WHY TEXT`.
  * `conclude STATUS` prints `NONCE lost STATUS` for a supervisor that did none of these.
  */
@@ -43,25 +43,16 @@ refuse() {
   rm -f probe
   fail start "$1"
 }
-empty_files() {
-  more=
-  for file in up/* up/.[!.]*; do
-    case " $files probe who-$tag " in
-      *" \${file#up/} "*) : > "$file" || more=1;;
-      *) [ ! -e "$file" ] && [ ! -L "$file" ] || more=1;;
-    esac
-  done
-  # What the script added may be folders.
-  [ -z "$more" ] || rm -rf up
-}
 finish() {
-  reason=$2
+  code=$1 reason=$2
   # A disk that is full at the end has cut the output, whatever the script made of it.
   { printf %4096s . > up/probe; } 2>/dev/null || reason=full
-  empty_files 2>/dev/null
+  set -- up
+  for other in $stale; do set -- "$@" "$turns/$other"; done
+  rm -rf "$@"
   leave_turn
   # One short write: readers see all of the line or an empty file, which does not count as an end.
-  { echo "$1 $reason" > rc; } 2>/dev/null
+  { echo "$code $reason" > rc; } 2>/dev/null
   [ -z "$first" ] || [ -z "$mine" ] || prune > /dev/null 2>&1 &
 }
 watch_time() {
@@ -78,7 +69,11 @@ watch_time() {
 supervise() {
   [ -z "$sessionless" ] || fail folder "no way found to start a session or process group: install setsid (util-linux) or perl"
   identify
-  { echo "$me" > "up/who-$tag"; } 2>/dev/null || refuse "its folder cannot be written"
+  if ! { echo "$me" > "up/who-$tag"; } 2>/dev/null; then
+    # Another attempt may have carried out the whole run meanwhile.
+    [ -e pid ] || refuse "its folder cannot be written"
+    return
+  fi
   take_turn
   set -C
   { true > pid; } 2>/dev/null
@@ -156,15 +151,20 @@ conclude() {
 
 /**
  * What a shell that reads its program from standard input executes first. Variables: `nonce`, and `functions`
- * with the functions above. Argument: with sudo, the login's home. Prints `NONCE hello BOOT`.
+ * with the functions above. Arguments: the process that keeps the channel open; with sudo, the login's home.
+ * Prints `NONCE hello BOOT`.
  */
 export const runnerProgram = `
-login=$1
+login=$2
 eval "$functions"
 mask=$(umask)
 machine
-look $PPID
-waiter="$PPID $started"
+waiter=
+# If that process has ended, our parent is another one, maybe process 1.
+if [ "$PPID" = "$1" ]; then
+  look "$1"
+  waiter="$1 $started"
+fi
 sessionless=
 if ! command -v setsid > /dev/null 2>&1 && ! command -v perl > /dev/null 2>&1; then
   leads=$(detach sh -c "$functions

@@ -14,7 +14,7 @@
  * neither, each would have read before the other wrote, and after it wrote itself. If the earlier one is
  * seen, it is ended; if the later one is, the earlier gives up; both is fine too. An entry that is empty was
  * being written when it was read, so its writer reads ours. Entries of ended runs go when a later one has
- * been made, never before: the latest is the fence. They go eight at a time.
+ * been made, never before: the latest is the fence.
  *
  * `turn` holds node, time and operation; without it there are no turns. An entry holds operation and folder,
  * after the run's end the operation only, so that runs of root can be passed over by others.
@@ -52,16 +52,23 @@ take_turn() {
     [ "$when" != "$time" ] || later=1
   done
 }
+keep_ticking() {
+  # Without our output: a sleep that is left over would hold the channel open.
+  while sleep 5 < /dev/null > /dev/null 2>&1 && kill -0 "$1" 2>/dev/null; do say tick; done
+}
 end_turn() {
   its= folder=
   { read -r its folder < "$turns/$other"; } 2>/dev/null
   [ "$its" != "$operation" ] || first=
   [ -n "$its" ] || return 0
   if [ -n "$folder" ] && [ ! -s "$folder/rc" ]; then
+    keep_ticking "$self" &
+    ticker=$!
     ended=$(end_there "$folder") || {
       # Root's: sudo started it, so sudo may end it.
       ended=$(printf '%s\\nend_there "$1"\\n' "$functions" | sudo -n -H sh -s "$folder" 2>/dev/null) || ended=
     }
+    kill -s TERM "$ticker" 2>/dev/null
     [ -n "$ended" ] || refuse_turn busy "an earlier script of this node (\${whose%-*}) cannot be ended"
     [ "$ended" = over ] || echo "ended first: \${whose%-*}, a script of operation $its that still ran" >> notes
   fi
@@ -85,9 +92,5 @@ end_there() {
 leave_turn() {
   # Read by later runs only; they look at the folder where this was lost.
   [ -z "$mine" ] || { echo "$operation" > "$mine"; } 2>/dev/null
-  set -- $stale
-  # Together, because each removal costs a process.
-  [ "$#" -ge 8 ] || return 0
-  for other; do rm -f "$turns/$other"; done
 }
 `;

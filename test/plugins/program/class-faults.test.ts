@@ -3,10 +3,10 @@ import { until } from '../../harness/until.js';
 import {
   failureOf,
   openPrograms,
-  processesWith,
   providerDescriptor,
   type ProgramBench,
 } from '../../harness/programs/bench.js';
+import { processesWith } from '../../harness/processes.js';
 
 /** A word in the arguments of processes that the plugin starts, by which they are found again. */
 const mark = `heddle-test-${process.pid}-class`;

@@ -4,7 +4,8 @@ import type { WaitResult } from '../../../src/client/wait.js';
 import { type Stack, startStack, type WorkerProcess } from '../../harness/stack.js';
 import { until } from '../../harness/until.js';
 import { closed } from '../../harness/workflows/spec.js';
-import { processesWith, writeFiles } from '../../harness/programs/bench.js';
+import { writeFiles } from '../../harness/programs/bench.js';
+import { processesWith } from '../../harness/processes.js';
 
 const examples = join(import.meta.dirname, '../../../examples/plugins');
 

@@ -4,10 +4,10 @@ import { until } from '../../harness/until.js';
 import {
   failureOf,
   openPrograms,
-  processesWith,
   providerDescriptor,
   type ProgramBench,
 } from '../../harness/programs/bench.js';
+import { processesWith } from '../../harness/processes.js';
 
 /** A unique number of seconds; it identifies the `sleep` processes of the program. */
 const mark = String(100_000 + process.pid);

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ChefAutomator } from '../../../../src/plugins/automators/chef/chef.js';
-import { processesWith } from '../../../harness/run-fixture.js';
+import { processesWith } from '../../../harness/processes.js';
 import { startNode, type TestNode } from '../../../harness/ssh-server.js';
 import { storedArchive } from '../../../harness/automators/stored.js';
 import { closeAll, toolOn } from '../../../harness/automators/tool.js';
