@@ -19,7 +19,7 @@ export async function acquirePermit(
   if (taken !== undefined) return {};
   throw new PluginError(
     'NotReady',
-    `all ${places} places for ${what} of site ${call.request.order.slots?.site} are taken (${Object.values(await claims.held()).join(', ')})`,
+    `all ${places} places for ${what} of site ${call.request.order.slots?.site} are taken`,
     { retryAfterMs: 1_000 },
   );
 }

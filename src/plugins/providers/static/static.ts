@@ -72,11 +72,11 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota {
     return { result: { providerid: name, ...sshUser(machines, name) } };
   }
 
-  /** Some at a time, for others may take them while they are asked. */
+  /**
+   * Claims before it asks: a query for the claims would wait behind the claims of other nodes. Where the claimed
+   * machine does not answer, it looks for one that does.
+   */
   private async takeLiving(key: string, fitting: readonly StaticMachine[]): Promise<string | undefined> {
-    const held = await this.claims.held();
-    if (Object.values(held).includes(key)) return this.claims.take(key, []);
-    const free = slotsOf(fitting).filter((slot) => held[slot] === undefined);
     const answers = new Map<StaticMachine, Promise<boolean>>();
     const lives = async (slot: string): Promise<readonly string[]> => {
       const machine = machineOfSlot(fitting, slot);
@@ -85,16 +85,28 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota {
       answers.set(machine, answer);
       return (await answer) ? [slot] : [];
     };
-    for (let first = 0; first < free.length; first += askedAtOnce) {
-      const living = (await Promise.all(free.slice(first, first + askedAtOnce).map(lives))).flat();
+    const slots = slotsOf(fitting);
+    const first = await this.claims.take(key, slots);
+    if (first === undefined) return undefined;
+    const isLiving = (await lives(first)).length > 0;
+    this.signal.throwIfAborted();
+    if (isLiving) return first;
+    await this.claims.release(key);
+    for (let asked = 0; asked < slots.length; asked += askedAtOnce) {
+      const living = (await Promise.all(slots.slice(asked, asked + askedAtOnce).map(lives))).flat();
       this.signal.throwIfAborted();
       const name = living.length === 0 ? undefined : await this.claims.take(key, living);
       if (name !== undefined) return name;
     }
-    if (free.length === 0 || (await Promise.all(answers.values())).includes(true)) return undefined;
+    const held = await this.claims.held();
+    const free: StaticMachine[] = [];
+    for (const [machine, isLiving] of answers)
+      if (slotsOf([machine]).some((slot) => held[slot] === undefined) && !(await isLiving))
+        free.push(machine);
+    if (free.length === 0) return undefined;
     throw new PluginError(
       'Capacity',
-      `${answers.size} machines of provider ${this.task.provider.name} are free, and no SSH server answers on any of them (${[...answers.keys()].map(describe).join(', ')}); ` +
+      `${free.length} machines of provider ${this.task.provider.name} are free, and no SSH server answers on any of them (${free.map(describe).join(', ')}); ` +
         'switch one on, or set liveness: none where they are reached through a jump host',
     );
   }
