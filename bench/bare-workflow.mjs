@@ -1,4 +1,4 @@
-import { proxyActivities } from '@temporalio/workflow';
+import { condition, defineQuery, defineUpdate, proxyActivities, setHandler } from '@temporalio/workflow';
 
 const { empty } = proxyActivities({ startToCloseTimeout: '1 minute' });
 
@@ -9,4 +9,12 @@ export async function chains(count, length) {
       for (let step = 0; step < length; step += 1) await empty({ step });
     }),
   );
+}
+
+/** Counts updates, and answers queries for their number. */
+export async function counter() {
+  let count = 0;
+  setHandler(defineUpdate('add'), () => (count += 1));
+  setHandler(defineQuery('count'), () => count);
+  await condition(() => false);
 }

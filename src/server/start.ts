@@ -116,7 +116,13 @@ async function isTaken({ port, uiPort }: Ports): Promise<boolean> {
 function argumentsFor(options: StartOptions, { port, uiPort }: Ports, namespace: string): string[] {
   // Asking the vendor for newer versions is nothing a local server needs; the user's own client settings are
   // not meant for it.
-  const dynamicConfig = { 'frontend.enableServerVersionCheck': false, ...options.dynamicConfig };
+  const dynamicConfig = {
+    'frontend.enableServerVersionCheck': false,
+    // A shard's own cache is too small for a large cluster: the server would read events from its database for
+    // each task.
+    'history.enableHostLevelEventsCache': true,
+    ...options.dynamicConfig,
+  };
   return [
     ...[
       'server',

@@ -14,7 +14,7 @@ import { until } from '../harness/until.js';
 import type { Ledger } from '../harness/workflows/ledger.js';
 import { host, openGround } from '../harness/machine/ground.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
-import { here, inStudio } from '../harness/histories/studio.js';
+import { here, inStudio, type Studio } from '../harness/histories/studio.js';
 
 // Records the histories that replay.test.ts replays; docs/testing.md says when and how. Not part of any other
 // run.
@@ -145,7 +145,8 @@ it('records a cluster whose previous run was terminated', () =>
     await keep('adopted', 'cluster/web');
   }));
 
-it('records a cluster with groups, which continue as new, too', async () => {
+// The recordings of 0.2.0 (`large`, `group`) are from before groups collected their reports.
+it('records a group that collects its reports and continues as new', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'heddle-record-'));
   const server = await startServer({
     binary: inject('temporalBinary'),
@@ -169,20 +170,10 @@ it('records a cluster with groups, which continue as new, too', async () => {
             (await client.operate('web', { kind: 'restart', services: ['app'], width: 2 })).operation,
           ),
         ).toBe('done');
-        for (const [name, workflow] of [
-          ['large', 'cluster/web'],
-          ['group', 'cluster/web/group/1'],
-        ] as const) {
-          const runs = await until(`all runs of ${workflow} are listed`, async () => {
-            const found = await listed(stack, `WorkflowId = '${workflow}'`);
-            return (
-              found.length >= 2 &&
-              found.toSorted((one, other) => one.startTime.getTime() - other.startTime.getTime())
-            );
-          });
-          for (const [index, { runId }] of runs.slice(0, 3).entries())
-            await keep(`${name}-${index + 1}`, workflow, runId);
-        }
+        await keepRuns(
+          { stack, keep },
+          { name: 'group-collected', workflowId: 'cluster/web/group/1', runs: 2 },
+        );
       },
     );
   } finally {
@@ -235,15 +226,7 @@ it('records the runs of a cluster that continues as new in the middle of an oper
     await inStudio({ ...here(), temporalAddress: server.address }, async ({ stack, ledger, keep, done }) => {
       const { client } = stack;
       expect(await done('web', (await client.apply(webSpec(ledger, 1))).operation)).toBe('done');
-      const runs = await until('all runs are listed', async () => {
-        const found = await listed(stack, "WorkflowId = 'cluster/web'");
-        return (
-          found.length >= 2 &&
-          found.toSorted((one, other) => one.startTime.getTime() - other.startTime.getTime())
-        );
-      });
-      for (const [index, { runId }] of runs.slice(0, 3).entries())
-        await keep(`continued-as-new-${index + 1}`, 'cluster/web', runId);
+      await keepRuns({ stack, keep }, { name: 'continued-as-new', workflowId: 'cluster/web', runs: 2 });
     });
   } finally {
     await server.stop();
@@ -292,6 +275,20 @@ it('records a standalone machine that is loaded, switched and captured', () =>
     await operate('one', { kind: 'capture', image: { name: 'work', revision: '1' }, prove: true });
     await keep('machine', 'machine/one');
   }));
+
+/** Keeps the first runs of a workflow that continued as new. */
+async function keepRuns(
+  { stack, keep }: Pick<Studio, 'stack' | 'keep'>,
+  { name, workflowId, runs }: { readonly name: string; readonly workflowId: string; readonly runs: number },
+): Promise<void> {
+  const found = await until(`${runs} runs of ${workflowId} are listed`, async () => {
+    const all = await listed(stack, `WorkflowId = '${workflowId}'`);
+    return all.length >= runs && all;
+  });
+  const inOrder = found.toSorted((one, other) => one.startTime.getTime() - other.startTime.getTime());
+  for (const [index, { runId }] of inOrder.slice(0, runs).entries())
+    await keep(`${name}-${index + 1}`, workflowId, runId);
+}
 
 async function listed(stack: Stack, query: string): Promise<readonly WorkflowExecutionInfo[]> {
   const found: WorkflowExecutionInfo[] = [];

@@ -23,6 +23,8 @@ const wanted = [
   'failed-and-retried',
   'group-1',
   'group-2',
+  'group-collected-1',
+  'group-collected-2',
   'image',
   'large-1',
   'large-2',

@@ -1,4 +1,4 @@
-import { allHandlersFinished, condition, getExternalWorkflowHandle } from '@temporalio/workflow';
+import { allHandlersFinished, condition, getExternalWorkflowHandle, patched } from '@temporalio/workflow';
 import { clusterWorkflowId } from '../../model/names.js';
 import {
   nothingPending,
@@ -23,6 +23,9 @@ import {
 import { newMemory, query, runEntity, signal, update, type Message, type NextStep } from '../entity.js';
 import { nodeIn } from './lease.js';
 import { disownInGroup, ownershipInGroup } from './ownership.js';
+
+/** How long, in ms, a group with running tasks collects progress before it reports. */
+const collectMs = 3_000;
 
 type GroupInput = GroupStart | { readonly carried: GroupState };
 
@@ -136,15 +139,17 @@ function isDrained({ run }: GroupMemory): boolean {
 }
 
 /**
- * One report under way at a time, so that they arrive in order; what happens meanwhile goes into the next.
+ * One report under way at a time, so that they arrive in order; what happens meanwhile goes into the next. Each
+ * report is a workflow task of the cluster too, so a group collects progress while its own tasks go on.
  */
 async function keepReporting(memory: GroupMemory): Promise<never> {
   const cluster = getExternalWorkflowHandle(clusterWorkflowId(memory.state.cluster));
+  const collects = patched('20261124-collected-reports');
   let reported = '';
+  const isUrgent = (): boolean => isAwaited(memory) || progressText(memory) !== reported;
   for (;;) {
-    await condition(
-      () => memory.closing !== true && (memory.unreported === true || progressText(memory) !== reported),
-    );
+    await condition(() => memory.closing !== true && (memory.unreported === true || isUrgent()));
+    if (collects && !isUrgent()) await condition(() => memory.closing === true || isUrgent(), collectMs);
     // The run may have begun to end since the condition held.
     if (memory.closing === true) continue;
     const report: GroupReport = reportOf(memory);
@@ -160,7 +165,12 @@ async function keepReporting(memory: GroupMemory): Promise<never> {
   }
 }
 
+/** Whether the cluster acts on what is to be reported; counts can wait. */
+function isAwaited({ state: { report } }: GroupMemory): boolean {
+  return report.failures.length > 0 || report.asks.length > 0 || report.leaves.length > 0;
+}
+
 function progressText(memory: GroupMemory): string {
   const { over, quiet } = progressOf(memory);
-  return `${over} ${quiet}`;
+  return `${memory.state.seen} ${over} ${quiet}`;
 }

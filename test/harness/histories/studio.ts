@@ -12,7 +12,7 @@ const patience = { everyMs: 100 } as const;
 export interface Studio {
   readonly stack: Stack;
   readonly ledger: Ledger;
-  /** Writes the present history of a workflow under a name. */
+  /** Writes the present history of a workflow under a name, unless there is one already. */
   readonly keep: (name: string, workflowId: string, runId?: string) => Promise<void>;
   /** Resolves to how an operation ended. */
   readonly done: (cluster: string, operation: string | undefined) => Promise<string>;
@@ -38,7 +38,10 @@ export async function inStudio(
       ledger: openLedger(stack.folder),
       keep: async (name, workflowId, runId) => {
         const history = await stack.client.temporal.workflow.getHandle(workflowId, runId).fetchHistory();
-        await writeFile(join(folder, `${name}.json`), await neutralHistory(history, recording));
+        const text = await neutralHistory(history, recording);
+        await writeFile(join(folder, `${name}.json`), text, { flag: 'wx' }).catch((error: unknown) => {
+          if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+        });
       },
       done: async (cluster, operation = '') =>
         (await stack.client.waitFor(cluster, operation, patience)).operation.state,

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ApplicationFailure } from '@temporalio/common';
@@ -137,18 +137,4 @@ export async function failureOf(attempt: Promise<unknown>): Promise<ApplicationF
   );
   if (!(error instanceof ApplicationFailure)) throw error;
   return error;
-}
-
-/** Processes of this machine that were started with this word among their arguments. */
-export function processesWith(word: string): readonly number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => {
-      try {
-        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(word);
-      } catch {
-        return false;
-      }
-    });
 }
