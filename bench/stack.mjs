@@ -55,30 +55,35 @@ export async function openStack({ config = {} } = {}) {
       mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
       const file = join(folder, `${name}.yaml`);
       writeFileSync(file, stringify({ dataFolder, keys: { folder: keys }, ...config }));
-      const child = spawn(
-        process.execPath,
-        [...nodeOptions, join(dist, 'worker/main.js'), '--config', file],
-        {
-          env: {
-            PATH: '/usr/bin:/bin',
-            HOME: dataFolder,
-            TEMPORAL_ADDRESS: server.address,
-            TEMPORAL_NAMESPACE: 'default',
-          },
-          stdio: ['ignore', 'pipe', 'pipe'],
-        },
-      );
-      children.push(child);
-      let output = '';
-      for (const stream of [child.stdout, child.stderr])
-        stream.setEncoding('utf8').on('data', (text) => {
-          output += text;
-        });
-      while (!output.includes('worker is ready')) {
-        if (child.exitCode !== null) throw new Error(`the worker ended: ${output}`);
-        await delay(5);
-      }
-      return { pid: child.pid, dataFolder, output: () => output, stop: () => end(child, 'SIGTERM') };
+      const env = {
+        PATH: '/usr/bin:/bin',
+        HOME: dataFolder,
+        TEMPORAL_ADDRESS: server.address,
+        TEMPORAL_NAMESPACE: 'default',
+      };
+      const words = [...nodeOptions, join(dist, 'worker/main.js'), '--config', file];
+      return { dataFolder, ...(await startProgram(children, words, env)) };
+    },
+    /** A worker of the product whose provider and automator do nothing. */
+    startEmptyWorker: (nodeOptions = []) =>
+      startProgram(children, [...nodeOptions, here('simulated-worker.mjs'), server.address, keys]),
+    /** A plain Temporal worker. */
+    startBareWorker: (nodeOptions = []) =>
+      startProgram(children, [...nodeOptions, here('bare-worker.mjs'), server.address]),
+    /** Times an asynchronous function that resolves to its number of tasks. */
+    async measure({ pid }, work) {
+      const before = { worker: cpuSeconds(pid), server: cpuSeconds(server.pid) };
+      const began = performance.now();
+      const tasks = await work();
+      const seconds = (performance.now() - began) / 1_000;
+      const each = (cpu) => (cpu * 1_000) / tasks;
+      return {
+        tasks,
+        seconds,
+        rate: tasks / seconds,
+        workerMs: each(cpuSeconds(pid) - before.worker),
+        serverMs: each(cpuSeconds(server.pid) - before.server),
+      };
     },
     async close() {
       for (const child of children) await end(child, 'SIGTERM');
@@ -87,6 +92,25 @@ export async function openStack({ config = {} } = {}) {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+function here(file) {
+  return fileURLToPath(new URL(file, import.meta.url));
+}
+
+async function startProgram(children, words, env = process.env) {
+  const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  children.push(child);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text) => {
+      output += text;
+    });
+  while (!output.includes('worker is ready')) {
+    if (child.exitCode !== null) throw new Error(`the worker ended: ${output}`);
+    await delay(5);
+  }
+  return { pid: child.pid, output: () => output, stop: () => end(child, 'SIGTERM') };
 }
 
 async function end(child, signal) {
@@ -110,6 +134,21 @@ export function cpuSeconds(pid) {
 /** Peak of the resident memory of a process, in MB. */
 export function peakMemory(pid) {
   return Math.round(Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024);
+}
+
+/** Specification of a cluster whose tasks do nothing: nine for each node, two services of three actions. */
+export function emptyCluster(name, nodes) {
+  const actions = Object.fromEntries(
+    ['install', 'configure', 'start'].map((action) => [action, { type: 'simulated', fields: {} }]),
+  );
+  const service = { peers: 'none', actions };
+  return {
+    name,
+    nodes: {
+      app: { count: nodes, provider: 'cloud', hardware: 'small', image: 'any', services: ['a', 'b'] },
+    },
+    services: { a: service, b: service },
+  };
 }
 
 /** CPU time in seconds and forks of the whole machine since its start. */
