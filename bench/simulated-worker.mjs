@@ -20,13 +20,14 @@ const contract = await load('plugins/contract.js');
 const { openKeyRing } = await load('secrets/keys.js');
 const { createRedactors } = await load('secrets/redact.js');
 const { defaultLimits } = await load('model/cluster/limits.js');
+const { siteWorkers } = await load('worker/queues.js');
 const { createFolderStore } = await load('store/folder.js');
 const { heddle } = await load('temporal-plugin.js');
 const { readWorkflowRuns } = await load('worker/workflow-runs.js');
 
 const drop = () => {};
 const tell = (message, more) => {
-  // Of the two workers that have activities alone.
+  // Of the workers that have activities alone.
   if (!message.startsWith('No workflows registered'))
     console.error(`worker: ${message}`, more?.error ?? more ?? '');
 };
@@ -76,30 +77,10 @@ const parts = {
 };
 const base = { connection, plugins, interceptors: { activity: [openInputs] }, shutdownGraceTime: '1 second' };
 const activities = createActivities(parts);
-const workers = await Promise.all([
-  Worker.create({
-    ...base,
-    taskQueue: 'heddle',
-    workflowBundle: { codePath: join(dist, 'workflow-bundle.js') },
-    maxCachedWorkflows: 500,
-    maxConcurrentWorkflowTaskExecutions: 40,
-    stickyQueueScheduleToStartTimeout: '1 second',
-    isolateExecutionTimeout: '1 minute',
-    activities,
-  }),
-  Worker.create({
-    ...base,
-    taskQueue: 'heddle.default',
-    maxConcurrentActivityTaskExecutions: 300,
-    activities,
-  }),
-  Worker.create({
-    ...base,
-    taskQueue: 'heddle.default.cloud',
-    maxConcurrentActivityTaskExecutions: 50,
-    activities,
-  }),
-]);
+const config = { site: 'default', stackTraces: false };
+const workers = await Promise.all(
+  siteWorkers(config, parts.providers).map((options) => Worker.create({ ...base, activities, ...options })),
+);
 const done = Promise.all(workers.map((worker) => worker.run()));
 console.log('worker is ready');
 process.on('message', (what) => {

@@ -98,7 +98,7 @@ function here(file) {
   return fileURLToPath(new URL(file, import.meta.url));
 }
 
-async function startProgram(children, words, env = process.env) {
+async function startProgram(children, words, env = {}) {
   const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   children.push(child);
   let output = '';

@@ -4,7 +4,7 @@ import { call, countPollers } from '../client/call.js';
 import { HeddleError } from '../client/errors.js';
 import { HeddleClient } from '../client/heddle-client.js';
 import type { Config } from '../config/index.js';
-import { coreQueue } from '../model/names.js';
+import { workflowQueue } from '../model/names.js';
 import { checkServer } from '../server/check.js';
 import { heddle } from '../temporal-plugin.js';
 import { createOutput, type Output } from './output.js';
@@ -63,7 +63,7 @@ export async function requireWorker({ temporal, address }: Session): Promise<voi
     if (Date.now() > patience)
       throw new HeddleError(
         'NoWorker',
-        `no worker polls task queue "${coreQueue}" of ${address}; start one with 'heddle worker' (or 'heddle dev'), then try again`,
+        `no worker polls task queue "${workflowQueue}" of ${address}; start one with 'heddle worker' (or 'heddle dev'), then try again`,
       );
     await pause(100);
   }

@@ -9,7 +9,7 @@ import {
   WorkflowUpdateRPCTimeoutOrCancelledError,
   type Client,
 } from '@temporalio/client';
-import { coreQueue } from '../model/names.js';
+import { workflowQueue } from '../model/names.js';
 import { HeddleError, type HeddleErrorCode } from './errors.js';
 
 /** Longest wait for an answer, in ms; longer while a worker polls, which may be busy. */
@@ -129,7 +129,7 @@ async function explainSilence(temporal: Client, what: string, cause: unknown): P
       pollers === 0 ? 'no worker polls' : 'a worker was there a short while ago, but none answers on';
     return new HeddleError(
       'NoWorker',
-      `${what}: ${seen} task queue "${coreQueue}" of ${address}; start one with 'heddle worker' (or 'heddle dev'), then try again`,
+      `${what}: ${seen} task queue "${workflowQueue}" of ${address}; start one with 'heddle worker' (or 'heddle dev'), then try again`,
       { cause },
     );
   } catch {
@@ -142,7 +142,7 @@ async function explainSilence(temporal: Client, what: string, cause: unknown): P
 }
 
 /** Workers that polled the core queue in the last minutes. */
-export async function countPollers(temporal: Client, queue = coreQueue): Promise<number> {
+export async function countPollers(temporal: Client, queue = workflowQueue): Promise<number> {
   const described = await temporal.workflowService.describeTaskQueue({
     namespace: temporal.options.namespace,
     taskQueue: { name: queue },

@@ -10,7 +10,7 @@ import {
   type WorkflowHandle,
   type WorkflowIdReusePolicy,
 } from '@temporalio/client';
-import { coreQueue } from '../model/names.js';
+import { workflowQueue } from '../model/names.js';
 import { call } from './call.js';
 import { HeddleError } from './errors.js';
 import { listRunning } from './list.js';
@@ -90,7 +90,7 @@ export abstract class EntityClient {
       const startWorkflowOperation = new WithStartWorkflowOperation<Workflow>(workflowType, {
         ...start,
         workflowId: workflowId(name),
-        taskQueue: coreQueue,
+        taskQueue: workflowQueue,
         args: [...input],
         workflowIdConflictPolicy: 'USE_EXISTING',
         workflowIdReusePolicy,

@@ -8,7 +8,7 @@ import {
   type ScheduleDescription,
 } from '@temporalio/client';
 import { openMessage, purposeOf } from '../model/messages/envelope.js';
-import { coreQueue, sweepScheduleId, sweepWorkflowType } from '../model/names.js';
+import { workflowQueue, sweepScheduleId, sweepWorkflowType } from '../model/names.js';
 import type { SweepInput, SweepPolicy, SweepReport } from '../model/sweep/sweep.js';
 import { call } from './call.js';
 import { HeddleError } from './errors.js';
@@ -86,7 +86,7 @@ export async function deleteLeaks(
   await call(temporal, 'delete leaks', () =>
     temporal.workflow.start(sweepWorkflowType, {
       workflowId,
-      taskQueue: coreQueue,
+      taskQueue: workflowQueue,
       args: [input],
       workflowExecutionTimeout: '1 hour',
       staticSummary: `delete ${providerids.length} machines by name`,

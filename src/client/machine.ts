@@ -14,7 +14,7 @@ import {
 } from '../model/machine/node-machine.js';
 import { faultOf } from '../model/machine/request.js';
 import {
-  coreQueue,
+  workflowQueue,
   machineWorkflowId,
   machineWorkflowType,
   nodeMachineWorkflowType,
@@ -105,7 +105,7 @@ export class MachineClient extends EntityClient {
       try {
         const { firstExecutionRunId } = await this.temporal.workflow.start(workflowType, {
           workflowId: machineWorkflowId(name),
-          taskQueue: coreQueue,
+          taskQueue: workflowQueue,
           args: [input],
           workflowIdConflictPolicy: 'FAIL',
           workflowIdReusePolicy: 'ALLOW_DUPLICATE',

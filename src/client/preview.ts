@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import type { Intent } from '../model/plan/intent.js';
 import type { PlanRequest } from '../model/cluster/messages.js';
-import { clusterWorkflowId, coreQueue, planWorkflowType } from '../model/names.js';
+import { clusterWorkflowId, workflowQueue, planWorkflowType } from '../model/names.js';
 import { emptyCluster, type CurrentCluster } from '../model/plan/plan-operation.js';
 import type { Plan } from '../model/plan/plan.js';
 import type { ClusterSpec } from '../model/cluster/spec.js';
@@ -33,7 +33,7 @@ export async function preview(
   const handle = await call(temporal, what, () =>
     temporal.workflow.start<(input: PlanRequest) => Promise<Plan>>(planWorkflowType, {
       workflowId: `plan/${name}/${randomUUID()}`,
-      taskQueue: coreQueue,
+      taskQueue: workflowQueue,
       args: [request],
       workflowExecutionTimeout: '2 minutes',
     }),

@@ -15,6 +15,7 @@ import {
   type WrittenProvider,
 } from '../schema/config.js';
 import { milliseconds } from '../model/milliseconds.js';
+import { defaultSite } from '../model/names.js';
 import { errorAt, ProblemsError, type Path, type Place } from '../schema/problem.js';
 import { readTextFile } from '../schema/read-text.js';
 import { whyUntrusted } from '../schema/trusted-path.js';
@@ -130,7 +131,7 @@ export function loadConfig({
     written: written.dataFolder,
     fallback: join(xdg(env, 'XDG_DATA_HOME', home, '.local/share'), 'heddle'),
   });
-  const site = choose({ key: 'site', variable: 'HEDDLE_SITE', written: written.site, fallback: 'default' });
+  const site = choose({ key: 'site', variable: 'HEDDLE_SITE', written: written.site, fallback: defaultSite });
   const metricsAddress = nonEmpty(env['HEDDLE_METRICS']) ?? written.metrics?.address;
   if (metricsAddress !== undefined && !metricsAddressSchema.safeParse(metricsAddress).success)
     throw configError([

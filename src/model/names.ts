@@ -26,8 +26,17 @@ export const periodicChecksScheduleId = 'heddle-checks';
 /** Workflow ids in Heddle's schedules; Temporal appends the time to the id of each workflow it starts. */
 export const scheduledWorkflowIds = ['periodic-checks', 'sweep'] as const;
 
-/** Workflows and PLAN. */
-export const coreQueue = 'heddle';
+/** The site of workers whose configuration names none. */
+export const defaultSite = 'default';
+
+/**
+ * All workflows, and the tasks of the default site: a worker starts tasks of its own workflows at once if they
+ * are on its workflow queue, without another round trip to the server.
+ */
+export const workflowQueue = 'heddle';
+
+/** PLAN and other activities that any worker may take. */
+export const coreQueue = 'heddle/core';
 
 export function clusterWorkflowId(clusterName: string): string {
   return `cluster/${clusterName}`;
@@ -120,7 +129,7 @@ export function artifactPartWorkflowId(digest: string, part: number): string {
 
 /** Service tasks and CONFIRM: workers that reach the machines of a site. */
 export function siteQueue(site: string): string {
-  return `heddle.${site}`;
+  return site === defaultSite ? workflowQueue : `heddle.${site}`;
 }
 
 /** CREATE and DELETE: calls that change something, rate-limited by the server for each provider account. */
@@ -130,6 +139,7 @@ export function providerQueue(site: string, provider: string): string {
 
 /** The site of a queue that only a site's workers, or builders, ask. */
 export function siteOf(queue: string): string {
+  if (queue === workflowQueue) return defaultSite;
   return /^heddle\.([^./]+)/.exec(queue)?.[1] ?? '?';
 }
 

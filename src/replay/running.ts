@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import {
   claimsWorkflowType,
   clusterWorkflowType,
-  coreQueue,
+  workflowQueue,
   groupWorkflowType,
   planWorkflowType,
 } from '../model/names.js';
@@ -53,7 +53,7 @@ async function* listRunning(temporal: Client, pageSize: number, call: Call): Asy
   const types = [clusterWorkflowType, groupWorkflowType, claimsWorkflowType, planWorkflowType]
     .map((type) => `'${type}'`)
     .join(', ');
-  const query = `(WorkflowType IN (${types}) OR TaskQueue = '${coreQueue}') AND ExecutionStatus = 'Running'`;
+  const query = `(WorkflowType IN (${types}) OR TaskQueue = '${workflowQueue}') AND ExecutionStatus = 'Running'`;
   const { namespace } = temporal.options;
   for (let nextPageToken: Uint8Array | undefined; nextPageToken === undefined || nextPageToken.length > 0;) {
     const from = nextPageToken === undefined ? {} : { nextPageToken };

@@ -6,7 +6,7 @@ import {
 } from '@temporalio/client';
 import { openMessage, purposeOf, sealMessage } from '../model/messages/envelope.js';
 import {
-  coreQueue,
+  workflowQueue,
   periodicChecksScheduleId,
   periodicChecksWorkflowType,
   sweepScheduleId,
@@ -56,7 +56,7 @@ function actionOf(workflowType: string, workflowId: string) {
     type: 'startWorkflow',
     workflowType,
     workflowId,
-    taskQueue: coreQueue,
+    taskQueue: workflowQueue,
     workflowExecutionTimeout: '1 hour',
   } as const;
 }

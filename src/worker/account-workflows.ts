@@ -12,7 +12,7 @@ import {
   rateLimiterWorkflowType,
   claimsWorkflowId,
   claimsWorkflowType,
-  coreQueue,
+  workflowQueue,
   lockWorkflowId,
   lockWorkflowType,
 } from '../model/names.js';
@@ -175,7 +175,7 @@ function updateWithStart<Result, Args extends [unknown, ...unknown[]]>(
 ): Promise<Result> {
   const startWorkflowOperation = new WithStartWorkflowOperation<() => Promise<void>>(workflow.type, {
     workflowId: workflow.workflowId,
-    taskQueue: coreQueue,
+    taskQueue: workflowQueue,
     args: [],
     workflowIdConflictPolicy: 'USE_EXISTING',
     staticSummary: workflow.summary,

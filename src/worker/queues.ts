@@ -2,7 +2,15 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { WorkerOptions } from '@temporalio/worker';
 import type { Config } from '../config/index.js';
-import { buildQueue, coreQueue, providerQueue, siteQueue, uploadQueue } from '../model/names.js';
+import {
+  buildQueue,
+  coreQueue,
+  defaultSite,
+  providerQueue,
+  siteQueue,
+  uploadQueue,
+  workflowQueue,
+} from '../model/names.js';
 
 /** The type of the SDK leaves out `isolateExecutionTimeout`, which it documents for tests. */
 type QueueOptions = Partial<WorkerOptions> & {
@@ -12,10 +20,35 @@ type QueueOptions = Partial<WorkerOptions> & {
 
 const bundlePath = fileURLToPath(new URL('../../dist/workflow-bundle.js', import.meta.url));
 
-/** The queue of workflows, and of activities that call neither clouds nor nodes. */
-export function coreWorker({ stackTraces }: Config): QueueOptions {
+/**
+ * Workflows, tasks of the site, activities that any worker may take, and a queue for each account of the site,
+ * whose limits the server keeps.
+ */
+export function siteWorkers(config: Config, providers: Config['providers']): readonly QueueOptions[] {
+  const { site } = config;
+  const workflows = workflowWorker(config);
+  const tasks = {
+    taskQueue: siteQueue(site),
+    maxConcurrentActivityTaskExecutions: 300,
+    // Tasks of its own workflows that a worker starts at once. The server needs less than half the time for such a
+    // task; those beyond wait for any worker.
+    maxEagerActivityReservationsPerWorkflowTask: 100,
+  };
+  const accounts = Object.entries(providers).filter(([, account]) => account.site === site);
+  return [
+    ...(site === defaultSite ? [{ ...workflows, ...tasks }] : [{ ...workflows, activities: {} }, tasks]),
+    { taskQueue: coreQueue },
+    ...accounts.map(([name, { limits }]) => ({
+      taskQueue: providerQueue(site, name),
+      maxConcurrentActivityTaskExecutions: limits?.concurrency ?? 50,
+      maxTaskQueueActivitiesPerSecond: limits?.ratePerSecond,
+    })),
+  ];
+}
+
+function workflowWorker({ stackTraces }: Config): QueueOptions {
   return {
-    taskQueue: coreQueue,
+    taskQueue: workflowQueue,
     // The build marks the line that switches stack traces off.
     workflowBundle: stackTraces
       ? { code: readFileSync(bundlePath, 'utf8').replace(/^.*\/\/ no promise traces$/m, '') }
@@ -30,19 +63,6 @@ export function coreWorker({ stackTraces }: Config): QueueOptions {
     // its worker, and a great pool each one that tries.
     isolateExecutionTimeout: '1 minute',
   };
-}
-
-/** The queue of the site, and one for each account there, whose limits the server keeps. */
-export function taskWorkers(config: Config, providers: Config['providers']): readonly QueueOptions[] {
-  const accounts = Object.entries(providers).filter(([, account]) => account.site === config.site);
-  return [
-    { taskQueue: siteQueue(config.site), maxConcurrentActivityTaskExecutions: 300 },
-    ...accounts.map(([name, { limits }]) => ({
-      taskQueue: providerQueue(config.site, name),
-      maxConcurrentActivityTaskExecutions: limits?.concurrency ?? 50,
-      maxTaskQueueActivitiesPerSecond: limits?.ratePerSecond,
-    })),
-  ];
 }
 
 /** Its workflows say when there is room for a build; each of them has one task at a time here. */

@@ -35,7 +35,7 @@ import { createClaims, createRateLimiters, locksOf } from './account-workflows.j
 import { readClusterRecords } from './cluster-records.js';
 import { computersOf } from './computers.js';
 import { readNodePools } from './node-pools.js';
-import { builderWorkers, coreWorker, taskWorkers } from './queues.js';
+import { builderWorkers, siteWorkers } from './queues.js';
 import { openResourceCache, resourcesOf } from './resources.js';
 import { installRuntime } from './runtime.js';
 import { dumpStacks } from './stack-dump.js';
@@ -196,10 +196,9 @@ export async function prepareWorkers({
     maxHeartbeatThrottleInterval: '2 seconds',
   } as const satisfies Partial<WorkerOptions>;
   const activities = createActivities(parts);
-  const queues =
-    role === 'builder' ? builderWorkers(config) : [coreWorker(config), ...taskWorkers(config, accounts)];
+  const queues = role === 'builder' ? builderWorkers(config) : siteWorkers(config, accounts);
   return {
-    workers: queues.map((options) => ({ ...base, ...options, activities })),
+    workers: queues.map((options) => ({ ...base, activities, ...options })),
     temporal,
     inFlight,
     close: async () => {

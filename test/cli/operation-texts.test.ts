@@ -387,7 +387,7 @@ describe('an obstacle', () => {
   const view = (more: Partial<ServerView>): ServerView => ({
     workflows: [],
     activities: [],
-    queues: [{ queue: 'heddle', workers: 1 }],
+    queues: [{ queue: 'heddle', tasks: 'workflows', workers: 1 }],
     ...more,
   });
   const activity = (more: object): ServerView['activities'][number] => ({
@@ -429,7 +429,10 @@ describe('an obstacle', () => {
     const waiting = activity({ state: 'waits for a worker', attempt: 1, queue: 'heddle.x' });
     expect(
       findTroubles(
-        view({ queues: [{ queue: 'heddle.x', workers: 0 }], activities: [waiting, waiting] }),
+        view({
+          queues: [{ queue: 'heddle.x', tasks: 'activities', workers: 0 }],
+          activities: [waiting, waiting],
+        }),
         now,
       )[0]?.text,
     ).toBe(

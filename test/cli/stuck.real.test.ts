@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { clusterWorkflowId, clusterWorkflowType, coreQueue } from '../../src/model/names.js';
+import { clusterWorkflowId, clusterWorkflowType, workflowQueue } from '../../src/model/names.js';
 import { openKeyRing } from '../../src/secrets/keys.js';
 import { startStack, type Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
@@ -103,7 +103,7 @@ describe('heddle status of a stuck cluster', () => {
     // As a build of a later version would leave it.
     await stack.client.temporal.workflow.start(clusterWorkflowType, {
       workflowId: clusterWorkflowId('newer'),
-      taskQueue: coreQueue,
+      taskQueue: workflowQueue,
       args: [{ carried: { stateVersion: 99, name: 'newer', uid: 'u' } }],
     });
     const { code, stdout } = await statusWith('newer', /stuck: cluster\/newer/);

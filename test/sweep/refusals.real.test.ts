@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { SweepReport } from '../../src/client/index.js';
-import { claimsWorkflowId, claimsWorkflowType, coreQueue } from '../../src/model/names.js';
+import { claimsWorkflowId, claimsWorkflowType, workflowQueue } from '../../src/model/names.js';
 import type { SweepSettings } from '../../src/model/sweep/sweep.js';
 import { keepSweepSchedule } from '../../src/server/schedules.js';
 import { claimUpdate, heldClaimsQuery } from '../../src/workflows/cluster/messages.js';
@@ -85,7 +85,7 @@ describe('the sweep', () => {
     // A cluster that was terminated is a record; so is one that nobody can read.
     await temporal.workflow.start('cluster', {
       workflowId: 'cluster/stuck',
-      taskQueue: coreQueue,
+      taskQueue: workflowQueue,
       args: [{ carried: { stateVersion: 99, name: 'stuck', uid: 'u' } }],
     });
     // The server's index lags; what it does not show yet is younger than any minimum age in earnest.
@@ -128,7 +128,7 @@ describe('the sweep', () => {
       args: [{ take: [{ key: 'gone/app-1/1', candidates: 0 }], candidates: [['r1']], release: [] }],
       startWorkflowOperation: new WithStartWorkflowOperation(claimsWorkflowType, {
         workflowId: claimsWorkflowId('rack'),
-        taskQueue: coreQueue,
+        taskQueue: workflowQueue,
         args: [],
         workflowIdConflictPolicy: 'USE_EXISTING',
       }),
@@ -173,7 +173,7 @@ describe('the sweep', () => {
       };
       await other.client.temporal.workflow.start('cluster', {
         workflowId: 'cluster/ended',
-        taskQueue: coreQueue,
+        taskQueue: workflowQueue,
         args: [{ heddle: { uid: 'u' } }],
       });
       await other.client.temporal.workflow.getHandle('cluster/ended').terminate();

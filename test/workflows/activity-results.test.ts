@@ -1,6 +1,6 @@
 import type { WorkflowFailedError } from '@temporalio/client';
 import { expect, inject, it } from 'vitest';
-import { coreQueue } from '../../src/model/names.js';
+import { coreQueue, workflowQueue } from '../../src/model/names.js';
 import { openMessageWorld } from '../harness/workflows/message-world.js';
 import { samples } from '../harness/workflows/sample-messages.js';
 
@@ -9,7 +9,7 @@ it('a workflow refuses the result of an activity that a caller without keys comp
   try {
     const { workflowId, start } = samples.plan;
     const { proper, plain } = world.clients;
-    await proper.workflow.start('plan', { workflowId, taskQueue: coreQueue, args: [...start] });
+    await proper.workflow.start('plan', { workflowId, taskQueue: workflowQueue, args: [...start] });
     // Anyone whom the server permits may poll for the activity that waits there.
     const { namespace } = plain.options;
     const taskQueue = { name: coreQueue };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { checkArguments, messagesOf, messageTable } from '../../src/model/messages/table.js';
 import type { WorkflowMessages } from '../../src/model/messages/argument-shapes.js';
-import { coreQueue } from '../../src/model/names.js';
+import { workflowQueue } from '../../src/model/names.js';
 import { until } from '../harness/until.js';
 import { attacksOn, malformed, type Attack } from '../harness/workflows/attacks.js';
 import {
@@ -171,7 +171,7 @@ describe.each(types)('the start of a %s workflow', (type) => {
       all.map(async ({ what, client, args, says }, index) => {
         const handle = await world.clients[client].workflow.start(type, {
           workflowId: `${workflowId}-attacked-${index}`,
-          taskQueue: coreQueue,
+          taskQueue: workflowQueue,
           args: [...args],
         });
         const error: unknown = await world.clients.unsealed.workflow

@@ -5,7 +5,7 @@ import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
 import type { Payload } from '@temporalio/common';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { coreQueue, planWorkflowType } from '../../src/model/names.js';
+import { coreQueue, workflowQueue, planWorkflowType } from '../../src/model/names.js';
 import { emptyCluster } from '../../src/model/plan/plan-operation.js';
 import { createKeys, type KeyRing } from '../../src/secrets/keys.js';
 import { heddle } from '../../src/temporal-plugin.js';
@@ -36,7 +36,7 @@ describe("the result of an activity of Heddle's workflows that an attacker witho
     worker = await Worker.create({
       connection: native,
       namespace,
-      taskQueue: coreQueue,
+      taskQueue: workflowQueue,
       plugins: [heddle({ keys })],
       workflowBundle: { codePath: inject('workflowBundlePath') },
     });
@@ -55,7 +55,7 @@ describe("the result of an activity of Heddle's workflows that an attacker witho
     const input = { clusterName: 'web', intent: { kind: 'delete' }, current: emptyCluster };
     const handle = await client.workflow.start(planWorkflowType, {
       workflowId,
-      taskQueue: coreQueue,
+      taskQueue: workflowQueue,
       args: [input],
     });
     await attacker.completeActivity(result, coreQueue);

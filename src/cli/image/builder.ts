@@ -12,7 +12,7 @@ import { endProcess, isRunning, recordProcess, type ProcessRecord } from '../../
 import { readConfiguration, type CommonOptions, type ServerOptions } from '../configuration.js';
 import { CliError } from '../errors.js';
 import { localVerb } from '../verb.js';
-import { activityTasks, waitForPoller } from '../system/pollers.js';
+import { waitForPoller } from '../system/pollers.js';
 import { prepareWorker, runWorker } from '../system/worker.js';
 
 const startLimitMs = 60_000;
@@ -63,7 +63,7 @@ async function startDetached(options: ServerOptions) {
     location,
     namespace,
     queue: buildQueue(config.site),
-    taskQueueType: activityTasks,
+    tasks: 'activities',
     pid: record.pid,
     limitMs: startLimitMs,
     isRunning: () => isRunning(record),

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import type { Config } from '../../config/index.js';
 import { workerEnvironment } from '../../config/child-environment.js';
-import { coreQueue } from '../../model/names.js';
+import { workflowQueue } from '../../model/names.js';
 import { launch } from '../../server/launch.js';
 import { keepUp, startLimitMs, type KeptUp, type Upkeep } from './keep-up.js';
-import { waitForPoller, workflowTasks } from './pollers.js';
+import { waitForPoller } from './pollers.js';
 import { workerProgram } from './worker.js';
 
 interface DevWorkerOptions extends Upkeep {
@@ -31,8 +31,8 @@ export function startDevWorker(options: DevWorkerOptions): Promise<KeptUp> {
       waitForPoller({
         location: { address },
         namespace,
-        queue: coreQueue,
-        taskQueueType: workflowTasks,
+        queue: workflowQueue,
+        tasks: 'workflows',
         pid,
         limitMs: startLimitMs,
         isRunning,

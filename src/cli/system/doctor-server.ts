@@ -1,11 +1,11 @@
 import type { Connection } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
 import type { Config } from '../../config/index.js';
-import { clusterWorkflowType, coreQueue, providerQueue, siteQueue } from '../../model/names.js';
+import { clusterWorkflowType, workflowQueue, providerQueue, siteQueue } from '../../model/names.js';
 import { checkSearchAttributes } from '../../server/setup.js';
 import { openKeys } from '../configuration.js';
 import { fail, ok, warn, type Finding } from './doctor-local.js';
-import { lookAtQueue } from './pollers.js';
+import { lookAtQueue, type QueueTasks } from './pollers.js';
 import { messageOf } from '../report-error.js';
 import { formatAge, formatCount, protoMs } from '../format.js';
 
@@ -74,24 +74,32 @@ export function checkEncryption(connection: Connection, namespace: string, confi
   return make().catch((error: unknown) => warn(check, `could not be looked at: ${messageOf(error)}`));
 }
 
-/** Checks the workers of the core queue, of the site, and of each provider account. */
+/** Checks who polls for workflows, for the tasks of the site, and for those of each provider account. */
 export async function checkPollers(
   connection: Connection,
   namespace: string,
   { site, providers }: Config,
 ): Promise<readonly Finding[]> {
   const accounts = Object.entries(providers).map(([name, provider]) => providerQueue(provider.site, name));
-  const queues = [coreQueue, siteQueue(site), ...accounts];
-  return Promise.all(queues.map((queue) => checkQueue(connection, namespace, queue)));
+  return Promise.all([
+    checkQueue(connection, namespace, workflowQueue, 'workflows'),
+    ...[siteQueue(site), ...accounts].map((queue) => checkQueue(connection, namespace, queue, 'activities')),
+  ]);
 }
 
-async function checkQueue(connection: Connection, namespace: string, queue: string): Promise<Finding> {
+async function checkQueue(
+  connection: Connection,
+  namespace: string,
+  queue: string,
+  tasks: QueueTasks,
+): Promise<Finding> {
   const check = 'workers';
-  const { workers, last } = await ask(connection, () => lookAtQueue(connection, namespace, queue));
-  if (last === undefined) return fail(check, `no worker polls queue ${queue}`, 'heddle worker');
+  const { workers, last } = await ask(connection, () => lookAtQueue(connection, namespace, queue, tasks));
+  const what = `queue ${queue} (${tasks})`;
+  if (last === undefined) return fail(check, `no worker polls ${what}`, 'heddle worker');
   const asked = `${last.worker} last asked ${formatAge(last.at, Date.now())} ago`;
-  if (workers === 0) return fail(check, `queue ${queue}: ${asked}; it seems to be gone`, 'heddle worker');
-  return ok(check, `queue ${queue}: ${formatCount(workers, 'worker')}, ${asked}`);
+  if (workers === 0) return fail(check, `${what}: ${asked}; it seems to be gone`, 'heddle worker');
+  return ok(check, `${what}: ${formatCount(workers, 'worker')}, ${asked}`);
 }
 
 function ask<Result>(connection: Connection, make: () => Promise<Result>): Promise<Result> {

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Connection, type Client } from '@temporalio/client';
-import { coreQueue } from '../../model/names.js';
 import { protoMs } from '../format.js';
 import type { ServerLocation } from '../../server/check.js';
 
 /** The workers that poll a queue. */
 export interface QueueView {
   readonly queue: string;
+  readonly tasks: QueueTasks;
   /** Workers that asked lately. */
   readonly workers: number;
   /** Who asked last; RFC 3339. */
@@ -16,20 +16,22 @@ export interface QueueView {
 /** A worker asks again at least once a minute. */
 const staleMs = 120_000;
 
-// temporal.api.enums.v1.TaskQueueType
-export const [workflowTasks, activityTasks] = [1, 2] as const;
+/** A queue of one name holds two kinds of tasks, which different workers may poll. */
+export type QueueTasks = 'workflows' | 'activities';
 
-/** Workflow tasks on the core queue, activities on all others. */
+// temporal.api.enums.v1.TaskQueueType
+const taskQueueTypes = { workflows: 1, activities: 2 } as const satisfies Record<QueueTasks, number>;
+
 export async function lookAtQueue(
   { workflowService }: Pick<Client, 'workflowService'>,
   namespace: string,
   queue: string,
+  tasks: QueueTasks,
 ): Promise<QueueView> {
-  const taskQueueType = queue === coreQueue ? workflowTasks : activityTasks;
   const { pollers } = await workflowService.describeTaskQueue({
     namespace,
     taskQueue: { name: queue },
-    taskQueueType,
+    taskQueueType: taskQueueTypes[tasks],
   });
   const seen = (pollers ?? []).map(({ identity, lastAccessTime }) => ({
     worker: identity ?? '',
@@ -38,6 +40,7 @@ export async function lookAtQueue(
   const last = seen.toSorted((a, b) => b.at - a.at)[0];
   return {
     queue,
+    tasks,
     workers: new Set(seen.filter(({ at }) => Date.now() - at <= staleMs).map(({ worker }) => worker)).size,
     last: last === undefined ? undefined : { worker: last.worker, at: new Date(last.at).toISOString() },
   };
@@ -47,7 +50,7 @@ export interface PollerRequest {
   readonly location: ServerLocation;
   readonly namespace: string;
   readonly queue: string;
-  readonly taskQueueType: typeof workflowTasks | typeof activityTasks;
+  readonly tasks: QueueTasks;
   readonly pid: number;
   /** Ms. */
   readonly limitMs: number;
@@ -56,10 +59,14 @@ export interface PollerRequest {
 
 /** Waits until the process polls a queue; false when it ends before that, or does not in time. */
 export async function waitForPoller(request: PollerRequest): Promise<boolean> {
-  const { location, namespace, queue, taskQueueType, pid, limitMs, isRunning } = request;
+  const { location, namespace, queue, tasks, pid, limitMs, isRunning } = request;
   const connection = Connection.lazy(location);
   const poll = (): ReturnType<typeof connection.workflowService.describeTaskQueue> =>
-    connection.workflowService.describeTaskQueue({ namespace, taskQueue: { name: queue }, taskQueueType });
+    connection.workflowService.describeTaskQueue({
+      namespace,
+      taskQueue: { name: queue },
+      taskQueueType: taskQueueTypes[tasks],
+    });
   try {
     for (const limit = Date.now() + limitMs; Date.now() < limit && (await isRunning()); await pause(100)) {
       const { pollers } = await connection.withDeadline(Date.now() + 5_000, poll);

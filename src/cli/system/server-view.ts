@@ -2,13 +2,13 @@ import type { Client } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
 import { call } from '../../client/call.js';
 import type { Action } from '../../model/action.js';
-import { coreQueue, taskTitle } from '../../model/names.js';
+import { workflowQueue, taskTitle } from '../../model/names.js';
 import { decodeFailure, type HistoryFailure } from '../cluster/task/decode-history.js';
 import { pendingStates } from '../cluster/task/find-task.js';
 import { workflowsOf } from '../cluster/task/history-events.js';
 import { readTaskId } from '../cluster/task/task-events.js';
 import { protoMs, timeText } from '../format.js';
-import { lookAtQueue, type QueueView } from './pollers.js';
+import { lookAtQueue, type QueueTasks, type QueueView } from './pollers.js';
 import { messageOf } from '../report-error.js';
 
 type PendingActivity = temporal.api.workflow.v1.IPendingActivityInfo;
@@ -64,11 +64,14 @@ export async function lookAtWorkflows(
 ): Promise<ServerView> {
   const found = await Promise.all(ids.map((id) => call(client, subject, () => lookAtWorkflow(client, id))));
   const activities = found.flatMap((one) => one.activities);
-  const names = new Set([coreQueue, ...activities.flatMap(({ queue }) => queue ?? [])]);
   const { namespace } = client.options;
-  const queues = await Promise.all(
-    [...names].map((queue) => call(client, `queue ${queue}`, () => lookAtQueue(client, namespace, queue))),
-  );
+  const lookAt = (queue: string, tasks: QueueTasks): Promise<QueueView> =>
+    call(client, `queue ${queue}`, () => lookAtQueue(client, namespace, queue, tasks));
+  const names = new Set(activities.flatMap(({ queue }) => queue ?? []));
+  const queues = await Promise.all([
+    lookAt(workflowQueue, 'workflows'),
+    ...[...names].map((queue) => lookAt(queue, 'activities')),
+  ]);
   return { workflows: found.map(({ workflow }) => workflow), activities, queues };
 }
 

@@ -1,4 +1,4 @@
-import { coreQueue, siteOf } from '../../model/names.js';
+import { siteOf } from '../../model/names.js';
 import type { NextStep } from '../cluster/next-steps.js';
 import { formatAge } from '../format.js';
 import type { QueueView } from './pollers.js';
@@ -29,9 +29,14 @@ export function findTroubles({ workflows, activities, queues }: ServerView, now:
   ];
 }
 
-function unattended({ queue, last }: QueueView, activities: readonly ActivityView[], now: number): Trouble {
+function unattended(
+  { queue, tasks, last }: QueueView,
+  activities: readonly ActivityView[],
+  now: number,
+): Trouble {
   const waiting = activities.filter(
-    (activity) => activity.queue === queue && activity.state === 'waits for a worker',
+    (activity) =>
+      tasks === 'activities' && activity.queue === queue && activity.state === 'waits for a worker',
   );
   const [first, ...others] = waiting;
   const who =
@@ -41,7 +46,7 @@ function unattended({ queue, last }: QueueView, activities: readonly ActivityVie
   const ago =
     last === undefined ? '' : ` any more (${last.worker} asked last, ${formatAge(last.at, now)} ago)`;
   const what =
-    queue === coreQueue ? 'no worker carries it on' : `no worker of site ${siteOf(queue)} takes its tasks`;
+    tasks === 'workflows' ? 'no worker carries it on' : `no worker of site ${siteOf(queue)} takes its tasks`;
   return {
     text: `queue ${queue}: no worker polls${ago}, so ${what}${who}`,
     gist: `queue ${queue}: no worker polls, so ${what}`,

@@ -3,7 +3,7 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { isGrpcServiceError, type Client } from '@temporalio/client';
 import type { Payload } from '@temporalio/common';
 import { openMessage, purposeOf } from '../../model/messages/envelope.js';
-import { coreQueue, artifactPartWorkflowId, artifactPartWorkflowType } from '../../model/names.js';
+import { workflowQueue, artifactPartWorkflowId, artifactPartWorkflowType } from '../../model/names.js';
 import {
   maxResourceBytes,
   partsOf,
@@ -49,7 +49,7 @@ export async function sendContent(
     ).toString('base64');
     await temporal.workflow.start(artifactPartWorkflowType, {
       workflowId: artifactPartWorkflowId(content.digest, part),
-      taskQueue: coreQueue,
+      taskQueue: workflowQueue,
       args: [header, packed],
       workflowIdConflictPolicy: 'USE_EXISTING',
       staticSummary: `part ${part + 1} of ${content.parts} of resource ${label}`,

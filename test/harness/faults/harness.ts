@@ -15,7 +15,7 @@ import { planCluster } from '../../../src/activities/cluster/plan.js';
 import { planPool } from '../../../src/activities/pool/plan.js';
 import { HeddleClient } from '../../../src/client/index.js';
 import type { WaitResult } from '../../../src/client/wait.js';
-import { coreQueue, poolAccount, providerQueue, siteQueue } from '../../../src/model/names.js';
+import { coreQueue, workflowQueue, poolAccount, providerQueue, siteQueue } from '../../../src/model/names.js';
 import { defaultLimits, type Limits } from '../../../src/model/cluster/limits.js';
 import { loadRegistry, type Registry } from '../../../src/plugins/registry.js';
 import { openKeyRing } from '../../../src/secrets/keys.js';
@@ -99,9 +99,13 @@ export async function openHarness({
   const workers = await Promise.all([
     Worker.create({
       ...base,
-      taskQueue: coreQueue,
+      taskQueue: workflowQueue,
       workflowBundle: { codePath: workflowBundlePath },
       maxCachedWorkflows: cachedWorkflows,
+    }),
+    Worker.create({
+      ...base,
+      taskQueue: coreQueue,
       activities: {
         PLAN: (request: PlanRequest) => planCluster(planning, request),
         PLAN_POOL: (request: PlanPoolRequest) => planPool(planning, request),

@@ -6,7 +6,7 @@ import type { Payload, SerializationContext } from '@temporalio/common';
 import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { argumentsOf, messageTable } from '../../../src/model/messages/table.js';
 import type { WorkflowMessages } from '../../../src/model/messages/argument-shapes.js';
-import { coreQueue } from '../../../src/model/names.js';
+import { workflowQueue } from '../../../src/model/names.js';
 import { openKeyRing } from '../../../src/secrets/keys.js';
 import { dataConverterFor, heddle } from '../../../src/temporal-plugin.js';
 import { makeNamespace } from '../namespace.js';
@@ -61,7 +61,7 @@ export async function openMessageWorld(address: string, bundlePath: string): Pro
     connection: native,
     namespace,
     plugins,
-    taskQueue: coreQueue,
+    taskQueue: workflowQueue,
     workflowBundle: { codePath: bundlePath },
   });
   const running = worker.run();
@@ -73,7 +73,7 @@ export async function openMessageWorld(address: string, bundlePath: string): Pro
     handle,
     async start(type) {
       const { workflowId, start } = samples[type];
-      await clients.proper.workflow.start(type, { workflowId, taskQueue: coreQueue, args: [...start] });
+      await clients.proper.workflow.start(type, { workflowId, taskQueue: workflowQueue, args: [...start] });
       await handle('proper', type).query('__stack_trace');
     },
     async stateOf(type) {
