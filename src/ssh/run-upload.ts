@@ -2,9 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Script, ScriptFile } from '../plugins/contract.js';
 import { PluginError } from '../plugins/errors.js';
 import { quoteWord, quoteWords } from './quote.js';
-import { compact, settingsText } from './remote-command.js';
-import { lookFunction } from './remote/identity.js';
-import { enterProgram } from './remote/run-script.js';
+import { settingsText } from './remote-command.js';
 import type { Turn } from './run-options.js';
 
 /** Names that a shell keeps for itself, and would not let us set. */
@@ -22,7 +20,7 @@ const shellNames = new Set([
 ]);
 
 /** Names of the run's own files. */
-const fileNames = new Set(['enter', 'script', 'stdin', 'probe']);
+const fileNames = new Set(['script', 'stdin']);
 
 /** What differs between the attempts of a run. */
 interface RunVariables {
@@ -43,29 +41,28 @@ export interface PackedRun {
 /** Longer shared texts are sent once per node, in characters. Shells read their program slowly. */
 const longText = 4_096;
 
-const enterText = `${compact(`${lookFunction}${enterProgram}`)}\n`;
-
 /**
  * Packs a script, its standard input and its files.
  * @throws PluginError Invalid for an environment or a timeout that cannot be.
  */
 export function packRun(script: Script): PackedRun {
   const timeout = timeoutSeconds(script.timeoutMs);
-  const { files = [] } = script;
+  const { files = [], stdin = '' } = script;
   const texts = files.flatMap(({ shared = '' }) => (shared.length > longText ? [shared] : []));
   const shared = new Map(texts.map((text) => [digestOf(text), text]));
   const commands = [
     putCommand('script', script.text),
-    putCommand('stdin', script.stdin ?? ''),
+    ...(stdin === '' ? [] : [putCommand('stdin', stdin)]),
     ...files.flatMap(putFileCommands),
-    `put enter %s "mask=$mask"${quoteWord(`\n${enterFunction(script)}${enterText}`)}`,
   ].join(' &&\n');
-  const settings = { timeout, needs: [...shared.keys()].join(' ') };
+  const input = stdin === '' ? '/dev/null' : 'up/stdin';
+  const settings = { timeout, input, needs: [...shared.keys()].join(' ') };
+  const enter = enterFunction(script);
   return {
     shared,
     // Braces: the shell parses all of it before it executes any, so a text that is cut has no effect.
     text: (variables) =>
-      `{ (\n${settingsText({ ...variables, ...settings })}upload() {\n${commands}\n}\nrun_script\n) < /dev/null; conclude $?; }\n`,
+      `{ ${settingsText({ last_turn: variables.turn })}(\n${settingsText({ ...variables, ...settings })}upload() {\n${commands}\n}\n${enter}run_script\n) < /dev/null; conclude $?; }\n`,
   };
 }
 
@@ -127,10 +124,7 @@ export function turnText(turn: Turn | undefined): string {
   return `${short(node)} ${String(time).padStart(13, '0')} ${/^[A-Za-z0-9_-]{1,64}$/.test(operation) ? operation : short(operation)}`;
 }
 
-/**
- * Sets the environment and becomes the interpreter. Stands in a file that only its owner reads, never in an
- * argument.
- */
+/** Sets the environment and becomes the interpreter, started by the words that it gets. */
 function enterFunction(script: Script): string {
   const { files = [], arguments: words = [] } = script;
   const settings = Object.entries(script.environment ?? {}).map(([name, value]) => {
@@ -159,7 +153,7 @@ function enterFunction(script: Script): string {
   }
   if (words.some((word) => word.includes('\0')))
     throw new PluginError('Invalid', 'arguments: a word holds a NUL character');
-  const command = `${quoteWords(interpreter)} "$HEDDLE_RUN/script"${words.map((word) => ` ${quoteWord(word)}`).join('')}`;
+  const command = `"$@" ${quoteWords(interpreter)} "$HEDDLE_RUN/script"${words.map((word) => ` ${quoteWord(word)}`).join('')}`;
   return `enter() {\n${settings.join('')}${paths.join('')}exec ${command}\n}\n`;
 }
 

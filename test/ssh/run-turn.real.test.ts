@@ -201,13 +201,16 @@ const left = (): string[] =>
     .map((name) => name.replace(/-[0-9a-f]{16}$/, ''))
     .toSorted();
 
-test('folders of runs that ended long ago are removed when another operation begins, and only those', async () => {
+test('folders of runs that ended long ago are removed when the connection of another operation ends', async () => {
   await run('old', turn(1, '1'), 'true');
   await run('recent', turn(2, '1'), 'true');
   await run('held', turn(3, '2'), 'echo kept; exit 4');
   await run('foreign', turn(3, '7', 'uid/app-2#1'), 'true');
   await run('ancient', turn(3, '7', 'uid/app-3#1'), 'true');
-  const alive = run('alive', undefined, 'touch "$HOME/up"; until [ -e "$HOME/go" ]; do sleep 0.05; done');
+  const other = createPool();
+  const connect = () => other.acquire(node.target);
+  const script = 'touch "$HOME/up"; until [ -e "$HOME/go" ]; do sleep 0.05; done';
+  const alive = run('alive', undefined, script, { connect });
   await until('it runs', () => existsSync(join(node.home, 'up')));
   const age = (count: number, ...names: string[]) => {
     for (const name of names) utimesSync(runFolder(node, name), days(count), days(count));
@@ -221,11 +224,13 @@ test('folders of runs that ended long ago are removed when another operation beg
   const commands = node.commands.length;
   age(10, 'held');
   await run('later', turn(6, '3'), 'true');
+  await pool.closeAll();
   await until('they are gone', () => left().length === 5);
   expect(left()).toEqual(['alive', 'foreign', 'later', 'next', 'recent']);
   expect(node.commands.length - commands).toBe(0);
   writeFileSync(join(node.home, 'go'), '');
   await alive;
+  await other.closeAll();
 });
 
 test('a hundred attempts that were abandoned while the first still runs start nothing more', async () => {

@@ -66,29 +66,22 @@ find_group() {
   look "$leader"
   # Another process with that number is none of ours.
   [ -z "$started" ] || [ "$started" = "$began" ] || return 1
-  # In this form for all shells: busybox knows no "--", dash no "-s" before a group.
-  kill -0 "-$leader" 2>/dev/null
+  signal_group 0
+}
+signal_group() {
+  # In this form for all shells: busybox knows no "--", dash no "-s" before a group. A script that has only just
+  # been started is a process without a group of its own.
+  kill "-$1" "-$leader" 2>/dev/null || { [ -n "$started" ] && kill "-$1" "$leader" 2>/dev/null; }
 }
 end_group() {
   find_group || return 0
-  kill -TERM "-$leader" 2>/dev/null || return 0
+  signal_group TERM || return 0
   tries=0
-  while [ "$tries" -lt 50 ] && kill -0 "-$leader" 2>/dev/null; do
+  while [ "$tries" -lt 50 ] && find_group; do
     sleep 0.1 2>/dev/null || { sleep 1; tries=$((tries + 9)); }
     tries=$((tries + 1))
   done
-  kill -KILL "-$leader" 2>/dev/null
+  find_group && signal_group KILL
   return 0
-}
-detach() {
-  # A session of its own, so that nothing which ends the login reaches it. Always called in the background: the
-  # process that it becomes is then the one whose number the caller sees.
-  if command -v setsid >/dev/null 2>&1; then exec setsid "$@"
-  elif command -v perl >/dev/null 2>&1; then exec perl -e 'use POSIX; POSIX::setsid() > 0 or die "no session\\n"; exec { $ARGV[0] } @ARGV' "$@"
-  else
-    set -m
-    "$@" <&0 &
-    wait $!
-  fi
 }
 `;

@@ -1,13 +1,13 @@
 /**
- * Shell function `prune`, in a run's folder: removes the folders of runs that ended more than a week ago in
+ * Shell function `prune NODE OPERATION`, in the folder of runs: removes the folders of runs that ended more than a week ago in
  * another operation of this node, and of other nodes that had this machine, after three months. An operation
  * that has given way to another never asks for its runs again. Those of the operation under way stay, however
  * old: an attempt may still come for their outcome, and would find a script that never ran. Shared texts go
- * after a week. Needs the identity functions, and `node` and `operation`.
+ * after a week. Needs the identity functions.
  */
 export const pruneFunctions = `
 prune() {
-  cd .. || return
+  node=$1 operation=$2
   find . ! -name . -prune -type d ! -name ".*" -mtime +7 2>/dev/null | while read -r old; do
     {
       read -r its_id

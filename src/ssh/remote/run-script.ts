@@ -8,13 +8,14 @@ import { turnFunctions } from './turn.js';
 /**
  * Shell functions of a shell that stays on a node and runs scripts one after the other. Each run is a
  * subshell, its supervisor, that calls `run_script` with the variables of the run folder, `tag` (names this
- * attempt), `timeout` (seconds, or empty), `needs` (digests of the shared texts in its files) and the function
- * `upload`, which writes the files by `put`, joined by `&&`.
+ * attempt), `timeout` (seconds, or empty), `input` (the script's standard input), `needs` (digests of the shared
+ * texts in its files), and two functions: `upload` writes the files by `put`, joined by `&&`; `enter WORD...` sets
+ * the environment and becomes the interpreter, started by the words.
  *
  * `run_script` takes the node's turn and claims the run by creating `pid` exclusively. That is the one right
- * to start the script: of any number of supervisors one passes. It starts `up/enter`, which becomes the
- * script, in another session, waits, removes the files and writes `rc` ("CODE REASON") last. It prints
- * nothing between the claim and `rc`, so a connection that is lost cannot end it.
+ * to start the script: of any number of supervisors one passes. It starts the script in another session, waits,
+ * removes the files and writes `rc` ("CODE REASON") last. It prints nothing between the claim and `rc`, so a
+ * connection that is lost cannot end it.
  *
  * Prints `NONCE tick` while it ends an earlier script, `NONCE note TEXT` for the log and `NONCE O|E|R`, followed
  * by stdout, stderr or the result file and a line break; last `NONCE end REASON CODE`, `NONCE running` (claimed by another),
@@ -36,7 +37,6 @@ put() {
 identify() {
   { read -r self rest < /proc/self/stat; } 2>/dev/null || self=$(exec sh -c 'echo $PPID')
   look "$self"
-  me="$self $started $boot $waiter"
 }
 refuse() {
   problem=$({ printf %4096s . | LC_ALL=C cat > probe; } 2>&1) || { rm -rf up probe; trouble "$problem"; }
@@ -46,14 +46,35 @@ refuse() {
 finish() {
   code=$1 reason=$2
   # A disk that is full at the end has cut the output, whatever the script made of it.
-  { printf %4096s . > up/probe; } 2>/dev/null || reason=full
+  { printf %4096s . >> "up/who-$tag"; } 2>/dev/null || reason=full
   set -- up
   for other in $stale; do set -- "$@" "$turns/$other"; done
   rm -rf "$@"
   leave_turn
   # One short write: readers see all of the line or an empty file, which does not count as an end.
   { echo "$code $reason" > rc; } 2>/dev/null
-  [ -z "$first" ] || [ -z "$mine" ] || prune > /dev/null 2>&1 &
+}
+start_script() {
+  identify
+  echo "$self $started" >> starts || exit 126
+  HEDDLE_RUN=$PWD/up HEDDLE_RESULT=$PWD/result HEDDLE_DATA=$input
+  case $input in up/*) HEDDLE_DATA=$PWD/$input;; esac
+  export HEDDLE_RUN HEDDLE_RESULT HEDDLE_DATA
+  umask "$mask"
+  cd "$HOME" 2>/dev/null || cd /
+  enter "$@"
+}
+start_in_session() {
+  # Nothing that ends the login reaches the script. Always called in the background: the process that it becomes
+  # is then the one whose number the caller sees.
+  case $session in
+    *setsid) start_script "$session";;
+    *perl) start_script "$session" -e 'use POSIX; POSIX::setsid() > 0 or die "no session\\n"; exec { $ARGV[0] } @ARGV';;
+    *)
+      set -m
+      start_script <&0 &
+      wait $!;;
+  esac
 }
 watch_time() {
   stop=
@@ -67,8 +88,9 @@ watch_time() {
   end_group
 }
 supervise() {
-  [ -z "$sessionless" ] || fail folder "no way found to start a session or process group: install setsid (util-linux) or perl"
+  [ -n "$session" ] || fail folder "no way found to start a session or process group: install setsid (util-linux) or perl"
   identify
+  me="$self $started $boot $waiter"
   if ! { echo "$me" > "up/who-$tag"; } 2>/dev/null; then
     # Another attempt may have carried out the whole run meanwhile.
     [ -e pid ] || refuse "its folder cannot be written"
@@ -104,7 +126,7 @@ supervise() {
     [ -z "$problem" ] || trouble "$problem"
     refuse "its files could not be written"
   fi
-  detach sh up/enter < up/stdin > out 2> err &
+  start_in_session < "$input" > out 2> err &
   child=$!
   watcher=
   if [ -n "$timeout" ]; then
@@ -147,6 +169,11 @@ run_script() {
 conclude() {
   [ "$1" -eq 0 ] || say lost "$1"
 }
+end_session() {
+  run=
+  set -- $last_turn
+  [ $# -eq 3 ] && find_runs && cd "$runs" && prune "$1" "$3" > /dev/null 2>&1
+}
 `;
 
 /**
@@ -165,29 +192,14 @@ if [ "$PPID" = "$1" ]; then
   look "$1"
   waiter="$1 $started"
 fi
-sessionless=
-if ! command -v setsid > /dev/null 2>&1 && ! command -v perl > /dev/null 2>&1; then
-  leads=$(detach sh -c "$functions
-    look \\$\\$
-    [ \\"\\$group\\" != \\$\\$ ] || echo yes" 2> /dev/null)
-  [ -n "$leads" ] || sessionless=1
+session=$(command -v setsid || command -v perl)
+if [ -z "$session" ]; then
+  # Does this shell give its children process groups without a terminal?
+  session=$( ( set -m; ( identify; [ "$group" != "$self" ] || echo shell ) & wait $! ) 2>/dev/null)
 fi
+trap end_session EXIT
 printf '\\n'
 say hello "$boot"
 `;
 
 export const runnerFunctions = functions;
-
-/**
- * Becomes the script, in a session of its own: notes itself in `starts` and calls `enter`, which sets the
- * environment and becomes the interpreter. Variable: `mask`, the login's.
- */
-export const enterProgram = `
-look $$
-echo "$$ $started" >> starts || exit 126
-HEDDLE_RUN=$PWD/up HEDDLE_RESULT=$PWD/result HEDDLE_DATA=$PWD/up/stdin
-export HEDDLE_RUN HEDDLE_RESULT HEDDLE_DATA
-umask "$mask"
-cd "$HOME" 2>/dev/null || cd /
-enter
-`;

@@ -46,8 +46,13 @@ export function composeScript(
         shared: peers.json,
       },
       { name: 'nodes', variable: 'HEDDLE_NODES', content: '', shared: peers.lines },
-      { name: 'facts', content: factLines({ ...own, ...readData(data) }), shared: peers.facts },
-      { name: 'heddle-get', variable: 'HEDDLE_GET', executable: usesLookup, content: lookupProgram },
+      {
+        name: 'heddle-get',
+        variable: 'HEDDLE_GET',
+        executable: usesLookup,
+        content: lookupProgram + factLines({ ...own, ...readData(data) }),
+        shared: peers.facts,
+      },
     ],
   };
 }
@@ -118,13 +123,14 @@ function nodeLines(nodes: Task['nodes']): string {
 
 /**
  * `heddle-get PATH [DEFAULT]`, for scripts without a JSON parser: prints the value of a path such as
- * `cluster/port`; for a list its items and for a mapping its keys, one per line.
+ * `cluster/port`; for a list its items and for a mapping its keys, one per line. The values follow the program in
+ * its own file.
  */
 const lookupProgram = `#!/bin/sh
 tab=$(printf '\\t')
 while IFS= read -r line; do
   case $line in "$1$tab"*) printf '%b\\n' "\${line#*"$tab"}"; exit 0 ;; esac
-done < "\${0%/*}/facts"
+done < "$0"
 if [ "$#" -gt 1 ]; then printf '%s\\n' "$2"; exit 0; fi
 echo "heddle-get: there is no $1" >&2
 exit 1

@@ -92,6 +92,7 @@ test('passes the facts of its task to a script as plain text', async () => {
   expect(Buffer.concat(output).toString().trim().split('\n')).toEqual([
     'HEDDLE_ACTION=INSTALL',
     'HEDDLE_CLUSTER=shop',
+    'HEDDLE_DATA=/dev/null',
     'HEDDLE_HOSTNAME=shop-app-2',
     'HEDDLE_IPADDRESS=127.0.0.9',
     'HEDDLE_NODE=app-2',
