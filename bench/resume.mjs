@@ -1,6 +1,6 @@
-// How soon work goes on after the only worker was killed or stopped: from the new worker's first poll to each
-// cluster's next finished task.
-// Usage: npm run build && node bench/resume.mjs [KILLS [SIGKILL|SIGTERM]]
+// How soon work continues after the only worker was killed, ended (SIGTERM) or frozen (SIGSTOP): from the new worker's
+// first poll to each cluster's next finished task. Each cluster has two tasks in flight.
+// Usage: npm run bench -- resume [KILLS [SIGKILL|SIGTERM|SIGSTOP [CLUSTERS]]]
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ const { loadConfig } = await load('config/index.js');
 
 const kills = Number(process.argv[2] ?? 20);
 const signal = process.argv[3] ?? 'SIGKILL';
-const clusters = 4;
+const clusters = Number(process.argv[4] ?? 4);
 const folder = mkdtempSync(join(tmpdir(), 'heddle-resume-'));
 const children = [];
 const { cacheFolder, environment } = loadConfig({ cwd: '/' });
@@ -88,7 +88,9 @@ async function measure() {
   for (let kill = 0; kill < kills; kill += 1) {
     await pause(500 + Math.random() * 2_000);
     const killedAt = Date.now();
-    await end(worker.child, signal);
+    const previous = worker.child;
+    if (signal === 'SIGSTOP') previous.kill(signal);
+    else await end(previous, signal);
     const goneAt = Date.now();
     worker = await startWorker();
     restarts.push({ killedAt, goneAt, polledAt: worker.polledAt });
@@ -102,6 +104,8 @@ async function measure() {
       await pause(1_000);
       finishedSince = await Promise.all(names.map((name) => finishedTasks(client, name).catch(() => [])));
     }
+    // A frozen worker would take part again.
+    await end(previous, 'SIGKILL');
   }
   const finished = await Promise.all(names.map((name) => finishedTasks(client, name)));
   working.on = false;

@@ -68,7 +68,8 @@ const parts = {
   features: { searchAttributes: true },
   automators: {},
   rateLimiters: () => undefined,
-  askPeers: (workflowId, request) => temporal.workflow.getHandle(workflowId).query('peers', request),
+  askPeers: (workflowId, request) =>
+    temporal.workflow.getHandle(workflowId).executeUpdate('peers', { args: [request] }),
   claims: () => ({}),
   pools: readNodePools(temporal),
   absences: createAbsences(),

@@ -156,20 +156,22 @@ async function runTask({ parts, peers, action, request, within }: TaskRun): Prom
 }
 
 /**
- * The nodes that a task sees. Tasks that belong to no service concern one machine: they see what this process
- * knows of the others, without waiting for the workflow.
+ * The nodes that a task sees. CONFIGURE and later actions of services, which start when all nodes are confirmed, and
+ * commands see the current list. INSTALL sees the last list that this process has heard of, and tasks that belong to
+ * no service see one only if the process has it.
  */
 async function readNodes(peers: PeersCache, action: Action, request: TaskRequest): Promise<Task['nodes']> {
   const own = { [request.nodeId]: ownPeer(request) };
   if (request.peers === 'none') return own;
-  const isFresh = request.service !== undefined || action === 'EXEC';
+  const isCurrent = action === 'EXEC' || (request.service !== undefined && action !== 'INSTALL');
+  const leastVersion = request.service === undefined ? 0 : 1;
   const nodes = await peers.get(
     request.clusterUid,
     request.peersOf,
-    isFresh ? request.peersVersion : 0,
+    isCurrent ? request.peersVersion : Math.min(request.peersVersion, leastVersion),
     activityInfo().workflowExecution,
   );
-  return isFresh ? nodes : { ...own, ...nodes };
+  return isCurrent ? nodes : { ...nodes, ...own };
 }
 
 function ownPeer({ config }: TaskRequest): Peer {

@@ -46,6 +46,9 @@ export interface StartRequest {
   readonly firstArgs?: readonly unknown[];
 }
 
+/** The server's limit of a fairness key, in bytes; names of entities are ASCII. */
+const maxFairnessKey = 64;
+
 /** What the clients of all resources share: one long-lived workflow per entity, reached by its name. */
 export abstract class EntityClient {
   readonly temporal: Client;
@@ -91,6 +94,8 @@ export abstract class EntityClient {
         ...start,
         workflowId: workflowId(name),
         taskQueue: workflowQueue,
+        // Its tasks and those of its groups inherit the key: they take turns with the tasks of other entities.
+        priority: { fairnessKey: workflowId(name).slice(0, maxFairnessKey) },
         args: [...input],
         workflowIdConflictPolicy: 'USE_EXISTING',
         workflowIdReusePolicy,

@@ -121,6 +121,12 @@ function argumentsFor(options: StartOptions, { port, uiPort }: Ports, namespace:
     // A shard's own cache is too small for a large cluster: the server would read events from its database for
     // each task.
     'history.enableHostLevelEventsCache': true,
+    // A worker that is frozen, or whose network is gone, still waits for tasks as the server sees it, which would hand
+    // them to it for a minute.
+    'frontend.keepAliveTime': '2s',
+    'frontend.keepAliveTimeout': '3s',
+    // Tasks of a small cluster are not queued behind all tasks of a large one.
+    'matching.enableFairness': true,
     ...options.dynamicConfig,
   };
   return [

@@ -42,7 +42,7 @@ import { dumpStacks } from './stack-dump.js';
 import { leasesOf } from './leases.js';
 import { openInputs } from './open-inputs.js';
 import { readWorkflowRuns } from './workflow-runs.js';
-import { peersQuery } from '../workflows/cluster/messages.js';
+import { peersUpdate } from '../workflows/cluster/messages.js';
 
 export interface HeddleWorkerOptions {
   readonly config: Config;
@@ -172,7 +172,7 @@ export async function prepareWorkers({
     resources: resourcesOf(resources),
     askPeers: (workflowId, request) =>
       temporal.withDeadline(Date.now() + 20_000, () =>
-        temporal.workflow.getHandle(workflowId).query(peersQuery, request),
+        temporal.workflow.getHandle(workflowId).executeUpdate(peersUpdate, { args: [request] }),
       ),
     claims: createClaims(temporal),
     pools: readNodePools(temporal),

@@ -59,6 +59,7 @@ export const clusterRows = {
       check: [],
       lease: [object({ nodeId: id(), leaseId: text(200), to: workflowId(), rewrites: optional(yes) })],
       disown: [machines()],
+      peers: [peersRequest()],
     },
     signals: {
       requestDelete: [asked()],
@@ -79,7 +80,6 @@ export const clusterRows = {
       spec: [optional(oneOf('present', 'rollback'))],
       payload: [id()],
       node: [id()],
-      peers: [peersRequest()],
       owners: [machines()],
     },
   },
@@ -91,11 +91,11 @@ export const clusterRows = {
         object({ cluster: id(), clusterUid: text(100), group: id(), limits: outline({}) }),
       ),
     ],
-    updates: { disown: [machines()] },
+    updates: { disown: [machines()], peers: [peersRequest()] },
     signals: {
       instruct: [object({ seq: count(), peersVersion: count(), list: list(instruction(), 1_000) })],
     },
-    queries: { nodes: [], payload: [id()], node: [id()], peers: [peersRequest()], owners: [machines()] },
+    queries: { nodes: [], payload: [id()], node: [id()], owners: [machines()] },
   },
   plan: {
     ids: /^plan\//,

@@ -17,7 +17,7 @@ import {
   nodesQuery,
   ownersQuery,
   payloadQuery,
-  peersQuery,
+  peersUpdate,
   reportSignal,
 } from './messages.js';
 import { newMemory, query, runEntity, signal, update, type Message, type NextStep } from '../entity.js';
@@ -58,9 +58,11 @@ function messagesOf(memory: GroupMemory): readonly Message[] {
     query(nodeQuery, 'A node, credentials included, for a workflow that works on it.', (nodeId) =>
       nodeIn(memory.state.nodes, memory.state.clusterUid, nodeId),
     ),
-    query(peersQuery, 'Nodes that changed since a version.', (request) => peersPage(memory.state, request)),
     query(ownersQuery, 'The owners of machines.', (machines) =>
       machines.map((machine) => ownershipInGroup(memory, machine)),
+    ),
+    update(peersUpdate, 'Report the nodes that changed since a version.', (request) =>
+      peersPage(memory.state, request),
     ),
     update(
       disownUpdate,

@@ -36,7 +36,8 @@ export const specQuery = defineQuery<ClusterSpec | null, [which: 'present' | 'ro
 /** Digests of resources that the cluster uses, may go back to, or is asked to use. */
 export const usedResourcesQuery = defineQuery<readonly string[]>('usedResources');
 export const currentQuery = defineQuery<CurrentCluster>('current');
-export const peersQuery = defineQuery<PeersPage, [PeersRequest]>('peers');
+/** An update, because queries wait for as long as other messages keep arriving at the workflow. */
+export const peersUpdate = defineUpdate<PeersPage, [PeersRequest]>('peers');
 /** A node's whole payload, credentials included, for a login. Null for an unknown node. */
 export const payloadQuery = defineQuery<JsonObject | null, [nodeId: string]>('payload');
 /**

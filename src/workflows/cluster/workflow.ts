@@ -48,7 +48,7 @@ import {
   ownersQuery,
   pauseUpdate,
   payloadQuery,
-  peersQuery,
+  peersUpdate,
   reportSignal,
   resumeUpdate,
   retryUpdate,
@@ -227,6 +227,9 @@ function messagesOf(memory: Memory): readonly Message[] {
       (request) => acceptAbandon(memory, request),
       (request) => refuseAbandon(memory, request),
     ),
+    update(peersUpdate, 'Report the nodes that changed since a version.', (request) =>
+      peersPage(memory.state, request),
+    ),
     update(
       disownUpdate,
       'Report the owners of machines; keys of machines without owner are never used again.',
@@ -263,7 +266,6 @@ function queriesOf(memory: Memory): readonly Message[] {
     query(nodeQuery, 'A node, credentials included, for a workflow that works on it.', (nodeId) =>
       nodeReply(memory, nodeId),
     ),
-    query(peersQuery, 'Nodes that changed since a version.', (request) => peersPage(memory.state, request)),
     query(ownersQuery, 'The owners of machines.', (machines) =>
       machines.map((machine) => ownershipOf(memory, machine)),
     ),

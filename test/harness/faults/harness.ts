@@ -25,7 +25,7 @@ import { openInputs } from '../../../src/worker/open-inputs.js';
 import { readClusterRecords } from '../../../src/worker/cluster-records.js';
 import { heddle } from '../../../src/temporal-plugin.js';
 import { readWorkflowRuns } from '../../../src/worker/workflow-runs.js';
-import { peersQuery } from '../../../src/workflows/cluster/messages.js';
+import { peersUpdate } from '../../../src/workflows/cluster/messages.js';
 import { makeNamespace } from '../namespace.js';
 import { openCloud, type Cloud } from './cloud.js';
 import { openPoints, type Points } from './points.js';
@@ -195,7 +195,7 @@ async function partsOf(temporal: Client, registry: Registry, cloud: Cloud): Prom
     redact: createRedactor,
     askPeers: (workflowId, request) =>
       temporal.withDeadline(Date.now() + 20_000, () =>
-        temporal.workflow.getHandle(workflowId).query(peersQuery, request),
+        temporal.workflow.getHandle(workflowId).executeUpdate(peersUpdate, { args: [request] }),
       ),
     claims: () => ({
       take: () => Promise.resolve(undefined),

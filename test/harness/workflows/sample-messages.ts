@@ -54,6 +54,7 @@ export const samples: SampleMessages = {
       check: [],
       lease: [{ nodeId: 'app-1', leaseId: 'l', to: 'image/web' }],
       disown: [machines],
+      peers: [{ since: 0 }],
     },
     signals: { requestDelete: [asked], release: [{ leaseId: 'l', repair: true }], report: [report] },
     queries: {
@@ -63,16 +64,15 @@ export const samples: SampleMessages = {
       spec: ['present'],
       payload: ['app-1'],
       node: ['app-1'],
-      peers: [{ since: 0 }],
       owners: [machines],
     },
   },
   group: {
     workflowId: 'cluster/web/group/1',
     start: [{ cluster: 'web', clusterUid: uid, group: '1', limits: { inlineNodes: 1 } }],
-    updates: { disown: [machines] },
+    updates: { disown: [machines], peers: [{ since: 0 }] },
     signals: { instruct: [{ seq: 1, peersVersion: 7, list: [{ do: 'end' }] }] },
-    queries: { nodes: [], payload: ['app-1'], node: ['app-1'], peers: [{ since: 0 }], owners: [machines] },
+    queries: { nodes: [], payload: ['app-1'], node: ['app-1'], owners: [machines] },
   },
   plan: {
     workflowId: 'plan/web/1',
