@@ -1,5 +1,5 @@
-// Two workers beside one, and a small cluster beside a large one; tasks do nothing, or wait on the node.
-// Usage: npm run bench -- sharing [--nodes 1000] [--small 3] [--runs 5]
+// A small cluster beside a large one whose tasks do nothing, and two workers beside one with tasks that wait.
+// Usage: npm run bench -- sharing [--nodes 1000] [--small 3] [--runs 5] [--waiting 600] [--seconds 4]
 import { loadavg } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -10,6 +10,8 @@ const { values } = parseArgs({
     nodes: { type: 'string', default: '1000' },
     small: { type: 'string', default: '3' },
     runs: { type: 'string', default: '5' },
+    waiting: { type: 'string', default: '600' },
+    seconds: { type: 'string', default: '4' },
   },
 });
 const [nodes, small, runs] = [values.nodes, values.small, values.runs].map(Number);
@@ -22,13 +24,22 @@ try {
   const large = begin(nodes);
   await delay(3_000);
   const beside = await createSeveral();
-  const isLargeDone = await Promise.race([large.then(() => true), false]);
+  const endedAt = performance.now();
   await large;
   console.log(
-    `${small} nodes alone: ${text(alone)}; beside ${nodes} nodes${isLargeDone ? ' (which ended first)' : ''}: ` +
+    `${small} nodes alone: ${text(alone)}; beside ${nodes} nodes, which took ` +
+      `${((performance.now() - endedAt) / 1_000).toFixed(1)} s longer: ` +
       `${text(beside)}; ratio of the medians ${(median(beside) / median(alone)).toFixed(1)}; load ${loadavg()[0].toFixed(1)}`,
   );
+  const one = await create(Number(values.waiting), Number(values.seconds));
+  const second = await stack.startEmptyWorker();
+  const two = await create(Number(values.waiting), Number(values.seconds));
+  console.log(
+    `${values.waiting} nodes whose actions wait for ${values.seconds} s: one worker ${one.toFixed(1)} s, two workers ` +
+      `${two.toFixed(1)} s; ratio ${(one / two).toFixed(1)}; load ${loadavg()[0].toFixed(1)}`,
+  );
   await worker.stop();
+  await second.stop();
 } finally {
   await stack.close();
 }
@@ -40,16 +51,16 @@ async function createSeveral() {
   return seconds;
 }
 
-async function create(count) {
+async function create(count, waitSeconds) {
   const began = performance.now();
-  await begin(count);
+  await begin(count, waitSeconds);
   return (performance.now() - began) / 1_000;
 }
 
-async function begin(count) {
+async function begin(count, waitSeconds) {
   clusters += 1;
   const name = `c-${clusters}`;
-  const { operation } = await stack.client.apply(emptyCluster(name, count));
+  const { operation } = await stack.client.apply(emptyCluster(name, count, waitSeconds));
   const end = await stack.client.waitFor(name, operation, { everyMs: 20 });
   if (end.operation.state !== 'done') throw new Error(end.operation.reason);
 }

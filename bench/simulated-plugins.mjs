@@ -2,6 +2,7 @@
 // workers. And plugins that do nothing, for bench/overhead.mjs.
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 
 /** Machines are active so many ms after they were asked for. */
 export async function startCloud(activeAfterMs) {
@@ -94,16 +95,21 @@ export function emptyProvider({ Provider }) {
   return registered({ ...descriptor, type: 'provider', idempotency: 'token' }, Empty);
 }
 
-/** Actions that do nothing. */
+/** Actions that do nothing, or wait for the ms of their field. */
 export function emptyAutomator({ Automator }) {
   class Empty extends Automator {
     async bootstrap() {}
-    async install() {}
-    async configure() {}
-    async init() {}
-    async start() {}
-    async stop() {}
-    async remove() {}
+    install = () => this.#wait();
+    configure = () => this.#wait();
+    init = () => this.#wait();
+    start = () => this.#wait();
+    stop = () => this.#wait();
+    remove = () => this.#wait();
+
+    async #wait() {
+      const { waitMs } = this.task.service.action.fields;
+      if (waitMs > 0) await delay(waitMs);
+    }
   }
   return registered({ ...descriptor, type: 'automator' }, Empty);
 }

@@ -136,10 +136,13 @@ export function peakMemory(pid) {
   return Math.round(Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024);
 }
 
-/** Specification of a cluster whose tasks do nothing: nine for each node, two services of three actions. */
-export function emptyCluster(name, nodes) {
+/**
+ * Specification of a cluster whose tasks do nothing, or wait: nine for each node, two services of three actions.
+ */
+export function emptyCluster(name, nodes, waitSeconds = 0) {
+  const fields = { waitMs: waitSeconds * 1_000 };
   const actions = Object.fromEntries(
-    ['install', 'configure', 'start'].map((action) => [action, { type: 'simulated', fields: {} }]),
+    ['install', 'configure', 'start'].map((action) => [action, { type: 'simulated', fields }]),
   );
   const service = { peers: 'none', actions };
   return {
