@@ -46,13 +46,23 @@ function afterHold({ name, nodes }: ClusterStatus, { kind }: Operation): readonl
   const failed = nodes.flatMap(({ nodeId, failure }) => (failure === undefined ? [] : [{ nodeId, failure }]));
   const broken = failed.find(({ failure }) => helpsNewMachine(failure));
   const undeletable = failed.filter(({ failure }) => failure.action === 'DELETE');
+  const lost = failed.find(({ failure }) => failure.lost !== undefined);
+  const mayReplace = ['apply', 'rollback', 'replace'].includes(kind);
+  const replaced = lost ?? broken;
+  const retry = `heddle retry ${name}`;
   const steps: readonly (readonly [condition: boolean, command: string, why: string])[] = [
-    [true, `heddle retry ${name}`, failed.length === 0 ? 'try it again' : 'go on from what failed'],
+    [lost === undefined, retry, failed.length === 0 ? 'try it again' : 'go on from what failed'],
     [
-      broken !== undefined && ['apply', 'rollback', 'replace'].includes(kind),
-      `heddle replace ${name} ${broken?.nodeId}`,
+      replaced !== undefined && mayReplace,
+      `heddle replace ${name} ${replaced?.nodeId}`,
       'a new machine for it, then go on',
     ],
+    [
+      lost !== undefined && !mayReplace,
+      cancel(name).command,
+      `then heddle replace ${name} ${lost?.nodeId}: a new machine for it`,
+    ],
+    [lost?.failure.lost?.seen === 'stopped', retry, 'when its machine is switched on again'],
     [kind === 'apply', 'heddle apply FILE', 'with a corrected file'],
     [kind === 'apply', `heddle rollback ${name}`, 'back to the spec before'],
     ...undeletable

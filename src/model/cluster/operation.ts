@@ -56,6 +56,8 @@ export interface Operation {
   readonly tasks: { readonly total: number; readonly done: number; readonly failed: number };
   /** The first permanent failures. */
   readonly failures?: readonly OperationFailure[];
+  /** How often it replaced lost machines, as the spec's `repair` says, and continued. */
+  readonly repairs?: number;
   /** Machines that were given up undeleted, on a person's word: `<nodeId> <provider> <providerid>`. */
   readonly abandoned?: readonly string[];
   /** True when there was nothing to do. */
@@ -64,7 +66,7 @@ export interface Operation {
 
 export interface OperationFailure extends Pick<
   FailureRecord,
-  'action' | 'service' | 'kind' | 'message' | 'at'
+  'action' | 'service' | 'kind' | 'message' | 'lost' | 'at'
 > {
   readonly nodeId: string;
 }

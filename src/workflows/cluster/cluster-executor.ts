@@ -1,6 +1,7 @@
 import { clusterWorkflowId } from '../../model/names.js';
 import { failureOf, type GroupFailure } from '../../model/cluster/group.js';
 import { rememberedFailures, type OperationFailure } from '../../model/cluster/operation.js';
+import { replacesLost } from '../../model/cluster/repair.js';
 import { servicesOf } from '../../model/cluster/state.js';
 import {
   countGate,
@@ -134,7 +135,7 @@ export function nodeFailed(
   const { nodeId } = failure;
   const earlier = memory.state.operation?.failures ?? [];
   if (earlier.length < rememberedFailures) changeOperation(memory, { failures: [...earlier, failure] });
-  const excluded = mayContinueWithout(memory, specGroup);
+  const excluded = !replacesLost(memory.state, failure.lost?.seen) && mayContinueWithout(memory, specGroup);
   if (!excluded) {
     const batchSlot = remaining[0]?.batchSlot;
     if (batchSlot !== undefined)
