@@ -1,7 +1,9 @@
 import type { ServerOptions } from '../configuration.js';
 import { formatAge } from '../format.js';
+import { requireWorker } from '../session.js';
 import { verb } from '../verb.js';
 import { clusterVerb } from './cluster-verb.js';
+import { describeLatest } from './describe-cluster.js';
 import { printHistory } from './history-text.js';
 import { printNodes } from './status-text.js';
 
@@ -23,10 +25,15 @@ export const nodes = clusterVerb(
   },
 );
 
-/** The operations that a cluster remembers, newest first, with those that run and wait. */
-export const history = clusterVerb(
-  async ({ client }, name, _options: ServerOptions) => {
-    const { queued, operation, history: ended, uid } = await client.status(name);
+/**
+ * The operations that a cluster remembers, newest first, with those that run and wait; also of a cluster that
+ * was deleted, while the server keeps it.
+ */
+export const history = verb(
+  async (session, name: string, _options: ServerOptions) => {
+    await describeLatest(session, name);
+    await requireWorker(session);
+    const { queued, operation, history: ended, uid } = await session.client.status(name);
     const known = [...queued, ...(operation === undefined ? [] : [operation]), ...ended];
     const operations = known.toSorted((one, other) => Number(other.id) - Number(one.id));
     return { cluster: name, clusterUid: uid, operations };

@@ -13,14 +13,14 @@ export interface NextStep {
 export function nextSteps(status: ClusterStatus): readonly NextStep[] {
   const { name, operation, queued } = status;
   const watch = { command: `heddle status ${name} --watch`, why: 'see how it goes on' };
-  if (operation === undefined) return queued.length === 0 ? afterDrift(status) : [watch];
+  if (operation === undefined) return queued.length === 0 ? atRest(status) : [watch];
   if (operation.state === 'held') return afterHold(status, operation);
   if (operation.paused === undefined) return [watch];
   return [{ command: `heddle resume ${name}`, why: 'go on' }, cancel(name)];
 }
 
-/** Steps for each kind of drift. */
-function afterDrift({ name, nodes }: ClusterStatus): readonly NextStep[] {
+/** Steps for nodes that the last operation went on without, and for each kind of drift. */
+function atRest({ name, nodes }: ClusterStatus): readonly NextStep[] {
   const steps = (
     kinds: readonly Drift[],
     stepsOf: (node: string) => readonly NextStep[],
@@ -28,7 +28,11 @@ function afterDrift({ name, nodes }: ClusterStatus): readonly NextStep[] {
     const found = nodes.find(({ drift }) => drift !== undefined && kinds.includes(drift.seen));
     return found === undefined ? [] : stepsOf(found.nodeId);
   };
+  const missing = nodes.find(({ failure }) => failure !== undefined);
   return [
+    ...(missing === undefined
+      ? []
+      : [{ command: 'heddle apply FILE', why: `tries ${missing.nodeId} again` }]),
     ...steps(['gone', 'rebooted', 'moved'], (node) => [
       { command: 'heddle apply FILE', why: `sees to ${node}, as the file's repair says` },
     ]),

@@ -8,6 +8,7 @@ export function describeDoing(node: NodeStatus): string {
   if (failure !== undefined) return `${taskWords(failure)} failed`;
   if (current === undefined) return '';
   if (current.state === 'waiting') return `${taskWords(current)} waits for ${gateList(current.gates ?? [])}`;
+  if (current.state === 'paused') return `${taskWords(current)} is paused`;
   return current.state === 'queued' ? `${taskWords(current)} waits for its turn` : taskWords(current);
 }
 

@@ -1,6 +1,6 @@
 import { clusterWorkflowId } from '../../model/names.js';
 import { failureOf, type GroupFailure } from '../../model/cluster/group.js';
-import { rememberedFailures, type OperationFailure } from '../../model/cluster/operation.js';
+import { namedMissing, rememberedFailures, type OperationFailure } from '../../model/cluster/operation.js';
 import { replacesLost } from '../../model/cluster/repair.js';
 import { servicesOf } from '../../model/cluster/state.js';
 import {
@@ -142,6 +142,10 @@ export function nodeFailed(
       changeCoordination(memory, (coordination) => closeBatchSlot(coordination, batchSlot));
     return;
   }
+  const { count: missing = 0, nodes: named = [] } = memory.state.operation?.missing ?? {};
+  changeOperation(memory, {
+    missing: { count: missing + 1, nodes: [...named, nodeId].slice(0, namedMissing) },
+  });
   changeCoordination(memory, (coordination) => ({
     ...coordination,
     excluded: { ...coordination.excluded, [specGroup]: (coordination.excluded[specGroup] ?? 0) + 1 },

@@ -97,7 +97,7 @@ export function changeOperation(memory: Memory, change: Partial<Operation>): voi
 export function forgetFailures(memory: Memory): void {
   changeNodes(memory, ({ failure: _failure, ...node }) => node);
   if (memory.state.operation === undefined) return;
-  const { reason: _reason, failures: _failures, ...operation } = memory.state.operation;
+  const { reason: _reason, failures: _failures, missing: _missing, ...operation } = memory.state.operation;
   memory.state = { ...memory.state, operation };
 }
 
