@@ -64,7 +64,7 @@ describe('a task whose machine or plugin is dead', () => {
     expect(status.nodes).toMatchObject([
       { incarnation: 1, failure: { kind: 'MachineLost', action: 'INSTALL' }, drift: { seen: 'stopped' } },
     ]);
-    expect(nextSteps(status).map(({ command }) => command)).toEqual([
+    expect(nextSteps(status, Date.now()).map(({ command }) => command)).toEqual([
       'heddle replace off app-1',
       'heddle retry off',
       'heddle apply FILE',

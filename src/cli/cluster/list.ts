@@ -17,13 +17,10 @@ export const list = verb(async ({ client }, _options: ServerOptions) => ({ clust
   },
 });
 
-export const nodes = clusterVerb(
-  async ({ client }, name, _options: ServerOptions) => (await client.status(name)).nodes,
-  {
-    document: (found, cluster) => ({ cluster, nodes: found }),
-    print: (output, found) => printNodes(output, found, Date.now()),
-  },
-);
+export const nodes = clusterVerb(async ({ client }, name, _options: ServerOptions) => client.status(name), {
+  document: ({ nodes: found }, cluster) => ({ cluster, nodes: found }),
+  print: (output, found) => printNodes(output, found, Date.now()),
+});
 
 /**
  * The operations that a cluster remembers, newest first, with those that run and wait; also of a cluster that

@@ -1,5 +1,6 @@
 import type { FailureRecord } from '../../model/node/failure.js';
 import type { Drift } from '../../model/node/state.js';
+import { isStale } from './node-text.js';
 import type { Operation } from '../../model/cluster/operation.js';
 import type { ClusterStatus } from '../../model/cluster/view.js';
 
@@ -10,17 +11,17 @@ export interface NextStep {
 }
 
 /** Useful commands, the most likely first. */
-export function nextSteps(status: ClusterStatus): readonly NextStep[] {
+export function nextSteps(status: ClusterStatus, now: number): readonly NextStep[] {
   const { name, operation, queued } = status;
   const watch = { command: `heddle status ${name} --watch`, why: 'see how it goes on' };
-  if (operation === undefined) return queued.length === 0 ? atRest(status) : [watch];
+  if (operation === undefined) return queued.length === 0 ? atRest(status, now) : [watch];
   if (operation.state === 'held') return afterHold(status, operation);
   if (operation.paused === undefined) return [watch];
   return [{ command: `heddle resume ${name}`, why: 'go on' }, cancel(name)];
 }
 
 /** Steps for nodes that the last operation went on without, and for each kind of drift. */
-function atRest({ name, nodes }: ClusterStatus): readonly NextStep[] {
+function atRest({ name, nodes, looks }: ClusterStatus, now: number): readonly NextStep[] {
   const steps = (
     kinds: readonly Drift[],
     stepsOf: (node: string) => readonly NextStep[],
@@ -28,6 +29,9 @@ function atRest({ name, nodes }: ClusterStatus): readonly NextStep[] {
     const found = nodes.find(({ drift }) => drift !== undefined && kinds.includes(drift.seen));
     return found === undefined ? [] : stepsOf(found.nodeId);
   };
+  const stale = nodes.some(({ health = {} }) =>
+    Object.values(health).some((one) => isStale(one, now, looks.every)),
+  );
   const missing = nodes.find(({ failure }) => failure !== undefined);
   return [
     ...(missing === undefined
@@ -43,6 +47,7 @@ function atRest({ name, nodes }: ClusterStatus): readonly NextStep[] {
       { command: `heddle machine power ${name}/${node} reset`, why: 'start its machine anew' },
       { command: `heddle replace ${name} ${node}`, why: 'a new machine for it' },
     ]),
+    ...(stale ? [{ command: `heddle status ${name} --look`, why: 'check machines and services now' }] : []),
   ];
 }
 

@@ -157,7 +157,7 @@ function errorOf({ end: { operation, status }, acceptsMissing = false }: Ended):
           ? cleanText(reason ?? 'it cannot go on')
           : `${formatCount(failed, 'node')} failed, ${tasks.done} of ${tasks.total} tasks are done`;
       return new CliError('Held', `${cleanLine(what)} of ${name} is held: ${why}`, {
-        next: nextSteps(status)[0]?.command ?? next,
+        next: nextSteps(status, Date.now())[0]?.command ?? next,
       });
     }
     case 'failed': {

@@ -60,7 +60,7 @@ export const status = verb(
         ended: described.ended,
         server,
         troubles,
-        next: [...next, ...nextSteps(found)],
+        next: [...next, ...nextSteps(found, Date.now())],
       };
     },
     print: (output, answer) => {

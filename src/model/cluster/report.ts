@@ -30,6 +30,7 @@ export function statusOf(state: ClusterState): ClusterStatus {
       { nodes: nodes.filter((node) => node.services.includes(name)).map((node) => node.nodeId) },
     ]),
   );
+  const every = state.spec?.repair.every;
   return {
     name: state.name,
     uid: state.uid,
@@ -41,7 +42,7 @@ export function statusOf(state: ClusterState): ClusterStatus {
     nodes,
     services,
     stopped: state.stopped,
-    looks: state.looks,
+    looks: { ...state.looks, ...(every === undefined ? {} : { every }) },
     plugins: state.plugins,
     ...(Object.keys(state.groups).length === 0
       ? {}
@@ -85,7 +86,8 @@ function stateOf(node: NodeState): NodeStatus['state'] {
   if (node.failure !== undefined) return 'failed';
   if (node.leaving === true) return 'leaving';
   if (node.current !== undefined) return 'working';
-  return node.facts.CONFIRM === true ? 'ready' : 'new';
+  if (node.facts.CONFIRM !== true) return 'new';
+  return node.facts.seen === undefined ? 'ready' : 'drifted';
 }
 
 /** The cluster as Markdown, shown by the Web UI beside the workflow. */

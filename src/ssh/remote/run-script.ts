@@ -1,6 +1,6 @@
 import { endRunFunctions } from './end-run.js';
 import { folderFunctions } from './folder.js';
-import { identityFunctions } from './identity.js';
+import { bootWord, identityFunctions } from './identity.js';
 import { pruneFunctions } from './prune.js';
 import { reportFunctions } from './report.js';
 import { turnFunctions } from './turn.js';
@@ -173,7 +173,7 @@ if ! command -v setsid > /dev/null 2>&1 && ! command -v perl > /dev/null 2>&1; t
   [ -n "$leads" ] || sessionless=1
 fi
 printf '\\n'
-say hello "$boot"
+say hello ${bootWord}
 `;
 
 export const runnerFunctions = functions;
