@@ -92,7 +92,7 @@ export async function startWorker(options: HeddleWorkerOptions): Promise<HeddleW
   });
   const done = Promise.all(workers.map((worker) => worker.run()))
     .then(() => prepared.close())
-    .finally(watch.stop)
+    .finally(() => watch.stop())
     .then(() => {
       if (failure !== undefined) throw failure;
     });

@@ -15,7 +15,7 @@ const bootLimitMs = 60_000;
 
 export interface ServicesAgain {
   readonly config: Config;
-  readonly record: Pick<DevRecord, 'address' | 'namespace' | 'machines'>;
+  readonly record: () => Promise<Pick<DevRecord, 'address' | 'namespace' | 'machines'>>;
   readonly say: (line: string) => void;
   /** Aborted when `heddle dev` ends. */
   readonly signal: AbortSignal;
@@ -26,23 +26,29 @@ export interface ServicesAgain {
  * each cluster's own spec starts them; where a user must decide, it says what is down and which command helps.
  */
 export async function startServicesAgain({ config, record, say, signal }: ServicesAgain): Promise<void> {
-  const connection = Connection.lazy({ address: record.address });
+  const report = (what: string, error: unknown): void => {
+    if (!signal.aborted)
+      say(`${what} not started again: ${messageOf(error)}; heddle status NAME --look shows what is down`);
+  };
   try {
-    await untilBooted(record.machines, signal);
-    const client = new HeddleClient(temporalClient(connection, record.namespace, config), {
-      by: 'heddle dev',
-    });
-    const isLocal = ({ provider = '' }: NodeStatus): boolean =>
-      (config.providers[provider]?.type ?? provider) === 'local';
-    const clusters = await client.list();
-    await Promise.all(clusters.map(({ name }) => startCluster({ client, isLocal, say, signal }, name)));
+    const { address, namespace, machines } = await record();
+    await untilBooted(machines, signal);
+    const connection = Connection.lazy({ address });
+    try {
+      const client = new HeddleClient(temporalClient(connection, namespace, config), { by: 'heddle dev' });
+      const isLocal = ({ provider = '' }: NodeStatus): boolean =>
+        (config.providers[provider]?.type ?? provider) === 'local';
+      const starting = (await client.list()).map(({ name }) =>
+        startCluster({ client, isLocal, say, signal }, name).catch((error: unknown) =>
+          report(`services of cluster ${name} were`, error),
+        ),
+      );
+      await Promise.all(starting);
+    } finally {
+      await connection.close();
+    }
   } catch (error) {
-    if (signal.aborted) return;
-    say(
-      `services of clusters were not started again: ${messageOf(error)}; heddle status NAME --look shows what is down`,
-    );
-  } finally {
-    await connection.close();
+    report('services of clusters were', error);
   }
 }
 
@@ -80,7 +86,8 @@ async function startCluster({ client, isLocal, say, signal }: Starting, name: st
     return;
   }
   const services = down.flatMap(({ nodeId, running }) => running.map((service) => `${service} on ${nodeId}`));
-  say(cleanLine(`${machines}, and ${obstacle.why}: ${services.join(', ')} down\nnext: ${obstacle.next}`));
+  if (services.length > 0)
+    say(cleanLine(`${machines}, and ${obstacle.why}; down: ${services.join(', ')}; next: ${obstacle.next}`));
 }
 
 /** Why services are not started without a user's word. */

@@ -50,8 +50,7 @@ export async function dev(
   try {
     record = await openRecord(config, parts);
     await announce(output, config, parts);
-    startServices = async () =>
-      startServicesAgain({ config, record: await parts.record(), say, signal: ending.signal });
+    startServices = () => startServicesAgain({ config, record: parts.record, say, signal: ending.signal });
     void startServices();
     const ended = await Promise.race([parts.serverEnded, interrupt.happened.catch(() => undefined)]);
     if (ended === undefined) return exitCodes.ok;

@@ -16,7 +16,7 @@ import type { ClusterState } from '../../model/cluster/state.js';
 import type { ClusterSpec } from '../../model/cluster/spec.js';
 import { now, noteChange } from '../entity.js';
 import { groupOfNode, instruct, instructAll } from './groups.js';
-import { changeNodes, changeOperation, dropNode, forgetFailures, type Memory } from './memory.js';
+import { changeNodes, changeOperation, dropNode, type Memory } from './memory.js';
 import { refuseBusy, refuseDeleting, refuseUnknownNodes } from './refuse.js';
 
 /** Why an apply is refused; undefined if it is accepted. Handlers only queue operations. */
@@ -138,8 +138,9 @@ export function acceptRetry(memory: Memory): ApplyReply {
 }
 
 function resumeHeld(memory: Memory, operation: Operation): ApplyReply {
-  forgetFailures(memory);
-  changeOperation(memory, { state: 'running', repairs: undefined });
+  changeNodes(memory, ({ failure: _failure, ...node }) => node);
+  const { reason: _reason, failures: _failures, missing: _missing, repairs: _repairs, ...rest } = operation;
+  memory.state = { ...memory.state, operation: { ...rest, state: 'running' } };
   return reply(memory, operation.id);
 }
 

@@ -93,14 +93,6 @@ export function changeOperation(memory: Memory, change: Partial<Operation>): voi
   noteChange(memory);
 }
 
-/** Forgets the failures of nodes and of the operation, which continues with them. */
-export function forgetFailures(memory: Memory): void {
-  changeNodes(memory, ({ failure: _failure, ...node }) => node);
-  if (memory.state.operation === undefined) return;
-  const { reason: _reason, failures: _failures, missing: _missing, ...operation } = memory.state.operation;
-  memory.state = { ...memory.state, operation };
-}
-
 export function countTasks(memory: Memory, change: Partial<Operation['tasks']>): void {
   const tasks = memory.state.operation?.tasks ?? { total: 0, done: 0, failed: 0 };
   changeOperation(memory, {

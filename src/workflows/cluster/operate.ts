@@ -18,7 +18,7 @@ import { clusterExecutor } from './cluster-executor.js';
 import { startRun, type Run } from './executor.js';
 import { discardIncomplete } from './discard.js';
 import { endEmptyGroups, groupsOver, groupsQuiet, instructAll } from './groups.js';
-import { changeNode, changeOperation, dropNode, forgetFailures, type Memory } from './memory.js';
+import { changeNode, changeNodes, changeOperation, dropNode, type Memory } from './memory.js';
 import { schedule } from '../schedule.js';
 import { nextNodenum, assignGroups } from './assign-groups.js';
 import { probeNodes } from './probe-nodes.js';
@@ -190,9 +190,17 @@ async function carryOut(memory: Memory): Promise<OperationEnd> {
 
 /** Plans again: the probes find the lost machines, and the plan replaces them. */
 async function replaceLost(memory: Memory): Promise<OperationEnd> {
-  const { repairs = 0 } = memory.state.operation ?? {};
-  forgetFailures(memory);
-  changeOperation(memory, { repairs: repairs + 1 });
+  const { repairs = 0, failures = [] } = memory.state.operation ?? {};
+  // Nodes that the operation went on without stay failed.
+  changeNodes(memory, (node) => {
+    const { failure: _failure, ...rest } = node;
+    return node.excluded === true ? node : rest;
+  });
+  changeOperation(memory, {
+    repairs: repairs + 1,
+    reason: undefined,
+    failures: failures.filter(({ lost }) => lost === undefined),
+  });
   return operate(memory);
 }
 
