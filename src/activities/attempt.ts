@@ -33,13 +33,16 @@ export interface Attempt {
   mark(mark: Json): void;
   /** What it, or an earlier attempt, noted last. */
   marked(): Json | undefined;
+  /** Notes, for later attempts, whether it ended by a fault. Returns how many in a row did, itself included. */
+  countFaults(isFault: boolean): number;
   close(): Promise<void>;
 }
 
-/** What a heartbeat says: for people the step, for later attempts the mark. */
+/** What a heartbeat says: for people the step, for later attempts the mark and the faults in a row. */
 interface Heartbeat {
   readonly step: string;
   readonly mark?: Json;
+  readonly faults?: number;
 }
 
 /** What the heartbeats of earlier attempts said last. */
@@ -51,6 +54,12 @@ export function readMark(heartbeat: unknown): Json | undefined {
   if (typeof heartbeat !== 'object' || heartbeat === null || !('mark' in heartbeat)) return undefined;
   // Only our own workers can write heartbeats: payloads are encrypted.
   return heartbeat.mark as Json;
+}
+
+function faultsBefore(): number {
+  const details: unknown = Context.current().info.heartbeatDetails;
+  if (typeof details !== 'object' || details === null || !('faults' in details)) return 0;
+  return typeof details.faults === 'number' ? details.faults : 0;
 }
 
 /** @param within ends the attempt as the end of the worker would. */
@@ -99,9 +108,10 @@ export function beginAttempt(
   let step = beginStep('begin');
   let beat = Date.now();
   let mark = markBefore();
+  let faults = faultsBefore();
   const heartbeat = (): void => {
     beat = Date.now();
-    context.heartbeat({ step: step.step, mark } satisfies Heartbeat);
+    context.heartbeat({ step: step.step, mark, ...(faults === 0 ? {} : { faults }) } satisfies Heartbeat);
   };
   const timer = setInterval(heartbeat, Math.max(250, (info.heartbeatTimeoutMs ?? 5_000) / 4));
   const forget = parts.inFlight.add({
@@ -144,6 +154,13 @@ export function beginAttempt(
       heartbeat();
     },
     marked: () => mark,
+    countFaults(isFault) {
+      const before = faults;
+      faults = isFault ? before + 1 : 0;
+      // The worker sends the last heartbeat before it reports the failure.
+      if (faults !== before) heartbeat();
+      return faults;
+    },
     async close() {
       clearInterval(timer);
       forget();

@@ -2,13 +2,27 @@ import { CancelledFailure, CompleteAsyncError } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { AnyAction } from '../model/action.js';
 import type { RetryRow } from '../model/activities.js';
-import type { FailureDetails } from '../model/node/failure.js';
+import type { FailureDetails, Loss } from '../model/node/failure.js';
 import { isPluginError, type FailureKind } from '../plugins/errors.js';
 import { acceptFailure } from '../schema/accept-result.js';
 import type { Attempt } from './attempt.js';
 
+/** The machine of a task no longer runs, as its provider says: a retry cannot reach it. */
+export class MachineLost extends Error {
+  override readonly name = 'MachineLost';
+  readonly lost: Loss;
+
+  constructor(lost: Loss, cause: Error) {
+    super(`${lost.why}: ${cause.message}`, { cause });
+    this.lost = lost;
+  }
+}
+
 /** The one place that decides what Temporal tries again. */
 const retryable: readonly FailureKind[] = ['Retryable', 'NotReady'];
+
+/** Consecutive faults of a plugin, such as crashes and hangs, after which the task fails. */
+const toleratedFaults = 3;
 
 /** Longest wait, in ms, that a provider's Retry-After can ask for. */
 const maxRetryAfterMs = 5 * 60_000;
@@ -35,12 +49,27 @@ export function toFailure(error: unknown, attempt: Attempt, retry: RetryRow, act
       nextRetryDelay: 100,
     });
   const message = `${attempt.title}: ${attempt.redact(messageOf(error))}`;
+  if (error instanceof MachineLost) {
+    return ApplicationFailure.create({
+      message,
+      type: 'MachineLost',
+      nonRetryable: true,
+      ...causeOf(error.cause, attempt),
+      details: [
+        {
+          ...detailsOf(attempt),
+          lost: { ...error.lost, why: attempt.redact(error.lost.why) },
+        } satisfies FailureDetails,
+      ],
+    });
+  }
+  const faults = attempt.countFaults(!isPluginError(error));
   if (!isPluginError(error)) {
     // A fault in a plugin or in Heddle: its message may hold anything, so it is tried again only a few times.
     return ApplicationFailure.create({
       message,
       type: 'Internal',
-      nonRetryable: attempt.number >= 3,
+      nonRetryable: faults >= toleratedFaults,
       nextRetryDelay: delayOf(attempt, retry),
       ...causeOf(error, attempt),
       details: [detailsOf(attempt)],

@@ -27,6 +27,7 @@ import { engineVerbs } from './machine/engine-verbs.js';
 import { providerVerbs } from './machine/provider-verbs.js';
 import { systemVerbs } from './machine/system-verbs.js';
 import type { ActivityParts } from './parts.js';
+import { explainLostContact } from './cluster/lost-machine.js';
 import { findPreviousRuns } from './cluster/previous-runs.js';
 import { createPeersCache, type PeersCache } from './cluster/peers.js';
 import { checkPins } from './cluster/pins.js';
@@ -104,7 +105,8 @@ export function createTaskActivities(parts: ActivityParts): TaskActivities {
   const peers = createPeersCache(parts.askPeers);
   const lists = createSharedLists();
   const tasks = [...actions, ...machineActions].map(
-    (action) => [action, (request: TaskRequest) => runTask({ parts, peers, action, request })] as const,
+    (action) =>
+      [action, (request: TaskRequest) => runTask({ parts, peers, lists, action, request })] as const,
   );
   const looks = Object.entries({ PROBE_NODES: survey, ...lookActivities }).map(
     ([name, look]) =>
@@ -114,7 +116,7 @@ export function createTaskActivities(parts: ActivityParts): TaskActivities {
       ] as const,
   );
   const batches = createBatchActivities((action, request, within) =>
-    runTask({ parts, peers, action, request, within }),
+    runTask({ parts, peers, lists, action, request, within }),
   );
   return { ...Object.fromEntries(tasks), ...Object.fromEntries(looks), ...batches } as TaskActivities;
 }
@@ -129,6 +131,7 @@ const machineHandlers: Readonly<Record<MachineAction, MachineHandler>> = {
 interface TaskRun {
   readonly parts: ActivityParts;
   readonly peers: PeersCache;
+  readonly lists: SharedLists;
   readonly action: AnyAction;
   readonly request: TaskRequest;
   /** Ends the attempt as a shutdown of the worker would. */
@@ -136,7 +139,7 @@ interface TaskRun {
 }
 
 /** One attempt of one task of a node or of a machine. */
-async function runTask({ parts, peers, action, request, within }: TaskRun): Promise<TaskOutcome> {
+async function runTask({ parts, peers, lists, action, request, within }: TaskRun): Promise<TaskOutcome> {
   const row = activityTable[action];
   const attempt = openAttempt(parts, action, request, pluginOf(action, request), within);
   return conclude(attempt, action, async () => {
@@ -150,7 +153,9 @@ async function runTask({ parts, peers, action, request, within }: TaskRun): Prom
     attempt.at('reads the peers');
     const nodes = await readNodes(peers, action, request);
     const call = { parts, action, row, task: toTask(action, request, nodes), request, attempt };
-    const result = await nodeHandlerOf(action)(call);
+    const result = await nodeHandlerOf(action)(call).catch(async (error: unknown) => {
+      throw row.by === 'automator' ? await explainLostContact(error, call, lists) : error;
+    });
     return { result, ...attempt.output.tails(), log: attempt.output.name };
   });
 }

@@ -126,6 +126,12 @@ export const waitOptions: readonly Option[] = [
   option('--no-wait', 'return as soon as the request is accepted'),
 ];
 
+/** Of operations that may end without some nodes. */
+export const acceptMinimumOption = option(
+  '--accept-minimum',
+  'end with exit code 0 although nodes are missing, as onFailure or minimum of the file allow',
+);
+
 export const planOption = option('--plan', 'only show what would be done; nothing is changed');
 
 /** Options of every operation of a cluster, beside its own. */

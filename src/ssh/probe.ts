@@ -1,7 +1,7 @@
 import { PluginError } from '../plugins/errors.js';
 import { connect, connectUnpinned } from './connect.js';
 import type { Connection } from './connection.js';
-import { identityFunctions } from './remote/identity.js';
+import { bootWord, identityFunctions } from './remote/identity.js';
 import { Runner } from './runner.js';
 import { startProgram } from './session.js';
 import { describeTarget, hostKeysOf, type SshTarget } from './target.js';
@@ -53,7 +53,7 @@ export async function probe(target: SshTarget, options: ProbeOptions = {}): Prom
  * The kernel's boot id and the start of process 1: containers share the former with their host and with each
  * other.
  */
-const bootIdProgram = `${identityFunctions}\nmachine\nprintf '\\n%s boot %s\\n' "$nonce" "$boot"`;
+const bootIdProgram = `${identityFunctions}\nmachine\nprintf '\\n%s boot %s\\n' "$nonce" ${bootWord}`;
 
 /** Starts the shell that later scripts of the node run in. */
 async function readBootIdOfRunner(connection: Connection): Promise<string | undefined> {

@@ -11,6 +11,9 @@ await main();
 async function main(): Promise<void> {
   // What each task does is in the task's own log.
   const log = pino({ level: 'info', base: { pid: process.pid } });
+  let what = 'did not start';
+  let parentEnded = (): void => process.exit(1);
+  endWithParent(() => parentEnded());
   try {
     const { values } = parseArgs({
       options: { config: { type: 'string' }, builder: { type: 'boolean', default: false } },
@@ -24,20 +27,28 @@ async function main(): Promise<void> {
       secretSources: secretSourcesOf(config),
       ...(values.builder ? { role: 'builder' as const } : {}),
     });
-    const stop = (signal: NodeJS.Signals): void => {
-      log.info(`${signal}: shuts down`);
+    what = 'ended';
+    const stop = (why: string): void => {
+      log.info(`${why}: shuts down`);
       worker.shutdown();
     };
+    parentEnded = () => stop('the process that started it has ended');
     process.once('SIGTERM', stop).once('SIGINT', stop);
     process.on('SIGUSR2', () => void worker.dumpStacks());
     await worker.done;
     log.info('worker has ended');
   } catch (error) {
-    process.stderr.write(
-      `The worker did not start. ${error instanceof Error ? error.message : String(error)}\n`,
-    );
+    process.stderr.write(`The worker ${what}. ${error instanceof Error ? error.message : String(error)}\n`);
     log.fatal({ error: error instanceof Error ? error.stack : error }, 'worker failed');
     // The native part of Temporal's SDK would keep the process alive.
     process.exit(1);
   }
+}
+
+/** `heddle worker` holds the other end of a channel, which closes even if that process is killed. */
+function endWithParent(onEnd: () => void): void {
+  process.once('disconnect', onEnd);
+  process.channel?.unref();
+  // It was killed while this program was loaded.
+  if (process.connected === false) onEnd();
 }

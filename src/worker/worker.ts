@@ -41,6 +41,7 @@ import { installRuntime } from './runtime.js';
 import { dumpStacks } from './stack-dump.js';
 import { leasesOf } from './leases.js';
 import { openInputs } from './open-inputs.js';
+import { readInstallation, watchInstallation } from './watch-installation.js';
 import { readWorkflowRuns } from './workflow-runs.js';
 import { peersUpdate } from '../workflows/cluster/messages.js';
 
@@ -66,6 +67,8 @@ export interface PreparedWorkers {
   /** The first one runs the workflows, unless the role is builder. */
   readonly workers: readonly WorkerOptions[];
   readonly temporal: Client;
+  /** The namespace's UUID, which marks the machines; the workers must end when the server has another one. */
+  readonly installation: string;
   readonly inFlight: InFlightList;
   /** Closes connections and plugins. Call it after all workers have ended. */
   close(): Promise<void>;
@@ -77,7 +80,22 @@ export async function startWorker(options: HeddleWorkerOptions): Promise<HeddleW
   installRuntime(log, config.metricsAddress);
   const prepared = await prepareWorkers(options);
   const workers = await Promise.all(prepared.workers.map((worker) => Worker.create(worker)));
-  const done = Promise.all(workers.map((worker) => worker.run())).then(() => prepared.close());
+  const shutdown = (): void => {
+    for (const worker of workers.filter((candidate) => candidate.getState() === 'RUNNING')) worker.shutdown();
+  };
+  const watch = watchInstallation(prepared.temporal, config.temporal.namespace, prepared.installation);
+  let failure: Error | undefined;
+  void watch.replaced.then((other) => {
+    failure = replacedError(config, prepared.installation, other);
+    log.fatal(failure.message);
+    shutdown();
+  });
+  const done = Promise.all(workers.map((worker) => worker.run()))
+    .then(() => prepared.close())
+    .finally(() => watch.stop())
+    .then(() => {
+      if (failure !== undefined) throw failure;
+    });
   log.info(
     {
       queues: workers.map((worker) => worker.options.taskQueue),
@@ -86,14 +104,7 @@ export async function startWorker(options: HeddleWorkerOptions): Promise<HeddleW
     },
     'worker is ready',
   );
-  return {
-    done,
-    shutdown: () => {
-      for (const worker of workers.filter((candidate) => candidate.getState() === 'RUNNING'))
-        worker.shutdown();
-    },
-    dumpStacks: () => dumpStacks(log, prepared.inFlight, prepared.temporal),
-  };
+  return { done, shutdown, dumpStacks: () => dumpStacks(log, prepared.inFlight, prepared.temporal) };
 }
 
 /**
@@ -200,6 +211,7 @@ export async function prepareWorkers({
   return {
     workers: queues.map((options) => ({ ...base, activities, ...options })),
     temporal,
+    installation,
     inFlight,
     close: async () => {
       stopPruning();
@@ -214,10 +226,11 @@ const playbooksReadSecrets =
   'secrets.allow does not hold for automator ansible: a playbook of a cluster file can run commands on this worker, and reads whatever its user may read. ' +
   'Take ansible out of `automators` in heddle.yaml, or run it on a site of its own whose workers hold no secrets but those that cluster files may name';
 
-/** The namespace's UUID: the mark of our machines. */
-async function readInstallation(temporal: Client, namespace: string): Promise<string> {
-  const { namespaceInfo } = await temporal.workflowService.describeNamespace({ namespace });
-  return namespaceInfo?.id ?? namespace;
+function replacedError({ temporal: { connection, namespace } }: Config, known: string, other: string): Error {
+  return new Error(
+    `The Temporal server at ${connection.address} has another database now: namespace ${namespace} is ${other}, and was ${known} when this worker started. ` +
+      'Start the worker again to work for the new one; machines of the old one stay until they are deleted at their providers',
+  );
 }
 
 /** Nodes of pools are available without an account in the configuration, which may still define one. */

@@ -7,7 +7,13 @@ import type { CurrentTask } from '../model/node/state.js';
 import { mergePayload } from '../model/node/payload.js';
 import { machinePartOf } from '../model/node/result-table.js';
 import type { Step } from '../model/plan/plan.js';
-import { recordBegun, recordDone, recordHealth, recordMachine } from '../model/node/record.js';
+import {
+  recordBegun,
+  recordDone,
+  recordHealth,
+  recordMachine,
+  recordObservation,
+} from '../model/node/record.js';
 import { now } from './entity.js';
 import { scheduleTask } from './schedule.js';
 import { readTaskFailure } from './task-failure.js';
@@ -206,7 +212,10 @@ function giveUp(owner: Owner, step: Step, failure: FailureRecord, peers: number)
     finish(owner, step, {}, peers);
     return 'done';
   }
-  owner.change(({ current: _current, ...node }) => ({ ...node, failure }));
+  owner.change(({ current: _current, ...before }) => {
+    const node = failure.lost === undefined ? before : recordObservation(before, failure.lost);
+    return { ...node, failure };
+  });
   return 'failed';
 }
 

@@ -84,11 +84,22 @@ describe('what a plugin throws', () => {
     ['error', 'boom'],
     ['string', 'threw "boom"'],
     ['nothing', 'threw undefined'],
-  ])('anything else (%s) counts as an internal error and is retried three times', async (how, words) => {
-    const first = await failureOf(bench.run('CREATE', request({ how })));
-    expect(first).toMatchObject({ type: 'Internal', nonRetryable: false, message: `CREATE app-1: ${words}` });
-    expect((await failureOf(bench.run('CREATE', request({ how }), 3))).nonRetryable).toBe(true);
-  });
+  ])(
+    'anything else (%s) counts as an internal error, and fails the task the third time in a row',
+    async (how, words) => {
+      const first = await failureOf(bench.run('CREATE', request({ how })));
+      expect(first).toMatchObject({
+        type: 'Internal',
+        nonRetryable: false,
+        message: `CREATE app-1: ${words}`,
+      });
+      const later = async (faults: number): Promise<boolean | undefined | null> =>
+        (await failureOf(bench.run('CREATE', request({ how }), 9, { step: '', faults }))).nonRetryable;
+      expect(await later(0)).toBe(false);
+      expect(await later(1)).toBe(false);
+      expect(await later(2)).toBe(true);
+    },
+  );
 
   it('is ended at the deadline of the call, and is retried', async () => {
     const failure = await failureOf(bench.run('CREATE', request({ how: 'hang' })));

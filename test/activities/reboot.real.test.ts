@@ -1,21 +1,21 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TestService } from '../harness/local/service.js';
 import { type MachineBench, openMachineBench } from '../harness/activities/machines.js';
 
 const root = process.platform === 'linux' && process.getuid?.() === 0;
 
-let service: TestService;
-let bench: MachineBench;
-beforeAll(async () => {
-  if (!root) return;
-  service = await TestService.start(['--kind', 'sandbox']);
-  bench = await openMachineBench(service);
-});
-afterAll(() => bench?.close());
+describe.each(['directory', 'sandbox'] as const)('a probe of machines of kind %s', (kind) => {
+  const isPossible = kind === 'directory' || root;
+  let service: TestService;
+  let bench: MachineBench;
+  beforeAll(async () => {
+    if (!isPossible) return;
+    service = await TestService.start(['--kind', kind]);
+    bench = await openMachineBench(service);
+  });
+  afterAll(() => bench?.close());
 
-test.runIf(root)(
-  'reports the restarted ones of machines that share a kernel, after a power cut too',
-  async () => {
+  test.runIf(isPossible)('reports the restarted ones, after a power cut too', async () => {
     // One after the other: the kernel tells when a process was started to the hundredth of a second.
     const stays = await bench.up('stays');
     const reboots = await bench.up('reboots');
@@ -41,5 +41,5 @@ test.runIf(root)(
     } finally {
       await after.close();
     }
-  },
-);
+  });
+});

@@ -93,12 +93,47 @@ describe('heddle for a cluster', () => {
       stdout: expect.stringContaining('cluster life is deleted'),
     });
     expect((await stack.service.machines()).filter(({ hostname }) => hostname === 'life-app-1')).toEqual([]);
-    const [status, logs] = await Promise.all([
+    const [status, history, nodes, logs] = await Promise.all([
       run('status', 'life'),
+      run('history', 'life'),
+      run('nodes', 'life'),
       run('logs', 'life', '--action', 'DELETE'),
     ]);
-    expect(status).toMatchObject({ code: 4, stderr: expect.stringContaining('was deleted at') });
+    expect(status).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(
+        /the last cluster life was deleted at [^]*cluster life: deleted[^]*delete/,
+      ),
+    });
+    expect(history).toMatchObject({ code: 0, stdout: expect.stringMatching(/done [^]*delete\n[^]*apply\n/) });
+    expect(nodes).toMatchObject({ code: 4, stderr: expect.stringContaining('was deleted at') });
     expect(logs).toMatchObject({ code: 0, stdout: expect.stringContaining('app-1 DELETE info: attempt 1') });
+  });
+
+  it('ends with exit code 1 and the missing nodes if the policy goes on without them', async () => {
+    const file = join(stack.folder, 'fewer.yaml');
+    const fewer = JSON.parse(specText({ name: 'fewer', count: 2, start: '[ "$HEDDLE_NODE" = app-1 ]' })) as {
+      nodes: { app: { minimum?: number } };
+    };
+    fewer.nodes.app.minimum = 1;
+    await writeFile(file, JSON.stringify(fewer));
+    expect(await run('apply', file)).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('START web on app-2'),
+      stderr: expect.stringMatching(
+        /cluster fewer has 1 of 2 nodes; missing: app-2\.[^]*next: heddle apply FILE/,
+      ),
+    });
+    expect(await json('status', 'fewer')).toMatchObject({
+      history: [{ state: 'done', missing: { count: 1, nodes: ['app-2'] } }],
+      next: [{ command: 'heddle apply FILE', why: 'tries app-2 again' }],
+    });
+    expect(await run('apply', file, '--accept-minimum')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('cluster fewer: apply: 1 node'),
+      stderr: expect.stringContaining('warning: went on without a node'),
+    });
+    await remove('fewer');
   });
 
   it('changes it by another spec, not by the same one, and not at all with --create-only', async () => {

@@ -9,7 +9,11 @@ import { type Ended, runHeddle, type Running, startHeddle } from '../harness/cli
 
 const spec = `name: web
 nodes: {app: {count: 1, provider: local, services: [web]}}
-services: {web: {actions: {start: {type: shell, fields: {script: 'echo started'}}}}}
+services:
+  web:
+    check: {command: 'kill -0 $(cat "$HOME/web.pid")', every: 100ms}
+    actions:
+      start: {type: shell, fields: {script: 'setsid sleep 600 </dev/null >/dev/null 2>&1 & echo $! > "$HOME/web.pid"'}}
 `;
 
 describe('heddle dev', () => {
@@ -83,6 +87,17 @@ describe('heddle dev', () => {
 
     const again = await startDev();
     expect(await run('ssh', 'web', 'app-1', 'hostname')).toMatchObject({ code: 0 });
+    await until('the services to be started again', () =>
+      again.dev.stderr().includes('1 machine of cluster web booted again; operation 2 starts their services'),
+    );
+    expect(await run('status', 'web', '--watch')).toMatchObject({ code: 0 });
+    expect((await run('status', 'web', '--look')).stdout).toMatch(
+      /2 +done [^]*app-1 +ready +127[^ ]* +web \(well, [\d.]+ s ago\)|app-1 +ready +127[^ ]* +web \(well, [\d.]+ s ago\)[^]*2 +done/,
+    );
+    process.kill(again.record.processes.machines.pid, 'SIGKILL');
+    await until('the services to be started once more', () =>
+      again.dev.stderr().includes('booted again; operation 3 starts their services'),
+    );
     expect(await run('delete', 'web')).toMatchObject({ code: 0 });
     again.dev.child.kill('SIGINT');
     await again.dev.ended;

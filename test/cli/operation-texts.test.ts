@@ -258,7 +258,7 @@ describe('the next command', () => {
       ['heddle retry web', 'heddle abandon web app-1'],
     ],
   ])('for a cluster that is %s', (_title, shown, commands) => {
-    expect(nextSteps(shown).map(({ command }) => command)).toEqual(commands);
+    expect(nextSteps(shown, Date.now()).map(({ command }) => command)).toEqual(commands);
   });
 });
 

@@ -96,9 +96,9 @@ describe('the check of a service', () => {
     });
     expect(later?.health?.['file']?.why).toBe('exit code 3: no well here');
     expect(later?.health?.['web']?.why).toMatch(/takes no connection/);
-    expect(later?.services.map((service) => withHealth(service, later.health?.[service]))).toContain(
-      'web (not well)',
-    );
+    expect(
+      later?.services.map((service) => withHealth(service, later.health?.[service], Date.now())),
+    ).toContainEqual(expect.stringMatching(/^web \(not well, [\d.]+ s ago\)$/));
     expect(healthLines(later === undefined ? [] : [later], Date.now()).join('\n')).toContain(
       'file on app-1 is not well: exit code 3: no well here',
     );

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { describeDoing } from '../../src/cli/cluster/node-text.js';
 import type { OperateIntent } from '../../src/client/heddle-client.js';
 import type { WaitResult } from '../../src/client/wait.js';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
@@ -199,6 +200,9 @@ describe('operations on a running cluster', () => {
       by: 'test',
       waiting: ['exec: true'],
     });
+    await until('the next task to be shown as paused', async () =>
+      (await client.status('pause')).nodes.some((node) => describeDoing(node) === 'START app is paused'),
+    );
     expect(await ledger.lines('pause app-1 app START')).toEqual([]);
     await client.resume('pause');
     expect((await client.waitFor('pause', operation, patience)).operation.state).toBe('done');
@@ -285,6 +289,34 @@ describe('operations on a running cluster', () => {
     );
   });
 
+  it.concurrent('hold one that failed: a corrected apply replaces it, also while others wait', async () => {
+    const { client } = stack;
+    const spec = (name: string, body: string): ClusterSpec =>
+      closed({
+        name,
+        nodes: { app: nodes(1, ['app']) },
+        services: { app: { actions: { start: ledger.script({ body }) } } },
+      });
+    for (const name of ['corrected', 'promoted']) {
+      expect((await apply(spec(name, 'exit 3'))).operation).toMatchObject({ id: '1', state: 'held' });
+      await client.apply(spec(name, 'true'), { queue: true });
+      await client.operate(name, { kind: 'restart', services: ['app'] }, { queue: true });
+    }
+    const other = await client.apply(spec('corrected', 'echo other'));
+    // The queued apply of the same spec no longer waits for the end of the held one.
+    const same = await client.apply(spec('promoted', 'true'));
+    expect([other.operation, same.operation]).toEqual(['4', '2']);
+    for (const [name, replacing, last] of [
+      ['corrected', '4', '3'],
+      ['promoted', '2', '3'],
+    ] as const) {
+      expect((await client.waitFor(name, replacing, patience)).operation.state).toBe('done');
+      const { status } = await client.waitFor(name, last, patience);
+      expect(status.history.map(({ id, state }) => `${id} ${state}`).toSorted()[0]).toBe('1 superseded');
+      expect(status.history[0]).toMatchObject({ id: last, state: 'done' });
+    }
+  });
+
   it.concurrent('follow the policies: `rollback` rolls back, `continue` and `minimum` continue without the failed node', async () => {
     const good = (name: string, more: object, body: string): ClusterSpec =>
       closed({
@@ -300,8 +332,9 @@ describe('operations on a running cluster', () => {
       reason: expect.stringContaining('went on without a node: INSTALL of app on app-2 failed'),
     });
     expect(went.status.nodes.map(({ state }) => state)).toEqual(['ready', 'failed', 'ready']);
+    expect(went.operation.missing).toEqual({ count: 1, nodes: ['app-2'] });
     const fewer = await apply(good('fewer', { minimum: 2 }, failing));
-    expect(fewer.operation.state).toBe('done');
+    expect(fewer.operation).toMatchObject({ state: 'done', missing: { count: 1, nodes: ['app-2'] } });
     const few = await apply(good('few', { minimum: 3 }, failing));
     expect(few.operation.state).toBe('held');
     const byItself = closed({

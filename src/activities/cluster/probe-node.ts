@@ -43,6 +43,15 @@ export function isListedAsDrifted({ view, listed }: Looking, node: ProbedNode): 
   return judge(view, node, machineOf(listed ?? [], keyOf(node), idOf(node))) !== undefined;
 }
 
+/** What the provider alone says against the machine; undefined if it shows the machine as running. */
+export async function probeAtProvider(
+  { view, listed }: Pick<Looking, 'view' | 'listed'>,
+  node: ProbedNode,
+): Promise<Exclude<Verdict, { readonly kind: 'fine' }> | undefined> {
+  const machine = machineOf(listed ?? [], keyOf(node), idOf(node)) ?? (await view.lookUp(node));
+  return machine === undefined ? missing(view, node) : judge(view, node, machine);
+}
+
 /** Probes one node's machine: at its provider, then over SSH. Never throws for a fault of the machine. */
 export async function probeNode(looking: Looking, node: ProbedNode): Promise<Verdict> {
   const { view, attempt, listed } = looking;
@@ -80,7 +89,7 @@ export function unknown(error: unknown, prefix = ''): Extract<Verdict, { readonl
   };
 }
 
-function missing(view: AccountView, node: ProbedNode): Verdict {
+function missing(view: AccountView, node: ProbedNode): Extract<Verdict, { readonly kind: 'missing' }> {
   return { kind: 'missing', why: `${view.account} has no machine ${named(node)} any more` };
 }
 
@@ -89,7 +98,7 @@ function judge(
   { account }: AccountView,
   node: ProbedNode,
   machine: Machine | undefined,
-): Verdict | undefined {
+): Extract<Verdict, { readonly kind: 'drift' | 'unknown' }> | undefined {
   switch (machine?.state) {
     case undefined:
     case 'running':

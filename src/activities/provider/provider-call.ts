@@ -52,7 +52,7 @@ export interface CallOptions {
 /**
  * Makes one call of a provider: waits for admission (lock, process, rate limit), gives the plugin its
  * signals, and releases everything at the end.
- * @throws PluginError Retryable if the plugin did not end within the deadline.
+ * @throws PluginError Retryable, ProgramFault of a program, if the plugin did not end within the deadline.
  */
 export async function callProvider<Value>(
   parts: ActivityParts,
@@ -92,9 +92,9 @@ export async function callProvider<Value>(
   try {
     return await work({ parts, plugin, provider, request, attempt, machine, admission });
   } catch (error) {
-    if (!deadline.aborted || isPluginError(error)) throw error;
-    const program = error instanceof ProgramFault ? ` (${error.message})` : '';
-    throw new PluginError('Retryable', `the provider did not answer within ${deadlineMs} ms${program}`, {
+    // A program that hangs repeatedly is a fault of the plugin.
+    if (!deadline.aborted || isPluginError(error) || error instanceof ProgramFault) throw error;
+    throw new PluginError('Retryable', `the provider did not answer within ${deadlineMs} ms`, {
       cause: error,
     });
   } finally {

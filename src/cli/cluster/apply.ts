@@ -8,14 +8,14 @@ import { finish, type Outcome, outcomeShown } from './outcome.js';
 import { describeCounts } from './plan/plan-text.js';
 import { previewApply, previewOperation } from './plan/preview.js';
 
-type ApplyOptions = OperationOptions & { readonly createOnly?: boolean };
+type ApplyOptions = OperationOptions & { readonly createOnly?: boolean; readonly acceptMinimum?: boolean };
 
 /** Brings a cluster to a spec that was read from a file, whose name is for messages. */
 export const apply = verb<[written: ClusterSpec, file: string, options: ApplyOptions], Outcome>(
   async (session, written, file, options) => {
     const { output, client } = session;
     const since = Date.now();
-    const { plan = false, rolling, queue = false, createOnly = false, wait } = options;
+    const { plan = false, rolling, queue = false, createOnly = false, acceptMinimum, wait } = options;
     const { name } = written;
     if (plan) await client.look(name);
     // Read once, so that the shown plan is the applied one.
@@ -25,7 +25,7 @@ export const apply = verb<[written: ClusterSpec, file: string, options: ApplyOpt
     if (plan) return { name, intent: { kind: 'apply', width: rolling }, preview };
     if (!isEmptyPlan(preview.plan)) output.line(describeCounts(preview.plan));
     const reply = await client.apply(spec, { createOnly, queue, width: rolling });
-    return finish(session, name, reply, { wait, since });
+    return finish(session, name, reply, { wait, since, acceptMinimum });
   },
   { ...outcomeShown, worker: true },
 );

@@ -1,4 +1,5 @@
 import {
+  acceptMinimumOption,
   choice,
   nodesOption,
   operationOptions,
@@ -17,6 +18,7 @@ export const clusterCommands: readonly CommandDefinition[] = [
     options: [
       option('--create-only', 'refuse if the cluster exists with another spec'),
       rollingOption,
+      acceptMinimumOption,
       ...operationOptions,
     ],
     load: async () => {
@@ -124,11 +126,11 @@ export const clusterCommands: readonly CommandDefinition[] = [
   command('retry <name>', 'continue after a failure', {
     heading: 'Operations:',
     more: ' in a held operation',
-    options: waitOptions,
+    options: [acceptMinimumOption, ...waitOptions],
     load: async () => (await import('./control.js')).retry,
   }),
   command('rollback <name>', 'return to the previous spec', {
-    options: operationOptions,
+    options: [acceptMinimumOption, ...operationOptions],
     load: async () => (await import('./operate.js')).rollback,
   }),
   command('cancel <name> [operation]', 'cancel an operation; completed work stays', {
@@ -141,7 +143,7 @@ export const clusterCommands: readonly CommandDefinition[] = [
     load: async () => (await import('./control.js')).pause,
   }),
   command('resume <name>', 'continue after pause', {
-    options: waitOptions,
+    options: [acceptMinimumOption, ...waitOptions],
     load: async () => (await import('./control.js')).resume,
   }),
   command('abandon <name> <node>', 'forget a node that cannot be deleted', {

@@ -6,11 +6,9 @@ import type { Output } from '../output.js';
 import { confirm } from '../terminal.js';
 import type { Shown } from '../verb.js';
 import { clusterVerb } from './cluster-verb.js';
-import { type Ended, finish, type Outcome, outcomeShown } from './outcome.js';
+import { type Ended, finish, type Outcome, outcomeShown, type Waiting } from './outcome.js';
 
-interface ControlOptions extends ServerOptions {
-  readonly wait: boolean;
-}
+interface ControlOptions extends ServerOptions, Pick<Waiting, 'wait' | 'acceptMinimum'> {}
 
 export const retry = control((client, name) => client.retry(name));
 
@@ -20,9 +18,9 @@ export const resume = control((client, name) => client.resume(name));
 function control(
   send: (client: HeddleClient, name: string) => Promise<ApplyReply>,
 ): (name: string, options: ControlOptions) => Promise<number> {
-  return clusterVerb<[options: ControlOptions], Outcome>(async (session, name, { wait }) => {
+  return clusterVerb<[options: ControlOptions], Outcome>(async (session, name, { wait, acceptMinimum }) => {
     const since = Date.now();
-    return finish(session, name, await send(session.client, name), { wait, since });
+    return finish(session, name, await send(session.client, name), { wait, since, acceptMinimum });
   }, outcomeShown);
 }
 

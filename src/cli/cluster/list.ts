@@ -1,7 +1,9 @@
 import type { ServerOptions } from '../configuration.js';
 import { formatAge } from '../format.js';
+import { requireWorker } from '../session.js';
 import { verb } from '../verb.js';
 import { clusterVerb } from './cluster-verb.js';
+import { describeLatest } from './describe-cluster.js';
 import { printHistory } from './history-text.js';
 import { printNodes } from './status-text.js';
 
@@ -15,18 +17,20 @@ export const list = verb(async ({ client }, _options: ServerOptions) => ({ clust
   },
 });
 
-export const nodes = clusterVerb(
-  async ({ client }, name, _options: ServerOptions) => (await client.status(name)).nodes,
-  {
-    document: (found, cluster) => ({ cluster, nodes: found }),
-    print: (output, found) => printNodes(output, found, Date.now()),
-  },
-);
+export const nodes = clusterVerb(async ({ client }, name, _options: ServerOptions) => client.status(name), {
+  document: ({ nodes: found }, cluster) => ({ cluster, nodes: found }),
+  print: (output, found) => printNodes(output, found, Date.now()),
+});
 
-/** The operations that a cluster remembers, newest first, with those that run and wait. */
-export const history = clusterVerb(
-  async ({ client }, name, _options: ServerOptions) => {
-    const { queued, operation, history: ended, uid } = await client.status(name);
+/**
+ * The operations that a cluster remembers, newest first, with those that run and wait; also of a cluster that
+ * was deleted, while the server keeps it.
+ */
+export const history = verb(
+  async (session, name: string, _options: ServerOptions) => {
+    await describeLatest(session, name);
+    await requireWorker(session);
+    const { queued, operation, history: ended, uid } = await session.client.status(name);
     const known = [...queued, ...(operation === undefined ? [] : [operation]), ...ended];
     const operations = known.toSorted((one, other) => Number(other.id) - Number(one.id));
     return { cluster: name, clusterUid: uid, operations };

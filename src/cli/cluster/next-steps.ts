@@ -1,5 +1,6 @@
 import type { FailureRecord } from '../../model/node/failure.js';
 import type { Drift } from '../../model/node/state.js';
+import { isStale } from './node-text.js';
 import type { Operation } from '../../model/cluster/operation.js';
 import type { ClusterStatus } from '../../model/cluster/view.js';
 
@@ -10,17 +11,17 @@ export interface NextStep {
 }
 
 /** Useful commands, the most likely first. */
-export function nextSteps(status: ClusterStatus): readonly NextStep[] {
+export function nextSteps(status: ClusterStatus, now: number): readonly NextStep[] {
   const { name, operation, queued } = status;
   const watch = { command: `heddle status ${name} --watch`, why: 'see how it goes on' };
-  if (operation === undefined) return queued.length === 0 ? afterDrift(status) : [watch];
+  if (operation === undefined) return queued.length === 0 ? atRest(status, now) : [watch];
   if (operation.state === 'held') return afterHold(status, operation);
   if (operation.paused === undefined) return [watch];
   return [{ command: `heddle resume ${name}`, why: 'go on' }, cancel(name)];
 }
 
-/** Steps for each kind of drift. */
-function afterDrift({ name, nodes }: ClusterStatus): readonly NextStep[] {
+/** Steps for nodes that the last operation went on without, and for each kind of drift. */
+function atRest({ name, nodes, looks }: ClusterStatus, now: number): readonly NextStep[] {
   const steps = (
     kinds: readonly Drift[],
     stepsOf: (node: string) => readonly NextStep[],
@@ -28,7 +29,14 @@ function afterDrift({ name, nodes }: ClusterStatus): readonly NextStep[] {
     const found = nodes.find(({ drift }) => drift !== undefined && kinds.includes(drift.seen));
     return found === undefined ? [] : stepsOf(found.nodeId);
   };
+  const stale = nodes.some(({ health = {} }) =>
+    Object.values(health).some((one) => isStale(one, now, looks.every)),
+  );
+  const missing = nodes.find(({ failure }) => failure !== undefined);
   return [
+    ...(missing === undefined
+      ? []
+      : [{ command: 'heddle apply FILE', why: `tries ${missing.nodeId} again` }]),
     ...steps(['gone', 'rebooted', 'moved'], (node) => [
       { command: 'heddle apply FILE', why: `sees to ${node}, as the file's repair says` },
     ]),
@@ -39,6 +47,7 @@ function afterDrift({ name, nodes }: ClusterStatus): readonly NextStep[] {
       { command: `heddle machine power ${name}/${node} reset`, why: 'start its machine anew' },
       { command: `heddle replace ${name} ${node}`, why: 'a new machine for it' },
     ]),
+    ...(stale ? [{ command: `heddle status ${name} --look`, why: 'check machines and services now' }] : []),
   ];
 }
 
@@ -46,13 +55,23 @@ function afterHold({ name, nodes }: ClusterStatus, { kind }: Operation): readonl
   const failed = nodes.flatMap(({ nodeId, failure }) => (failure === undefined ? [] : [{ nodeId, failure }]));
   const broken = failed.find(({ failure }) => helpsNewMachine(failure));
   const undeletable = failed.filter(({ failure }) => failure.action === 'DELETE');
+  const lost = failed.find(({ failure }) => failure.lost !== undefined);
+  const mayReplace = ['apply', 'rollback', 'replace'].includes(kind);
+  const replaced = lost ?? broken;
+  const retry = `heddle retry ${name}`;
   const steps: readonly (readonly [condition: boolean, command: string, why: string])[] = [
-    [true, `heddle retry ${name}`, failed.length === 0 ? 'try it again' : 'go on from what failed'],
+    [lost === undefined, retry, failed.length === 0 ? 'try it again' : 'go on from what failed'],
     [
-      broken !== undefined && ['apply', 'rollback', 'replace'].includes(kind),
-      `heddle replace ${name} ${broken?.nodeId}`,
+      replaced !== undefined && mayReplace,
+      `heddle replace ${name} ${replaced?.nodeId}`,
       'a new machine for it, then go on',
     ],
+    [
+      lost !== undefined && !mayReplace,
+      cancel(name).command,
+      `then heddle replace ${name} ${lost?.nodeId}: a new machine for it`,
+    ],
+    [lost?.failure.lost?.seen === 'stopped', retry, 'when its machine is switched on again'],
     [kind === 'apply', 'heddle apply FILE', 'with a corrected file'],
     [kind === 'apply', `heddle rollback ${name}`, 'back to the spec before'],
     ...undeletable

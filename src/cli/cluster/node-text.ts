@@ -1,3 +1,4 @@
+import { milliseconds } from '../../model/milliseconds.js';
 import type { ServiceHealth } from '../../model/node/health.js';
 import type { NodeStatus } from '../../model/cluster/view.js';
 import { formatAge } from '../format.js';
@@ -8,6 +9,7 @@ export function describeDoing(node: NodeStatus): string {
   if (failure !== undefined) return `${taskWords(failure)} failed`;
   if (current === undefined) return '';
   if (current.state === 'waiting') return `${taskWords(current)} waits for ${gateList(current.gates ?? [])}`;
+  if (current.state === 'paused') return `${taskWords(current)} is paused`;
   return current.state === 'queued' ? `${taskWords(current)} waits for its turn` : taskWords(current);
 }
 
@@ -43,12 +45,31 @@ export function describeGate(gate: string): string {
   return phase === 'down' ? `${what} that are torn down` : what;
 }
 
+/** How long the result of a check counts without periodic probes, in ms. */
+const freshMs = 5 * 60_000;
+/** How late a periodic probe may come, in ms. */
+const lateMs = 30_000;
+
+/** Whether a health check is older than the interval of probes, so that the service's health is unknown now. */
+export function isStale({ at }: ServiceHealth, now: number, everySeconds?: number): boolean {
+  const limitMs = everySeconds === undefined ? freshMs : milliseconds(everySeconds) + lateMs;
+  return now - Date.parse(at) > limitMs;
+}
+
 /**
- * A service of a node in short: `web`, `web (well)`, `web (not well)`. Without a check its health is unknown.
+ * A service of a node in short: `web`, `web (well, 12 s ago)`, `web (not checked for 2 h 10 m)`. Without a check
+ * its health is unknown.
  */
-export function withHealth(service: string, health: ServiceHealth | undefined): string {
+export function withHealth(
+  service: string,
+  health: ServiceHealth | undefined,
+  now: number,
+  everySeconds?: number,
+): string {
   if (health === undefined) return service;
-  return `${service} (${health.well ? 'well' : 'not well'})`;
+  const age = formatAge(health.at, now);
+  if (isStale(health, now, everySeconds)) return `${service} (not checked for ${age})`;
+  return `${service} (${health.well ? 'well' : 'not well'}, ${age} ago)`;
 }
 
 /** Failed health checks, and their age. */

@@ -3,7 +3,7 @@ import { isEmptyPlan } from '../../model/plan/plan.js';
 import type { OperationOptions } from '../configuration.js';
 import type { Session } from '../session.js';
 import { clusterVerb } from './cluster-verb.js';
-import { finish, type Outcome, outcomeShown } from './outcome.js';
+import { finish, type Outcome, outcomeShown, type Waiting } from './outcome.js';
 import { describeCounts } from './plan/plan-text.js';
 import { previewOperation } from './plan/preview.js';
 
@@ -38,7 +38,9 @@ export const replace = operation((nodes: readonly string[], options: OperationOp
   nodes: [...new Set(nodes)],
 }));
 
-export const rollback = operation((_options: OperationOptions) => ({ kind: 'rollback' }));
+export const rollback = operation((_options: OperationOptions & { readonly acceptMinimum?: boolean }) => ({
+  kind: 'rollback',
+}));
 
 /** Starts an operation and waits for its end, or only shows what it would do. */
 function operation<Args extends unknown[]>(
@@ -57,7 +59,7 @@ export async function operate(
   session: Session,
   name: string,
   intent: OperateIntent,
-  { plan = false, queue = false, wait }: OperationOptions,
+  { plan = false, queue = false, acceptMinimum, wait }: OperationOptions & Pick<Waiting, 'acceptMinimum'>,
 ): Promise<Outcome> {
   const { client, output } = session;
   if (plan && intent.kind === 'rollback') await client.look(name);
@@ -69,7 +71,7 @@ export async function operate(
   if (preview !== undefined && !isExec && !isEmptyPlan(preview.plan))
     output.line(describeCounts(preview.plan));
   const reply = await client.operate(name, intent, { queue });
-  return finish(session, name, reply, { wait, since, fleeting: isExec });
+  return finish(session, name, reply, { wait, since, fleeting: isExec, acceptMinimum });
 }
 
 /** Which nodes, and how many of them at a time. */

@@ -26,6 +26,14 @@ export interface Ended {
   readonly end: WaitResult;
   /** The operation had ended before it was requested again. */
   readonly unchanged?: boolean;
+  /** The user accepts an end without some nodes. */
+  readonly acceptsMissing?: boolean;
+}
+
+/** How a command waits for the end of its operation. */
+export interface Waiting extends Pick<FollowRequest, 'since' | 'fleeting'> {
+  readonly wait: boolean;
+  readonly acceptMinimum?: boolean;
 }
 
 /** Waits for the end of an accepted operation, unless it was told not to. */
@@ -33,12 +41,16 @@ export async function finish(
   session: Session,
   name: string,
   accepted: ApplyReply,
-  { wait, since, fleeting }: Pick<FollowRequest, 'since' | 'fleeting'> & { readonly wait: boolean },
+  { wait, since, fleeting, acceptMinimum: acceptsMissing }: Waiting,
 ): Promise<Accepted | Ended> {
   const { operation, unchanged } = accepted;
   if (!wait) return { name, accepted };
   const end = await followOperation(session, { name, operation, since, fleeting });
-  return { end, unchanged: unchanged === true && Date.parse(end.operation.endedAt ?? '') < since };
+  return {
+    end,
+    unchanged: unchanged === true && Date.parse(end.operation.endedAt ?? '') < since,
+    acceptsMissing,
+  };
 }
 
 export const outcomeShown = {
@@ -50,17 +62,18 @@ export const outcomeShown = {
     }
     const { status, operation } = outcome.end;
     const ended = { cluster: status.name, clusterUid: status.uid, operation };
-    return errorOf(outcome.end) === undefined
+    return errorOf(outcome) === undefined
       ? { ...ended, unchanged: isUnchanged(outcome) || undefined }
       : { ...ended, failures: failuresOf(status, operation) };
   },
   print: (output, outcome) => {
     if ('preview' in outcome) plannedShown.print(output, outcome);
     else if ('accepted' in outcome) printAccepted(output, outcome);
-    else if (outcome.end.operation.state === 'done') printDone(output, outcome);
+    else if (outcome.end.operation.state === 'done' && errorOf(outcome) === undefined)
+      printDone(output, outcome);
     else printUndone(output, outcome.end);
   },
-  error: (outcome) => ('end' in outcome ? errorOf(outcome.end) : undefined),
+  error: (outcome) => ('end' in outcome ? errorOf(outcome) : undefined),
 } satisfies Shown<[], Outcome>;
 
 function printAccepted(output: Output, { name, accepted: { operation, unchanged } }: Accepted): void {
@@ -102,7 +115,8 @@ function describeDone(operation: Operation, { name, nodes }: ClusterStatus, unch
       ? ''
       : ` in ${formatDuration(Date.parse(endedAt) - Date.parse(startedAt ?? requestedAt))}`;
   const done = `${formatCount(tasks.done, 'task')} done${took}`;
-  const count = formatCount(nodes.length, 'node');
+  const count = formatCount(nodes.length - (operation.missing?.count ?? 0), 'node');
+  if (operation.missing !== undefined) return `cluster ${name}: ${what}: ${count}, ${done}`;
   if (kind === 'apply') return `cluster ${name} is as its spec says: ${count}, ${done}`;
   if (kind === 'rollback') return `cluster ${name} is back at its earlier spec: ${count}, ${done}`;
   return `cluster ${name}: ${what}: ${done}`;
@@ -110,17 +124,21 @@ function describeDone(operation: Operation, { name, nodes }: ClusterStatus, unch
 
 function printUndone(output: Output, { operation, status }: WaitResult): void {
   const { state } = operation;
-  if (state === 'held') printFailures(output, status, Date.now());
+  if (state === 'held' || state === 'done') printFailures(output, status, Date.now());
   if (state === 'failed') printRecorded(output, status.name, operation, Date.now());
-  if (state === 'held' || state === 'failed' || state === 'cancelled') output.line();
+  if (['held', 'done', 'failed', 'cancelled'].includes(state)) output.line();
 }
 
 /** The error that the end of an operation amounts to. */
-function errorOf({ operation, status }: WaitResult): CliError | undefined {
+function errorOf({ end: { operation, status }, acceptsMissing = false }: Ended): CliError | undefined {
   const { name, nodes } = status;
   const { id, state, what, reason, tasks } = operation;
   const next = `heddle status ${name}`;
   switch (state) {
+    case 'done':
+      return operation.missing === undefined || acceptsMissing
+        ? undefined
+        : new CliError('Failed', describeMissing(operation.missing, status), { next: 'heddle apply FILE' });
     case 'rejected':
       return new CliError(
         'Invalid',
@@ -139,7 +157,7 @@ function errorOf({ operation, status }: WaitResult): CliError | undefined {
           ? cleanText(reason ?? 'it cannot go on')
           : `${formatCount(failed, 'node')} failed, ${tasks.done} of ${tasks.total} tasks are done`;
       return new CliError('Held', `${cleanLine(what)} of ${name} is held: ${why}`, {
-        next: nextSteps(status)[0]?.command ?? next,
+        next: nextSteps(status, Date.now())[0]?.command ?? next,
       });
     }
     case 'failed': {
@@ -159,6 +177,14 @@ function errorOf({ operation, status }: WaitResult): CliError | undefined {
     default:
       return undefined;
   }
+}
+
+function describeMissing(
+  { count, nodes: named }: NonNullable<Operation['missing']>,
+  { name, nodes }: ClusterStatus,
+): string {
+  const more = count > named.length ? ` and ${count - named.length} more` : '';
+  return `cluster ${name} has ${nodes.length - count} of ${formatCount(nodes.length, 'node')}; missing: ${named.join(', ')}${more}. Another apply tries them again; --accept-minimum accepts it`;
 }
 
 function rollbackAfter({ id }: Operation, status: ClusterStatus): Operation | undefined {

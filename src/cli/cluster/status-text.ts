@@ -1,7 +1,7 @@
 import type { Operation } from '../../model/cluster/operation.js';
 import type { ClusterStatus, NodeStatus } from '../../model/cluster/view.js';
 import { cleanLine, cleanText } from '../clean-text.js';
-import type { Output } from '../output.js';
+import type { Output, Style } from '../output.js';
 import type { Trouble } from '../system/troubles.js';
 import { formatAge, formatDuration, formatMoment } from '../format.js';
 import { printFailures } from './failure-text.js';
@@ -10,6 +10,8 @@ import { type NextStep, nextSteps } from './next-steps.js';
 import { describeDoing, describeSince, driftLines, healthLines, withHealth } from './node-text.js';
 
 const shownHistory = 3;
+
+const styles: Readonly<Partial<Record<NodeStatus['state'], Style>>> = { failed: 'red', drifted: 'yellow' };
 
 /** A cluster for people: phase, operation, nodes, what failed or is stuck, and what to type next. */
 export function printStatus(
@@ -31,7 +33,7 @@ export function printStatus(
   if (stopped.length > 0)
     output.line(`stopped by a user: ${stopped.join(', ')}; heddle start ${name} ${stopped.join(' ')}`);
   output.line();
-  printNodes(output, status.nodes, now);
+  printNodes(output, status, now);
   if (history.length > 0) {
     output.line();
     output.line(`last operations${history.length > shownHistory ? ` (all: heddle history ${name})` : ''}`);
@@ -39,10 +41,14 @@ export function printStatus(
   }
   printFailures(output, status, now);
   printTroubles(output, troubles);
-  printNext(output, [...troubles.flatMap(({ next }) => next ?? []), ...nextSteps(status)]);
+  printNext(output, [...troubles.flatMap(({ next }) => next ?? []), ...nextSteps(status, now)]);
 }
 
-export function printNodes(output: Output, nodes: readonly NodeStatus[], now: number): void {
+export function printNodes(
+  output: Output,
+  { nodes, looks: { every } }: Pick<ClusterStatus, 'nodes' | 'looks'>,
+  now: number,
+): void {
   if (nodes.length === 0) {
     output.line('no nodes');
     return;
@@ -53,10 +59,10 @@ export function printNodes(output: Output, nodes: readonly NodeStatus[], now: nu
     describeDoing(node),
     describeSince(node, now),
     node.ipaddress ?? '-',
-    node.services.map((service) => withHealth(service, node.health?.[service])).join(','),
+    node.services.map((service) => withHealth(service, node.health?.[service], now, every)).join(', '),
   ]);
   output.table(['NODE', 'STATE', 'DOING', 'SINCE', 'ADDRESS', 'SERVICES'], rows, {
-    styleOf: (row) => (nodes[row]?.state === 'failed' ? 'red' : undefined),
+    styleOf: (row) => styles[nodes[row]?.state ?? 'new'],
   });
   for (const line of healthLines(nodes, now)) output.line(line, 'red');
   for (const line of driftLines(nodes)) output.line(line, 'yellow');

@@ -10,7 +10,7 @@ import { lookAtServer, type ServerView } from '../system/server-view.js';
 import { findTroubles, type Trouble } from '../system/troubles.js';
 import { formatAge, formatMoment } from '../format.js';
 import { verb } from '../verb.js';
-import { type ClusterDescription, describeCluster } from './describe-cluster.js';
+import { type ClusterDescription, describeLatest } from './describe-cluster.js';
 import { type NextStep, nextSteps } from './next-steps.js';
 import { outcomeShown } from './outcome.js';
 import { followOperation } from './progress/follow-operation.js';
@@ -21,11 +21,14 @@ interface StatusOptions extends ServerOptions {
   readonly look?: boolean;
 }
 
-/** The phase of a cluster, its failures and obstacles, and the next step. */
+/**
+ * The phase of a cluster, its failures and obstacles, and the next step; also of a cluster that was deleted,
+ * while the server keeps it.
+ */
 export const status = verb(
   async (session, name: string, { look, watch = false }: StatusOptions): Promise<Answer> => {
-    const described = await describeCluster(session, name);
-    if (look === true) {
+    const described = await describeLatest(session, name);
+    if (look === true && described.ended === undefined) {
       await requireWorker(session);
       await session.client.look(name);
     }
@@ -54,16 +57,22 @@ export const status = verb(
       return {
         ...found,
         createdAt: described.createdAt,
+        ended: described.ended,
         server,
         troubles,
-        next: [...next, ...nextSteps(found)],
+        next: [...next, ...nextSteps(found, Date.now())],
       };
     },
     print: (output, answer) => {
       if ('end' in answer) outcomeShown.print(output, answer);
       else if ('rest' in answer) printStatus(output, answer.rest, [], Date.now());
       else if ('error' in answer) printPartial(output, answer);
-      else printStatus(output, answer.found, answer.troubles, Date.now());
+      else {
+        const { described, found, troubles } = answer;
+        if (described.ended !== undefined)
+          output.line(`the last cluster ${described.name} ${described.ended}; this is its end`);
+        printStatus(output, found, troubles, Date.now());
+      }
     },
     error: (answer) => {
       if ('end' in answer) return outcomeShown.error(answer);

@@ -24,6 +24,8 @@ export interface DevOptions {
   readonly openWorkspace: () => Promise<Workspace>;
   /** Called when the record has changed: a part was started again. */
   readonly onChange: () => void;
+  /** Called when the machine service was started again, and its machines boot. */
+  readonly onMachinesBack: () => void;
 }
 
 /** All that runs, in the order it was started. */
@@ -50,6 +52,10 @@ export async function startParts(config: Config, binary: string, options: DevOpt
     const upkeep = { logFolder: join(config.dataFolder, 'logs'), say: options.say, onBack: options.onChange };
     const machines = await startMachines({
       ...upkeep,
+      onBack: () => {
+        options.onChange();
+        options.onMachinesBack();
+      },
       folder: join(config.dataFolder, 'machines'),
       kind: options.machines,
     });

@@ -6,6 +6,7 @@ import { openWorkspace } from '../account/workspace.js';
 import { CliError, exitCodes } from '../errors.js';
 import { isSameAddress, readConfiguration, type CommonOptions } from '../configuration.js';
 import { devRecordFile, findDev, readDevRecord, removeDevRecord, writeDevRecord } from './dev-record.js';
+import { startServicesAgain } from './dev-services.js';
 import { startParts, type DevOptions, type DevParts } from './dev-parts.js';
 import { createOutput, type Output } from '../output.js';
 import { catchInterrupt } from '../waiting.js';
@@ -16,7 +17,7 @@ import { formatClock } from '../format.js';
  * continue after a restart.
  */
 export async function dev(
-  options: CommonOptions & Omit<DevOptions, 'say' | 'onChange' | 'openWorkspace'>,
+  options: CommonOptions & Omit<DevOptions, 'say' | 'onChange' | 'onMachinesBack' | 'openWorkspace'>,
 ): Promise<number> {
   const config = readConfiguration(options);
   prepareFolder(config.dataFolder);
@@ -37,15 +38,20 @@ export async function dev(
     void record().catch((error: unknown) =>
       say(`${devRecordFile(config.dataFolder)} could not be written: ${String(error)}`),
     );
+  const ending = new AbortController();
+  let startServices = async (): Promise<void> => undefined;
   const parts = await startParts(config, binary, {
     ...options,
     say,
     onChange,
+    onMachinesBack: () => void startServices(),
     openWorkspace: () => openWorkspace(options),
   });
   try {
     record = await openRecord(config, parts);
     await announce(output, config, parts);
+    startServices = () => startServicesAgain({ config, record: parts.record, say, signal: ending.signal });
+    void startServices();
     const ended = await Promise.race([parts.serverEnded, interrupt.happened.catch(() => undefined)]);
     if (ended === undefined) return exitCodes.ok;
     throw new CliError(
@@ -55,6 +61,7 @@ export async function dev(
     );
   } finally {
     interrupt.release();
+    ending.abort();
     // The processes are stopped when this process exits, but not when a signal kills it.
     process.on('SIGINT', () => process.exit(exitCodes.interrupted));
     say('stopping; press Ctrl-C again to end at once');

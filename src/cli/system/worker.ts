@@ -59,7 +59,8 @@ export async function runWorker(options: ServerOptions, words: readonly string[]
   const { config, args, variables } = await prepareWorker(options, words);
   // In its own session it gets Ctrl-C once, from this process.
   const child = spawn(process.execPath, args, {
-    stdio: ['ignore', 'inherit', 'inherit'],
+    // It shuts down when the channel closes: a killed process passes no signal on.
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     env: workerEnvironment(config.environment, variables),
     detached: true,
   });

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname } from 'node:path';
@@ -30,7 +31,11 @@ export function directoryKind(markerStart: string, library: Library): Kind {
 
 async function boot(machine: MachineRecord, home: string, markerStart: string): Promise<Booted> {
   const marker = `${markerStart}/${machine.id}`;
-  const server = await listenForSsh(machine, home, launcherOf(machine, home, marker));
+  const server = await listenForSsh(
+    machine,
+    home,
+    launcherOf({ machine, home, marker, bootId: randomUUID() }),
+  );
   return {
     port: server.port,
     died: new Promise(() => undefined),
@@ -41,7 +46,14 @@ async function boot(machine: MachineRecord, home: string, markerStart: string): 
   };
 }
 
-function launcherOf(machine: MachineRecord, home: string, marker: string): Launcher {
+interface DirectoryBoot {
+  readonly machine: MachineRecord;
+  readonly home: string;
+  readonly marker: string;
+  readonly bootId: string;
+}
+
+function launcherOf({ machine, home, marker, bootId }: DirectoryBoot): Launcher {
   return {
     prefix: [],
     cwd: home,
@@ -54,6 +66,8 @@ function launcherOf(machine: MachineRecord, home: string, marker: string): Launc
       // The service's own Node comes last, so that scripts find one even where none is installed.
       PATH: `${systemPath}:/opt/homebrew/bin:${dirname(process.execPath)}`,
       HOSTNAME: machine.hostname,
+      // It shares process 1 with the host, so nothing else shows that it booted again.
+      MACHINE_BOOT_ID: bootId,
       [markerVariable]: marker,
     },
   };

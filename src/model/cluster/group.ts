@@ -192,8 +192,16 @@ export function kindsOf(
 
 export function failureOf(
   nodeIdOf: string,
-  { action, service, kind, message, at }: FailureRecord,
+  { action, service, kind, message, lost, at }: FailureRecord,
 ): OperationFailure {
   const short = message.length > 300 ? `${message.slice(0, 297)}...` : message;
-  return { nodeId: nodeIdOf, action, service, kind, message: short, at };
+  return {
+    nodeId: nodeIdOf,
+    action,
+    service,
+    kind,
+    message: short,
+    ...(lost === undefined ? {} : { lost }),
+    at,
+  };
 }

@@ -56,6 +56,10 @@ export interface Operation {
   readonly tasks: { readonly total: number; readonly done: number; readonly failed: number };
   /** The first permanent failures. */
   readonly failures?: readonly OperationFailure[];
+  /** Nodes that it went on without, as `onFailure` and `minimum` allow; the first of them by id. */
+  readonly missing?: { readonly count: number; readonly nodes: readonly string[] };
+  /** How often it replaced lost machines, as the spec's `repair` says, and continued. */
+  readonly repairs?: number;
   /** Machines that were given up undeleted, on a person's word: `<nodeId> <provider> <providerid>`. */
   readonly abandoned?: readonly string[];
   /** True when there was nothing to do. */
@@ -64,7 +68,7 @@ export interface Operation {
 
 export interface OperationFailure extends Pick<
   FailureRecord,
-  'action' | 'service' | 'kind' | 'message' | 'at'
+  'action' | 'service' | 'kind' | 'message' | 'lost' | 'at'
 > {
   readonly nodeId: string;
 }
@@ -80,6 +84,8 @@ export const endedStates: readonly OperationState[] = [
 /** How many ended operations a cluster remembers, and how many failures of each. */
 export const rememberedOperations = 20;
 export const rememberedFailures = 5;
+/** How many missing nodes an operation names. */
+export const namedMissing = 20;
 
 /** How many operations may be queued. */
 export const queuedOperations = 20;

@@ -22,7 +22,7 @@ export function phaseOf(state: ClusterState): Phase {
 
 export function statusOf(state: ClusterState): ClusterStatus {
   const nodes = Object.values(state.nodes)
-    .map(nodeStatus)
+    .map((node) => nodeStatus(node, { paused: state.operation?.paused !== undefined }))
     .toSorted((a, b) => a.nodenum - b.nodenum);
   const services = Object.fromEntries(
     Object.keys(servicesOf(state)).map((name) => [
@@ -30,6 +30,7 @@ export function statusOf(state: ClusterState): ClusterStatus {
       { nodes: nodes.filter((node) => node.services.includes(name)).map((node) => node.nodeId) },
     ]),
   );
+  const every = state.spec?.repair.every;
   return {
     name: state.name,
     uid: state.uid,
@@ -41,7 +42,7 @@ export function statusOf(state: ClusterState): ClusterStatus {
     nodes,
     services,
     stopped: state.stopped,
-    looks: state.looks,
+    looks: { ...state.looks, ...(every === undefined ? {} : { every }) },
     plugins: state.plugins,
     ...(Object.keys(state.groups).length === 0
       ? {}
@@ -53,7 +54,8 @@ function groupStatus(cluster: string, id: string, { members, failed }: NodeGroup
   return { group: id, workflowId: groupWorkflowId(cluster, id), nodes: sizeOf(members), failed };
 }
 
-export function nodeStatus(node: NodeState): NodeStatus {
+/** @param paused no task of the node's operation starts. */
+export function nodeStatus(node: NodeState, { paused }: { readonly paused: boolean }): NodeStatus {
   const text = (key: string): string | undefined =>
     typeof node.payload[key] === 'string' ? node.payload[key] : undefined;
   const providerid = text('providerid');
@@ -73,7 +75,7 @@ export function nodeStatus(node: NodeState): NodeStatus {
     running: services.filter((name) => node.facts.services[name]?.START !== undefined),
     state: stateOf(node),
     payload: stripSecrets(node.payload),
-    current: node.current,
+    current: paused && node.current?.state === 'queued' ? { ...node.current, state: 'paused' } : node.current,
     failure: node.failure,
     health: node.health,
     ...(node.drift === undefined || node.facts.seen === undefined ? {} : { drift: node.drift }),
@@ -84,7 +86,8 @@ function stateOf(node: NodeState): NodeStatus['state'] {
   if (node.failure !== undefined) return 'failed';
   if (node.leaving === true) return 'leaving';
   if (node.current !== undefined) return 'working';
-  return node.facts.CONFIRM === true ? 'ready' : 'new';
+  if (node.facts.CONFIRM !== true) return 'new';
+  return node.facts.seen === undefined ? 'ready' : 'drifted';
 }
 
 /** The cluster as Markdown, shown by the Web UI beside the workflow. */
@@ -148,6 +151,7 @@ function describeCurrent(node: Pick<NodeState, 'failure' | 'current'>): string {
   const { failure, current } = node;
   if (failure !== undefined) return `${title(failure)}: ${failure.kind}`;
   if (current === undefined) return '';
+  if (current.state === 'paused') return `${title(current)} is paused`;
   return current.state === 'waiting'
     ? `${title(current)} waits for ${(current.gates ?? []).join(', ')}`
     : title(current);

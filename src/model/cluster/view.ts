@@ -22,8 +22,11 @@ export interface ClusterStatus {
   readonly services: Readonly<Record<string, { readonly nodes: readonly string[] }>>;
   /** Services that a user stopped. */
   readonly stopped: readonly string[];
-  /** How many probes of the machines were requested, and how many are done. */
-  readonly looks: { readonly asked: number; readonly done: number };
+  /**
+   * How many probes of the machines were requested, and how many are done; the interval of periodic probes in
+   * seconds, if there are any.
+   */
+  readonly looks: { readonly asked: number; readonly done: number; readonly every?: number };
   /** The plugins that the spec uses, as they were when it was planned last. */
   readonly plugins?: PluginPins;
   /** The workflows that carry the nodes beyond the first of a large cluster. */
@@ -50,8 +53,8 @@ export interface NodeStatus {
   readonly ipaddress?: string;
   readonly services: readonly string[];
   readonly running: readonly string[];
-  /** `new`, `working`, `ready`, `failed` or `leaving`. */
-  readonly state: 'new' | 'working' | 'ready' | 'failed' | 'leaving';
+  /** `drifted`: at rest, and the last probe did not find its machine as it should be. */
+  readonly state: 'new' | 'working' | 'ready' | 'drifted' | 'failed' | 'leaving';
   readonly current?: CurrentTask;
   readonly failure?: FailureRecord;
   /** Drift found by the last probe. */

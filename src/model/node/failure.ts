@@ -1,15 +1,25 @@
 import type { AnyAction } from '../action.js';
 import type { JsonObject } from '../json.js';
+import type { Drift } from './state.js';
+
+/** A machine that does not run any more, as its provider shows it. */
+export interface Loss {
+  readonly seen: Extract<Drift, 'gone' | 'stopped'>;
+  /** One line for people. */
+  readonly why: string;
+}
 
 /** A failed task as state, status and logs show it. */
 export interface FailureRecord {
   readonly taskId: string;
   readonly action: AnyAction;
   readonly service?: string;
-  /** One of the plugin error kinds, `Timeout`, or `Internal`. */
+  /** One of the plugin error kinds, `Timeout`, `Internal`, `PluginChanged` or `MachineLost`. */
   readonly kind: string;
   readonly message: string;
   readonly exitCode?: number;
+  /** For MachineLost. */
+  readonly lost?: Loss;
   /** Last lines of the output, at most 2 KiB each. */
   readonly stdout?: string;
   readonly stderr?: string;
@@ -24,6 +34,7 @@ export interface FailureDetails {
   /** Only `providerid` and what names the machine. */
   readonly result?: JsonObject;
   readonly exitCode?: number;
+  readonly lost?: Loss;
   readonly stdout?: string;
   readonly stderr?: string;
   readonly log?: string;

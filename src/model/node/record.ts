@@ -1,6 +1,7 @@
 import { serviceActions, type Action, type ServiceAction } from '../action.js';
 import type { ServiceHealth } from './health.js';
 import type { JsonObject } from '../json.js';
+import type { Observation } from './probe.js';
 import type { AdoptedMachine, NodeFacts, NodeState, ServiceFacts } from './state.js';
 import type { Placement, PlannedPlacement } from './placement.js';
 import { mergePayload } from './payload.js';
@@ -101,6 +102,27 @@ export function recordHealth(
   const { [service]: _before, ...others } = before;
   const health = found === undefined ? others : { ...others, [service]: found };
   return Object.keys(health).length === 0 ? node : { ...node, health };
+}
+
+/**
+ * Records an observation; undefined: the machine is as it should be. A reboot stays recorded until CONFIRM,
+ * because a machine that answers may have lost its services.
+ */
+export function recordObservation(
+  before: NodeState,
+  observation: Pick<Observation, 'seen' | 'why'> | undefined,
+): NodeState {
+  const stays = observation === undefined || observation.seen === 'moved';
+  if (stays && before.facts.seen === 'rebooted') return before;
+  const {
+    facts: { seen: _seen, ...facts },
+    drift: _drift,
+    ...node
+  } = before;
+  if (observation === undefined) return { ...node, facts };
+  const { seen, why } = observation;
+  const { health: _old, ...known } = node;
+  return { ...known, facts: { ...facts, seen }, drift: { seen, why } };
 }
 
 function recordServiceAction(

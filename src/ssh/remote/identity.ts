@@ -18,6 +18,12 @@ look() {
 `;
 
 /**
+ * The boot of a machine as a probe reports it, after `machine`. Machines that share process 1, such as folders,
+ * name their boot themselves.
+ */
+export const bootWord = '"$boot${MACHINE_BOOT_ID:+/$MACHINE_BOOT_ID}"';
+
+/**
  * Shell functions that tell whether a process is still the one that was written down. Used by all programs
  * that run on a node; POSIX sh, no external command where /proc exists.
  *

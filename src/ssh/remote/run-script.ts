@@ -1,6 +1,6 @@
 import { endRunFunctions } from './end-run.js';
 import { folderFunctions } from './folder.js';
-import { identityFunctions } from './identity.js';
+import { bootWord, identityFunctions } from './identity.js';
 import { pruneFunctions } from './prune.js';
 import { reportFunctions } from './report.js';
 import { turnFunctions } from './turn.js';
@@ -199,7 +199,7 @@ if [ -z "$session" ]; then
 fi
 trap end_session EXIT
 printf '\\n'
-say hello "$boot"
+say hello ${bootWord}
 `;
 
 export const runnerFunctions = functions;

@@ -39,12 +39,23 @@ export function acceptApply(memory: Memory, request: ApplyRequest): ApplyReply {
   // The same file again, for what failed was put right outside of it.
   if (same !== undefined && operation?.id === same && operation.state === 'held')
     return resumeHeld(memory, operation);
+  if (same !== undefined && operation?.state === 'held' && request.queue !== true)
+    putBeforeHeld(memory, same);
   if (same !== undefined) return { operation: same, clusterUid: memory.state.uid, unchanged: true };
   const intent: Intent = { kind: 'apply', width: request.width };
   return reply(
     memory,
     queueOperation(memory, { intent, by: request.by, spec: request.spec, waits: request.queue === true }),
   );
+}
+
+/** A queued operation no longer waits for the end of the held one: it replaces it. */
+function putBeforeHeld(memory: Memory, id: string): void {
+  const queue = memory.state.queue.map(({ waits, ...queued }) =>
+    queued.operation.id === id || waits === undefined ? queued : { ...queued, waits },
+  );
+  memory.state = { ...memory.state, queue };
+  noteChange(memory);
 }
 
 /** Everything but apply and delete. What the request names is checked when it is planned. */
@@ -128,7 +139,7 @@ export function acceptRetry(memory: Memory): ApplyReply {
 
 function resumeHeld(memory: Memory, operation: Operation): ApplyReply {
   changeNodes(memory, ({ failure: _failure, ...node }) => node);
-  const { reason: _reason, failures: _failures, ...rest } = operation;
+  const { reason: _reason, failures: _failures, missing: _missing, repairs: _repairs, ...rest } = operation;
   memory.state = { ...memory.state, operation: { ...rest, state: 'running' } };
   return reply(memory, operation.id);
 }

@@ -1,6 +1,7 @@
 import { clusterWorkflowId } from '../../model/names.js';
 import { failureOf, type GroupFailure } from '../../model/cluster/group.js';
-import { rememberedFailures, type OperationFailure } from '../../model/cluster/operation.js';
+import { namedMissing, rememberedFailures, type OperationFailure } from '../../model/cluster/operation.js';
+import { replacesLost } from '../../model/cluster/repair.js';
 import { servicesOf } from '../../model/cluster/state.js';
 import {
   countGate,
@@ -134,13 +135,17 @@ export function nodeFailed(
   const { nodeId } = failure;
   const earlier = memory.state.operation?.failures ?? [];
   if (earlier.length < rememberedFailures) changeOperation(memory, { failures: [...earlier, failure] });
-  const excluded = mayContinueWithout(memory, specGroup);
+  const excluded = !replacesLost(memory.state, failure.lost?.seen) && mayContinueWithout(memory, specGroup);
   if (!excluded) {
     const batchSlot = remaining[0]?.batchSlot;
     if (batchSlot !== undefined)
       changeCoordination(memory, (coordination) => closeBatchSlot(coordination, batchSlot));
     return;
   }
+  const { count: missing = 0, nodes: named = [] } = memory.state.operation?.missing ?? {};
+  changeOperation(memory, {
+    missing: { count: missing + 1, nodes: [...named, nodeId].slice(0, namedMissing) },
+  });
   changeCoordination(memory, (coordination) => ({
     ...coordination,
     excluded: { ...coordination.excluded, [specGroup]: (coordination.excluded[specGroup] ?? 0) + 1 },

@@ -49,7 +49,9 @@ function messagesOf(memory: GroupMemory): readonly Message[] {
     signal(instructSignal, 'Instructions of the cluster.', (instructions) => {
       memory.inbox.push(instructions);
     }),
-    query(nodesQuery, 'The nodes, without secrets.', () => Object.values(memory.state.nodes).map(nodeStatus)),
+    query(nodesQuery, 'The nodes, without secrets.', () =>
+      Object.values(memory.state.nodes).map((node) => nodeStatus(node, memory.state)),
+    ),
     query(
       payloadQuery,
       "A node's payload, credentials included.",

@@ -9,7 +9,7 @@ import { schedule, scheduleMachineTask } from '../schedule.js';
 import { queueOperation } from './accept.js';
 import { groupOfNode } from './groups.js';
 import { changeNode, type Memory } from './memory.js';
-import { withObservation } from './probe-nodes.js';
+import { recordObservation } from '../../model/node/record.js';
 import { refuseBusy, refuseDeleting, refuseUnknownNodes } from './refuse.js';
 
 /** How often a cluster asks the holder of its node whether it still works on it, in ms. */
@@ -61,7 +61,7 @@ export function releaseLease(memory: Memory, { leaseId, repair, rewritten, broke
   if (broken !== true) {
     changeNode(memory, lease.nodeId, (node) =>
       rewritten === undefined
-        ? withObservation(node, { seen: 'rebooted', why: `${lease.to} switched its machine off and on` })
+        ? recordObservation(node, { seen: 'rebooted', why: `${lease.to} switched its machine off and on` })
         : { ...node, payload: mergePayload(node.payload, rewritten), facts: withoutServices(node.facts) },
     );
   }

@@ -9,6 +9,7 @@ import type { PlanRequest } from '../../model/cluster/messages.js';
 import { taskTitle } from '../../model/names.js';
 import { describeIntent, type Operation } from '../../model/cluster/operation.js';
 import { isEmptyPlan, taskCount, type ServedPlan } from '../../model/plan/plan.js';
+import { holdsForRepairOnly } from '../../model/cluster/repair.js';
 import { withoutService } from '../../model/node/record.js';
 import { servicesOf } from '../../model/cluster/state.js';
 import { summarise } from '../../model/plan/summarise.js';
@@ -17,7 +18,7 @@ import { clusterExecutor } from './cluster-executor.js';
 import { startRun, type Run } from './executor.js';
 import { discardIncomplete } from './discard.js';
 import { endEmptyGroups, groupsOver, groupsQuiet, instructAll } from './groups.js';
-import { changeNode, changeOperation, dropNode, type Memory } from './memory.js';
+import { changeNode, changeNodes, changeOperation, dropNode, type Memory } from './memory.js';
 import { schedule } from '../schedule.js';
 import { nextNodenum, assignGroups } from './assign-groups.js';
 import { probeNodes } from './probe-nodes.js';
@@ -181,9 +182,26 @@ async function carryOut(memory: Memory): Promise<OperationEnd> {
   endWork(memory);
   endEmptyGroups(memory);
   const end = settle(memory);
+  if (end === 'held' && holdsForRepairOnly(memory.state)) return replaceLost(memory);
   // A run without progress would be planned again and again: the remaining steps wait for an excluded node.
   const wentOn = (memory.state.operation?.tasks.done ?? 0) > work.doneBefore;
   return end === 'done' && work.again === true && wentOn ? operate(memory) : end;
+}
+
+/** Plans again: the probes find the lost machines, and the plan replaces them. */
+async function replaceLost(memory: Memory): Promise<OperationEnd> {
+  const { repairs = 0, failures = [] } = memory.state.operation ?? {};
+  // Nodes that the operation went on without stay failed.
+  changeNodes(memory, (node) => {
+    const { failure: _failure, ...rest } = node;
+    return node.excluded === true ? node : rest;
+  });
+  changeOperation(memory, {
+    repairs: repairs + 1,
+    reason: undefined,
+    failures: failures.filter(({ lost }) => lost === undefined),
+  });
+  return operate(memory);
 }
 
 /** Ends the operation early. A CREATE is waited for without limit: its machine must be known. */

@@ -1,8 +1,8 @@
 import { ActivityFailure, condition, log } from '@temporalio/workflow';
-import type { HealthObservation, ProbedNode, Observation, ProbeRequest } from '../../model/node/probe.js';
+import type { HealthObservation, ProbedNode, ProbeRequest } from '../../model/node/probe.js';
 import type { NodeState } from '../../model/node/state.js';
 import type { Placement } from '../../model/node/placement.js';
-import { recordHealth } from '../../model/node/record.js';
+import { recordHealth, recordObservation } from '../../model/node/record.js';
 import type { ServiceSpec } from '../../model/cluster/spec.js';
 import { changeNode, type NodesMemory } from './memory.js';
 import { schedule } from '../schedule.js';
@@ -62,7 +62,7 @@ async function probeBatch(
       const observation = observations.find((found) => found.nodeId === nodeId);
       const found = health.filter((one) => one.nodeId === nodeId);
       changeNode(memory, nodeId, (node) =>
-        node.incarnation === incarnation ? withHealth(withObservation(node, observation), found) : node,
+        node.incarnation === incarnation ? withHealth(recordObservation(node, observation), found) : node,
       );
     }
   } catch (error) {
@@ -92,27 +92,6 @@ function withHealth(node: NodeState, found: readonly HealthObservation[]): NodeS
         : recordHealth(seen, service, { well, at, why }),
     node,
   );
-}
-
-/**
- * Records an observation; undefined: the machine is as it should be. A reboot stays recorded until CONFIRM,
- * because a machine that answers may have lost its services.
- */
-export function withObservation(
-  before: NodeState,
-  observation: Pick<Observation, 'seen' | 'why'> | undefined,
-): NodeState {
-  const stays = observation === undefined || observation.seen === 'moved';
-  if (stays && before.facts.seen === 'rebooted') return before;
-  const {
-    facts: { seen: _seen, ...facts },
-    drift: _drift,
-    ...node
-  } = before;
-  if (observation === undefined) return { ...node, facts };
-  const { seen, why } = observation;
-  const { health: _old, ...known } = node;
-  return { ...known, facts: { ...facts, seen }, drift: { seen, why } };
 }
 
 /** Nodes of one account and placement together, a few at a time. */

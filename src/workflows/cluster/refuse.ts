@@ -23,8 +23,10 @@ export function refuseBusy(
     const [command, ...name] = lease.to.split('/');
     return `node ${lease.nodeId} of cluster ${cluster} is leased to ${lease.to} since ${lease.since}; ask again when it is released, or wait for it with --queue ('heddle ${command} cancel ${name.join('/')}' ends it)`;
   }
-  if (operation?.state !== 'running' && queue.length === 0) return undefined;
-  const busy = operation ?? queue[0]?.operation;
+  // Operations that wait for the held one begin after whatever replaces it.
+  const ahead = operation?.state === 'held' ? queue.filter(({ waits }) => waits !== true) : queue;
+  if (operation?.state !== 'running' && ahead.length === 0) return undefined;
+  const busy = operation?.state === 'running' ? operation : ahead[0]?.operation;
   return `cluster ${cluster} is busy with operation ${busy?.id} (${busy?.what} by ${busy?.by}); ask again when it has ended, or wait for it with --queue`;
 }
 

@@ -25,8 +25,8 @@ export interface Bench {
   readonly parts: ActivityParts;
   /** Lines of the worker's log. */
   readonly logged: readonly string[];
-  /** Runs one attempt of one task. */
-  run(action: Action, request: TaskRequest, attempt?: number): Promise<TaskOutcome>;
+  /** Runs one attempt of one task. `heartbeat`: what the attempt before it reported last. */
+  run(action: Action, request: TaskRequest, attempt?: number, heartbeat?: object): Promise<TaskOutcome>;
   close(): Promise<void>;
 }
 
@@ -140,9 +140,9 @@ export async function openBench(
     folder,
     parts,
     logged,
-    run: (action, request, attempt = 1) =>
+    run: (action, request, attempt = 1, heartbeatDetails) =>
       new MockActivityEnvironment(
-        { attempt, startToCloseTimeoutMs: 120_000, scheduleToCloseTimeoutMs: 120_000 },
+        { attempt, heartbeatDetails, startToCloseTimeoutMs: 120_000, scheduleToCloseTimeoutMs: 120_000 },
         { logger: new DefaultLogger('ERROR') },
       ).run(activities[action], request),
     close: async () => {

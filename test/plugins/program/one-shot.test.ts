@@ -168,7 +168,8 @@ describe('a program for each task', () => {
   it.concurrent.each(['hang', 'deaf hang'])('%s: is ended at its deadline', async (how) => {
     const failure = await failureOf(bench.run('CREATE', how, { plugin: 'q' }));
     expect(failure).toMatchObject({
-      type: 'Retryable',
+      type: 'Internal',
+      nonRetryable: false,
       message: expect.stringContaining('plugin q did not answer create in time'),
     });
   });

@@ -72,6 +72,7 @@ const styles: Readonly<Record<NodeStatus['state'], Style | undefined>> = {
   working: 'yellow',
   leaving: 'yellow',
   ready: 'green',
+  drifted: 'yellow',
   new: undefined,
 };
 

@@ -1,0 +1,59 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { anySignal } from '../../model/signals.js';
+import type { Loss } from '../../model/node/failure.js';
+import type { ProbedNode } from '../../model/node/probe.js';
+import { isPluginError } from '../../plugins/errors.js';
+import { MachineLost } from '../failures.js';
+import { viewAccount } from '../provider/account-view.js';
+import type { SharedLists } from '../provider/shared-lists.js';
+import type { TaskCall } from '../task-call.js';
+import { probeAtProvider } from './probe-node.js';
+
+/** Time, in ms, to come back: a machine that restarts is shown as stopped for a moment. */
+const settleMs = 10_000;
+
+/**
+ * The error of a task that may have lost contact with its machine: MachineLost if the provider shows, twice,
+ * that the machine does not run any more. Otherwise, or if the provider cannot be asked, the error itself.
+ */
+export async function explainLostContact(
+  error: unknown,
+  call: TaskCall,
+  lists: SharedLists,
+): Promise<unknown> {
+  const { attempt, request } = call;
+  const ended = anySignal([attempt.signal, attempt.detach]);
+  if (!(error instanceof Error) || !mayHaveLostContact(error) || ended.aborted) return error;
+  try {
+    attempt.at(`asks ${request.provider.name} whether the machine runs`);
+    const first = await findLoss(call, lists);
+    if (first === undefined) return error;
+    attempt.log.info(`${first.why}; looks once more`);
+    await wait(Math.max(settleMs, first.lagMs), undefined, { signal: ended });
+    const loss = await findLoss(call, lists);
+    return loss === undefined ? error : new MachineLost({ seen: loss.seen, why: loss.why }, error);
+  } catch (cause) {
+    attempt.log.debug('the provider could not be asked whether the machine runs', { why: String(cause) });
+    return error;
+  }
+}
+
+/** A check that never passed has no exit code. */
+function mayHaveLostContact(error: Error): boolean {
+  if (!isPluginError(error)) return false;
+  return error.kind === 'Retryable' || (error.kind === 'ScriptFailed' && error.exitCode === undefined);
+}
+
+/** How the provider shows a machine that does not run; `lagMs`: how long it may show less than there is. */
+async function findLoss(
+  { parts, request, attempt }: TaskCall,
+  lists: SharedLists,
+): Promise<(Loss & { readonly lagMs: number }) | undefined> {
+  const { clusterId, clusterUid, nodeId, incarnation, keyUid = clusterUid, placement, config } = request;
+  const node: ProbedNode = { nodeId, incarnation, keyUid, placement, config };
+  const view = await viewAccount(parts, lists, clusterId, request.provider, attempt);
+  const verdict = await probeAtProvider({ view, listed: await view.list() }, node);
+  if (verdict?.kind === 'missing') return { seen: 'gone', why: verdict.why, lagMs: view.consistencyWindowMs };
+  if (verdict?.kind !== 'drift' || (verdict.seen !== 'gone' && verdict.seen !== 'stopped')) return undefined;
+  return { seen: verdict.seen, why: verdict.why, lagMs: 0 };
+}

@@ -1,0 +1,33 @@
+import type { Drift } from '../node/state.js';
+import { countOf } from '../plan/plan.js';
+import { defaultRepair } from './default-repair.js';
+import type { ClusterState } from './state.js';
+
+/** How often one operation replaces lost machines. */
+const repairsOfOperation = 3;
+
+/** Whether the operation under way replaces a machine that was lost, as the spec's `repair` says. */
+export function replacesLost(
+  { spec, operation }: Pick<ClusterState, 'spec' | 'operation'>,
+  seen: Drift | undefined,
+): boolean {
+  const { kind, repairs = 0 } = operation ?? {};
+  const isRepairing = (kind === 'apply' || kind === 'rollback') && repairs < repairsOfOperation;
+  return isRepairing && seen !== undefined && (spec?.repair ?? defaultRepair)[seen] === 'replace';
+}
+
+/** Whether all nodes that hold the operation lost machines that it replaces. */
+export function holdsForRepairOnly(state: ClusterState): boolean {
+  const holding = Object.values(state.nodes).filter(
+    ({ failure, excluded }) => failure !== undefined && excluded !== true,
+  );
+  const groups = Object.values(state.groups).filter(({ failed }) => failed > 0);
+  if (holding.length + groups.length === 0) return false;
+  return (
+    holding.every(({ failure }) => replacesLost(state, failure?.lost?.seen)) &&
+    groups.every(({ failed, rows }) => {
+      const lost = rows.filter(({ facts }) => replacesLost(state, facts.seen));
+      return lost.reduce((sum, { nodes }) => sum + countOf(nodes), 0) >= failed;
+    })
+  );
+}

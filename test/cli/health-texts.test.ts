@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { nextSteps } from '../../src/cli/cluster/next-steps.js';
+import { withHealth } from '../../src/cli/cluster/node-text.js';
+import { nodeStatus } from '../../src/model/cluster/report.js';
+import type { ClusterStatus } from '../../src/model/cluster/view.js';
+import type { Drift, NodeState } from '../../src/model/node/state.js';
+
+const now = Date.parse('2026-01-01T00:00:00Z');
+const ago = (seconds: number): string => new Date(now - seconds * 1_000).toISOString();
+
+describe('the health of a service', () => {
+  it.each([
+    [12, undefined, 'web (well, 12 s ago)'],
+    [299, undefined, 'web (well, 4 m 59 s ago)'],
+    [301, undefined, 'web (not checked for 5 m 01 s)'],
+    [3_600, 7_200, 'web (well, 1 h 00 m ago)'],
+    [100, 60, 'web (not checked for 1 m 40 s)'],
+  ])('%i s after its check, with probes every %s s, reads "%s"', (age, every, text) => {
+    expect(withHealth('web', { well: true, at: ago(age) }, now, every)).toBe(text);
+  });
+
+  it('is shown as not well with its age, and not at all without a check', () => {
+    expect(withHealth('web', { well: false, at: ago(5) }, now)).toBe('web (not well, 5.0 s ago)');
+    expect(withHealth('web', undefined, now)).toBe('web');
+  });
+
+  it('leads to a probe when it is older than the interval of probes', () => {
+    const status = (age: number): ClusterStatus =>
+      ({
+        name: 'web',
+        queued: [],
+        looks: { asked: 0, done: 0, every: 60 },
+        nodes: [{ nodeId: 'app-1', health: { web: { well: true, at: ago(age) } } }],
+      }) as unknown as ClusterStatus;
+    expect(nextSteps(status(10), now)).toEqual([]);
+    expect(nextSteps(status(100), now)).toMatchObject([{ command: 'heddle status web --look' }]);
+  });
+});
+
+describe('the state of a node', () => {
+  const state = (seen?: Drift): string => {
+    const facts = { CONFIRM: true, services: {}, ...(seen === undefined ? {} : { seen }) };
+    return nodeStatus({ services: [], payload: {}, facts } as unknown as NodeState, { paused: false }).state;
+  };
+  it('is ready only if the last probe found its machine as it should be', () => {
+    expect(state()).toBe('ready');
+    for (const seen of ['rebooted', 'stopped', 'gone', 'moved', 'unreachable'] as const)
+      expect(state(seen)).toBe('drifted');
+  });
+});
