@@ -83,7 +83,7 @@ describe('heddle dev', () => {
 
     const again = await startDev();
     expect(await run('ssh', 'web', 'app-1', 'hostname')).toMatchObject({ code: 0 });
-    expect(await run('delete', 'web')).toMatchObject({ code: 0 });
+    expect(await run('delete', 'web', '--yes')).toMatchObject({ code: 0 });
     again.dev.child.kill('SIGINT');
     await again.dev.ended;
   });

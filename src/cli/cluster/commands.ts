@@ -39,7 +39,8 @@ export const clusterCommands: readonly CommandDefinition[] = [
     load: async () => (await import('./plan/plan.js')).plan,
   }),
   command('delete <name>', 'delete a cluster in any state', {
-    options: [...waitOptions, planOption],
+    more: ', with its machines and their disks; shows them and asks for confirmation',
+    options: [yesOption, ...waitOptions, planOption],
     load: async () => (await import('./apply.js')).deleteCluster,
   }),
   command('list', 'list clusters', {

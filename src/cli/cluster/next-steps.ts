@@ -9,8 +9,15 @@ export interface NextStep {
   readonly why: string;
 }
 
-/** Useful commands, the most likely first. */
+/** Useful commands, the most likely first. A locked cluster refuses some. */
 export function nextSteps(status: ClusterStatus): readonly NextStep[] {
+  const steps = stepsOf(status);
+  return status.locked === true
+    ? steps.filter(({ command }) => !/^heddle (delete|replace) /.test(command))
+    : steps;
+}
+
+function stepsOf(status: ClusterStatus): readonly NextStep[] {
   const { name, operation, queued } = status;
   const watch = { command: `heddle status ${name} --watch`, why: 'see how it goes on' };
   if (operation === undefined) return queued.length === 0 ? afterDrift(status) : [watch];

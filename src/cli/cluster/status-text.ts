@@ -18,7 +18,7 @@ export function printStatus(
   troubles: readonly Trouble[],
   now: number,
 ): void {
-  const { name, uid, phase, operation, lease, queued, history, stopped } = status;
+  const { name, uid, phase, operation, lease, queued, history, stopped, locked } = status;
   output.raw(`cluster ${output.style('bold', cleanLine(name))}: ${phase}`);
   output.line(`uid ${uid}`);
   if (operation !== undefined) output.lines(describeOperation(operation, now));
@@ -30,6 +30,7 @@ export function printStatus(
   if (operation === undefined && queued.length === 0) output.line('at rest');
   if (stopped.length > 0)
     output.line(`stopped by a user: ${stopped.join(', ')}; heddle start ${name} ${stopped.join(' ')}`);
+  if (locked === true) output.line('locked by its file: delete and replace are refused');
   output.line();
   printNodes(output, status.nodes, now);
   if (history.length > 0) {

@@ -20,6 +20,8 @@ export interface ClusterStatus {
   readonly nodes: readonly NodeStatus[];
   /** Configuration of the cluster's services; their names and where they stand. */
   readonly services: Readonly<Record<string, { readonly nodes: readonly string[] }>>;
+  /** Its file refuses delete and replace. */
+  readonly locked?: true;
   /** Services that a user stopped. */
   readonly stopped: readonly string[];
   /** How many probes of the machines were requested, and how many are done. */

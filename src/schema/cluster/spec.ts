@@ -252,6 +252,13 @@ export const clusterSchema = z
           'hold keeps everything and waits for you; continue goes on without failed nodes; rollback goes back to what was applied before.',
       }),
     repair: repairSchema.prefault({}),
+    lock: z
+      .boolean()
+      .optional()
+      .meta({
+        title: 'Lock',
+        description: 'Whether the cluster refuses delete and replace, until it is applied without.',
+      }),
     $schema: z
       .string()
       .optional()
