@@ -9,6 +9,8 @@ import {
   WorkflowUpdateRPCTimeoutOrCancelledError,
   type Client,
 } from '@temporalio/client';
+import { NamespaceNotFoundError } from '@temporalio/common';
+import { createNamespaceCommand, missingNamespaceText } from '../model/endpoint.js';
 import { coreQueue } from '../model/names.js';
 import { HeddleError, type HeddleErrorCode } from './errors.js';
 
@@ -85,6 +87,12 @@ async function explain(temporal: Client, what: string, cause: unknown): Promise<
   if (cause instanceof HeddleError) return cause;
   const failure = (code: HeddleErrorCode, message: string): HeddleError =>
     new HeddleError(code, message, { cause });
+  const { namespace } = temporal.options;
+  if (isNamespaceMissing(cause, namespace))
+    return new HeddleError('Invalid', missingNamespaceText(namespace), {
+      cause,
+      next: createNamespaceCommand(namespace),
+    });
   if (cause instanceof WorkflowNotFoundError)
     return failure('NotFound', `${what}: there is no such cluster; 'heddle list' shows those there are`);
   if (cause instanceof WorkflowUpdateFailedError)
@@ -117,6 +125,12 @@ async function explain(temporal: Client, what: string, cause: unknown): Promise<
   return silent || unattended
     ? explainSilence(temporal, what, cause)
     : failure('Failed', `${what}: ${message}`);
+}
+
+/** The SDK translates the server's answer for some of its calls. */
+function isNamespaceMissing(cause: unknown, namespace: string): boolean {
+  if (cause instanceof NamespaceNotFoundError) return true;
+  return codeOf(cause) === grpc.notFound && messageOf(cause).includes(`Namespace ${namespace} is not found`);
 }
 
 /** Finds out whether the server or the workers do not answer. */

@@ -10,10 +10,12 @@ import {
   type CST,
   type Document,
   type Node,
+  type Pair,
   type YAMLError,
+  type YAMLMap,
 } from 'yaml';
 import type { Json } from '../model/json.js';
-import { copyPlainJson, type PlainJsonLimits } from './plain-json.js';
+import { copyPlainJson, isPlainObject, type PlainJsonLimits } from './plain-json.js';
 import { errorAt, type Path, type Place, type Problem } from './problem.js';
 
 export type YamlReading =
@@ -26,6 +28,17 @@ export type YamlReading =
  */
 export function readYaml(text: string, fileName: string, limits: PlainJsonLimits): YamlReading {
   return readCanonicalJson(text, fileName, limits) ?? readDocument(text, fileName, limits);
+}
+
+/**
+ * The same for a file that people keep. Top-level keys that begin with `x-` are left out: they hold what anchors
+ * name.
+ */
+export function readYamlFile(text: string, fileName: string, limits: PlainJsonLimits): YamlReading {
+  const reading = readYaml(text, fileName, limits);
+  if (!reading.ok || !isPlainObject(reading.value)) return reading;
+  const kept = Object.entries(reading.value).filter(([key]) => !key.startsWith('x-'));
+  return { ...reading, value: Object.fromEntries(kept) };
 }
 
 /**
@@ -108,7 +121,7 @@ const composerOptions = {
   stringKeys: true,
   resolveKnownTags: false,
   version: '1.2',
-  merge: false,
+  merge: true,
   logLevel: 'silent',
 } as const;
 const maxFaults = 20;
@@ -178,7 +191,7 @@ function offsetOf(document: Document, path: Path): number {
   let offset = node?.range?.[0] ?? 0;
   for (const part of path) {
     if (isMap(node)) {
-      const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(part));
+      const pair = findPair(document, node, String(part));
       if (pair === undefined) return offset;
       const key = pair.key;
       offset = (isScalar(key) ? key.range?.[0] : undefined) ?? offset;
@@ -193,6 +206,22 @@ function offsetOf(document: Document, path: Path): number {
     }
   }
   return offset;
+}
+
+/** The pair of a key, also one that a merge key (`<<`) brings in. */
+function findPair(document: Document, map: YAMLMap, key: string): Pair | undefined {
+  const named = (name: string): Pair | undefined =>
+    map.items.find((pair) => isScalar(pair.key) && String(pair.key.value) === name);
+  const own = named(key);
+  if (own !== undefined) return own;
+  const merged = resolveAlias(document, named('<<')?.value);
+  const sources = isSeq(merged) ? merged.items : [merged];
+  for (const source of sources) {
+    const other = resolveAlias(document, source);
+    const found = isMap(other) ? findPair(document, other, key) : undefined;
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 function resolveAlias(document: Document, node: unknown): Node | null | undefined {

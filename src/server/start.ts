@@ -93,6 +93,8 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
       await server.end();
       const tail = await readLogTail(logFile);
       if (left > 1 && (tail.includes(portTaken) || (await isTaken(ports)))) continue;
+      if (/file is not a database|database disk image is malformed/.test(tail))
+        throw new Error(damagedText(databaseOf(options)));
       throw new Error(
         `The Temporal server did not start: ${problem}. The end of its log (${logFile}):\n${tail}`,
       );
@@ -101,6 +103,17 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     await claim.release();
     throw cause;
   }
+}
+
+function databaseOf({ dataFolder }: StartOptions): string {
+  return join(dataFolder, 'temporal.db');
+}
+
+function damagedText(file: string): string {
+  return (
+    `The Temporal server did not start: its database ${file} is damaged. Restore it from a backup, with its files -wal and -shm. ` +
+    `To begin without clusters, move it away: mv '${file}' '${file}.damaged'; their machines stay.`
+  );
 }
 
 async function choosePorts({ port = defaultPort, uiPort, ui = true }: StartOptions): Promise<Ports> {
@@ -138,7 +151,7 @@ function argumentsFor(options: StartOptions, { port, uiPort }: Ports, namespace:
     ...(uiPort === undefined ? ['--headless'] : ['--ui-port', String(uiPort), '--ui-disable-news-fetch']),
     // A write-ahead log needs one sync a commit; with SQLite's default journal everything took three times as
     // long.
-    ...['--db-filename', join(options.dataFolder, 'temporal.db'), '--sqlite-pragma', 'journal_mode=wal'],
+    ...['--db-filename', databaseOf(options), '--sqlite-pragma', 'journal_mode=wal'],
     ...(options.codecEndpoint === undefined ? [] : ['--ui-codec-endpoint', options.codecEndpoint]),
     ...Object.entries(dynamicConfig).flatMap(([key, value]) => [
       '--dynamic-config-value',

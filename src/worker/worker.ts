@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { Client } from '@temporalio/client';
+import { Client, isGrpcServiceError } from '@temporalio/client';
 import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createAbsences } from '../activities/provider/absence.js';
@@ -8,6 +8,7 @@ import type { NodeAccess, NodeAddress } from '../activities/parts.js';
 import { createActivities, type CoreParts } from '../activities/table.js';
 import { ownPaths, type Config } from '../config/index.js';
 import type { Json } from '../model/json.js';
+import { missingNamespaceText } from '../model/endpoint.js';
 import { poolAccount } from '../model/names.js';
 import { PluginError } from '../plugins/errors.js';
 import { checkAccounts, checkAutomators } from '../plugins/check-accounts.js';
@@ -123,13 +124,13 @@ export async function prepareWorkers({
   const onPlaintext = config.encryption === 'optional' ? 'pass' : undefined;
   const plugin = heddle({ keys: keyRing, namespace, onPlaintext });
   const temporal = new Client({ connection, namespace, plugins: [plugin] });
+  const installation = await readInstallation(temporal, namespace);
   const { missing, problem } = await registerSearchAttributes(connection, namespace);
   if (problem !== undefined) log.warn(problem);
   const unswept = await keepSweepSchedule(temporal, config.sweep);
   if (unswept !== undefined) log.warn(unswept);
   const unseen = await keepPeriodicChecksSchedule(temporal, config.checksEveryMs);
   if (unseen !== undefined) log.warn(unseen);
-  const installation = await readInstallation(temporal, namespace);
   const inFlight = createInFlight();
   const allows = allowReferences(config.allowedReferences, ownPaths(config));
   const forbiddenReferences = (value: Json): readonly (readonly (string | number)[])[] =>
@@ -211,13 +212,20 @@ export async function prepareWorkers({
   };
 }
 
+const grpcNotFound = 5;
+
 const playbooksReadSecrets =
   'secrets.allow does not hold for automator ansible: a playbook of a cluster file can run commands on this worker, and reads whatever its user may read. ' +
   'Take ansible out of `automators` in heddle.yaml, or run it on a site of its own whose workers hold no secrets but those that cluster files may name';
 
 /** The namespace's UUID: the mark of our machines. */
 async function readInstallation(temporal: Client, namespace: string): Promise<string> {
-  const { namespaceInfo } = await temporal.workflowService.describeNamespace({ namespace });
+  const { namespaceInfo } = await temporal.workflowService
+    .describeNamespace({ namespace })
+    .catch((error: unknown) => {
+      const isMissing = isGrpcServiceError(error) && Number(error.code) === grpcNotFound;
+      throw isMissing ? new Error(missingNamespaceText(namespace), { cause: error }) : error;
+    });
   return namespaceInfo?.id ?? namespace;
 }
 

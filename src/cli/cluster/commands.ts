@@ -1,8 +1,11 @@
+import { actions } from '../../model/action.js';
+import { machineActions } from '../../model/machine/actions.js';
 import {
   choice,
   nodesOption,
   operationOptions,
   option,
+  parser,
   planOption,
   rollingOption,
   waitOptions,
@@ -10,6 +13,13 @@ import {
   command,
   type CommandDefinition,
 } from '../command.js';
+
+const loggedActions: readonly string[] = [...actions, ...machineActions];
+
+const parseAction = parser(`It is one of ${loggedActions.join(', ')}.`, (text) => {
+  const action = text.toUpperCase();
+  return loggedActions.includes(action) ? action : undefined;
+});
 
 export const clusterCommands: readonly CommandDefinition[] = [
   command('apply <file>', 'create or change a cluster from its file', {
@@ -63,7 +73,7 @@ export const clusterCommands: readonly CommandDefinition[] = [
   command('logs <name> [node]', 'show the logs of its tasks', {
     options: [
       option('--service <name>', 'tasks of this service only'),
-      option('--action <name>', 'this action only, such as INSTALL'),
+      option('--action <name>', 'this action only, such as INSTALL', { parse: parseAction }),
       choice(
         '--level <level>',
         'log lines of this level and above; output of scripts is info',

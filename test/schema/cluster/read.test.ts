@@ -118,6 +118,33 @@ describe('a spec file', () => {
     );
   });
 
+  test('may merge mappings, and keep anchors under top-level keys that begin with x-', () => {
+    const text = [
+      'x-script: &script {type: shell, fields: {script: "true"}}',
+      'x-service: &service {peers: none}',
+      'name: a',
+      'nodes: {n: {count: 1, provider: p, services: [s]}}',
+      'services:',
+      '  s:',
+      '    <<: *service',
+      '    actions:',
+      '      start:',
+      '        <<: [*script, {timeout: 1m}]',
+      '        timeout: 5m',
+    ].join('\n');
+    const reading = readSpecFile(text, 'a.yaml');
+    expect(reading.ok && reading.spec.services['s']).toMatchObject({
+      peers: 'none',
+      actions: { start: { type: 'shell', fields: { script: 'true' }, timeout: 300 } },
+    });
+    expect(reading.ok && Object.keys(reading.spec)).not.toContain('x-script');
+    // The place of a problem is where the merged text is.
+    expect(told(text.replace('peers: none', 'peers: some'))).toEqual([
+      'cluster.yaml:2:22: services.s.peers: "some" is not allowed. Known are: all, dependencies, none.',
+    ]);
+    expect(told(`${text}\n    x-more: 1`)).toEqual([expect.stringContaining('x-more')]);
+  });
+
   test('gets all its problems at once, each with line, column, path, error and remedy', () => {
     const text = [
       'name: Web',
