@@ -22,6 +22,8 @@ export interface CommandDefinition {
   readonly options?: readonly Option[];
   /** Which of the common options it takes; `server` by default. */
   readonly needs?: 'server' | 'configuration' | 'nothing';
+  /** For programs: it is in no help. */
+  readonly hidden?: boolean;
   readonly load?: () => Promise<Handler>;
   readonly commands?: readonly CommandDefinition[];
 }
@@ -39,9 +41,18 @@ export function command(
 export type Run = (handler: () => Promise<number>) => Promise<void>;
 
 export function addCommand(parent: Command, definition: CommandDefinition, run: Run): void {
-  const { heading, usage, alias, about, more = '', description = `${about}${more}`, load } = definition;
+  const {
+    heading,
+    usage,
+    alias,
+    about,
+    more = '',
+    description = `${about}${more}`,
+    load,
+    hidden: isHidden,
+  } = definition;
   if (heading !== undefined) parent.commandsGroup(heading);
-  const added = parent.command(usage).summary(about).description(description);
+  const added = parent.command(usage, { hidden: isHidden }).summary(about).description(description);
   if (alias !== undefined) added.alias(alias);
   for (const argument of definition.arguments ?? []) added.addArgument(argument);
   for (const one of definition.options ?? []) added.addOption(one);

@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { artifactCommands } from './artifact/commands.js';
 import { clusterCommands } from './cluster/commands.js';
 import { addCommand, addCommonOptions, type Run } from './command.js';
+import { completionCommands } from './completion/commands.js';
 import { imageCommands } from './image/commands.js';
 import { machineCommands } from './machine/commands.js';
 import { poolCommands } from './pool/commands.js';
@@ -17,6 +18,7 @@ const commands = [
   ...poolCommands,
   artifactCommands,
   ...systemCommands,
+  ...completionCommands,
 ];
 
 /** The whole command line. */

@@ -11,7 +11,7 @@ import {
 } from '@temporalio/client';
 import { NamespaceNotFoundError } from '@temporalio/common';
 import { createNamespaceCommand, missingNamespaceText } from '../model/endpoint.js';
-import { coreQueue } from '../model/names.js';
+import { coreQueue, searchAttributes } from '../model/names.js';
 import { HeddleError, type HeddleErrorCode } from './errors.js';
 
 /** Longest wait for an answer, in ms; longer while a worker polls, which may be busy. */
@@ -23,6 +23,7 @@ const pollersMs = 5_000;
 /** gRPC status codes, as the protocol numbers them. */
 const grpc = {
   cancelled: 1,
+  invalidArgument: 3,
   deadlineExceeded: 4,
   notFound: 5,
   failedPrecondition: 9,
@@ -108,6 +109,12 @@ async function explain(temporal: Client, what: string, cause: unknown): Promise<
   const message = messageOf(cause);
   if (code === grpc.unauthenticated || code === grpc.permissionDenied)
     return failure('Refused', `${what}: the server does not permit it: ${message}`);
+  if (code === grpc.invalidArgument && message.includes(searchAttributes.labels))
+    return new HeddleError(
+      'Refused',
+      `${what}: the server does not index labels yet; register ${searchAttributes.labels} first`,
+      { cause, next: 'heddle server setup' },
+    );
   if (code === grpc.notFound) return failure('NotFound', `${what}: ${message}`);
   const silent =
     cause instanceof SilenceError ||

@@ -110,6 +110,9 @@ function readDocument(text: string, fileName: string, limits: PlainJsonLimits): 
       `*${unknown.name} repeats nothing: no &${unknown.name} comes before it`,
       'To begin a text with *, quote it.',
     );
+  const unmergeable = wrongMerge(document);
+  if (unmergeable !== undefined)
+    return failAt(unmergeable, '<< merges something else than a mapping', 'Name a mapping: <<: *name.');
   const plain = toPlain(document, limits);
   const locate = (path: Path): Place => placeOf(offsetOf(document, path));
   if (!plain.ok) return fail(plain.problems.map((problem) => ({ ...problem, place: locate(problem.path) })));
@@ -166,6 +169,28 @@ function aliasOfNothing(document: Document): { readonly name: string; readonly o
   return found;
 }
 
+/** Offset of a merge key whose value is no mapping and no list of them, or a mapping that contains the key. */
+function wrongMerge(document: Document): number | undefined {
+  let found: number | undefined;
+  visit(document, {
+    Pair: (_, { key, value }, ancestors) => {
+      if (!isScalar(key) || key.value !== '<<') return undefined;
+      const wrong = mergeSources(document, value).some(
+        (source) => !isMap(source) || ancestors.includes(source),
+      );
+      if (!wrong) return undefined;
+      found = key.range?.[0] ?? 0;
+      return visit.BREAK;
+    },
+  });
+  return found;
+}
+
+function mergeSources(document: Document, value: unknown): readonly unknown[] {
+  const merged = resolveAlias(document, value);
+  return (isSeq(merged) ? merged.items : [merged]).map((source) => resolveAlias(document, source));
+}
+
 function toPlain(document: Document, limits: PlainJsonLimits): ReturnType<typeof copyPlainJson> {
   try {
     return copyPlainJson(document.toJS({ maxAliasCount: maxAliases }), limits);
@@ -214,11 +239,8 @@ function findPair(document: Document, map: YAMLMap, key: string): Pair | undefin
     map.items.find((pair) => isScalar(pair.key) && String(pair.key.value) === name);
   const own = named(key);
   if (own !== undefined) return own;
-  const merged = resolveAlias(document, named('<<')?.value);
-  const sources = isSeq(merged) ? merged.items : [merged];
-  for (const source of sources) {
-    const other = resolveAlias(document, source);
-    const found = isMap(other) ? findPair(document, other, key) : undefined;
+  for (const source of mergeSources(document, named('<<')?.value)) {
+    const found = isMap(source) ? findPair(document, source, key) : undefined;
     if (found !== undefined) return found;
   }
   return undefined;

@@ -5,6 +5,7 @@ import type { Json } from '../model/json.js';
 import { claimDataFolder } from './claim.js';
 import { launch, readLogTail, type Launched } from './launch.js';
 import { choosePort, isOpen } from './port.js';
+import { searchAttributeType } from './setup.js';
 
 export interface StartOptions {
   /** A Temporal CLI, as `findBinary` gives it. */
@@ -21,7 +22,7 @@ export interface StartOptions {
   readonly namespace?: string;
   /** The URL under which the Web UI finds `/decode`. */
   readonly codecEndpoint?: string;
-  /** Names of search attributes of type Keyword, to be registered before anything runs. */
+  /** Names of search attributes, to be registered before anything runs. */
   readonly searchAttributes?: readonly string[];
   /** Keys and values of Temporal's dynamic configuration. */
   readonly dynamicConfig?: Readonly<Record<string, Json>>;
@@ -157,7 +158,10 @@ function argumentsFor(options: StartOptions, { port, uiPort }: Ports, namespace:
       '--dynamic-config-value',
       `${key}=${JSON.stringify(value)}`,
     ]),
-    ...(options.searchAttributes ?? []).flatMap((name) => ['--search-attribute', `${name}=Keyword`]),
+    ...(options.searchAttributes ?? []).flatMap((name) => [
+      '--search-attribute',
+      `${name}=${searchAttributeType(name)}`,
+    ]),
   ];
 }
 

@@ -1,4 +1,6 @@
+import { InvalidArgumentError } from 'commander';
 import { actions } from '../../model/action.js';
+import { labelRule, parseLabel, type Labels } from '../../model/cluster/labels.js';
 import { machineActions } from '../../model/machine/actions.js';
 import {
   choice,
@@ -19,6 +21,15 @@ const loggedActions: readonly string[] = [...actions, ...machineActions];
 const parseAction = parser(`It is one of ${loggedActions.join(', ')}.`, (text) => {
   const action = text.toUpperCase();
   return loggedActions.includes(action) ? action : undefined;
+});
+
+/** May be repeated. */
+const labelOption = option<Labels | undefined>('-l, --label <key=value>', 'clusters with this label only', {
+  parse: (text, before) => {
+    const label = parseLabel(text);
+    if (label === undefined) throw new InvalidArgumentError(`It is ${labelRule}`);
+    return { ...before, [label[0]]: label[1] };
+  },
 });
 
 export const clusterCommands: readonly CommandDefinition[] = [
@@ -48,6 +59,11 @@ export const clusterCommands: readonly CommandDefinition[] = [
     ],
     load: async () => (await import('./plan/plan.js')).plan,
   }),
+  command('validate <file>', 'check a cluster, image or pools file', {
+    more: ', without a server; workers check accounts and fields of plugins',
+    needs: 'configuration',
+    load: async () => (await import('./validate.js')).validate,
+  }),
   command('delete <name>', 'delete a cluster in any state', {
     more: ', with its machines and their disks; shows them and asks for confirmation',
     options: [yesOption, ...waitOptions, planOption],
@@ -56,6 +72,7 @@ export const clusterCommands: readonly CommandDefinition[] = [
   command('list', 'list clusters', {
     heading: 'Look:',
     alias: 'ls',
+    options: [labelOption],
     load: async () => (await import('./list.js')).list,
   }),
   command('status <name>', 'show its state, its problems and the next step', {

@@ -184,6 +184,21 @@ describe('a spec file', () => {
       'name: a\n---\nname: b\n',
       'cluster.yaml:2:1: a second document begins here. Keep one document in the file: remove what follows ---.',
     ],
+    [
+      'a merge of a text',
+      'name: a\n<<: b\n',
+      'cluster.yaml:2:1: << merges something else than a mapping. Name a mapping: <<: *name.',
+    ],
+    [
+      'a merge of a list with a text',
+      'x-a: &a {}\n<<: [*a, b]\n',
+      'cluster.yaml:2:1: << merges something else than a mapping. Name a mapping: <<: *name.',
+    ],
+    [
+      'a merge of a mapping into itself',
+      'name: a\nnodes: &n\n  x: {<<: *n}\n',
+      'cluster.yaml:3:7: << merges something else than a mapping. Name a mapping: <<: *name.',
+    ],
     ['a tab', 'name:\n\tx: 1\n', 'cluster.yaml:2:1: a tab is used for indentation. Indent with spaces.'],
     [
       'an unknown tag',
