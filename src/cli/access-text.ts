@@ -4,7 +4,7 @@ import { readPublicKey, type MachineAccess } from '../model/machine/access.js';
 import { unsafeText, unsafeUser } from '../model/safe-text.js';
 import { CliError } from './errors.js';
 import type { Output } from './output.js';
-import { messageOf } from './report-error.js';
+import { wordsForFileError } from '../schema/read-text.js';
 
 /** How the user of a machine logs in, for people. */
 export function printAccess(output: Output, machine: string, access: MachineAccess): void {
@@ -43,7 +43,7 @@ export function readPublicKeyFile(file: string): string {
   try {
     text = readFileSync(file, 'utf8');
   } catch (cause) {
-    throw new CliError('Usage', `--key ${file} cannot be read: ${messageOf(cause)}`, { cause });
+    throw new CliError('Usage', `--key ${file} cannot be read: ${wordsForFileError(cause)}`, { cause });
   }
   const key = readPublicKey(text);
   if (key !== undefined) return key;

@@ -1,4 +1,6 @@
 import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
+import { CliError } from './errors.js';
+import { serverAddressForm, wrongServerAddress } from '../model/endpoint.js';
 import { parseDuration } from '../schema/duration.js';
 
 /** Carries out a command with its arguments and options; returns the exit code. */
@@ -20,6 +22,8 @@ export interface CommandDefinition {
   readonly options?: readonly Option[];
   /** Which of the common options it takes; `server` by default. */
   readonly needs?: 'server' | 'configuration' | 'nothing';
+  /** For programs: it is in no help. */
+  readonly hidden?: boolean;
   readonly load?: () => Promise<Handler>;
   readonly commands?: readonly CommandDefinition[];
 }
@@ -37,23 +41,74 @@ export function command(
 export type Run = (handler: () => Promise<number>) => Promise<void>;
 
 export function addCommand(parent: Command, definition: CommandDefinition, run: Run): void {
-  const { heading, usage, alias, about, more = '', description = `${about}${more}`, load } = definition;
+  const {
+    heading,
+    usage,
+    alias,
+    about,
+    more = '',
+    description = `${about}${more}`,
+    load,
+    hidden: isHidden,
+  } = definition;
   if (heading !== undefined) parent.commandsGroup(heading);
-  const added = parent.command(usage).summary(about).description(description);
+  const added = parent.command(usage, { hidden: isHidden }).summary(about).description(description);
   if (alias !== undefined) added.alias(alias);
   for (const argument of definition.arguments ?? []) added.addArgument(argument);
   for (const one of definition.options ?? []) added.addOption(one);
-  if (load !== undefined) {
+  if (load === undefined) {
+    for (const one of commonOptions.server) added.addOption(hidden(one));
+  } else {
     const { needs = 'server' } = definition;
     if (needs !== 'nothing') added.optionsGroup('Common options:');
     for (const one of commonOptions[needs]) added.addOption(one);
-    added.action((...words: unknown[]) =>
-      run(async () => (await load())(...(words.slice(0, -1) as never[]))),
-    );
+    added.action((...words: unknown[]) => {
+      const options = { ...optionsBefore(added), ...(words.at(-2) as object) };
+      return run(async () => (await load())(...([...words.slice(0, -2), options] as never[])));
+    });
   }
   // Otherwise a command with options of its own takes those of its subcommands.
-  if (load !== undefined && definition.commands !== undefined) added.enablePositionalOptions();
+  if (definition.commands !== undefined) added.enablePositionalOptions();
   for (const inner of definition.commands ?? []) addCommand(added, inner, run);
+}
+
+/** Declares the common options before the verb: `heddle --json list`. */
+export function addCommonOptions(program: Command): void {
+  program.optionsGroup('Common options, before or after the command:');
+  for (const one of commonOptions.server) program.addOption(one);
+}
+
+/** The common options that stand before a command. @throws CliError Usage for one that it does not take. */
+function optionsBefore(command: Command): Readonly<Record<string, unknown>> {
+  const given: Record<string, unknown> = {};
+  for (const one of commonOptions.server) {
+    const name = one.attributeName();
+    const value = valueBefore(command, name);
+    if (value === undefined) continue;
+    if (!command.options.some((own) => own.attributeName() === name)) throw notTaken(command, one);
+    given[name] = value;
+  }
+  return given;
+}
+
+/** The value of an option that stands before a command; the nearest of several. */
+function valueBefore({ parent }: Command, name: string): unknown {
+  return parent === null ? undefined : (parent.getOptionValue(name) ?? valueBefore(parent, name));
+}
+
+function notTaken(command: Command, { long }: Option): CliError {
+  const name = nameOf(command);
+  return new CliError('Usage', `${name} has no option '${long}'`, { next: `${name} --help` });
+}
+
+/** `heddle pool list`. */
+function nameOf(command: Command): string {
+  const { parent } = command;
+  return parent === null ? command.name() : `${nameOf(parent)} ${command.name()}`;
+}
+
+function hidden(one: Option): Option {
+  return Object.assign(new Option(one.flags, one.description), { parseArg: one.parseArg, hidden: true });
 }
 
 export function option<Value>(
@@ -163,6 +218,15 @@ export const nodesOption = option<readonly string[] | undefined>(
   },
 );
 
+/** A parser of texts that are not empty. */
+function nonBlank(wanted: string): Parser<string> {
+  return parser(wanted, (text) => (text.trim() === '' ? undefined : text));
+}
+
+const parseAddress = parser(`It is ${serverAddressForm}.`, (text) =>
+  wrongServerAddress(text) === undefined ? text : undefined,
+);
+
 const jsonOption = option('--json', 'write JSON for programs');
 
 const configurationOptions = [
@@ -170,6 +234,7 @@ const configurationOptions = [
   option(
     '--config <file>',
     "heddle.yaml to use (default: HEDDLE_CONFIG, ./heddle.yaml, the user's configuration folder)",
+    { parse: nonBlank('It is the path of a heddle.yaml.') },
   ),
 ];
 
@@ -181,8 +246,11 @@ const commonOptions: Readonly<Record<'server' | 'configuration' | 'nothing', rea
     option(
       '--address <host:port>',
       'Temporal server (default: TEMPORAL_ADDRESS, temporal.toml, a running heddle dev)',
+      { parse: parseAddress },
     ),
-    option('--namespace <name>', 'Temporal namespace'),
-    option('--profile <name>', 'profile of temporal.toml'),
+    option('--namespace <name>', 'Temporal namespace', { parse: nonBlank('It is the name of a namespace.') }),
+    option('--profile <name>', 'profile of temporal.toml', {
+      parse: nonBlank('It is the name of a profile.'),
+    }),
   ],
 };

@@ -38,10 +38,11 @@ function reportUsage(program: Command, error: CommanderError, words: readonly st
   );
 }
 
-/** `heddle pool hold`: the words that were typed, as far as they are commands. */
-function commandOf(command: Command, [word, ...words]: readonly string[]): readonly string[] {
-  const known = command.commands.find((inner) => inner.name() === word);
-  return known === undefined ? [command.name()] : [command.name(), ...commandOf(known, words)];
+/** `heddle pool hold`: the words that were typed, as far as they are commands. Options may precede them. */
+function commandOf(command: Command, words: readonly string[]): readonly string[] {
+  const at = words.findIndex((word) => command.commands.some((inner) => inner.name() === word));
+  const known = command.commands.find((inner) => inner.name() === words[at]);
+  return known === undefined ? [command.name()] : [command.name(), ...commandOf(known, words.slice(at + 1))];
 }
 
 /** Also for a command line that could not be parsed. */

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { artifactCommands } from './artifact/commands.js';
 import { clusterCommands } from './cluster/commands.js';
-import { addCommand, type Run } from './command.js';
+import { addCommand, addCommonOptions, type Run } from './command.js';
+import { completionCommands } from './completion/commands.js';
 import { imageCommands } from './image/commands.js';
 import { machineCommands } from './machine/commands.js';
 import { poolCommands } from './pool/commands.js';
@@ -17,6 +18,7 @@ const commands = [
   ...poolCommands,
   artifactCommands,
   ...systemCommands,
+  ...completionCommands,
 ];
 
 /** The whole command line. */
@@ -34,6 +36,7 @@ export function createProgram(run: Run): Command {
     .configureOutput({ outputError: () => undefined })
     .configureHelp({ sortSubcommands: false, sortOptions: false, subcommandTerm: termOf })
     .addHelpText('after', `\n${exitCodeHelp}`);
+  addCommonOptions(program);
   for (const definition of commands) addCommand(program, definition, run);
   return program;
 }

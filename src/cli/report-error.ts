@@ -1,6 +1,8 @@
 import { HeddleError, type HeddleErrorCode } from '../client/errors.js';
 import { cleanText } from './clean-text.js';
 import { CliError, type CliErrorCode, exitCodes } from './errors.js';
+import type { KeyError } from '../secrets/key-document.js';
+import type { ServerUnreachableError } from '../server/check.js';
 import { createOutput } from './output.js';
 
 export interface ErrorReport {
@@ -63,9 +65,11 @@ export function describeError(error: unknown): ErrorReport {
     case 'ProblemsError':
       return { code: 'Invalid', message: error.message };
     case 'KeyError':
-      return { code: 'Encryption', message: error.message };
+      return (error as KeyError).invalid
+        ? withNext('Invalid', error.message, 'heddle keys --help')
+        : withNext('Encryption', error.message, nextCommands.Encryption);
     case 'ServerUnreachableError':
-      return withNext('NoServer', error.message, 'heddle dev');
+      return withNext('NoServer', error.message, (error as ServerUnreachableError).next);
     default:
       return { code: 'Failed', message: messageWithCauses(error) };
   }

@@ -3,7 +3,7 @@ import type { ClusterSpec } from '../model/cluster/spec.js';
 import { maxSpecBytes, maxSpecDepth } from '../schema/cluster/read.js';
 import { formatProblem, ProblemsError, type Path, type Problem } from '../schema/problem.js';
 import { loadSpecFile } from '../schema/cluster/read.js';
-import { readYaml } from '../schema/yaml-source.js';
+import { readYamlFile } from '../schema/yaml-source.js';
 
 /**
  * Reads a cluster file; warnings go to standard error. Needs no server.
@@ -20,7 +20,7 @@ export function readSpec(file: string): ClusterSpec {
 export function placeProblems(error: unknown, file: string): unknown {
   const problems = findProblems(error);
   if (problems === undefined) return error;
-  const source = readYaml(readFileSync(file, 'utf8'), file, { bytes: maxSpecBytes, depth: maxSpecDepth });
+  const source = readYamlFile(readFileSync(file, 'utf8'), file, { bytes: maxSpecBytes, depth: maxSpecDepth });
   const placed = source.ok
     ? problems.map((problem) => ({ ...problem, place: source.locate(problem.path) }))
     : problems;

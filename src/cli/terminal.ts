@@ -3,14 +3,17 @@ import { Writable } from 'node:stream';
 import { cleanLine } from './clean-text.js';
 import { CliError } from './errors.js';
 
+export interface Confirmation {
+  /** Given in advance by --yes. */
+  readonly yes?: boolean;
+  readonly json?: boolean;
+}
+
 /**
  * Asks for confirmation on a terminal.
  * @throws CliError Usage without a terminal and without --yes, Refused for any answer except yes.
  */
-export async function confirm(
-  question: string,
-  { yes = false, json = false }: { readonly yes?: boolean; readonly json?: boolean },
-): Promise<void> {
+export async function confirm(question: string, { yes = false, json = false }: Confirmation): Promise<void> {
   if (yes) return;
   const terminal = json ? undefined : openTerminal();
   if (terminal === undefined)

@@ -9,7 +9,9 @@ import {
   WorkflowUpdateRPCTimeoutOrCancelledError,
   type Client,
 } from '@temporalio/client';
-import { workflowQueue } from '../model/names.js';
+import { NamespaceNotFoundError } from '@temporalio/common';
+import { createNamespaceCommand, missingNamespaceText } from '../model/endpoint.js';
+import { workflowQueue, searchAttributes } from '../model/names.js';
 import { HeddleError, type HeddleErrorCode } from './errors.js';
 
 /** Longest wait for an answer, in ms; longer while a worker polls, which may be busy. */
@@ -21,6 +23,7 @@ const pollersMs = 5_000;
 /** gRPC status codes, as the protocol numbers them. */
 const grpc = {
   cancelled: 1,
+  invalidArgument: 3,
   deadlineExceeded: 4,
   notFound: 5,
   failedPrecondition: 9,
@@ -85,6 +88,12 @@ async function explain(temporal: Client, what: string, cause: unknown): Promise<
   if (cause instanceof HeddleError) return cause;
   const failure = (code: HeddleErrorCode, message: string): HeddleError =>
     new HeddleError(code, message, { cause });
+  const { namespace } = temporal.options;
+  if (isNamespaceMissing(cause, namespace))
+    return new HeddleError('Invalid', missingNamespaceText(namespace), {
+      cause,
+      next: createNamespaceCommand(namespace),
+    });
   if (cause instanceof WorkflowNotFoundError)
     return failure('NotFound', `${what}: there is no such cluster; 'heddle list' shows those there are`);
   if (cause instanceof WorkflowUpdateFailedError)
@@ -100,6 +109,12 @@ async function explain(temporal: Client, what: string, cause: unknown): Promise<
   const message = messageOf(cause);
   if (code === grpc.unauthenticated || code === grpc.permissionDenied)
     return failure('Refused', `${what}: the server does not permit it: ${message}`);
+  if (code === grpc.invalidArgument && message.includes(searchAttributes.labels))
+    return new HeddleError(
+      'Refused',
+      `${what}: the server does not index labels yet; register ${searchAttributes.labels} first`,
+      { cause, next: 'heddle server setup' },
+    );
   if (code === grpc.notFound) return failure('NotFound', `${what}: ${message}`);
   const silent =
     cause instanceof SilenceError ||
@@ -117,6 +132,12 @@ async function explain(temporal: Client, what: string, cause: unknown): Promise<
   return silent || unattended
     ? explainSilence(temporal, what, cause)
     : failure('Failed', `${what}: ${message}`);
+}
+
+/** The SDK translates the server's answer for some of its calls. */
+function isNamespaceMissing(cause: unknown, namespace: string): boolean {
+  if (cause instanceof NamespaceNotFoundError) return true;
+  return codeOf(cause) === grpc.notFound && messageOf(cause).includes(`Namespace ${namespace} is not found`);
 }
 
 /** Finds out whether the server or the workers do not answer. */

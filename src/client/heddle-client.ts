@@ -7,6 +7,7 @@ import { clusterWorkflowId, clusterWorkflowType } from '../model/names.js';
 import type { JsonObject } from '../model/json.js';
 import type { SweepReport } from '../model/sweep/sweep.js';
 import { quickNodes, workflowTaskMs } from '../model/resumption.js';
+import type { Labels } from '../model/cluster/labels.js';
 import type { ClusterSpec } from '../model/cluster/spec.js';
 import type { ClusterStatus } from '../model/cluster/view.js';
 import {
@@ -235,9 +236,9 @@ export class HeddleClient extends EntityClient {
     });
   }
 
-  /** The clusters in the server's index; no worker is needed. */
-  list(): Promise<readonly ClusterListing[]> {
-    return call(this.temporal, 'list', () => listClusters(this.temporal));
+  /** The clusters in the server's index, with all of these labels; no worker is needed. */
+  list({ labels }: { readonly labels?: Labels } = {}): Promise<readonly ClusterListing[]> {
+    return call(this.temporal, 'list', () => listClusters(this.temporal, labels));
   }
 
   /** Waits until an operation has ended or is held, through restarts of workers and server. */

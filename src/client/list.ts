@@ -13,7 +13,9 @@ import {
   sweepWorkflowType,
   lockWorkflowType,
 } from '../model/names.js';
+import { indexLabels, isLabel, labelRule, parseLabel, type Labels } from '../model/cluster/labels.js';
 import { call } from './call.js';
+import { HeddleError } from './errors.js';
 
 /** A workflow as the server's index shows it; no worker is needed. */
 export interface ListedWorkflow {
@@ -21,6 +23,7 @@ export interface ListedWorkflow {
   /** The part of `<type>/<name>`. */
   readonly name: string;
   readonly phase?: string;
+  readonly labels?: Labels;
   /** RFC 3339. */
   readonly createdAt: string;
 }
@@ -28,10 +31,16 @@ export interface ListedWorkflow {
 export type ClusterListing = Omit<ListedWorkflow, 'workflowId'>;
 export type PoolListing = Pick<ListedWorkflow, 'name' | 'createdAt'>;
 
-/** The clusters that run, by name. */
-export async function listClusters(temporal: Client): Promise<readonly ClusterListing[]> {
-  const running = await listRunning(temporal, clusterWorkflowType);
-  return running.map(({ name, createdAt, phase }) => ({ name, createdAt, phase }));
+/** The clusters that run and have all of the labels, by name. @throws HeddleError Invalid for what is no label. */
+export async function listClusters(
+  temporal: Client,
+  labels: Labels = {},
+): Promise<readonly ClusterListing[]> {
+  const wrong = Object.entries(labels).find(([key, value]) => !isLabel(key, value));
+  if (wrong !== undefined) throw new HeddleError('Invalid', `${wrong.join('=')} is no label. ${labelRule}`);
+  const conditions = indexLabels(labels).map((label) => `${searchAttributes.labels} = '${label}'`);
+  const running = await listWhere(temporal, [`WorkflowType = '${clusterWorkflowType}'`, ...conditions]);
+  return running.map(({ name, createdAt, phase, labels: own }) => ({ name, createdAt, phase, labels: own }));
 }
 
 /** The pools that run, by name. */
@@ -68,12 +77,19 @@ export async function listOpenWorkflows(temporal: Client): Promise<readonly stri
  * The workflows of these types that run, by name. Memos are not read: a single one in plaintext would make
  * the whole list fail.
  */
-export async function listRunning(
+export function listRunning(
   temporal: Client,
   ...types: readonly string[]
 ): Promise<readonly ListedWorkflow[]> {
+  return listWhere(temporal, [`WorkflowType IN (${types.map((type) => `'${type}'`).join(', ')})`]);
+}
+
+async function listWhere(
+  temporal: Client,
+  conditions: readonly string[],
+): Promise<readonly ListedWorkflow[]> {
   const { namespace } = temporal.options;
-  const query = `WorkflowType IN (${types.map((type) => `'${type}'`).join(', ')}) AND ExecutionStatus = 'Running'`;
+  const query = [...conditions, "ExecutionStatus = 'Running'"].join(' AND ');
   const found = new Map<string, ListedWorkflow>();
   for (let nextPageToken: Uint8Array | undefined; nextPageToken === undefined || nextPageToken.length > 0;) {
     const page: Awaited<ReturnType<Client['workflowService']['listWorkflowExecutions']>> =
@@ -91,6 +107,7 @@ export async function listRunning(
         name: workflowId.slice(workflowId.indexOf('/') + 1),
         createdAt: new Date(startedMs).toISOString(),
         phase: readKeyword(attributes?.indexedFields?.[searchAttributes.phase]?.data),
+        labels: readLabels(attributes?.indexedFields?.[searchAttributes.labels]?.data),
       });
     }
     ({ nextPageToken } = page);
@@ -103,4 +120,15 @@ export function readKeyword(data: Uint8Array | null | undefined): string | undef
   if (data === null || data === undefined) return undefined;
   const value: unknown = JSON.parse(Buffer.from(data).toString('utf8'));
   return typeof value === 'string' ? value : undefined;
+}
+
+/** Undefined for a workflow without labels. */
+function readLabels(data: Uint8Array | null | undefined): Labels | undefined {
+  if (data === null || data === undefined) return undefined;
+  const found: unknown = JSON.parse(Buffer.from(data).toString('utf8'));
+  // The server returns a list of one as the text alone.
+  const texts: readonly unknown[] = Array.isArray(found) ? found : [found];
+  const labels = texts.flatMap((text) => (typeof text === 'string' ? [parseLabel(text)] : []));
+  const known = labels.filter((label) => label !== undefined);
+  return known.length === 0 ? undefined : Object.fromEntries(known);
 }

@@ -16,9 +16,11 @@ import {
 } from '../schema/config.js';
 import { milliseconds } from '../model/milliseconds.js';
 import { defaultSite } from '../model/names.js';
+import { simpleNameSchema } from '../schema/names.js';
 import { errorAt, ProblemsError, type Path, type Place } from '../schema/problem.js';
 import { readTextFile } from '../schema/read-text.js';
 import { whyUntrusted } from '../schema/trusted-path.js';
+import { folderFault } from './prepare-folder.js';
 import { loadTemporal, type Environment, type TemporalConfig } from './temporal.js';
 
 export type { Environment, TemporalConfig } from './temporal.js';
@@ -122,7 +124,12 @@ export function loadConfig({
   };
   const chooseFolder = (setting: Setting): string => {
     const chosen = choose(setting);
-    return toAbsolute(chosen, origins[setting.key] === setting.variable ? cwd : base, home);
+    const folder = toAbsolute(chosen, origins[setting.key] === setting.variable ? cwd : base, home);
+    const fault = folderFault(folder);
+    if (fault === undefined) return folder;
+    const origin = origins[setting.key];
+    const source = origin === 'default' ? `it is the default of ${setting.key}` : `it was named by ${origin}`;
+    throw configError([errorAt([], `${setting.key}: ${fault}; ${source}`, 'Name another folder.')]);
   };
 
   const dataFolder = chooseFolder({
@@ -132,6 +139,14 @@ export function loadConfig({
     fallback: join(xdg(env, 'XDG_DATA_HOME', home, '.local/share'), 'heddle'),
   });
   const site = choose({ key: 'site', variable: 'HEDDLE_SITE', written: written.site, fallback: defaultSite });
+  if (!simpleNameSchema.safeParse(site).success)
+    throw configError([
+      errorAt(
+        [],
+        `HEDDLE_SITE is ${JSON.stringify(site)}`,
+        'A site is named with lower-case letters, digits and hyphens.',
+      ),
+    ]);
   const metricsAddress = nonEmpty(env['HEDDLE_METRICS']) ?? written.metrics?.address;
   if (metricsAddress !== undefined && !metricsAddressSchema.safeParse(metricsAddress).success)
     throw configError([
@@ -294,7 +309,12 @@ function toProvider({ site, ...provider }: WrittenProvider, ownSite: string): Pr
 
 /** Resolves a folder by path, or a package by name from the configuration's folder upwards. */
 function findPluginFolder(entry: string, base: string, home: string, place: Place | undefined): string {
-  if (/^[./~]/.test(entry)) return toAbsolute(entry, base, home);
+  if (/^[./~]/.test(entry)) {
+    const folder = toAbsolute(entry, base, home);
+    if (existsSync(folder)) return folder;
+    const problem = errorAt(['plugins'], `there is no folder ${folder}`, 'Create it, or remove the entry.');
+    throw configError([{ ...problem, place }]);
+  }
   for (let folder = base; ; folder = dirname(folder)) {
     const candidate = join(folder, 'node_modules', entry);
     if (existsSync(candidate) && lstatSync(dirname(candidate)).isDirectory()) return candidate;

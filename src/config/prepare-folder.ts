@@ -1,13 +1,53 @@
-import { mkdirSync, statSync } from 'node:fs';
-import { errorAt, ProblemsError } from '../schema/problem.js';
+import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
+import { errorAt, ProblemsError, type Problem } from '../schema/problem.js';
 import { whyNotPrivate } from '../schema/trusted-path.js';
 
-/** Creates a private folder, or checks an existing one. @throws ProblemsError if others have access to it. */
+/** Creates a private folder, or checks an existing one. @throws ProblemsError if it cannot be used. */
 export function prepareFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const problem = createFolder(folder) ?? openFolder(folder);
+  if (problem !== undefined) throw new ProblemsError('A folder of Heddle cannot be used:', [problem]);
+}
+
+function createFolder(folder: string): Problem | undefined {
+  const fault = folderFault(folder);
+  if (fault !== undefined) return errorAt([], fault, otherFolder);
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return undefined;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return errorAt([], `${folder} cannot be created: ${why}`, otherFolder);
+  }
+}
+
+function openFolder(folder: string): Problem | undefined {
   const distrust = whyNotPrivate(folder, statSync(folder));
-  if (distrust === undefined) return;
-  throw new ProblemsError('A folder of Heddle cannot be used:', [
-    errorAt([], `${folder} ${distrust.wrong}`, distrust.right),
-  ]);
+  if (distrust !== undefined) return errorAt([], `${folder} ${distrust.wrong}`, distrust.right);
+  return isWritable(folder)
+    ? undefined
+    : errorAt([], `${folder} may not be written by this user`, `chmod 700 '${folder}'`);
+}
+
+export function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const otherFolder = 'Name another folder, such as with HEDDLE_DATA_FOLDER.';
+
+/** Why a path can be no folder; undefined if it is one, or may become one. */
+export function folderFault(folder: string): string | undefined {
+  try {
+    const stat = statSync(folder, { throwIfNoEntry: false });
+    return stat === undefined || stat.isDirectory() ? undefined : `${folder} is no folder`;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'ENOTDIR') return `${folder} is below a file, not in a folder`;
+    if (code === 'EACCES') return `${folder} cannot be reached: access is not permitted`;
+    throw error;
+  }
 }

@@ -1,6 +1,8 @@
 import { devNull } from 'node:os';
 import { loadClientConnectConfig, type ClientConnectConfig } from '@temporalio/envconfig';
-import { errorAt, ProblemsError } from '../schema/problem.js';
+import { serverAddressForm, wrongServerAddress } from '../model/endpoint.js';
+import { errorAt, ProblemsError, type Place } from '../schema/problem.js';
+import { readTextFile, wordsForFileError } from '../schema/read-text.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -14,28 +16,93 @@ export interface TemporalConfig {
   readonly connection: ClientConnectConfig['connectionOptions'] & { readonly address: string };
 }
 
-/** @throws ProblemsError where Temporal's own library cannot read them. */
+const maxFileBytes = 1024 * 1024;
+
+/** @throws ProblemsError for what Temporal's own library cannot read, and for what no server can be. */
 export function loadTemporal(env: Environment): TemporalConfig {
   const variables = Object.fromEntries(
     Object.entries(env).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
   );
-  let loaded: ClientConnectConfig;
-  try {
-    // The null device says that no file is to be read; the library takes an empty file for a broken one.
-    const disableFile = env['TEMPORAL_CONFIG_FILE'] === devNull;
-    loaded = loadClientConnectConfig({ overrideEnvVars: variables, disableFile });
-  } catch (error) {
-    const wrong = `Temporal's connection settings cannot be read: ${error instanceof Error ? error.message : String(error)}`;
-    throw new ProblemsError('The configuration cannot be used:', [
-      errorAt([], wrong, 'Look at temporal.toml and at the TEMPORAL_ variables.'),
-    ]);
-  }
-  const { connectionOptions, namespace } = loaded;
-  const address = connectionOptions.address ?? '127.0.0.1:7233';
+  // The null device says that no file is to be read; the library takes an empty file for a broken one.
+  const disableFile = variables['TEMPORAL_CONFIG_FILE'] === devNull;
+  checkVariables(env);
+  if (!disableFile) checkNamedFile(variables['TEMPORAL_CONFIG_FILE']);
+  const { connectionOptions, namespace } = load(variables, disableFile);
+  const { address = '127.0.0.1:7233' } = connectionOptions;
+  const wrong = wrongServerAddress(address);
+  if (wrong !== undefined)
+    throw settingsError(`${addressSource(variables)} ${wrong}`, `The form is ${serverAddressForm}.`);
   return {
     configured: connectionOptions.address !== undefined,
     address,
     namespace: namespace ?? 'default',
     connection: { ...connectionOptions, address },
   };
+}
+
+/** The library reads another file instead of one that is missing, and so selects another server. */
+function checkNamedFile(file: string | undefined): void {
+  if (file === undefined) return;
+  const read = readTextFile(file, maxFileBytes);
+  if (read.ok) return;
+  throw settingsError(
+    `cannot read the settings of Temporal: ${read.wrong}`,
+    'It was named by TEMPORAL_CONFIG_FILE.',
+    { file, line: 1, column: 1 },
+  );
+}
+
+const named = ['TEMPORAL_ADDRESS', 'TEMPORAL_NAMESPACE', 'TEMPORAL_PROFILE', 'TEMPORAL_CONFIG_FILE'] as const;
+
+/** An empty variable is a mistake, such as an unset variable of a script. */
+function checkVariables(env: Environment): void {
+  for (const variable of named)
+    if (env[variable]?.trim() === '') throw settingsError(`${variable} is empty`, 'Set it, or unset it.');
+  // The library takes every other value for false.
+  const tls = env['TEMPORAL_TLS'];
+  if (tls !== undefined && tls !== '' && !['1', 'true', '0', 'false'].includes(tls))
+    throw settingsError(`TEMPORAL_TLS is ${JSON.stringify(tls)}`, 'It is true or false.');
+}
+
+function load(variables: Readonly<Record<string, string>>, disableFile: boolean): ClientConnectConfig {
+  try {
+    return loadClientConnectConfig({ overrideEnvVars: variables, disableFile });
+  } catch (error) {
+    throw explain(error, variables);
+  }
+}
+
+/** Puts an error of the library into words. */
+function explain(error: unknown, variables: Readonly<Record<string, string>>): ProblemsError {
+  const file = variables['TEMPORAL_CONFIG_FILE'] ?? 'temporal.toml';
+  if (!(error instanceof Error)) return settingsError(String(error));
+  if ('line' in error && 'column' in error)
+    return settingsError(error.message.split('\n')[0] ?? '', undefined, {
+      file,
+      line: Number(error.line),
+      column: Number(error.column),
+    });
+  if ('path' in error && typeof error.path === 'string')
+    return settingsError(
+      `cannot read ${error.path}: ${wordsForFileError(error)}`,
+      'TEMPORAL_TLS_ variables or temporal.toml name it.',
+    );
+  const profile = variables['TEMPORAL_PROFILE'];
+  if (profile !== undefined && error.message.startsWith('Profile '))
+    return settingsError(
+      `there is no profile ${JSON.stringify(profile)} in ${file}`,
+      'It was named by --profile or TEMPORAL_PROFILE.',
+    );
+  return settingsError(
+    `Temporal's connection settings cannot be read: ${error.message}`,
+    'Check temporal.toml and the TEMPORAL_ variables.',
+  );
+}
+
+function addressSource(variables: Readonly<Record<string, string>>): string {
+  return variables['TEMPORAL_ADDRESS'] === undefined ? 'the address in temporal.toml' : 'TEMPORAL_ADDRESS';
+}
+
+function settingsError(wrong: string, right?: string, place?: Place): ProblemsError {
+  return new ProblemsError('The configuration cannot be used:', [{ ...errorAt([], wrong, right), place }]);
 }

@@ -26,3 +26,28 @@ export function readEndpoint(text: string): { readonly host: string; readonly po
   const port = Number(digits);
   return port >= 1 && port <= 65_535 ? { host, port } : undefined;
 }
+
+const serverAddressPattern = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_][A-Za-z0-9._-]*)(?::(\d{1,5}))?$/;
+
+/** What is wrong with the address of a Temporal server, `HOST` or `HOST:PORT`; undefined if it is valid. */
+export function wrongServerAddress(text: string): string | undefined {
+  if (text.trim() === '') return 'is empty';
+  const [match, port = '7233'] = serverAddressPattern.exec(text) ?? [];
+  const isUrl = /^[a-z][a-z0-9+.-]*:\/\//i.test(text);
+  if (match === undefined) return `is ${JSON.stringify(text)}, ${isUrl ? 'a URL' : 'no host and port'}`;
+  return Number(port) >= 1 && Number(port) <= 65_535
+    ? undefined
+    : `is ${JSON.stringify(text)}: a port is a number from 1 to 65535`;
+}
+
+/** How the address of a Temporal server is written. */
+export const serverAddressForm = 'host:port, such as 127.0.0.1:7233';
+
+/** For a Temporal server without the namespace: what and what to do. */
+export function missingNamespaceText(namespace: string): string {
+  return `the Temporal server has no namespace ${JSON.stringify(namespace)}; name another one (--namespace, TEMPORAL_NAMESPACE), or create it: ${createNamespaceCommand(namespace)}`;
+}
+
+export function createNamespaceCommand(namespace: string): string {
+  return `temporal operator namespace create --namespace ${namespace}`;
+}

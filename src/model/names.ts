@@ -213,9 +213,10 @@ export const tagNames = {
   captured: 'heddle-captured',
 } as const;
 
-/** Search attributes; each a Keyword. */
+/** Search attributes; `labels` is a list of keywords such as `team=web`, the others are one keyword each. */
 export const searchAttributes = {
   cluster: 'HeddleCluster',
   phase: 'HeddlePhase',
   provider: 'HeddleProvider',
+  labels: 'HeddleLabels',
 } as const;

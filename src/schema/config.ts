@@ -5,7 +5,7 @@ import { durationSchema } from './duration.js';
 import { pluginNameSchema, simpleNameSchema } from './names.js';
 import { errorAt, placeProblems, type Path, type Place, type Problem } from './problem.js';
 import { isPlainObject } from './plain-json.js';
-import { readYaml } from './yaml-source.js';
+import { readYamlFile } from './yaml-source.js';
 import { problemsFromZod } from './zod-problems.js';
 
 /** An address, not a name: it is where one listens. */
@@ -374,7 +374,7 @@ export function readConfigFile(text: string, fileName: string): ConfigReading {
   const top = { file: fileName, line: 1, column: 1 };
   const saysNothing = text.split('\n').every((line) => /^\uFEFF?\s*(#|$)/.test(line));
   if (saysNothing) return { ok: true, config: configSchema.parse({}), locate: () => top };
-  const source = readYaml(text, fileName, { bytes: 1024 * 1024, depth: 32 });
+  const source = readYamlFile(text, fileName, { bytes: 1024 * 1024, depth: 32 });
   if (!source.ok) return source;
   if (!isPlainObject(source.value))
     return {

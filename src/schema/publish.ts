@@ -14,16 +14,20 @@ import { clusterSchema } from './cluster/spec.js';
  */
 export function publishedSchemas(): Readonly<Record<string, string>> {
   return {
-    'cluster.schema.json': publish(clusterSchema),
-    'image.schema.json': publish(imageSchema),
-    'heddle.schema.json': publish(configSchema),
+    'cluster.schema.json': publish(clusterSchema, fileKeys),
+    'image.schema.json': publish(imageSchema, fileKeys),
+    'heddle.schema.json': publish(configSchema, fileKeys),
     'plugin.schema.json': publish(descriptorSchema),
-    'pools.schema.json': publish(poolsSchema),
+    'pools.schema.json': publish(poolsSchema, fileKeys),
   };
 }
 
-function publish(schema: z.ZodType): string {
-  return `${JSON.stringify(z.toJSONSchema(schema, { io: 'input', target: 'draft-7', unrepresentable: 'any' }), null, 2)}\n`;
+/** What `readYamlFile` leaves out. */
+const fileKeys = { patternProperties: { '^x-': {} } };
+
+function publish(schema: z.ZodType, more: object = {}): string {
+  const json = z.toJSONSchema(schema, { io: 'input', target: 'draft-7', unrepresentable: 'any' });
+  return `${JSON.stringify({ ...json, ...more }, null, 2)}\n`;
 }
 
 /** Run as a program, it writes them into the folder that is named: `node dist/schema/publish.js schemas`. */

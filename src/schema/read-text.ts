@@ -13,7 +13,7 @@ export function readTextFile(file: string, maxBytes: number): TextReading {
   try {
     descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
-    return wordsFor(error);
+    return notRead(error);
   }
   try {
     const stat = fstatSync(descriptor);
@@ -24,16 +24,24 @@ export function readTextFile(file: string, maxBytes: number): TextReading {
     const bytes = readFileSync(descriptor);
     return { ok: true, text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) };
   } catch (error) {
-    return error instanceof TypeError ? { ok: false, wrong: 'it is not UTF-8 text' } : wordsFor(error);
+    return error instanceof TypeError ? { ok: false, wrong: 'it is not UTF-8 text' } : notRead(error);
   } finally {
     closeSync(descriptor);
   }
 }
 
-function wordsFor(error: unknown): TextReading {
+function notRead(error: unknown): TextReading {
+  const wrong = wordsForFileError(error);
+  return wrong === missing ? { ok: false, wrong, missing: true } : { ok: false, wrong };
+}
+
+const missing = 'there is no such file';
+
+/** Why a file cannot be used, as the end of a sentence. */
+export function wordsForFileError(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'ENOENT' || code === 'ENOTDIR')
-    return { ok: false, wrong: 'there is no such file', missing: true };
-  if (code === 'EACCES' || code === 'EPERM') return { ok: false, wrong: 'reading it is not permitted' };
-  return { ok: false, wrong: error instanceof Error ? error.message : String(error) };
+  if (code === 'ENOENT' || code === 'ENOTDIR') return missing;
+  if (code === 'EISDIR') return 'it is a folder';
+  if (code === 'EACCES' || code === 'EPERM') return 'reading it is not permitted';
+  return error instanceof Error ? error.message : String(error);
 }

@@ -10,10 +10,12 @@ import {
   type CST,
   type Document,
   type Node,
+  type Pair,
   type YAMLError,
+  type YAMLMap,
 } from 'yaml';
 import type { Json } from '../model/json.js';
-import { copyPlainJson, type PlainJsonLimits } from './plain-json.js';
+import { copyPlainJson, isPlainObject, type PlainJsonLimits } from './plain-json.js';
 import { errorAt, type Path, type Place, type Problem } from './problem.js';
 
 export type YamlReading =
@@ -26,6 +28,17 @@ export type YamlReading =
  */
 export function readYaml(text: string, fileName: string, limits: PlainJsonLimits): YamlReading {
   return readCanonicalJson(text, fileName, limits) ?? readDocument(text, fileName, limits);
+}
+
+/**
+ * The same for a file that people keep. Top-level keys that begin with `x-` are left out: they hold what anchors
+ * name.
+ */
+export function readYamlFile(text: string, fileName: string, limits: PlainJsonLimits): YamlReading {
+  const reading = readYaml(text, fileName, limits);
+  if (!reading.ok || !isPlainObject(reading.value)) return reading;
+  const kept = Object.entries(reading.value).filter(([key]) => !key.startsWith('x-'));
+  return { ...reading, value: Object.fromEntries(kept) };
 }
 
 /**
@@ -97,6 +110,9 @@ function readDocument(text: string, fileName: string, limits: PlainJsonLimits): 
       `*${unknown.name} repeats nothing: no &${unknown.name} comes before it`,
       'To begin a text with *, quote it.',
     );
+  const unmergeable = wrongMerge(document);
+  if (unmergeable !== undefined)
+    return failAt(unmergeable, '<< merges something else than a mapping', 'Name a mapping: <<: *name.');
   const plain = toPlain(document, limits);
   const locate = (path: Path): Place => placeOf(offsetOf(document, path));
   if (!plain.ok) return fail(plain.problems.map((problem) => ({ ...problem, place: locate(problem.path) })));
@@ -108,7 +124,7 @@ const composerOptions = {
   stringKeys: true,
   resolveKnownTags: false,
   version: '1.2',
-  merge: false,
+  merge: true,
   logLevel: 'silent',
 } as const;
 const maxFaults = 20;
@@ -153,6 +169,28 @@ function aliasOfNothing(document: Document): { readonly name: string; readonly o
   return found;
 }
 
+/** Offset of a merge key whose value is no mapping and no list of them, or a mapping that contains the key. */
+function wrongMerge(document: Document): number | undefined {
+  let found: number | undefined;
+  visit(document, {
+    Pair: (_, { key, value }, ancestors) => {
+      if (!isScalar(key) || key.value !== '<<') return undefined;
+      const wrong = mergeSources(document, value).some(
+        (source) => !isMap(source) || ancestors.includes(source),
+      );
+      if (!wrong) return undefined;
+      found = key.range?.[0] ?? 0;
+      return visit.BREAK;
+    },
+  });
+  return found;
+}
+
+function mergeSources(document: Document, value: unknown): readonly unknown[] {
+  const merged = resolveAlias(document, value);
+  return (isSeq(merged) ? merged.items : [merged]).map((source) => resolveAlias(document, source));
+}
+
 function toPlain(document: Document, limits: PlainJsonLimits): ReturnType<typeof copyPlainJson> {
   try {
     return copyPlainJson(document.toJS({ maxAliasCount: maxAliases }), limits);
@@ -178,7 +216,7 @@ function offsetOf(document: Document, path: Path): number {
   let offset = node?.range?.[0] ?? 0;
   for (const part of path) {
     if (isMap(node)) {
-      const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(part));
+      const pair = findPair(document, node, String(part));
       if (pair === undefined) return offset;
       const key = pair.key;
       offset = (isScalar(key) ? key.range?.[0] : undefined) ?? offset;
@@ -193,6 +231,19 @@ function offsetOf(document: Document, path: Path): number {
     }
   }
   return offset;
+}
+
+/** The pair of a key, also one that a merge key (`<<`) brings in. */
+function findPair(document: Document, map: YAMLMap, key: string): Pair | undefined {
+  const named = (name: string): Pair | undefined =>
+    map.items.find((pair) => isScalar(pair.key) && String(pair.key.value) === name);
+  const own = named(key);
+  if (own !== undefined) return own;
+  for (const source of mergeSources(document, named('<<')?.value)) {
+    const found = isMap(source) ? findPair(document, source, key) : undefined;
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 function resolveAlias(document: Document, node: unknown): Node | null | undefined {

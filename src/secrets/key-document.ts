@@ -17,6 +17,16 @@ export interface KeyDocument {
 /** A key ring that is absent, unreadable, malformed, too open or lacks a key. The message says what to do. */
 export class KeyError extends Error {
   override readonly name = 'KeyError';
+  /** What was given as keys, or as the id of one, is wrong. */
+  readonly invalid: boolean;
+
+  constructor(
+    message: string,
+    { invalid = false, ...cause }: ErrorOptions & { readonly invalid?: boolean } = {},
+  ) {
+    super(message, cause);
+    this.invalid = invalid;
+  }
 }
 
 const keyBytes = 32;
@@ -49,6 +59,7 @@ export function parseKeys(text: string, source: string): KeyDocument {
   const fault = (what: string): KeyError =>
     new KeyError(
       `${source}: ${what}. Expected is what 'heddle keys export' prints: {"version":1,"current":ID,"keys":[{"id","createdAt","key"}]}`,
+      { invalid: true },
     );
   const document = parseJson(text);
   if (!isRecord(document)) throw fault('is not a JSON object');
@@ -72,6 +83,7 @@ export function mergeKeys(own: KeyDocument, added: KeyDocument, source: string):
       throw new KeyError(
         `${source}: key ${key.id} differs from the key of that id which is already there. Nothing was imported. ` +
           'One of the two rings is not of this installation: keep them in separate data folders.',
+        { invalid: true },
       );
     }
     return same === undefined;

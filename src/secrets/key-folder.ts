@@ -48,9 +48,7 @@ export function keyFolderStamp(folder: string): string | undefined {
 
 /** Writes a first ring. If several processes try, one succeeds and the others get false. */
 export function createKeyFolder(folder: string, document: KeyDocument): boolean {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  refuseOpenModes(folder, statSync(folder, { bigint: true }), '700');
-  const aside = writeAside(folder, document);
+  const aside = writeFirst(folder, document);
   try {
     linkSync(aside, keyFile(folder));
     syncFolder(folder);
@@ -60,6 +58,18 @@ export function createKeyFolder(folder: string, document: KeyDocument): boolean 
     throw error;
   } finally {
     rmSync(aside, { force: true });
+  }
+}
+
+function writeFirst(folder: string, document: KeyDocument): string {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    refuseOpenModes(folder, statSync(folder, { bigint: true }), '700');
+    return writeAside(folder, document);
+  } catch (error) {
+    if (error instanceof KeyError) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new KeyError(`keys cannot be written into ${folder}: ${why}`, { invalid: true, cause: error });
   }
 }
 
@@ -101,6 +111,7 @@ function refuseOpenModes(path: string, stat: BigIntStats, wanted: string): void 
   const mode = (stat.mode & 0o777n).toString(8).padStart(3, '0');
   throw new KeyError(
     `${path} has mode ${mode}: others on this machine can get at the keys. Run 'chmod ${wanted} "${path}"' and think of rotating them.`,
+    { invalid: true },
   );
 }
 

@@ -85,7 +85,8 @@ export async function addKey(folder: string): Promise<string> {
 /** Encrypts with a key of the ring from now on. */
 export async function useKey(folder: string, id: string): Promise<void> {
   await updateKeyFolder(folder, (document) => {
-    if (!document.keys.some((key) => key.id === id)) throw new KeyError(unknownKey(id, folder));
+    if (!document.keys.some((key) => key.id === id))
+      throw new KeyError(unknownKey(id, folder), { invalid: true });
     return { ...document, current: id };
   });
 }

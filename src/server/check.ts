@@ -14,26 +14,16 @@ export interface ServerAnswer {
 export class ServerUnreachableError extends Error {
   override readonly name = 'ServerUnreachableError';
   readonly address: string;
-  /** A short cause. */
-  readonly reason: string;
-  /** A server is there, but it does not accept our credentials. */
-  readonly refused: boolean;
+  /** The command that helps. */
+  readonly next: string;
 
-  constructor(
-    address: string,
-    reason: string,
-    options: { readonly refused: boolean; readonly cause: unknown },
-  ) {
-    super(
-      options.refused
-        ? `The Temporal server at ${address} does not let us in: ${reason}. Check the API key or the certificate (TEMPORAL_*, temporal.toml).`
-        : `No Temporal server answers at ${address}: ${reason}. ` +
-            'Start one (`heddle dev` starts a local one), or name another in TEMPORAL_ADDRESS or temporal.toml.',
-      { cause: options.cause },
-    );
+  constructor(address: string, { reason, remedy, next, refused = false }: Diagnosis, cause: unknown) {
+    const outcome = refused
+      ? `The Temporal server at ${address} does not let us in`
+      : `No Temporal server answers at ${address}`;
+    super(`${outcome}: ${reason}. ${remedy}`, { cause });
     this.address = address;
-    this.reason = reason;
-    this.refused = options.refused;
+    this.next = next;
   }
 }
 
@@ -52,26 +42,88 @@ export async function checkServer(location: ServerLocation, limitMs = 10_000): P
     const warning = floorProblem(serverVersion);
     return { address: location.address, serverVersion, warning };
   } catch (cause) {
-    throw unreachable(location.address, cause, limitMs);
+    throw new ServerUnreachableError(location.address, diagnose(location, cause, limitMs), cause);
   } finally {
     await connection.close();
   }
 }
 
+/** Why no server answers, and what to do. */
+interface Diagnosis {
+  readonly reason: string;
+  readonly remedy: string;
+  readonly next: string;
+  /** A server is there, but it does not accept our credentials. */
+  readonly refused?: boolean;
+}
+
+const start = {
+  remedy:
+    'Start one (`heddle dev` starts a local one), or name another in TEMPORAL_ADDRESS or temporal.toml.',
+  next: 'heddle dev',
+};
+// Shows the address and the setting that it comes from.
+const look = { next: 'heddle config show' };
+const notTemporal = {
+  reason: 'what listens there is no Temporal server, or expects TLS',
+  remedy: 'Check the address; if the server expects TLS, set TEMPORAL_TLS=true or tls in temporal.toml.',
+  ...look,
+};
+
+/** What the transport says about each fault, and what it means. */
+const faults: readonly (readonly [pattern: RegExp, diagnosis: Diagnosis])[] = [
+  [
+    /wrong version number|packet length too long/,
+    {
+      reason: 'what listens there does not speak TLS, which is configured',
+      remedy: 'Check the address, or unset TEMPORAL_TLS, TEMPORAL_API_KEY and tls in temporal.toml.',
+      ...look,
+    },
+  ],
+  [
+    /alert no application protocol/,
+    { reason: 'what listens there is no Temporal server', remedy: 'Check the address.', ...look },
+  ],
+  [/^(Protocol error|Failed to connect|Client network socket disconnected|read ECONNRESET)/, notTemporal],
+];
+
 const grpcDeadlineExceeded = 4;
 const grpcPermissionDenied = 7;
+const grpcUnimplemented = 12;
 const grpcUnauthenticated = 16;
 
-function unreachable(address: string, cause: unknown, limitMs: number): ServerUnreachableError {
+function diagnose({ tls }: ServerLocation, cause: unknown, limitMs: number): Diagnosis {
   const code = isGrpcServiceError(cause) ? Number(cause.code) : undefined;
-  const refused = code === grpcPermissionDenied || code === grpcUnauthenticated;
-  const reason =
-    code === grpcDeadlineExceeded ? `nothing came back within ${limitMs / 1000} s` : firstLine(cause);
-  return new ServerUnreachableError(address, reason, { refused, cause });
+  const text = firstLine(cause);
+  if (code === grpcPermissionDenied || code === grpcUnauthenticated)
+    return {
+      reason: text,
+      remedy: 'Check the API key or the certificate (TEMPORAL_*, temporal.toml).',
+      ...look,
+      refused: true,
+    };
+  if (code === grpcDeadlineExceeded)
+    return { ...start, reason: `nothing came back within ${limitMs / 1000} s` };
+  if (code === grpcUnimplemented) return notTemporal;
+  const host = /Name resolution failed for target (?:dns:)?(.*):\d+$/.exec(text)?.[1];
+  if (host !== undefined) return { ...start, reason: `the name ${host} cannot be resolved` };
+  const known = faults.find(([pattern]) => pattern.test(text))?.[1];
+  if (known !== undefined) return known;
+  if (tls !== undefined && tls !== null && /certificate|altnames/i.test(text))
+    return {
+      reason: `its certificate is not accepted (${text})`,
+      remedy:
+        'Name its authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH, or its name in TEMPORAL_TLS_SERVER_NAME.',
+      ...look,
+    };
+  return { ...start, reason: text };
 }
 
 /** Extracts the cause from the transport's message. */
 function firstLine(cause: unknown): string {
   const text = (cause instanceof Error ? cause.message : String(cause)).split('\n')[0] ?? '';
-  return text.replace(/^.*Last error: (?:Error: )?/, '').replace(/\.? Resolution note:.*$/, '');
+  return text
+    .replace(/^\d+ [A-Z_]+: /, '')
+    .replace(/^.*Last error: (?:Error: )?/, '')
+    .replace(/\.? Resolution note:.*$/, '');
 }

@@ -1,7 +1,13 @@
 import { isGrpcServiceError, type ConnectionLike } from '@temporalio/client';
+import { searchAttributes } from '../model/names.js';
 
-/** What Heddle writes on its workflows so that lists can be filtered; all of type Keyword. */
-export const heddleSearchAttributes = ['HeddleCluster', 'HeddlePhase', 'HeddleProvider'] as const;
+/** What Heddle writes on its workflows so that lists can be filtered. */
+export const heddleSearchAttributes = Object.values(searchAttributes);
+
+/** The type of a search attribute, as Temporal's CLI names it. */
+export function searchAttributeType(name: string): 'Keyword' | 'KeywordList' {
+  return name === searchAttributes.labels ? 'KeywordList' : 'Keyword';
+}
 
 export interface SearchAttributeReport {
   readonly present: readonly string[];
@@ -15,7 +21,12 @@ export interface SearchAttributeReport {
 type Operable = Pick<ConnectionLike, 'operatorService'>;
 
 // temporal.api.enums.v1.IndexedValueType
-const keyword = 2;
+const valueTypes = { Keyword: 2, KeywordList: 7 } as const;
+
+function isRegistered(registered: Readonly<Record<string, number>>, name: string): boolean {
+  return registered[name] === valueTypes[searchAttributeType(name)];
+}
+
 const grpcAlreadyExists = 6;
 
 /** Which of Heddle's search attributes the namespace has. Throws when the server cannot be asked. */
@@ -24,13 +35,13 @@ export async function checkSearchAttributes(
   namespace: string,
 ): Promise<SearchAttributeReport> {
   const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
-  const present = heddleSearchAttributes.filter((name) => customAttributes[name] === keyword);
-  const missing = heddleSearchAttributes.filter((name) => customAttributes[name] !== keyword);
+  const present = heddleSearchAttributes.filter((name) => isRegistered(customAttributes, name));
+  const missing = heddleSearchAttributes.filter((name) => !isRegistered(customAttributes, name));
   const otherwise = missing.filter((name) => customAttributes[name] !== undefined);
   if (missing.length === 0) return { present, missing };
   const problem =
     otherwise.length > 0
-      ? `${otherwise.join(', ')} of namespace ${namespace} is registered with another type than Keyword; remove it (temporal operator search-attribute remove)`
+      ? `${otherwise.join(', ')} of namespace ${namespace} is registered with another type than ${otherwise.map(searchAttributeType).join(', ')}; remove it (temporal operator search-attribute remove)`
       : `namespace ${namespace} lacks ${missing.join(', ')}; run \`heddle server setup\``;
   return { present, missing, problem };
 }
@@ -50,7 +61,9 @@ export async function registerSearchAttributes(
     return await checkSearchAttributes(connection, namespace);
   } catch (cause) {
     if (!isGrpcServiceError(cause)) throw cause;
-    const command = heddleSearchAttributes.map((name) => `--name ${name} --type Keyword`).join(' ');
+    const command = heddleSearchAttributes
+      .map((name) => `--name ${name} --type ${searchAttributeType(name)}`)
+      .join(' ');
     return {
       present: [],
       missing: heddleSearchAttributes,
@@ -62,9 +75,9 @@ export async function registerSearchAttributes(
 }
 
 async function add(connection: Operable, namespace: string, names: readonly string[]): Promise<void> {
-  const searchAttributes = Object.fromEntries(names.map((name) => [name, keyword]));
+  const added = Object.fromEntries(names.map((name) => [name, valueTypes[searchAttributeType(name)]]));
   try {
-    await connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
+    await connection.operatorService.addSearchAttributes({ namespace, searchAttributes: added });
   } catch (cause) {
     // Another process registered them in the same moment.
     if (!isGrpcServiceError(cause) || Number(cause.code) !== grpcAlreadyExists) throw cause;

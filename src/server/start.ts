@@ -5,6 +5,7 @@ import type { Json } from '../model/json.js';
 import { claimDataFolder } from './claim.js';
 import { launch, readLogTail, type Launched } from './launch.js';
 import { choosePort, isOpen } from './port.js';
+import { searchAttributeType } from './setup.js';
 
 export interface StartOptions {
   /** A Temporal CLI, as `findBinary` gives it. */
@@ -21,7 +22,7 @@ export interface StartOptions {
   readonly namespace?: string;
   /** The URL under which the Web UI finds `/decode`. */
   readonly codecEndpoint?: string;
-  /** Names of search attributes of type Keyword, to be registered before anything runs. */
+  /** Names of search attributes, to be registered before anything runs. */
   readonly searchAttributes?: readonly string[];
   /** Keys and values of Temporal's dynamic configuration. */
   readonly dynamicConfig?: Readonly<Record<string, Json>>;
@@ -93,6 +94,8 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
       await server.end();
       const tail = await readLogTail(logFile);
       if (left > 1 && (tail.includes(portTaken) || (await isTaken(ports)))) continue;
+      if (/file is not a database|database disk image is malformed/.test(tail))
+        throw new Error(damagedText(databaseOf(options)));
       throw new Error(
         `The Temporal server did not start: ${problem}. The end of its log (${logFile}):\n${tail}`,
       );
@@ -101,6 +104,17 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     await claim.release();
     throw cause;
   }
+}
+
+function databaseOf({ dataFolder }: StartOptions): string {
+  return join(dataFolder, 'temporal.db');
+}
+
+function damagedText(file: string): string {
+  return (
+    `The Temporal server did not start: its database ${file} is damaged. Restore it from a backup, with its files -wal and -shm. ` +
+    `To begin without clusters, move it away: mv '${file}' '${file}.damaged'; their machines stay.`
+  );
 }
 
 async function choosePorts({ port = defaultPort, uiPort, ui = true }: StartOptions): Promise<Ports> {
@@ -144,13 +158,16 @@ function argumentsFor(options: StartOptions, { port, uiPort }: Ports, namespace:
     ...(uiPort === undefined ? ['--headless'] : ['--ui-port', String(uiPort), '--ui-disable-news-fetch']),
     // A write-ahead log needs one sync a commit; with SQLite's default journal everything took three times as
     // long.
-    ...['--db-filename', join(options.dataFolder, 'temporal.db'), '--sqlite-pragma', 'journal_mode=wal'],
+    ...['--db-filename', databaseOf(options), '--sqlite-pragma', 'journal_mode=wal'],
     ...(options.codecEndpoint === undefined ? [] : ['--ui-codec-endpoint', options.codecEndpoint]),
     ...Object.entries(dynamicConfig).flatMap(([key, value]) => [
       '--dynamic-config-value',
       `${key}=${JSON.stringify(value)}`,
     ]),
-    ...(options.searchAttributes ?? []).flatMap((name) => ['--search-attribute', `${name}=Keyword`]),
+    ...(options.searchAttributes ?? []).flatMap((name) => [
+      '--search-attribute',
+      `${name}=${searchAttributeType(name)}`,
+    ]),
   ];
 }
 

@@ -1,11 +1,19 @@
-import type { Client } from '@temporalio/client';
+import { type Client, isGrpcServiceError } from '@temporalio/client';
+import { missingNamespaceText } from '../model/endpoint.js';
 
 /** How often the namespace's UUID is read, in ms. */
 const everyMs = 5_000;
 
+const grpcNotFound = 5;
+
 /** The namespace's UUID: the mark of our machines. Another database has another one. */
 export async function readInstallation(temporal: Client, namespace: string): Promise<string> {
-  const { namespaceInfo } = await temporal.workflowService.describeNamespace({ namespace });
+  const { namespaceInfo } = await temporal.workflowService
+    .describeNamespace({ namespace })
+    .catch((error: unknown) => {
+      const isMissing = isGrpcServiceError(error) && Number(error.code) === grpcNotFound;
+      throw isMissing ? new Error(missingNamespaceText(namespace), { cause: error }) : error;
+    });
   return namespaceInfo?.id ?? namespace;
 }
 

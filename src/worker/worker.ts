@@ -134,13 +134,13 @@ export async function prepareWorkers({
   const onPlaintext = config.encryption === 'optional' ? 'pass' : undefined;
   const plugin = heddle({ keys: keyRing, namespace, onPlaintext });
   const temporal = new Client({ connection, namespace, plugins: [plugin] });
+  const installation = await readInstallation(temporal, namespace);
   const { missing, problem } = await registerSearchAttributes(connection, namespace);
   if (problem !== undefined) log.warn(problem);
   const unswept = await keepSweepSchedule(temporal, config.sweep);
   if (unswept !== undefined) log.warn(unswept);
   const unseen = await keepPeriodicChecksSchedule(temporal, config.checksEveryMs);
   if (unseen !== undefined) log.warn(unseen);
-  const installation = await readInstallation(temporal, namespace);
   const inFlight = createInFlight();
   const allows = allowReferences(config.allowedReferences, ownPaths(config));
   const forbiddenReferences = (value: Json): readonly (readonly (string | number)[])[] =>

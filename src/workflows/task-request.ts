@@ -42,6 +42,7 @@ export function requestFor(owner: CarriedNode, step: Step, run: number): TaskReq
       type: placement?.type ?? '',
       fields: placement?.fields ?? {},
     },
+    ...(action === 'CREATE' && placement?.labels !== undefined ? { labels: placement.labels } : {}),
     ...(peers === 'none' ? { peers } : {}),
     ...(pins === undefined ? {} : { plugins: pins }),
     ...(check === undefined ? {} : { check }),

@@ -1,9 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { chooseServer } from '../../src/cli/configuration.js';
-import { writeDevRecord } from '../../src/cli/system/dev-record.js';
+import { devRecordFile, writeDevRecord } from '../../src/cli/system/dev-record.js';
 import { loadConfig } from '../../src/config/index.js';
 import { recordProcess } from '../../src/server/process.js';
 
@@ -43,3 +43,13 @@ it.each([
     expect(choice.dev?.workerConfig).toBe(has ? '/its/dev-worker.yaml' : undefined);
   },
 );
+
+it('a damaged record of heddle dev is reported, so that no other server is used instead', async () => {
+  const damaged = await mkdtemp(join(tmpdir(), 'heddle-choose-'));
+  await writeFile(devRecordFile(damaged), '{"owner": ');
+  const config = loadConfig({ env: { HOME: damaged, HEDDLE_DATA_FOLDER: damaged } });
+  await expect(chooseServer(config, {})).rejects.toThrow(
+    /dev\.json is damaged\. Start heddle dev again, or remove the file if none runs\./,
+  );
+  await rm(damaged, { recursive: true });
+});

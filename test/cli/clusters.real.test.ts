@@ -88,7 +88,7 @@ describe('heddle for a cluster', () => {
       code: 0,
       stdout: 'No changes.\n',
     });
-    expect(await run('delete', 'life')).toMatchObject({
+    expect(await run('delete', 'life', '--yes')).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('cluster life is deleted'),
     });
@@ -191,7 +191,7 @@ describe('heddle for a cluster', () => {
     expect(noTask).toMatchObject({ code: 4, stderr: expect.stringContaining('app-1/web/START') });
     expect(noLog).toMatchObject({ code: 4 });
     await remove('shown');
-    expect(await run('delete', 'shown')).toMatchObject({ code: 4 });
+    expect(await run('delete', 'shown', '--yes')).toMatchObject({ code: 4 });
   });
 
   it('shows the failure and the end of its output when it is held, and continues by retry', async () => {
@@ -252,7 +252,7 @@ describe('heddle for a cluster', () => {
     const watching = startHeddle(['status', 'waiting', '--watch'], settings());
     await writeFile(gate, '');
     expect(await watching.ended).toMatchObject({ code: 0 });
-    expect(await run('delete', 'waiting', '--no-wait')).toMatchObject({
+    expect(await run('delete', 'waiting', '--yes', '--no-wait')).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('next: heddle status waiting --watch'),
     });

@@ -98,7 +98,7 @@ describe('heddle dev', () => {
     await until('the services to be started once more', () =>
       again.dev.stderr().includes('booted again; operation 3 starts their services'),
     );
-    expect(await run('delete', 'web')).toMatchObject({ code: 0 });
+    expect(await run('delete', 'web', '--yes')).toMatchObject({ code: 0 });
     again.dev.child.kill('SIGINT');
     await again.dev.ended;
   });

@@ -128,7 +128,7 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
     expect(
       await run('reservation', 'create', 'host', '--user', 'bob', '--machine', 'lab-1', '--for', '1h'),
     ).toMatchObject({ code: 3, stderr: expect.stringContaining('is reserved for ada') });
-    expect(await run('machine', 'remove', 'lab-1')).toMatchObject({
+    expect(await run('machine', 'remove', 'lab-1', '--yes')).toMatchObject({
       code: 3,
       stderr: expect.stringContaining('reserved for ada'),
     });
@@ -144,7 +144,7 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
     await until('the machine is free again', async () =>
       (await run('computers')).stdout.includes('available'),
     );
-    expect(await run('machine', 'remove', 'lab-1')).toMatchObject({ code: 0 });
+    expect(await run('machine', 'remove', 'lab-1', '--yes')).toMatchObject({ code: 0 });
     expect(await run('machine', 'show', 'lab-1')).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^machine lab-1: no longer registered\n/),

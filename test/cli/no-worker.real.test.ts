@@ -65,7 +65,7 @@ services: {web: {actions: {start: {type: shell, fields: {script: 'true'}}}}}
   });
 
   it('leaves a delete to the next worker', async () => {
-    expect(await run('delete', 'left')).toMatchObject({
+    expect(await run('delete', 'left', '--yes')).toMatchObject({
       code: 5,
       stdout: expect.stringContaining('the next worker carries it out'),
     });

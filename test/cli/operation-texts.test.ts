@@ -159,7 +159,7 @@ describe('a plan as text', () => {
       '> run a command on app-5',
       '     1. EXEC',
       '',
-      'Plan: 3 nodes to change, 1 to replace, 1 to run a command on; 6 tasks, 2 at a time.',
+      'Plan: 3 nodes to change, 1 to replace, 1 to run a command on; 6 tasks, 2 at a time. The disk of app-2 is lost.',
     ]);
   });
 

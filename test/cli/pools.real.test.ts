@@ -317,7 +317,7 @@ describe('heddle pool and heddle request', () => {
     expect(await run('pool', 'delete', 'ci')).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
-        /Delete pool ci and its \d+ nodes, \d of which are in use \(.*the night build.*\)\?/,
+        /Delete pool ci and its \d+ nodes, \d of which in use \(.*the night build.*\)\?/,
       ),
     });
     expect(await run('pool', 'delete', 'ci', '--yes')).toMatchObject({

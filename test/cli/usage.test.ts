@@ -114,6 +114,32 @@ describe('the command line without a server', () => {
     });
   });
 
+  it('validates files of each kind without a server, and reports each problem with its place as JSON', async () => {
+    await writeFile(join(folder, 'pools.yaml'), 'pools: {ci: {labels: {}, providerPools: {}}}\n');
+    await writeFile(join(folder, 'image.yaml'), 'name: base\ncommand: make-image\n');
+    expect(await run('validate', 'right.yaml')).toMatchObject({
+      code: 0,
+      stdout: 'right.yaml is valid: cluster web: 1 node, 1 service\n',
+    });
+    const { code, stdout, stderr } = await run('validate', 'wrong.yaml', '--json');
+    expect({ code, stderr }).toEqual({ code: 2, stderr: '' });
+    expect(JSON.parse(stdout)).toMatchObject({
+      file: 'wrong.yaml',
+      kind: 'cluster',
+      valid: false,
+      problems: expect.arrayContaining([
+        expect.objectContaining({ severity: 'error', line: 3, path: ['nodes', 'app', 'count'] }),
+      ]),
+      error: { code: 'Invalid' },
+    });
+    expect((await run('validate', 'wrong.yaml')).stderr).toMatch(/wrong\.yaml:3:\d+: nodes\.app\.count: /);
+    expect((await run('validate', 'pools.yaml')).stderr).toMatch(/pools\.yaml:1:\d+: pools\.ci/);
+    expect(JSON.parse((await run('validate', 'image.yaml', '--json')).stdout)).toMatchObject({
+      kind: 'image',
+    });
+    expect(await run('validate', 'absent.yaml')).toMatchObject({ code: 2 });
+  });
+
   it('exits with 5 if no server answers, with its address and how to start one', async () => {
     const verbs = [['list'], ['status', 'web'], ['delete', 'web'], ['apply', 'right.yaml'], ['worker']];
     for (const words of verbs) {

@@ -95,7 +95,8 @@ describe('the configuration', () => {
       'work/heddle.yaml',
       'dataFolder: ./data\ncacheFolder: ~/cache\nkeys: {folder: /etc/keys}\nplugins: [./plugins, heddle-plugin-x]\n',
     );
-    mkdirSync(join(home, 'node_modules/heddle-plugin-x'), { recursive: true });
+    for (const folder of ['work/plugins', 'node_modules/heddle-plugin-x'])
+      mkdirSync(join(home, folder), { recursive: true });
     expect(load()).toMatchObject({
       dataFolder: join(cwd, 'data'),
       cacheFolder: join(home, 'cache'),
@@ -161,8 +162,54 @@ describe('the configuration', () => {
     });
     expect(load({ TEMPORAL_CONFIG_FILE: toml, TEMPORAL_NAMESPACE: 'mine' }).temporal.namespace).toBe('mine');
     expect(failure({ TEMPORAL_PROFILE: 'absent', TEMPORAL_CONFIG_FILE: toml })).toContain(
-      "Temporal's connection settings cannot be read: Profile 'absent' not found",
+      `there is no profile "absent" in ${toml}. It was named by --profile or TEMPORAL_PROFILE.`,
     );
+  });
+
+  test.each<[string, Record<string, string>, string]>([
+    ['an empty address', { TEMPORAL_ADDRESS: '' }, 'TEMPORAL_ADDRESS is empty. Set it, or unset it.'],
+    [
+      'a URL',
+      { TEMPORAL_ADDRESS: 'http://127.0.0.1:7233' },
+      'TEMPORAL_ADDRESS is "http://127.0.0.1:7233", a URL. The form is host:port',
+    ],
+    ['no such port', { TEMPORAL_ADDRESS: 'here:99999' }, 'a port is a number from 1 to 65535'],
+    ['two words', { TEMPORAL_ADDRESS: 'a b:7233' }, 'TEMPORAL_ADDRESS is "a b:7233", no host and port'],
+    ['an empty namespace', { TEMPORAL_NAMESPACE: ' ' }, 'TEMPORAL_NAMESPACE is empty'],
+    ['another word for true', { TEMPORAL_TLS: 'yes' }, 'TEMPORAL_TLS is "yes". It is true or false.'],
+    [
+      'a certificate that is missing',
+      { TEMPORAL_TLS_SERVER_CA_CERT_PATH: '/absent.pem' },
+      'cannot read /absent.pem: there is no such file',
+    ],
+    [
+      'a file that is missing',
+      { TEMPORAL_CONFIG_FILE: '/absent.toml' },
+      '/absent.toml:1:1: cannot read the settings of Temporal: there is no such file. It was named by TEMPORAL_CONFIG_FILE.',
+    ],
+    ['a site with a blank', { HEDDLE_SITE: 'my site' }, 'HEDDLE_SITE is "my site". A site is named with'],
+    ['a blank site', { HEDDLE_SITE: ' ' }, 'HEDDLE_SITE is " "'],
+  ])('is refused with the variable and the right form: %s', (_, env, wrong) => {
+    expect(failure(env)).toContain(wrong);
+  });
+
+  test('is refused with the place in a broken temporal.toml, and for a wrong address in it', () => {
+    const broken = write('broken.toml', '[profile.default]\naddress = [\n');
+    expect(failure({ TEMPORAL_CONFIG_FILE: broken })).toMatch(/broken\.toml:\d+:\d+: Invalid TOML/);
+    const url = write('url.toml', '[profile.default]\naddress = "https://x:1"\n');
+    expect(failure({ TEMPORAL_CONFIG_FILE: url })).toContain('the address in temporal.toml is "https://x:1"');
+  });
+
+  test('is refused for a folder that is a file, or below one, with the origin of its name', () => {
+    const file = write('file', '');
+    expect(failure({ HEDDLE_DATA_FOLDER: file })).toContain(
+      `dataFolder: ${file} is no folder; it was named by HEDDLE_DATA_FOLDER`,
+    );
+    expect(failure({ HEDDLE_DATA_FOLDER: join(file, 'below') })).toContain(
+      'is below a file, not in a folder',
+    );
+    const config = write('work/heddle.yaml', `store: {folder: ${file}}\n`);
+    expect(failure()).toContain(`storeFolder: ${file} is no folder; it was named by ${config}:1`);
   });
 
   test('is refused if the named file is absent, with the origin of the name', () => {
@@ -190,6 +237,8 @@ describe('the configuration', () => {
     ]);
     write('work/heddle.yaml', 'plugins: [heddle-plugin-absent]\n');
     expect(failure()).toContain('plugins: there is no package heddle-plugin-absent');
+    write('work/heddle.yaml', 'plugins: [./absent]\n');
+    expect(failure()).toContain(`${file}:1:11: plugins: there is no folder ${join(cwd, 'absent')}`);
   });
 });
 

@@ -70,7 +70,7 @@ export async function useStack({ here, rewrite, secrets, passed, restartServer }
   );
   passed('the server holds nothing readable, and the codec server shows it');
 
-  await heddle('delete', 'web');
+  await heddle('delete', 'web', '--yes');
   const { clusters } = JSON.parse(await heddle('list', '--json'));
   expect(clusters.length === 0, 'no cluster is left');
   passed('heddle delete leaves no cluster');

@@ -1,6 +1,11 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { createServer as createHttp2Server } from 'node:http2';
 import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, expect, test } from 'vitest';
 import { checkServer, ServerUnreachableError } from '../../src/server/check.js';
 
@@ -16,6 +21,18 @@ async function listen(server: Server | ReturnType<typeof createHttp2Server>): Pr
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
   return `127.0.0.1:${address.port}`;
+}
+
+function makeCertificate(): { readonly key: Buffer; readonly cert: Buffer } {
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-check-'));
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  const words = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1', '-subj', '/CN=localhost'];
+  try {
+    execFileSync('openssl', [...words, '-keyout', key, '-out', cert], { stdio: 'ignore' });
+    return { key: readFileSync(key), cert: readFileSync(cert) };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 test('a port without a listener is refused with a remedy', async () => {
@@ -37,9 +54,35 @@ test('a silent server is given up at the limit', async () => {
   for (const socket of sockets) socket.destroy();
 });
 
-test('a server of another protocol is reported as such', async () => {
-  const address = await listen(createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')));
-  await expect(checkServer({ address })).rejects.toThrow(`No Temporal server answers at ${address}`);
+const web = (): Server => createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+
+test('a server of another protocol is reported as such, and the next command shows where its address comes from', async () => {
+  const address = await listen(web());
+  const error: unknown = await checkServer({ address }).catch((cause: unknown) => cause);
+  expect(error).toMatchObject({
+    message: expect.stringMatching(
+      /: what listens there is no Temporal server, or expects TLS\. .*TEMPORAL_TLS=true/,
+    ),
+    next: 'heddle config show',
+  });
+});
+
+test('TLS where the server has none, and a certificate that is not accepted, are reported as such', async () => {
+  const plain = await listen(web());
+  await expect(checkServer({ address: plain, tls: true })).rejects.toThrow(
+    'what listens there does not speak TLS, which is configured. Check the address, or unset TEMPORAL_TLS',
+  );
+  const encrypted = await listen(createTlsServer({ ...makeCertificate(), ALPNProtocols: ['h2'] }));
+  await expect(checkServer({ address: encrypted, tls: true })).rejects.toThrow(
+    /its certificate is not accepted \(self-signed certificate\)\. Name its authority/,
+  );
+  await expect(checkServer({ address: encrypted })).rejects.toThrow('or expects TLS');
+});
+
+test('a name that cannot be resolved is reported as such', async () => {
+  await expect(checkServer({ address: 'no.such.host.invalid:7233' })).rejects.toThrow(
+    'the name no.such.host.invalid cannot be resolved',
+  );
 });
 
 test.each([

@@ -57,6 +57,14 @@ const statusOf = (server: RunningServer) =>
     async (client) => (await client.workflow.getHandle('cluster/kept').describe()).status.name,
   );
 
+test('a damaged database is reported with its file and the remedy', async () => {
+  const file = join(folder, 'temporal.db');
+  await writeFile(file, Buffer.alloc(8_192, 'x'));
+  await expect(start()).rejects.toThrow(
+    `its database ${file} is damaged. Restore it from a backup, with its files -wal and -shm. To begin without clusters, move it away: mv '${file}'`,
+  );
+});
+
 describe('stopping and starting', () => {
   test('keeps the data, and leaves neither process nor claim', async () => {
     const first = await start({ searchAttributes: ['HeddleCluster'] });

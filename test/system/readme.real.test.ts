@@ -119,7 +119,7 @@ describe('the README', () => {
     } finally {
       await rm(file);
     }
-    await run(process.execPath, heddleWords('delete web'), { cwd: root, env: environment });
+    await run(process.execPath, heddleWords('delete web --yes'), { cwd: root, env: environment });
   }, 120_000);
 
   it("has commands that start a cluster without Heddle's code, and report when it is ready", async () => {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Json } from '../../model/json.js';
+import type { Labels } from '../../model/cluster/labels.js';
 import { milliseconds } from '../../model/milliseconds.js';
 import { stableJson } from '../../model/node/payload.js';
 import type { PlanRequest } from '../../model/cluster/messages.js';
@@ -58,7 +59,10 @@ export async function planCluster(parts: PlanParts, input: PlanRequest): Promise
     const problems = [...checkName(spec, input.clusterName), ...checkAgainstWorker(parts, spec)];
     if (hasErrors(problems)) throw invalid(problems);
     const placements = Object.fromEntries(
-      Object.entries(spec.nodes).map(([name, group]) => [name, placementsOf(parts, group, digest)]),
+      Object.entries(spec.nodes).map(([name, group]) => [
+        name,
+        placementsOf(parts, group, spec.labels, digest),
+      ]),
     );
     return { ...plan(spec, placements), plugins: pinsOf(parts, spec, placements) };
   } catch (error) {
@@ -221,6 +225,7 @@ function choicesOf(group: GroupSpec): readonly Choice[] {
 function placementsOf(
   parts: PlanParts,
   group: GroupSpec,
+  labels: Labels | undefined,
   digest: (value: Json) => string,
 ): readonly PlannedPlacement[] {
   return choicesOf(group).map(({ provider, hardware, image, fields }) => {
@@ -236,6 +241,8 @@ function placementsOf(
     return {
       ...asked,
       ...(group.confirmWithin === undefined ? {} : { confirmWithinMs: milliseconds(group.confirmWithin) }),
+      ...(labels === undefined ? {} : { labels }),
+      // Labels are no part of it: a changed label must not replace machines.
       digest: digest(asked),
     };
   });

@@ -25,6 +25,7 @@ export async function createMachine(call: ProviderCall, mayBeThere: boolean): Pr
   const create = async (): Promise<unknown> =>
     provider.create({
       ...machine,
+      tags: { ...request.labels, ...machine.tags },
       flavor: textOf(config, 'flavor'),
       image: textOf(config, 'image'),
       hostname,

@@ -8,6 +8,7 @@ import { writeArchive } from '../../store/archive/write-archive.js';
 import type { ServerOptions } from '../configuration.js';
 import { CliError } from '../errors.js';
 import { verb } from '../verb.js';
+import { wordsForFileError } from '../../schema/read-text.js';
 
 interface PutOptions extends ServerOptions {
   readonly set?: boolean;
@@ -62,7 +63,7 @@ export async function readContent(path: string): Promise<PackedContent> {
     if (error instanceof ArchiveError)
       throw new CliError('Invalid', `${path} ${error.message}`, { cause: error });
     if (error instanceof Error && 'code' in error)
-      throw new CliError('Invalid', `${path} cannot be read: ${error.message}`, { cause: error });
+      throw new CliError('Invalid', `${path} cannot be read: ${wordsForFileError(error)}`, { cause: error });
     throw error;
   }
 }

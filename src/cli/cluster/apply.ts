@@ -2,8 +2,10 @@ import type { ClusterSpec } from '../../model/cluster/spec.js';
 import { isEmptyPlan } from '../../model/plan/plan.js';
 import type { OperationOptions, ServerOptions } from '../configuration.js';
 import { exitCodes } from '../errors.js';
+import type { Confirmation } from '../terminal.js';
 import { verb } from '../verb.js';
 import { requireCluster } from './cluster-verb.js';
+import { confirmDelete } from './confirm-delete.js';
 import { finish, type Outcome, outcomeShown } from './outcome.js';
 import { describeCounts } from './plan/plan-text.js';
 import { previewApply, previewOperation } from './plan/preview.js';
@@ -30,19 +32,21 @@ export const apply = verb<[written: ClusterSpec, file: string, options: ApplyOpt
   { ...outcomeShown, worker: true },
 );
 
-type DeleteOptions = ServerOptions & { readonly wait: boolean; readonly plan?: boolean };
+type DeleteOptions = ServerOptions & Confirmation & { readonly wait: boolean; readonly plan?: boolean };
 
 const unanswered = (name: string): string =>
   `no worker answers; the request to delete ${name} is kept, and the next worker carries it out`;
 
-/** Deletes a cluster in any state. Without a worker, the request is kept for the next one. */
+/** Deletes a cluster in any state, after confirmation. Without a worker, the request is kept for the next one. */
 export const deleteCluster = verb(
-  async (session, name: string, { wait, plan }: DeleteOptions): Promise<Outcome | undefined> => {
+  async (session, name: string, options: DeleteOptions): Promise<Outcome | undefined> => {
+    const { wait, plan } = options;
     if (plan === true) {
       await requireCluster(session, name);
       const intent = { kind: 'delete' } as const;
       return { name, intent, preview: await previewOperation(session, name, intent) };
     }
+    await confirmDelete(session, name, options);
     const since = Date.now();
     const { operation, clusterUid, ...rest } = await session.client.delete(name);
     if (operation === undefined || clusterUid === undefined) return undefined;

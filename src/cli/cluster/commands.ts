@@ -1,9 +1,14 @@
+import { InvalidArgumentError } from 'commander';
+import { actions } from '../../model/action.js';
+import { labelRule, parseLabel, type Labels } from '../../model/cluster/labels.js';
+import { machineActions } from '../../model/machine/actions.js';
 import {
   acceptMinimumOption,
   choice,
   nodesOption,
   operationOptions,
   option,
+  parser,
   planOption,
   rollingOption,
   waitOptions,
@@ -11,6 +16,22 @@ import {
   command,
   type CommandDefinition,
 } from '../command.js';
+
+const loggedActions: readonly string[] = [...actions, ...machineActions];
+
+const parseAction = parser(`It is one of ${loggedActions.join(', ')}.`, (text) => {
+  const action = text.toUpperCase();
+  return loggedActions.includes(action) ? action : undefined;
+});
+
+/** May be repeated. */
+const labelOption = option<Labels | undefined>('-l, --label <key=value>', 'clusters with this label only', {
+  parse: (text, before) => {
+    const label = parseLabel(text);
+    if (label === undefined) throw new InvalidArgumentError(`It is ${labelRule}`);
+    return { ...before, [label[0]]: label[1] };
+  },
+});
 
 export const clusterCommands: readonly CommandDefinition[] = [
   command('apply <file>', 'create or change a cluster from its file', {
@@ -40,13 +61,20 @@ export const clusterCommands: readonly CommandDefinition[] = [
     ],
     load: async () => (await import('./plan/plan.js')).plan,
   }),
+  command('validate <file>', 'check a cluster, image or pools file', {
+    more: ', without a server; workers check accounts and fields of plugins',
+    needs: 'configuration',
+    load: async () => (await import('./validate.js')).validate,
+  }),
   command('delete <name>', 'delete a cluster in any state', {
-    options: [...waitOptions, planOption],
+    more: ', with its machines and their disks; shows them and asks for confirmation',
+    options: [yesOption, ...waitOptions, planOption],
     load: async () => (await import('./apply.js')).deleteCluster,
   }),
   command('list', 'list clusters', {
     heading: 'Look:',
     alias: 'ls',
+    options: [labelOption],
     load: async () => (await import('./list.js')).list,
   }),
   command('status <name>', 'show its state, its problems and the next step', {
@@ -64,7 +92,7 @@ export const clusterCommands: readonly CommandDefinition[] = [
   command('logs <name> [node]', 'show the logs of its tasks', {
     options: [
       option('--service <name>', 'tasks of this service only'),
-      option('--action <name>', 'this action only, such as INSTALL'),
+      option('--action <name>', 'this action only, such as INSTALL', { parse: parseAction }),
       choice(
         '--level <level>',
         'log lines of this level and above; output of scripts is info',

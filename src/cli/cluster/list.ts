@@ -1,3 +1,4 @@
+import { indexLabels, type Labels } from '../../model/cluster/labels.js';
 import type { ServerOptions } from '../configuration.js';
 import { formatAge } from '../format.js';
 import { requireWorker } from '../session.js';
@@ -7,15 +8,25 @@ import { describeLatest } from './describe-cluster.js';
 import { printHistory } from './history-text.js';
 import { printNodes } from './status-text.js';
 
+type ListOptions = ServerOptions & { readonly label?: Labels };
+
 /** The clusters in the server's index; no worker is needed. */
-export const list = verb(async ({ client }, _options: ServerOptions) => ({ clusters: await client.list() }), {
-  table: {
-    head: ['CLUSTER', 'PHASE', 'AGE'],
-    rows: ({ clusters }) =>
-      clusters.map(({ name, phase = '-', createdAt }) => [name, phase, formatAge(createdAt, Date.now())]),
-    empty: 'no clusters\nnext: heddle apply FILE',
+export const list = verb(
+  async ({ client }, { label }: ListOptions) => ({ clusters: await client.list({ labels: label }) }),
+  {
+    table: {
+      head: ['CLUSTER', 'PHASE', 'AGE', 'LABELS'],
+      rows: ({ clusters }) =>
+        clusters.map(({ name, phase = '-', createdAt, labels = {} }) => [
+          name,
+          phase,
+          formatAge(createdAt, Date.now()),
+          indexLabels(labels).join(','),
+        ]),
+      empty: 'no clusters\nnext: heddle apply FILE',
+    },
   },
-});
+);
 
 export const nodes = clusterVerb(async ({ client }, name, _options: ServerOptions) => client.status(name), {
   document: ({ nodes: found }, cluster) => ({ cluster, nodes: found }),

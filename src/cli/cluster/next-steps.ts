@@ -10,8 +10,15 @@ export interface NextStep {
   readonly why: string;
 }
 
-/** Useful commands, the most likely first. */
+/** Useful commands, the most likely first. A locked cluster refuses some. */
 export function nextSteps(status: ClusterStatus, now: number): readonly NextStep[] {
+  const steps = stepsOf(status, now);
+  return status.locked === true
+    ? steps.filter(({ command }) => !/^heddle (delete|replace) /.test(command))
+    : steps;
+}
+
+function stepsOf(status: ClusterStatus, now: number): readonly NextStep[] {
   const { name, operation, queued } = status;
   const watch = { command: `heddle status ${name} --watch`, why: 'see how it goes on' };
   if (operation === undefined) return queued.length === 0 ? atRest(status, now) : [watch];

@@ -1,3 +1,4 @@
+import { indexLabels } from '../../model/cluster/labels.js';
 import type { Operation } from '../../model/cluster/operation.js';
 import type { ClusterStatus, NodeStatus } from '../../model/cluster/view.js';
 import { cleanLine, cleanText } from '../clean-text.js';
@@ -20,9 +21,10 @@ export function printStatus(
   troubles: readonly Trouble[],
   now: number,
 ): void {
-  const { name, uid, phase, operation, lease, queued, history, stopped } = status;
+  const { name, uid, phase, operation, lease, queued, history, stopped, locked, labels = {} } = status;
   output.raw(`cluster ${output.style('bold', cleanLine(name))}: ${phase}`);
   output.line(`uid ${uid}`);
+  if (Object.keys(labels).length > 0) output.line(`labels ${indexLabels(labels).join(', ')}`);
   if (operation !== undefined) output.lines(describeOperation(operation, now));
   for (const waiting of queued) output.lines(describeOperation(waiting, now));
   if (lease !== undefined)
@@ -32,6 +34,7 @@ export function printStatus(
   if (operation === undefined && queued.length === 0) output.line('at rest');
   if (stopped.length > 0)
     output.line(`stopped by a user: ${stopped.join(', ')}; heddle start ${name} ${stopped.join(' ')}`);
+  if (locked === true) output.line('locked by its file: delete and replace are refused');
   output.line();
   printNodes(output, status, now);
   if (history.length > 0) {

@@ -7,6 +7,7 @@ import {
   parser,
   splitList,
   waitOptions,
+  yesOption,
   command,
   type CommandDefinition,
 } from '../command.js';
@@ -85,7 +86,7 @@ export const machineCommands: readonly CommandDefinition[] = [
         load: async () => (await import('./operate.js')).power,
       }),
       command('load <name>', 'load an image onto it', {
-        more: '; does nothing if the image is already there, or if this cannot be determined',
+        more: '; what is on its disk is lost. Does nothing if the image is already there, or if this cannot be determined',
         arguments: [argument('<image>', 'name, or name@revision', parseImage)],
         options: [
           option('--force', 'write the image regardless of the current content'),
@@ -164,8 +165,8 @@ export const machineCommands: readonly CommandDefinition[] = [
         load: async () => (await import('./registration.js')).move,
       }),
       command('remove <name>', 'unregister it', {
-        more: '; the provider deletes it or takes it back',
-        options: [option('--force', 'also while it is in use'), ...waitOptions],
+        more: '; the provider deletes it with its disk, or takes it back; asks for confirmation',
+        options: [option('--force', 'also while it is in use'), yesOption, ...waitOptions],
         load: async () => (await import('./operate.js')).remove,
       }),
     ],

@@ -6,6 +6,7 @@ import { readPublicKeyFile } from '../access-text.js';
 import type { ServerOptions } from '../configuration.js';
 import { CliError, exitCodes } from '../errors.js';
 import type { Session } from '../session.js';
+import { confirm, type Confirmation } from '../terminal.js';
 import { verb } from '../verb.js';
 import { finish, hasEndedAs, outcomeShown } from './follow.js';
 
@@ -65,10 +66,18 @@ export const maintain = operation(({ reason }: MachineOptions & { readonly reaso
   kind: 'maintain',
   reason,
 }));
-export const remove = operation(({ force }: MachineOptions & { readonly force?: true }) => ({
-  kind: 'remove',
-  force,
-}));
+
+type RemoveOptions = MachineOptions & Confirmation & { readonly force?: true };
+
+/** Unregisters a machine, which its provider deletes or takes back, after confirmation. */
+export const remove = verb(async (session: Session, name: string, options: RemoveOptions) => {
+  const { machines } = session.client;
+  const { provider } = await machines.show(name);
+  await confirm(`Remove machine ${name}? ${provider} deletes it with its disk, or takes it back.`, options);
+  const { operation: id } = await machines.operate(name, { kind: 'remove', force: options.force });
+  return finish(session, name, id, options);
+}, outcomeShown);
+
 export const status = operation(({ image }: MachineOptions & { readonly image?: ImageRef }) => ({
   kind: 'status',
   image,

@@ -8,7 +8,7 @@ import type { Descriptor } from '../../schema/descriptor.js';
 import { checkFields } from '../../schema/fields.js';
 import { hasErrors, ProblemsError, type Problem } from '../../schema/problem.js';
 import { CliError } from '../errors.js';
-import { messageOf } from '../report-error.js';
+import { wordsForFileError } from '../../schema/read-text.js';
 
 const providerActions = ['CREATE', 'CONFIRM', 'DELETE'] as const;
 const automatorActions = ['BOOTSTRAP', ...serviceActions] as const;
@@ -18,7 +18,9 @@ export function readTask(file: string): JsonObject {
   try {
     value = JSON.parse(readFileSync(file === '-' ? 0 : file, 'utf8'));
   } catch (error) {
-    throw new CliError('Usage', `${file} cannot be read as a task: ${messageOf(error)}`, { cause: error });
+    throw new CliError('Usage', `${file} cannot be read as a task: ${wordsForFileError(error)}`, {
+      cause: error,
+    });
   }
   if (!isJsonObject(value))
     throw new CliError(

@@ -3,7 +3,7 @@ import type { PoolNodeView } from '../../model/pool/view.js';
 import { CliError } from '../errors.js';
 import type { ServerOptions } from '../configuration.js';
 import { confirm } from '../terminal.js';
-import { formatDuration } from '../format.js';
+import { formatCount, formatDuration } from '../format.js';
 import { poolVerb } from './pool-verb.js';
 
 const columns = [
@@ -97,7 +97,14 @@ export async function remove(name: string, ids: readonly string[], options: Dele
 }
 
 const deleteNodes = poolVerb(
-  async (pool, _session, ids: readonly string[], { abandon = false }: DeleteOptions) => {
+  async (pool, _session, ids: readonly string[], options: DeleteOptions) => {
+    const { abandon = false } = options;
+    const named = (await pool.nodes()).filter(({ id }) => ids.includes(id));
+    // Nodes that are not in use hold nothing of anyone.
+    if (named.some(isTaken)) {
+      const question = `Delete ${formatCount(named.length, 'node')} of pool ${pool.name}${usersOf(named)}?`;
+      await confirm(question, options);
+    }
     await pool.deleteNodes(ids, abandon ? { abandon: true } : {});
     return { pool: pool.name, nodes: ids };
   },
@@ -109,7 +116,9 @@ const deleteNodes = poolVerb(
 
 const deletePool = poolVerb(
   async (pool, _session, options: DeleteOptions) => {
-    await confirm(questionOf(pool.name, await pool.nodes()), options);
+    const all = await pool.nodes();
+    const question = `Delete pool ${pool.name} and its ${formatCount(all.length, 'node')}${usersOf(all)}?`;
+    await confirm(question, options);
     await pool.deletePool();
     if (options.wait) await pool.gone();
     return { pool: pool.name, deleted: options.wait };
@@ -117,11 +126,15 @@ const deletePool = poolVerb(
   { print: (output, { pool, deleted }) => output.line(`pool ${pool} is ${deleted ? '' : 'being '}deleted`) },
 );
 
-/** Names the users who would lose nodes. */
-function questionOf(name: string, found: readonly PoolNodeView[]): string {
-  const taken = found.filter(({ state }) => state === 'in-use' || state === 'hold');
+/** The users who would lose nodes. */
+function usersOf(found: readonly PoolNodeView[]): string {
+  const taken = found.filter(isTaken);
+  if (taken.length === 0) return '';
   const holders = [...new Set(taken.flatMap(({ requester }) => requester ?? []))];
   const some = `${holders.slice(0, 5).join(', ')}${holders.length > 5 ? ' and others' : ''}`;
-  const who = holders.length === 0 ? '' : ` (${some})`;
-  return `Delete pool ${name} and its ${found.length} nodes${taken.length === 0 ? '' : `, ${taken.length} of which are in use${who}`}?`;
+  return `, ${taken.length} of which in use${holders.length === 0 ? '' : ` (${some})`}`;
+}
+
+function isTaken({ state }: PoolNodeView): boolean {
+  return state === 'in-use' || state === 'hold';
 }

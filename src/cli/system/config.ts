@@ -1,5 +1,9 @@
 import type { JsonObject } from '../../model/json.js';
 import type { Config } from '../../config/index.js';
+import { checkAccounts, checkAutomators } from '../../plugins/check-accounts.js';
+import type { Registry } from '../../plugins/registry.js';
+import { ProblemsError } from '../../schema/problem.js';
+import { CliError } from '../errors.js';
 import { inspectPlugins } from '../inspect-plugins.js';
 import { describeFields, hideSecrets } from '../account/field-words.js';
 import { chooseServer, readConfiguration, type ServerOptions } from '../configuration.js';
@@ -18,7 +22,8 @@ export const show = localVerb(
     const config = readConfiguration(options);
     const { address, namespace, from, dev } = await chooseServer(config, options);
     const { dataFolder, cacheFolder, keyFolder, storeFolder, site, encryption, pluginFolders } = config;
-    const hide = await secretHider(config);
+    const registry = await inspectPlugins(config).catch((error: unknown) => problemOf(error));
+    const hide = secretHider(typeof registry === 'string' ? undefined : registry);
     const origins: Readonly<Record<string, string | undefined>> = {
       ...config.origins,
       'temporal.address': serverOrigins[from],
@@ -45,15 +50,18 @@ export const show = localVerb(
         ]),
       ),
       origins,
+      problem: typeof registry === 'string' ? registry : problemWith(registry, config),
     };
   },
   {
-    document: ({ file, devWorkerConfig, settings, ...rest }) => ({
+    document: ({ file, devWorkerConfig, settings, problem: _problem, ...rest }) => ({
       file,
       devWorkerConfig,
       ...settings,
       ...rest,
     }),
+    error: ({ problem }) =>
+      problem === undefined ? undefined : new CliError('Invalid', problem, { next: 'heddle plugins' }),
     print: (output, { file, devWorkerConfig, settings, pluginFolders, providers, origins }) => {
       output.line(file === null ? 'no heddle.yaml: defaults and the environment' : `heddle.yaml: ${file}`);
       const rows = Object.entries(settings).map(([key, value]) => [key, value, origins[key] ?? '-']);
@@ -73,8 +81,24 @@ export const show = localVerb(
 type Hide = (type: string, fields: JsonObject) => JsonObject;
 
 /** The plugin says which fields are secret; where it cannot be asked, any may be. */
-async function secretHider(config: Config): Promise<Hide> {
-  const registry = await inspectPlugins(config).catch(() => undefined);
+function secretHider(registry: Registry | undefined): Hide {
   return (type, fields) =>
     hideSecrets(registry?.providers().find(({ descriptor }) => descriptor.name === type)?.descriptor, fields);
+}
+
+/** What a worker would refuse of the configuration. */
+function problemWith(registry: Registry, { providers, automators, locate }: Config): string | undefined {
+  try {
+    checkAccounts(registry, providers, locate);
+    checkAutomators(registry, automators, locate);
+    return undefined;
+  } catch (error) {
+    return problemOf(error);
+  }
+}
+
+/** @throws any error but a ProblemsError. */
+function problemOf(error: unknown): string {
+  if (error instanceof ProblemsError) return error.message;
+  throw error;
 }

@@ -1,6 +1,8 @@
-import { readFile, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import writeFileAtomic from 'write-file-atomic';
+import { errorAt, ProblemsError } from '../../schema/problem.js';
+import { readTextFile } from '../../schema/read-text.js';
 import { isRunning, type ProcessRecord } from '../../server/process.js';
 
 /** Where `heddle dev` of a data folder runs; kept as dev.json in the folder while it does. */
@@ -39,10 +41,21 @@ export async function findDev(dataFolder: string): Promise<DevRecord | undefined
   return record !== undefined && (await isRunning(record.owner)) ? record : undefined;
 }
 
-/** The record as it was left, also by one that was killed. */
+/**
+ * The record as it was left, also by one that was killed.
+ * @throws ProblemsError if it cannot be read: without it another server might be selected.
+ */
 export async function readDevRecord(dataFolder: string): Promise<DevRecord | undefined> {
-  const text = await readFile(devRecordFile(dataFolder), 'utf8').catch(() => undefined);
-  return text === undefined ? undefined : parse(text);
+  const file = devRecordFile(dataFolder);
+  const read = readTextFile(file, maxBytes);
+  if (!read.ok && read.missing === true) return undefined;
+  const record = read.ok ? parse(read.text) : undefined;
+  if (record !== undefined) return record;
+  const wrong = read.ok ? 'is damaged' : `cannot be read: ${read.wrong}`;
+  const right = 'Start heddle dev again, or remove the file if none runs.';
+  throw new ProblemsError('The record of heddle dev cannot be used:', [
+    errorAt([], `${file} ${wrong}`, right),
+  ]);
 }
 
 export async function writeDevRecord(dataFolder: string, record: DevRecord): Promise<void> {
@@ -55,7 +68,9 @@ export async function removeDevRecord(dataFolder: string): Promise<void> {
   await rm(devRecordFile(dataFolder), { force: true });
 }
 
-/** Only `heddle dev` writes the file, atomically; a malformed record counts as none. */
+const maxBytes = 1024 * 1024;
+
+/** Undefined for a malformed record. */
 function parse(text: string): DevRecord | undefined {
   try {
     const record = JSON.parse(text) as Partial<DevRecord> | null;

@@ -2,6 +2,7 @@ import type { Config } from '../../config/index.js';
 import { prepareFolder } from '../../config/prepare-folder.js';
 import { findBinary } from '../../server/find-binary.js';
 import { endProcess, isRunning, recordProcess } from '../../server/process.js';
+import { ProblemsError } from '../../schema/problem.js';
 import { openWorkspace } from '../account/workspace.js';
 import { CliError, exitCodes } from '../errors.js';
 import { isSameAddress, readConfiguration, type CommonOptions } from '../configuration.js';
@@ -21,9 +22,10 @@ export async function dev(
 ): Promise<number> {
   const config = readConfiguration(options);
   prepareFolder(config.dataFolder);
-  await refuseSecond(config);
   const output = createOutput(options);
   const say = (line: string): void => output.note(`${formatClock(new Date())} ${line}`);
+  await removeDamagedRecord(config, say);
+  await refuseSecond(config);
   await endStrays(config, say);
   say('starting the Temporal server, the machine service and a worker; some seconds');
   const interrupt = catchInterrupt();
@@ -69,6 +71,15 @@ export async function dev(
     await parts.stop();
     say('stopped; clusters go on when heddle dev is started again');
   }
+}
+
+/** A server that another `heddle dev` still runs is found by its claim of the data folder. */
+async function removeDamagedRecord({ dataFolder }: Config, say: (line: string) => void): Promise<void> {
+  await readDevRecord(dataFolder).catch(async (error: unknown) => {
+    if (!(error instanceof ProblemsError)) throw error;
+    say(`${devRecordFile(dataFolder)} is damaged, and is written anew`);
+    await removeDevRecord(dataFolder);
+  });
 }
 
 /** Ends the processes that a killed `heddle dev` left; the start of the server handles the server. */

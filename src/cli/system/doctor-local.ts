@@ -2,6 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Config, loadConfig } from '../../config/index.js';
+import { isWritable } from '../../config/prepare-folder.js';
 import { inspectPlugins } from '../inspect-plugins.js';
 import { openKeys } from '../configuration.js';
 import { messageOf } from '../report-error.js';
@@ -21,6 +22,8 @@ export function checkFolder(check: string, folder: string): Finding {
   if (stat === undefined) return ok(check, `${folder} is made at first use`);
   if (process.getuid !== undefined && stat.uid !== process.getuid())
     return fail(check, `${folder} belongs to user ${stat.uid}, not to us`);
+  if (!isWritable(folder))
+    return fail(check, `${folder} may not be written by this user`, `chmod 700 '${folder}'`);
   const mode = stat.mode & 0o777;
   if (process.platform === 'win32' || (mode & 0o077) === 0) return ok(check, folder);
   return fail(check, `${folder} is open to others (mode ${mode.toString(8)})`, `chmod 700 '${folder}'`);

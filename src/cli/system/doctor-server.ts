@@ -1,6 +1,7 @@
-import type { Connection } from '@temporalio/client';
+import { isGrpcServiceError, type Connection } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
 import type { Config } from '../../config/index.js';
+import { createNamespaceCommand, missingNamespaceText } from '../../model/endpoint.js';
 import { clusterWorkflowType, workflowQueue, providerQueue, siteQueue } from '../../model/names.js';
 import { checkSearchAttributes } from '../../server/setup.js';
 import { openKeys } from '../configuration.js';
@@ -10,6 +11,7 @@ import { messageOf } from '../report-error.js';
 import { formatAge, formatCount, protoMs } from '../format.js';
 
 const askMs = 5_000;
+const grpcNotFound = 5;
 
 export function checkNamespace(connection: Connection, namespace: string): Promise<Finding> {
   const check = 'namespace';
@@ -22,7 +24,9 @@ export function checkNamespace(connection: Connection, namespace: string): Promi
     return ok(check, `${namespace} (${id}), keeps histories for ${days.toFixed(0)} days`);
   };
   return make().catch((error: unknown) =>
-    fail(check, `${namespace}: ${messageOf(error)}`, `temporal operator namespace create ${namespace}`),
+    isGrpcServiceError(error) && Number(error.code) === grpcNotFound
+      ? fail(check, missingNamespaceText(namespace), createNamespaceCommand(namespace))
+      : fail(check, `${namespace}: ${messageOf(error)}`, 'heddle config show'),
   );
 }
 

@@ -62,7 +62,8 @@ async function* examine(options: ServerOptions): AsyncGenerator<Finding> {
   yield checkDisk(config.dataFolder);
   yield checkKeys(config);
   yield checkPlugins(config);
-  const server = await chooseServer(config, options);
+  const server = await chooseServer(config, options).catch((error: unknown) => messageOf(error));
+  if (typeof server === 'string') return yield fail('heddle dev', server, 'heddle dev');
   const workers = configOfWorkers(config, server.dev);
   yield* await checkMachines(workers);
   const location = locationOf(config, server);

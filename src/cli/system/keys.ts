@@ -16,6 +16,7 @@ import { createOutput } from '../output.js';
 import { formatMoment } from '../format.js';
 import { messageOf } from '../report-error.js';
 import { localVerb } from '../verb.js';
+import { wordsForFileError } from '../../schema/read-text.js';
 
 export const create = localVerb(
   (options: CommonOptions) => {
@@ -132,7 +133,7 @@ function readKeys(file: string): string {
   try {
     return readFileSync(file === '-' ? 0 : file, 'utf8');
   } catch (cause) {
-    throw new CliError('Invalid', `cannot read ${file}: ${messageOf(cause)}`, { cause });
+    throw new CliError('Invalid', `cannot read ${file}: ${wordsForFileError(cause)}`, { cause });
   }
 }
 

@@ -41,6 +41,8 @@ export function statusOf(state: ClusterState): ClusterStatus {
     history: state.history,
     nodes,
     services,
+    ...(state.spec?.labels === undefined ? {} : { labels: state.spec.labels }),
+    ...(state.spec?.lock === true ? { locked: true as const } : {}),
     stopped: state.stopped,
     looks: { ...state.looks, ...(every === undefined ? {} : { every }) },
     plugins: state.plugins,

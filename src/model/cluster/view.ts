@@ -20,6 +20,9 @@ export interface ClusterStatus {
   readonly nodes: readonly NodeStatus[];
   /** Configuration of the cluster's services; their names and where they stand. */
   readonly services: Readonly<Record<string, { readonly nodes: readonly string[] }>>;
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Its file refuses delete and replace. */
+  readonly locked?: true;
   /** Services that a user stopped. */
   readonly stopped: readonly string[];
   /**

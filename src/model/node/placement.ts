@@ -17,6 +17,8 @@ export interface Placement {
   readonly launchWithinMs?: number;
   /** Longest wait until the machine answers, in ms. */
   readonly confirmWithinMs?: number;
+  /** Tags that CREATE adds to Heddle's own. */
+  readonly labels?: Readonly<Record<string, string>>;
   /** The version of an image of the library that `image` is. */
   readonly built?: ImageRef;
 }

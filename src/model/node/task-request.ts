@@ -28,6 +28,8 @@ export interface TaskRequest {
   readonly swept?: true;
   /** Digest of the placement of the node's machine. */
   readonly placement?: string;
+  /** For CREATE: tags besides Heddle's own. */
+  readonly labels?: Readonly<Record<string, string>>;
   /** For BOOTSTRAP: the automators that the node's services use. */
   readonly automators?: readonly string[];
   readonly service?: {

@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { copyPlainJson, isPlainObject } from '../plain-json.js';
 import { errorAt, hasErrors, maxProblems, placeProblems, type Problem } from '../problem.js';
 import { readTextFile } from '../read-text.js';
-import { readYaml } from '../yaml-source.js';
+import { readYamlFile } from '../yaml-source.js';
 import { problemsFromZod } from '../zod-problems.js';
 import { checkCluster } from './check.js';
 import { checkNoFiles, inlineFiles } from './inline-files.js';
@@ -57,7 +57,7 @@ export function loadSpecFile(fileName: string): SpecReading {
  * relative paths.
  */
 export function readSpecFile(text: string, fileName: string): SpecReading {
-  const source = readYaml(text, fileName, { bytes: maxSpecBytes, depth: maxSpecDepth });
+  const source = readYamlFile(text, fileName, { bytes: maxSpecBytes, depth: maxSpecDepth });
   if (!source.ok) return source;
   const inlined = inlineFiles(source.value, dirname(fileName));
   const reading = parseSpec(inlined.value);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { DeepReadonly } from '../../model/json.js';
+import { isLabelKey, labelRule, labelValuePattern, maxLabels } from '../../model/cluster/labels.js';
 import { defaultRepair } from '../../model/cluster/default-repair.js';
 import { anyJsonSchema, fieldsSchema } from '../any-fields.js';
 import { durationSchema } from '../duration.js';
@@ -217,6 +218,19 @@ const entries = <Value extends z.ZodType>(value: Value) =>
       error: `has more than ${maxEntries} entries`,
     });
 
+const labelsSchema = z
+  .record(
+    z.string().refine(isLabelKey, { error: labelRule }),
+    z.string().regex(labelValuePattern, { error: labelRule }),
+  )
+  .refine((labels) => Object.keys(labels).length <= maxLabels, {
+    error: `has more than ${maxLabels} entries`,
+  })
+  .meta({
+    title: 'Labels',
+    description: 'Texts by key, for heddle list --label; machines that are created have them as tags.',
+  });
+
 export const servicesSchema = entries(serviceSchema)
   .prefault({})
   .meta({ title: 'Services', description: 'The services of the cluster, by name.' });
@@ -252,6 +266,14 @@ export const clusterSchema = z
           'hold keeps everything and waits for you; continue goes on without failed nodes; rollback goes back to what was applied before.',
       }),
     repair: repairSchema.prefault({}),
+    labels: labelsSchema.optional(),
+    lock: z
+      .boolean()
+      .optional()
+      .meta({
+        title: 'Lock',
+        description: 'Whether the cluster refuses delete and replace, until it is applied without.',
+      }),
     $schema: z
       .string()
       .optional()

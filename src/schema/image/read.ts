@@ -6,7 +6,7 @@ import { maxSpecBytes, maxSpecDepth, parseSpec } from '../cluster/read.js';
 import { copyPlainJson, isPlainObject } from '../plain-json.js';
 import { errorAt, maxProblems, placeProblems, type Path, type Problem } from '../problem.js';
 import { readTextFile } from '../read-text.js';
-import { readYaml } from '../yaml-source.js';
+import { readYamlFile } from '../yaml-source.js';
 import { problemsFromZod } from '../zod-problems.js';
 import { checkImage } from './check.js';
 import { imageSchema, type ImageSpec } from './spec.js';
@@ -33,7 +33,7 @@ export function loadImageFile(fileName: string): ImageReading {
  * with its place.
  */
 export function readImageFile(text: string, fileName: string): ImageReading {
-  const source = readYaml(text, fileName, { bytes: maxSpecBytes, depth: maxSpecDepth });
+  const source = readYamlFile(text, fileName, { bytes: maxSpecBytes, depth: maxSpecDepth });
   if (!source.ok) return source;
   const fail = (problems: readonly Problem[]): ImageReading => ({
     ok: false,

@@ -9,7 +9,7 @@ import {
   type Problem,
 } from '../problem.js';
 import { readTextFile } from '../read-text.js';
-import { readYaml } from '../yaml-source.js';
+import { readYamlFile } from '../yaml-source.js';
 import { problemsFromZod } from '../zod-problems.js';
 import { checkPool } from './check.js';
 import { poolSchema, poolsSchema, type PoolSpec } from './spec.js';
@@ -36,7 +36,7 @@ export function loadPoolsFile(fileName: string): PoolsReading {
 
 /** Checks the text of a pools.yaml; all problems are found at once, each with its place. */
 export function readPoolsFile(text: string, fileName: string): PoolsReading {
-  const source = readYaml(text, fileName, { bytes: maxPoolsBytes, depth: 32 });
+  const source = readYamlFile(text, fileName, { bytes: maxPoolsBytes, depth: 32 });
   if (!source.ok) return source;
   const { value, locate } = source;
   const fail = (problems: readonly Problem[]): PoolsReading => ({

@@ -10,6 +10,7 @@ import type {
   OperateRequest,
   PlainRequest,
 } from '../../model/cluster/messages.js';
+import { refuseLocked } from '../../model/cluster/locked.js';
 import { describeIntent, rememberedOperations, type Operation } from '../../model/cluster/operation.js';
 import { stableJson } from '../../model/node/payload.js';
 import type { ClusterState } from '../../model/cluster/state.js';
@@ -68,8 +69,13 @@ export function refuseOperate(memory: Memory, { intent, queue = false }: Operate
   const { name, operation } = state;
   if (state.spec === undefined && operation === undefined && state.queue.length === 0)
     return `cluster ${name} has no nodes yet; apply a spec first`;
-  const unknown = intent.kind === 'replace' ? refuseUnknownNodes(memory, intent.nodes) : undefined;
-  if (unknown !== undefined) return unknown;
+  const unfit =
+    intent.kind === 'replace'
+      ? (refuseUnknownNodes(memory, intent.nodes) ?? refuseLocked(state))
+      : intent.kind === 'rollback' && specBefore(state) === undefined
+        ? refuseLocked(state)
+        : undefined;
+  if (unfit !== undefined) return unfit;
   if (intent.kind === 'rollback' && operation === undefined && specBefore(state) === undefined) {
     return `cluster ${name} has no earlier spec to go back to: only one was ever brought about; 'heddle delete ${name}' takes it down`;
   }
@@ -107,6 +113,10 @@ function replaceInHeld(memory: Memory, operation: Operation, nodes: readonly str
   );
   instructAll(memory, { do: 'begin', operation: operation.id, fresh: false, toReplace: nodes, probe: false });
   return resumeHeld(memory, operation);
+}
+
+export function refuseDelete({ state }: Memory): string | undefined {
+  return refuseLocked(state);
 }
 
 /**

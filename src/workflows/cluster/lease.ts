@@ -1,6 +1,7 @@
 import { ActivityFailure, condition, isCancellation, log } from '@temporalio/workflow';
 import type { Json } from '../../model/json.js';
 import { unfitText, type ReleaseRequest, type LeaseRequest, type NodeReply } from '../../model/node/lease.js';
+import { refuseLocked } from '../../model/cluster/locked.js';
 import { groupWorkflowId, taskId } from '../../model/names.js';
 import type { NodeFacts, NodeState } from '../../model/node/state.js';
 import { mergePayload, stableJson } from '../../model/node/payload.js';
@@ -26,6 +27,7 @@ export function refuseLease(memory: Memory, request: LeaseRequest): string | und
   if (request.rewrites === true && groupOfNode(memory, request.nodeId) !== undefined)
     return `node ${request.nodeId} is carried by a group of cluster ${name}, which cannot take one back that was rewritten; heddle replace ${name} ${request.nodeId}`;
   const refusal =
+    (request.rewrites === true ? refuseLocked(state) : undefined) ??
     refuseDeleting(state, 'its nodes go') ??
     refuseUnknownNodes(memory, [request.nodeId]) ??
     refuseBusy(state, false);

@@ -1,5 +1,6 @@
 import { condition, upsertSearchAttributes } from '@temporalio/workflow';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import { indexLabels } from '../../model/cluster/labels.js';
 import { searchAttributes } from '../../model/names.js';
 import type { NodeState } from '../../model/node/state.js';
 import type { Operation } from '../../model/cluster/operation.js';
@@ -106,24 +107,33 @@ export function countTasks(memory: Memory, change: Partial<Operation['tasks']>):
 
 const clusterKey = defineSearchAttributeKey(searchAttributes.cluster, SearchAttributeType.KEYWORD);
 const providerKey = defineSearchAttributeKey(searchAttributes.provider, SearchAttributeType.KEYWORD);
+const labelsKey = defineSearchAttributeKey(searchAttributes.labels, SearchAttributeType.KEYWORD_LIST);
 const phaseKey = defineSearchAttributeKey(searchAttributes.phase, SearchAttributeType.KEYWORD);
 
-/** Updates the search attributes of the workflow whenever the phase or the providers change. */
+/** Updates the search attributes of the workflow whenever phase, providers or labels change. */
 export async function keepSearchAttributes(memory: Memory): Promise<never> {
   let published = '';
+  let labelled = false;
   for (;;) {
     const seen = memory.changes;
     const { name, spec, features } = memory.state;
     const phase = phaseOf(memory.state);
     const names = Object.values(spec?.nodes ?? {}).map((group) => group.provider);
     const providers = [...new Set(names)].toSorted().join(',');
-    if (features.searchAttributes && published !== `${phase} ${providers}`) {
-      published = `${phase} ${providers}`;
+    const labels = indexLabels(spec?.labels ?? {});
+    const wanted = [phase, providers, ...labels].join(' ');
+    if (features.searchAttributes && published !== wanted) {
+      published = wanted;
       upsertSearchAttributes([
         { key: clusterKey, value: name },
         { key: phaseKey, value: phase },
         { key: providerKey, value: providers },
+        // Clusters without labels do not depend on an attribute that older servers lack.
+        ...(labels.length > 0 || labelled
+          ? [{ key: labelsKey, value: labels.length > 0 ? [...labels] : null }]
+          : []),
       ]);
+      labelled = labels.length > 0;
     }
     await condition(() => memory.changes !== seen);
   }

@@ -1,5 +1,5 @@
 import { milliseconds } from '../../model/milliseconds.js';
-import { ApplicationFailure, condition, uuid4, workflowInfo } from '@temporalio/workflow';
+import { ApplicationFailure, condition, log, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { ClusterStart } from '../../model/cluster/messages.js';
 import { clusterWorkflowId } from '../../model/names.js';
 import { noPeers, peersPage } from '../../model/node/peers.js';
@@ -23,6 +23,7 @@ import {
   refuseAbandon,
   refuseApply,
   refuseCancel,
+  refuseDelete,
   refuseOperate,
   refusePause,
   refuseResume,
@@ -187,11 +188,16 @@ function messagesOf(memory: Memory): readonly Message[] {
       (request) => acceptOperate(memory, request),
       (request) => refuseOperate(memory, request),
     ),
-    update(deleteUpdate, 'Delete the cluster; cancels the operation under way.', (request) =>
-      acceptDelete(memory, request),
+    update(
+      deleteUpdate,
+      'Delete the cluster; cancels the operation under way.',
+      (request) => acceptDelete(memory, request),
+      (_request) => refuseDelete(memory),
     ),
     signal(deleteSignal, 'Delete the cluster; kept until a worker is available.', (request) => {
-      acceptDelete(memory, request);
+      const refusal = refuseDelete(memory);
+      if (refusal === undefined) acceptDelete(memory, request);
+      else log.warn(`a request of ${request.by} to delete the cluster is ignored: ${refusal}`);
     }),
     update(
       retryUpdate,

@@ -1,59 +1,29 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { until } from '../../harness/until.js';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { hasTerminal, type OnTerminal, startOnTerminal } from '../../harness/cli/terminal.js';
 
-// Of util-linux: runs a command on a terminal of its own.
-const hasScript = spawnSync('script', ['--version']).status === 0;
-
-describe.skipIf(!hasScript)(
+describe.skipIf(!hasTerminal)(
   'heddle provider add on a terminal (skipped where there is no program script, of util-linux)',
   () => {
     let folder: string;
-    const running: ChildProcess[] = [];
+    const running: OnTerminal[] = [];
     beforeEach(async () => {
       folder = await mkdtemp(join(tmpdir(), 'heddle-cli-prompts-'));
     });
     afterEach(async () => {
-      for (const child of running.splice(0)) child.kill();
+      for (const terminal of running.splice(0)) terminal.kill();
       await rm(folder, { recursive: true, force: true });
     });
 
-    const start = (...words: readonly string[]) => {
-      const line = [process.execPath, join(inject('distPath'), 'cli', 'main.js'), 'provider', 'add', ...words]
-        .map((word) => `'${word}'`)
-        .join(' ');
-      const child = spawn('script', ['-qec', line, '/dev/null'], {
+    const start = (...words: readonly string[]): OnTerminal => {
+      const terminal = startOnTerminal(['provider', 'add', ...words], {
         cwd: folder,
-        stdio: ['pipe', 'pipe', 'inherit'],
-        env: {
-          PATH: `${dirname(process.execPath)}:/usr/bin:/bin`,
-          HOME: folder,
-          TERM: 'xterm',
-          HEDDLE_DATA_FOLDER: join(folder, 'data'),
-        },
+        env: { HEDDLE_DATA_FOLDER: join(folder, 'data') },
       });
-      running.push(child);
-      let shown = '';
-      let answered = 0;
-      child.stdout.setEncoding('utf8').on('data', (chunk: string) => (shown += chunk));
-      const ended = once(child, 'close').then(([code]) => Number(code));
-      return {
-        shown: () => shown,
-        ended,
-        /** Answers a question once it is asked. */
-        answer: async (prompt: string, keys: string): Promise<void> => {
-          await until(`${prompt} to be asked`, () => {
-            if (child.exitCode !== null) throw new Error(`it ended:\n${shown}`);
-            return shown.includes(prompt, answered);
-          });
-          answered = shown.length;
-          child.stdin.write(keys);
-        },
-      };
+      running.push(terminal);
+      return terminal;
     };
 
     it('asks for the fields of the plugin, shows no secret, and repeats questions with wrong or missing answers', async () => {

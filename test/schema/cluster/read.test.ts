@@ -118,6 +118,33 @@ describe('a spec file', () => {
     );
   });
 
+  test('may merge mappings, and keep anchors under top-level keys that begin with x-', () => {
+    const text = [
+      'x-script: &script {type: shell, fields: {script: "true"}}',
+      'x-service: &service {peers: none}',
+      'name: a',
+      'nodes: {n: {count: 1, provider: p, services: [s]}}',
+      'services:',
+      '  s:',
+      '    <<: *service',
+      '    actions:',
+      '      start:',
+      '        <<: [*script, {timeout: 1m}]',
+      '        timeout: 5m',
+    ].join('\n');
+    const reading = readSpecFile(text, 'a.yaml');
+    expect(reading.ok && reading.spec.services['s']).toMatchObject({
+      peers: 'none',
+      actions: { start: { type: 'shell', fields: { script: 'true' }, timeout: 300 } },
+    });
+    expect(reading.ok && Object.keys(reading.spec)).not.toContain('x-script');
+    // The place of a problem is where the merged text is.
+    expect(told(text.replace('peers: none', 'peers: some'))).toEqual([
+      'cluster.yaml:2:22: services.s.peers: "some" is not allowed. Known are: all, dependencies, none.',
+    ]);
+    expect(told(`${text}\n    x-more: 1`)).toEqual([expect.stringContaining('x-more')]);
+  });
+
   test('gets all its problems at once, each with line, column, path, error and remedy', () => {
     const text = [
       'name: Web',
@@ -156,6 +183,21 @@ describe('a spec file', () => {
       'two documents',
       'name: a\n---\nname: b\n',
       'cluster.yaml:2:1: a second document begins here. Keep one document in the file: remove what follows ---.',
+    ],
+    [
+      'a merge of a text',
+      'name: a\n<<: b\n',
+      'cluster.yaml:2:1: << merges something else than a mapping. Name a mapping: <<: *name.',
+    ],
+    [
+      'a merge of a list with a text',
+      'x-a: &a {}\n<<: [*a, b]\n',
+      'cluster.yaml:2:1: << merges something else than a mapping. Name a mapping: <<: *name.',
+    ],
+    [
+      'a merge of a mapping into itself',
+      'name: a\nnodes: &n\n  x: {<<: *n}\n',
+      'cluster.yaml:3:7: << merges something else than a mapping. Name a mapping: <<: *name.',
     ],
     ['a tab', 'name:\n\tx: 1\n', 'cluster.yaml:2:1: a tab is used for indentation. Indent with spaces.'],
     [

@@ -45,7 +45,8 @@ export const logs = verb(
     const folder = logFolderOf(config.storeFolder, uid);
     const wanted = (source: LogSource): boolean => isWanted(source, node, options);
     const readers = (await findLogs(folder)).filter(wanted).map((source) => new LogReader(source));
-    if (readers.length === 0 && !isFollowing) return reportNone(session, name, { folder, node });
+    if (readers.length === 0) await refuseUnknown(session, name, node, options);
+    if (readers.length === 0 && !isFollowing) return reportNone(session, name, { folder, node, options });
     for await (const placed of mergeLogs(readers)) print(output, placed, level);
     if (isFollowing) await follow(output, { folder, readers, wanted, level });
     return isFollowing ? exitCodes.interrupted : exitCodes.ok;
@@ -58,7 +59,7 @@ function isWanted(source: LogSource, node: string | undefined, { service, action
   return (
     (node === undefined || source.node === node) &&
     (service === undefined || source.service === service) &&
-    (action === undefined || source.action === action.toUpperCase())
+    (action === undefined || source.action === action)
   );
 }
 
@@ -108,26 +109,56 @@ function print(output: Output, { source, entry }: PlacedEntry, level: LogLevel):
   output.line(`${head} ${entry.level ?? 'info'}: ${entry.message ?? ''}${attributes}`);
 }
 
-/** The logs lie elsewhere, or there are none: what the cluster itself remembers is shown. */
-async function reportNone(
-  { client, output }: Session,
+/** @throws CliError NotFound for a node or a service that the cluster does not have. */
+async function refuseUnknown(
+  { client }: Session,
   name: string,
-  { folder, node }: { readonly folder: string; readonly node: string | undefined },
-): Promise<never> {
+  node: string | undefined,
+  { service }: LogsOptions,
+): Promise<void> {
   const known = await client.status(name).catch(() => undefined);
-  const nodes = known?.nodes.filter(({ nodeId }) => node === undefined || nodeId === node) ?? [];
-  if (known !== undefined && node !== undefined && nodes.length === 0) {
+  if (known === undefined) return;
+  if (node !== undefined && !known.nodes.some(({ nodeId }) => nodeId === node))
     throw new CliError(
       'NotFound',
       `cluster ${name} has no node ${cleanLine(node)}, and no logs of one are here`,
       { next: `heddle nodes ${name}` },
     );
-  }
+  const services = Object.keys(known.services);
+  if (service !== undefined && !services.includes(service))
+    throw new CliError(
+      'NotFound',
+      `cluster ${name} has no service ${cleanLine(service)}, and no logs of one are here; it has ${services.join(', ') || 'none'}`,
+      { next: `heddle nodes ${name}` },
+    );
+}
+
+interface Missing {
+  readonly folder: string;
+  readonly node: string | undefined;
+  readonly options: LogsOptions;
+}
+
+/** The logs lie elsewhere, or there are none: what the cluster itself remembers is shown. */
+async function reportNone({ client, output }: Session, name: string, missing: Missing): Promise<never> {
+  const { folder, node } = missing;
+  const known = await client.status(name).catch(() => undefined);
+  const nodes = known?.nodes.filter(({ nodeId }) => node === undefined || nodeId === node) ?? [];
   if (known !== undefined) printFailures(output, { ...known, nodes }, Date.now());
   throw new CliError(
     'NotFound',
-    `no such logs are on this machine: ${folder} holds none. ` +
+    `${describeMissing(missing)} are on this machine (${folder}). ` +
       "Logs lie in the store of the worker that ran the task; run this there, or see the end of what a task printed with 'heddle task show'.",
     { next: `heddle task show ${name} NODE/SERVICE/ACTION` },
   );
+}
+
+/** `no logs of START of web on app-1`. */
+function describeMissing({ node, options: { service, action } }: Missing): string {
+  const parts = [
+    ...(action === undefined ? [] : [` of ${action}`]),
+    ...(service === undefined ? [] : [` of ${service}`]),
+    ...(node === undefined ? [] : [` on ${node}`]),
+  ];
+  return cleanLine(`no logs${parts.join('')}`);
 }

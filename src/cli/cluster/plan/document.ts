@@ -3,7 +3,7 @@ import { nodeId } from '../../../model/names.js';
 import { indexesOf, isEmptyPlan, type Kind, type Plan } from '../../../model/plan/plan.js';
 import { driftOf } from './drift.js';
 import { edgesOf, stepId } from './graph.js';
-import { allTasks, countsOf } from './plan-text.js';
+import { allTasks, countsOf, kindsLosingDisks } from './plan-text.js';
 
 /** A plan for programs: the resulting layout, each task with its nodes, and its dependencies. */
 export function describePlan(cluster: string, what: string, { plan, current }: PlanPreview): object {
@@ -15,11 +15,12 @@ export function describePlan(cluster: string, what: string, { plan, current }: P
       ...Object.fromEntries(countsOf(plan).map(({ purpose, nodes }) => [purpose, nodes])),
       tasks: allTasks(plan),
     },
-    drift: driftOf(current, plan).map(({ group, nodes, seen, then }) => ({
-      nodes: indexesOf(nodes).map((index) => nodeId(group, index)),
-      seen,
-      then,
+    drift: driftOf(current, plan).map((drift) => ({
+      nodes: nodesOf(drift),
+      seen: drift.seen,
+      then: drift.then,
     })),
+    lostDisks: kindsLosingDisks(plan).flatMap(nodesOf),
     stopped: current.stopped ?? [],
     layout: layoutOf(plan),
     tasks: plan.kinds.flatMap(tasksOf),
@@ -44,7 +45,7 @@ function layoutOf({ spec, placements, kinds }: Plan): object {
 }
 
 function tasksOf(kind: Kind, place: number): readonly object[] {
-  const nodes = indexesOf(kind.nodes).map((index) => nodeId(kind.group, index));
+  const nodes = nodesOf(kind);
   return kind.chain.map(({ action, service, reason, after, batchSlot }, step) => ({
     id: stepId(place, step),
     purpose: kind.purpose,
@@ -55,4 +56,8 @@ function tasksOf(kind: Kind, place: number): readonly object[] {
     after,
     batchSlot,
   }));
+}
+
+function nodesOf({ group, nodes }: Pick<Kind, 'group' | 'nodes'>): readonly string[] {
+  return indexesOf(nodes).map((index) => nodeId(group, index));
 }

@@ -30,14 +30,27 @@ export function busyKinds({ kinds, later = [] }: Plan): readonly Kind[] {
   return [...kinds, ...later].filter(({ chain }) => chain.length > 0);
 }
 
-/** `Plan: 2 nodes to create, 1 to change; 17 tasks.` */
+/** `Plan: 2 nodes to create, 1 to remove; 17 tasks. The disk of app-3 is lost.` */
 export function describeCounts(plan: Plan): string {
   const words = countsOf(plan).map(
     ({ purpose, nodes }, index) =>
       `${index > 0 ? nodes : formatCount(nodes, 'node')} ${signs[purpose].counted}`,
   );
   const rolling = plan.width === undefined ? '' : `, ${plan.width} at a time`;
-  return `Plan: ${words.join(', ')}; ${formatCount(allTasks(plan), 'task')}${rolling}.`;
+  return `Plan: ${words.join(', ')}; ${formatCount(allTasks(plan), 'task')}${rolling}.${describeLostDisks(plan)}`;
+}
+
+function describeLostDisks(plan: Plan): string {
+  const kinds = kindsLosingDisks(plan);
+  const count = kinds.reduce((sum, { nodes }) => sum + countOf(nodes), 0);
+  if (count === 0) return '';
+  const disks = count === 1 ? 'disk' : `${count} disks`;
+  return ` The ${disks} of ${kinds.map(describeNodes).join(', ')} ${count === 1 ? 'is' : 'are'} lost.`;
+}
+
+/** Kinds whose machines are deleted, with or without a successor. */
+export function kindsLosingDisks(plan: Plan): readonly Kind[] {
+  return busyKinds(plan).filter(({ chain }) => chain.some(({ action }) => action === 'DELETE'));
 }
 
 /** How many nodes get what, without what no node gets. */

@@ -63,7 +63,8 @@ export class ShellAutomator extends UniformAutomator {
 
   override async carryOut(script: string, data: string): Promise<TaskResult> {
     const fields = parseFields('shell', fieldsSchema, this.actionFields);
-    const text = await chooseScript(script, fields);
+    // Interpreters take the carriage returns of an editor on Windows for part of the words.
+    const text = (await chooseScript(script, fields)).replaceAll('\r\n', '\n');
     const scripts = this.task.resources?.['scripts'];
     const folder = scripts === undefined ? undefined : await bringToNode(this.shell, scripts);
     const outcome = await this.shell.run(composeScript(this.task, text, data, fields, folder));

@@ -46,8 +46,8 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota {
     const fitting = machines.filter(
       (machine) =>
         (named === undefined || machine.name === named) &&
-        (machine.flavor ?? flavor) === flavor &&
-        (machine.image ?? image) === image,
+        fits('flavor', flavor, machine, machines) &&
+        fits('image', image, machine, machines),
     );
     if (fitting.length === 0) {
       throw new PluginError(
@@ -222,6 +222,18 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota {
  */
 function taken(slot: string, { address }: StaticMachine, key: string): Machine {
   return { providerid: slot, key, tags: {}, state: 'running', ...(isIP(address) > 0 ? { address } : {}) };
+}
+
+/** A machine without a flavor or image has any, except those that other machines declare. */
+function fits(
+  key: 'flavor' | 'image',
+  wanted: string,
+  machine: StaticMachine,
+  machines: readonly StaticMachine[],
+): boolean {
+  return machine[key] === undefined
+    ? !machines.some((other) => other[key] === wanted)
+    : machine[key] === wanted;
 }
 
 function describe({ name, flavor, image }: StaticMachine): string {

@@ -313,3 +313,10 @@ test.each([
     message: expect.stringContaining(wrong),
   });
 });
+
+test('a script with the line ends of Windows runs like any other', async () => {
+  const output: Buffer[] = [];
+  const script = 'set -e\r\nif true; then\r\n  printf "[%s]" one\r\nfi\r\ncat\r\n';
+  await automator({}, {}, output).install(auth, script, 'a\r\nb');
+  expect(Buffer.concat(output).toString()).toBe('[one]a\r\nb');
+});

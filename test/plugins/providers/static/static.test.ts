@@ -106,10 +106,14 @@ describe('CREATE', () => {
     expect(new Set(results.map(({ result }) => result?.['providerid'])).size).toBe(20);
   });
 
-  test('uses machines of a flavor only for requests of that flavor', async () => {
-    expect(await create('a', 'big')).toMatchObject({ result: { providerid: 'one' } });
-    expect(await create('b', 'big')).toMatchObject({ result: { providerid: 'two' } });
-    expect(await create('c', 'big')).toMatchObject({ result: { providerid: 'big' } });
+  test('uses machines of a flavor, and those alone, for requests of that flavor', async () => {
+    expect(await create('a', 'big')).toMatchObject({ result: { providerid: 'big' } });
+    expect(await failure(create('b', 'big'))).toEqual([
+      'Capacity',
+      expect.stringContaining('all 1 machines of provider rack that fit are taken (big (big))'),
+    ]);
+    expect(await create('b', 'small')).toMatchObject({ result: { providerid: 'one' } });
+    expect(await create('c', 'other')).toMatchObject({ result: { providerid: 'two' } });
     expect(await failure(create('d', 'small'))).toEqual([
       'Quota',
       expect.stringContaining('all 2 machines of provider rack that fit are taken (one, two)'),

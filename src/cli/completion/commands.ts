@@ -1,0 +1,17 @@
+import { Argument } from 'commander';
+import { command, type CommandDefinition } from '../command.js';
+import { shells } from './scripts.js';
+
+export const completionCommands: readonly CommandDefinition[] = [
+  command('completion', 'print the completion of a shell', {
+    more: ': source <(heddle completion bash)',
+    arguments: [new Argument('<shell>', 'its name').choices(shells)],
+    needs: 'nothing',
+    load: async () => (await import('./scripts.js')).printCompletion,
+  }),
+  command('__complete [words...]', 'answers the completion of a shell', {
+    hidden: true,
+    needs: 'nothing',
+    load: async () => (await import('./complete.js')).complete,
+  }),
+];

@@ -1,0 +1,52 @@
+import { describe, expect, inject, it } from 'vitest';
+import { candidatesFor } from '../../src/cli/completion/candidates.js';
+import { createProgram } from '../../src/cli/program.js';
+import { runHeddle } from '../harness/cli/run-heddle.js';
+
+const program = createProgram(() => Promise.resolve());
+
+describe('candidates for the word at the cursor', () => {
+  it.each<[line: string, candidates: object]>([
+    ['', { words: expect.arrayContaining(['apply', 'status', 'completion']) }],
+    ['machine ', { words: expect.arrayContaining(['add', 'load']) }],
+    ['--json pool ', { words: expect.arrayContaining(['list']) }],
+    ['status ', { is: 'names', of: 'clusters' }],
+    ['--namespace shop status ', { is: 'names', of: 'clusters' }],
+    ['replace web ', { is: 'names', of: 'nodes', within: 'web' }],
+    ['replace web app-1 ', { is: 'names', of: 'nodes', within: 'web' }],
+    ['restart web ', { is: 'names', of: 'services', within: 'web' }],
+    ['restart web app --nodes ', { is: 'names', of: 'nodes', within: 'web' }],
+    ['restart web app --nodes=', { is: 'names', of: 'nodes', within: 'web' }],
+    ['logs web --service ', { is: 'names', of: 'services', within: 'web' }],
+    ['task show ', { is: 'names', of: 'clusters' }],
+    ['machine load ', { is: 'names', of: 'machines' }],
+    ['image show ', { is: 'names', of: 'images' }],
+    ['pool nodes ', { is: 'names', of: 'pools' }],
+    ['apply ', { is: 'files' }],
+    ['list --config ', { is: 'files' }],
+    ['logs web --level ', { words: ['debug', 'info', 'warn', 'error'] }],
+    ['completion ', { words: ['bash', 'zsh', 'fish'] }],
+    ['apply --', { words: expect.arrayContaining(['--plan', '--json', '--help']) }],
+    ['list --label ', { words: [] }],
+    ['status web ', { words: [] }],
+  ])('of "heddle %s" fit the command', (line, candidates) => {
+    const words = line.split(' ');
+    expect(candidatesFor(program, words.slice(0, -1), words.at(-1) ?? '')).toMatchObject(candidates);
+  });
+
+  it('hide the command that answers the shells', () => {
+    expect(candidatesFor(program, [], '')).not.toMatchObject({
+      words: expect.arrayContaining(['__complete']),
+    });
+    expect(program.helpInformation()).not.toContain('__complete');
+  });
+});
+
+describe('the printed completions', () => {
+  it.each(['bash', 'zsh', 'fish'])('of %s ask heddle for the words', async (shell) => {
+    const { code, stdout } = await runHeddle(['completion', shell], { distPath: inject('distPath') });
+    expect(code).toBe(0);
+    expect(stdout).toContain('heddle __complete -- ');
+    expect(stdout).not.toContain('\\$');
+  });
+});

@@ -1,0 +1,109 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { type Ended, runHeddle } from '../harness/cli/run-heddle.js';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'heddle-settings-'));
+  await writeFile(join(folder, 'type.yaml'), 'providers: {x: {type: nosuch, fields: {}}}\n');
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const run = (words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> =>
+  runHeddle(words, {
+    distPath: inject('distPath'),
+    cwd: folder,
+    env: { HEDDLE_DATA_FOLDER: join(folder, 'data'), TEMPORAL_ADDRESS: inject('temporalAddress'), ...env },
+  });
+
+describe('a wrong setting', () => {
+  it.each<[string, readonly string[], Record<string, string>, RegExp]>([
+    ['an empty address', ['list'], { TEMPORAL_ADDRESS: '' }, /TEMPORAL_ADDRESS is empty/],
+    ['an empty --address', ['list', '--address', ''], {}, /It is host:port/],
+    ['a URL as --address', ['list', '--address', 'http://x:1'], {}, /It is host:port/],
+    [
+      'another file than the named one',
+      ['list'],
+      { TEMPORAL_CONFIG_FILE: '/absent.toml' },
+      /absent\.toml:1:1: .*there is no such file\. It was named by TEMPORAL_CONFIG_FILE/,
+    ],
+    ['broken keys', ['list'], { HEDDLE_KEYS: 'junk' }, /HEDDLE_KEYS: is not a JSON object\. Expected is/],
+    ['a port that is none', ['dev', '--port', '99999'], {}, /It is a number from 0 to 65535/],
+    [
+      'an unknown provider type',
+      ['config', 'show', '--config', 'type.yaml'],
+      {},
+      /type\.yaml:1:17: providers\.x\.type: there is no provider plugin "nosuch"[^]*next: heddle plugins/,
+    ],
+    ['an unknown action', ['logs', 'web', '--action', 'STRAT'], {}, /It is one of CREATE, CONFIRM/],
+  ])('ends with exit code 2, its place and the remedy: %s', async (_, words, env, told) => {
+    const { code, stderr } = await run(words, env);
+    expect(stderr).toMatch(told);
+    expect(code).toBe(2);
+  });
+
+  it('is the namespace for every command alike', async () => {
+    const { stdout: keys } = await run(['keys', 'create']).then(() => run(['keys', 'export']));
+    const commands = [
+      ['list'],
+      ['status', 'web'],
+      ['delete', 'web'],
+      ['pool', 'list'],
+      ['machine', 'show', 'm'],
+    ];
+    for (const words of commands)
+      expect(
+        await run([...words, '--namespace', 'absent'], { HEDDLE_KEYS: keys }),
+        words.join(' '),
+      ).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(
+          /the Temporal server has no namespace "absent"[^]*next: temporal operator namespace create --namespace absent/,
+        ),
+      });
+    expect(await run(['worker', '--namespace', 'absent'], { HEDDLE_KEYS: keys })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('has no namespace "absent"'),
+    });
+  });
+
+  it('is shown by config show together with all other settings', async () => {
+    const { stdout } = await run(['config', 'show', '--config', 'type.yaml', '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({
+      providers: { x: { type: 'nosuch' } },
+      error: { code: 'Invalid', next: 'heddle plugins' },
+    });
+  });
+});
+
+describe('common options', () => {
+  it('have the same effect before and after a command, and between the words of one', async () => {
+    for (const words of [
+      ['--json', 'config', 'show'],
+      ['config', '--json', 'show'],
+      ['config', 'show', '--json'],
+      ['--namespace', 'other', '--json', 'config', 'show', '--namespace', 'default'],
+    ])
+      expect(JSON.parse((await run(words)).stdout), words.join(' ')).toMatchObject({
+        'temporal.namespace': 'default',
+      });
+    expect((await run(['--namespace', 'mine', 'config', 'show'])).stdout).toMatch(
+      /temporal\.namespace +mine/,
+    );
+    const { stdout } = await run(['--json', 'stauts', 'web']);
+    expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'Usage', next: 'heddle --help' } });
+  });
+
+  it('are refused before a command that does not take them', async () => {
+    expect(await run(['--namespace', 'mine', 'keys', 'list'])).toMatchObject({
+      code: 2,
+      stderr: "error: heddle keys list has no option '--namespace'\nnext: heddle keys list --help\n",
+    });
+    expect(await run(['--json', 'apply'])).toMatchObject({
+      code: 2,
+      stdout: expect.stringContaining('"next": "heddle apply --help"'),
+    });
+  });
+});
