@@ -169,7 +169,12 @@ async function readNodes(peers: PeersCache, action: Action, request: TaskRequest
     isFresh ? request.peersVersion : 0,
     activityInfo().workflowExecution,
   );
-  return isFresh ? nodes : { ...own, ...nodes };
+  return isFresh ? withoutDrained(nodes, request) : { ...own, ...nodes };
+}
+
+function withoutDrained(nodes: Task['nodes'], { without }: TaskRequest): Task['nodes'] {
+  if (without === undefined) return nodes;
+  return Object.fromEntries(Object.entries(nodes).filter(([nodeId]) => !without.includes(nodeId)));
 }
 
 function ownPeer({ config }: TaskRequest): Peer {

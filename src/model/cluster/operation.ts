@@ -56,6 +56,8 @@ export interface Operation {
   readonly tasks: { readonly total: number; readonly done: number; readonly failed: number };
   /** The first permanent failures. */
   readonly failures?: readonly OperationFailure[];
+  /** Nodes that failed and were left out because their service's `rolling.maxFailures` allows it. */
+  readonly tolerated?: number;
   /** Machines that were given up undeleted, on a person's word: `<nodeId> <provider> <providerid>`. */
   readonly abandoned?: readonly string[];
   /** True when there was nothing to do. */

@@ -1,4 +1,11 @@
-import { peerScope, readsPeers, workToRemove, workToRun, type ServiceWork } from './chain.js';
+import {
+  peerScope,
+  readsPeers,
+  workToRemove,
+  workToRun,
+  type Circumstances,
+  type ServiceWork,
+} from './chain.js';
 import type { PlannedFacts, PlanningInput } from './current.js';
 import type { Desired } from './desired.js';
 import type { DraftStep } from './draft.js';
@@ -29,20 +36,33 @@ export function serviceSteps(
     if (todo?.actions.includes(action) !== true) continue;
     const digest = desired.digests[service]?.[action];
     const { phase, batchSlot } = placeOf(desired, facts, service);
+    const repeats = desired.routers.has(service) && (action === 'CONFIGURE' || action === 'RELOAD');
+    const reload = action === 'CONFIGURE' && todo.actions.includes('RELOAD');
     steps.push({
       phase,
       action,
       service,
       ...(batchSlot === undefined ? undefined : { batchSlot }),
+      ...(repeats ? { repeats } : undefined),
+      ...(reload ? { reload } : undefined),
       ...(digest === undefined ? undefined : { digest }),
       ...(todo.reason === undefined ? undefined : { reason: todo.reason }),
     });
   }
-  return steps;
+  return settled(steps, desired);
+}
+
+/** A node keeps its batch slot for a while after the last step in it. */
+function settled(steps: readonly DraftStep[], { rolling }: Desired): readonly DraftStep[] {
+  return steps.map((step, index) => {
+    const { batchSlot } = step;
+    const settleMs = batchSlot === undefined ? undefined : rolling?.settleMs[batchSlot];
+    return settleMs === undefined || steps[index + 1]?.batchSlot === batchSlot ? step : { ...step, settleMs };
+  });
 }
 
 /** Whether the nodes that a service reads change in this plan. */
-export function peersChange({ membership, outlines }: Desired, service: string): boolean {
+function peersChange({ membership, outlines }: Desired, service: string): boolean {
   const outline = outlines[service];
   if (outline === undefined || !readsPeers(outline)) return false;
   const scope = peerScope(outlines, service);
@@ -103,8 +123,20 @@ function removalSteps(
 function serviceWork(desired: Desired, facts: PlannedFacts, name: string): ServiceWork {
   const outline = desired.outlines[name];
   if (outline === undefined) return { actions: [] };
-  const circumstances = { peersChange: peersChange(desired, name), held: desired.held.has(name) };
-  return workToRun(outline, desired.digests[name] ?? {}, facts.services[name] ?? {}, circumstances);
+  return workToRun(
+    outline,
+    desired.digests[name] ?? {},
+    facts.services[name] ?? {},
+    circumstancesOf(desired, name),
+  );
+}
+
+export function circumstancesOf(desired: Desired, service: string): Circumstances {
+  return {
+    peersChange: peersChange(desired, service),
+    held: desired.held.has(service),
+    follows: desired.following.get(service),
+  };
 }
 
 function machineSteps(
@@ -129,11 +161,11 @@ function machineSteps(
  * not run.
  */
 function placeOf(
-  { width, held, outlines }: Desired,
+  { rolling, held, outlines }: Desired,
   facts: PlannedFacts,
   service: string,
 ): Pick<DraftStep, 'phase' | 'batchSlot'> {
-  if (width === undefined || held.has(service)) return { phase: 'up' };
+  if (rolling?.widths[service] === undefined || held.has(service)) return { phase: 'up' };
   const found = facts.services[service] ?? {};
   const starts = outlines[service]?.actions.includes('START') === true;
   const runs = starts

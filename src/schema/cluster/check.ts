@@ -1,6 +1,7 @@
 import { directDependencies, type NeedKind, type Outlines } from '../../model/plan/dependencies.js';
 import { outlineOf } from '../../model/plan/plan-operation.js';
 import type { ClusterSpec, GroupSpec, ServiceSpec } from '../../model/cluster/spec.js';
+import { checkChanges } from './check-changes.js';
 import { errorAt, warningAt, type Path, type Problem } from '../problem.js';
 import { maxNodes } from './spec.js';
 import { suggest } from '../suggest.js';
@@ -136,6 +137,7 @@ function checkService(spec: ClusterSpec, name: string, service: ServiceSpec): re
           ),
         ]),
     ...needs,
+    ...checkChanges(spec, name, service, path),
     ...(service.check !== undefined && service.actions.start === undefined
       ? [
           warningAt(

@@ -1,6 +1,10 @@
 import { clusterWorkflowId } from '../../model/names.js';
 import { failureOf, type GroupFailure } from '../../model/cluster/group.js';
-import { rememberedFailures, type OperationFailure } from '../../model/cluster/operation.js';
+import {
+  rememberedFailures,
+  type OperationFailure,
+  type OperationKind,
+} from '../../model/cluster/operation.js';
 import { servicesOf } from '../../model/cluster/state.js';
 import {
   countGate,
@@ -134,7 +138,7 @@ export function nodeFailed(
   const { nodeId } = failure;
   const earlier = memory.state.operation?.failures ?? [];
   if (earlier.length < rememberedFailures) changeOperation(memory, { failures: [...earlier, failure] });
-  const excluded = mayContinueWithout(memory, specGroup);
+  const excluded = mayContinueWithout(memory, specGroup) || isTolerated(memory, failure);
   if (!excluded) {
     const batchSlot = remaining[0]?.batchSlot;
     if (batchSlot !== undefined)
@@ -155,6 +159,18 @@ export function nodeFailed(
   for (const batchSlot of new Set(remaining.flatMap((step) => step.batchSlot ?? [])))
     releaseBatchSlotOf(memory, batchSlot, nodeId);
 }
+
+/** The failed service rolls, and more of its nodes may fail. */
+function isTolerated(memory: Memory, { service }: OperationFailure): boolean {
+  const { operation, spec } = memory.state;
+  const maxFailures = spec?.services[service ?? '']?.rolling?.maxFailures ?? 0;
+  const tolerated = operation?.tolerated ?? 0;
+  if (!rollingKinds.includes(operation?.kind) || tolerated >= maxFailures) return false;
+  changeOperation(memory, { tolerated: tolerated + 1 });
+  return true;
+}
+
+const rollingKinds: readonly (OperationKind | undefined)[] = ['apply', 'rollback', 'restart', 'reconfigure'];
 
 /** The cluster's policy says `continue`, or the node's group keeps its minimum without it. */
 function mayContinueWithout(memory: Memory, specGroup: string): boolean {
