@@ -1,12 +1,13 @@
 // The application: greets with the name of its node, and counts visits in Redis. While the primary is away it shows the
-// count of the replica. Arguments: address, port, name of the node. It reads the servers and the greeting from app.json.
+// count of the replica. Arguments: address, port, name of the node. app.json names the servers, and is read each time.
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 
 const [address, port, node] = process.argv.slice(2);
-const { greeting, redis, replica } = JSON.parse(readFileSync('app.json', 'utf8'));
+const settings = () => JSON.parse(readFileSync('app.json', 'utf8'));
+const { greeting } = settings();
 const patienceMs = 10_000;
 
 /** Sends one command, and resolves to the number in the answer. */
@@ -30,6 +31,7 @@ async function countVisit() {
   const last = Date.now() + patienceMs;
   for (;;) {
     try {
+      const { redis, replica } = settings();
       return await ask(redis, 'INCR visits').catch(() => ask(replica, 'GET visits'));
     } catch (error) {
       if (Date.now() > last) throw error;

@@ -52,13 +52,28 @@ export function serviceSteps(
   return settled(steps, desired);
 }
 
-/** A node keeps its batch slot for a while after the last step in it. */
-function settled(steps: readonly DraftStep[], { rolling }: Desired): readonly DraftStep[] {
+/**
+ * A node keeps its batch slot for a while after the last step in it, and a router that was configured without
+ * leaving nodes finishes their requests.
+ */
+function settled(steps: readonly DraftStep[], desired: Desired): readonly DraftStep[] {
+  const { rolling } = desired;
+  if (rolling === undefined) return steps;
   return steps.map((step, index) => {
-    const { batchSlot } = step;
-    const settleMs = batchSlot === undefined ? undefined : rolling?.settleMs[batchSlot];
-    return settleMs === undefined || steps[index + 1]?.batchSlot === batchSlot ? step : { ...step, settleMs };
+    const { batchSlot, service = '' } = step;
+    const next = steps[index + 1];
+    const times = [
+      ...(batchSlot === undefined || next?.batchSlot === batchSlot ? [] : [rolling.settleMs[batchSlot]]),
+      ...(step.repeats === true && next?.service !== service ? routedTimes(desired, service) : []),
+    ];
+    const settleMs = Math.max(0, ...times.map((time = 0) => time));
+    return settleMs === 0 ? step : { ...step, settleMs };
   });
+}
+
+function routedTimes(desired: Desired, router: string): readonly (number | undefined)[] {
+  if (!peersChange(desired, router)) return [];
+  return (desired.outlines[router]?.routes ?? []).map((name) => desired.rolling?.settleMs[name]);
 }
 
 /** Whether the nodes that a service reads change in this plan. */

@@ -11,6 +11,8 @@ export interface ServiceOutline {
   readonly onPeersChange: 'configure' | 'restart' | 'nothing';
   /** Absent: reload where there is such an action, else configure. */
   readonly onConfigChange?: 'restart' | 'reload' | 'configure' | 'nothing';
+  /** Services that it routes traffic to: its CONFIGURE names their nodes, so it comes after their START. */
+  readonly routes?: readonly string[];
   readonly actions: readonly ServiceAction[];
 }
 

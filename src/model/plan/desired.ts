@@ -40,7 +40,7 @@ interface Membership {
   readonly any: boolean;
 }
 
-export function outlineOf(service: ServiceSpec): ServiceOutline {
+function outlineOf(service: ServiceSpec): ServiceOutline {
   const keys = Object.keys(service.actions) as (keyof typeof serviceActionKeys)[];
   return {
     provides: service.provides,
@@ -54,7 +54,14 @@ export function outlineOf(service: ServiceSpec): ServiceOutline {
 }
 
 export function outlinesOf(services: Readonly<Record<string, ServiceSpec>>): Outlines {
-  return Object.fromEntries(Object.entries(services).map(([name, service]) => [name, outlineOf(service)]));
+  const outlines = Object.entries(services).map(([name, service]): [string, ServiceOutline] => {
+    const outline = outlineOf(service);
+    const routes = Object.keys(services).filter((other) => services[other]?.rolling?.drain.includes(name));
+    if (routes.length === 0) return [name, outline];
+    const { requires, uses } = outline.runtime;
+    return [name, { ...outline, routes, runtime: { requires, uses: [...uses, ...routes] } }];
+  });
+  return Object.fromEntries(outlines);
 }
 
 /** Every service that the spec names or that some node has. */

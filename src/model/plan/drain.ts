@@ -1,5 +1,5 @@
 import type { Action } from '../action.js';
-import { isReloaded } from './chain.js';
+import { isReloaded, readsPeers } from './chain.js';
 import type { NodeSummary, PlannedFacts, PlanningInput } from './current.js';
 import { withDependents } from './dependencies.js';
 import type { Desired } from './desired.js';
@@ -20,11 +20,18 @@ export function stageDrains(
   desired: Desired,
   kinds: readonly DraftKind[],
 ): readonly DraftKind[] {
-  const service = Object.keys(desired.drains).find((name) => kinds.some((kind) => isDisturbed(kind, name)));
+  const service = Object.keys(desired.drains).find((name) => kinds.some((kind) => isRolled(kind, name)));
   if (service === undefined) return kinds;
   const waiting = new Set(withDependents(desired.outlines, [service]));
-  const isPostponed = (step: DraftStep, kind: DraftKind): boolean =>
-    step.phase === 'undrain' || (waiting.has(step.service ?? '') && disturbs(step, kind));
+  // A node leaves when those that read it are configured without it, so they do not wait for the batches.
+  const removes = kinds.some(({ purpose }) => purpose === 'remove');
+  const isReader = (name: string): boolean => {
+    const outline = desired.outlines[name];
+    return name !== service && outline !== undefined && readsPeers(outline);
+  };
+  const isPostponed = ({ phase, service: of = '' }: DraftStep, kind: DraftKind): boolean =>
+    phase === 'undrain' ||
+    (phase === 'up' && waiting.has(of) && isDisturbed(kind, of) && !(removes && isReader(of)));
   const before = split(kinds, isPostponed);
   return before.now.length > 0
     ? [...before.now, ...before.later]
@@ -44,7 +51,7 @@ function stageBatch(
   kinds: readonly DraftKind[],
   service: string,
 ): readonly DraftKind[] {
-  const disturbed = kinds.filter((kind) => isDisturbed(kind, service));
+  const disturbed = kinds.filter((kind) => isRolled(kind, service));
   const nodes = disturbed.flatMap((kind) =>
     indexesOf(kind.nodes).map((index) => ({ id: nodeId(kind.group, index), kind })),
   );
@@ -104,15 +111,16 @@ function split(
   return { now: mergeKinds(now.filter(isBusy)), later: mergeKinds(later.filter(isBusy)) };
 }
 
-/** It belongs to work on a service that runs on the node. Nodes join, leave and get services at once. */
-function disturbs({ batchSlot, phase, service }: DraftStep, { chain }: DraftKind): boolean {
-  const stops = (step: DraftStep): boolean =>
-    step.action === 'STOP' && step.phase === 'up' && step.service === service;
-  return batchSlot !== undefined || (phase === 'up' && chain.some(stops));
+/** The service runs on these nodes and goes down there. Nodes that join or leave, or get a service, do so at once. */
+function isDisturbed(kind: DraftKind, service: string): boolean {
+  const stops = kind.chain.some(
+    (step) => step.service === service && step.phase === 'up' && step.action === 'STOP',
+  );
+  return stops || isRolled(kind, service);
 }
 
-/** It goes down on the nodes in its turn. */
-function isDisturbed({ chain, later }: DraftKind, service: string): boolean {
+/** It goes down there in its turn. */
+function isRolled({ chain, later }: DraftKind, service: string): boolean {
   return (
     later !== true &&
     chain.some(({ action, batchSlot }) => batchSlot === service && (action === 'STOP' || action === 'START'))

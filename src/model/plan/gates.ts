@@ -195,6 +195,7 @@ function drainGates(kind: DraftKind, desired: Desired): readonly string[] {
     readsPeers(outline)
       ? (['up', 'first'] as const).flatMap((phase) => [
           gateId(phase, 'CONFIGURE', name),
+          gateId(phase, 'RELOAD', name),
           gateId(phase, 'START', name),
         ])
       : [],

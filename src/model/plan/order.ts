@@ -30,10 +30,17 @@ export function upOrder(services: Outlines): Order {
       return points('INSTALL', dependenciesWith(services, service, 'install', 'INSTALL'));
     if (action === 'INITIALIZE' || action === 'START')
       return points('START', dependenciesWith(services, service, 'runtime', 'START'));
+    if (action === 'CONFIGURE') return points('START', startedRoutes(services, service));
     if (action === 'STOP') return points('STOP', dependents(service));
     return [];
   });
   return { points: sortPoints(services, upActions, waitsFor), waitsFor };
+}
+
+function startedRoutes(services: Outlines, service: string): readonly string[] {
+  return (services[service]?.routes ?? []).filter(
+    (name) => services[name]?.actions.includes('START') === true,
+  );
 }
 
 /**

@@ -14,7 +14,7 @@ import { draftExec, draftServices } from './plan-switch.js';
 import { checkNodes } from './selection.js';
 
 export { emptyCluster, type CurrentCluster, type NodeSummary, type PlanningInput } from './current.js';
-export { outlineOf, outlinesOf } from './desired.js';
+export { outlinesOf } from './desired.js';
 export { PlanError } from './plan-error.js';
 
 /**

@@ -21,6 +21,7 @@ export function describePlan(cluster: string, what: string, { plan, current }: P
       then,
     })),
     stopped: current.stopped ?? [],
+    notes: plan.notes ?? [],
     layout: layoutOf(plan),
     tasks: plan.kinds.flatMap(tasksOf),
     edges: edgesOf(plan),

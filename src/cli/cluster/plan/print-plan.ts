@@ -29,7 +29,9 @@ export function printPlan(output: Output, { name, what, preview: { plan, current
   if (drift.length + stopped.length > 0) output.line();
   output.raw(`cluster ${output.style('bold', cleanLine(name))}: ${cleanLine(what)}`);
   for (const kind of plan.kinds.filter(({ chain }) => chain.length > 0)) printKind(output, plan, kind);
-  const { later = [] } = plan;
+  const { later = [], notes = [] } = plan;
+  if (notes.length > 0) output.line();
+  for (const note of notes) output.line(`note: ${cleanLine(note)}`, 'yellow');
   if (later.length > 0) {
     output.line();
     output.line('When all of that is done, it is planned again. As things are now, this follows:');
