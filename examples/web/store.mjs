@@ -25,7 +25,9 @@ function ask(host, port, line) {
       text += chunk;
       const bulk = /^\$(\d+)\r\n/.exec(text);
       const length = bulk === null ? text.indexOf('\r\n') + 1 : bulk[0].length + Number(bulk[1]) + 2;
-      if (length > 0 && text.length >= length) resolve(text) ?? socket.destroy();
+      if (length === 0 || text.length < length) return;
+      resolve(text);
+      socket.destroy();
     });
     socket.on('error', reject).on('close', () => reject(new Error('closed')));
     socket.on('timeout', () => socket.destroy());

@@ -44,14 +44,7 @@ describe('changes of a spec', () => {
   it('show of a script the changed lines and those near them', () => {
     const text = ['set -e', 'one', 'two', 'three', 'four', 'five', 'six', 'seven'];
     expect(changes(script(text.join('\n')), script(text.with(4, 'FOUR').join('\n')))).toEqual({
-      'services.app.actions.start.fields.script': [
-        ' two',
-        ' three',
-        '-four',
-        '+FOUR',
-        ' five',
-        ' six',
-        ],
+      'services.app.actions.start.fields.script': [' two', ' three', '-four', '+FOUR', ' five', ' six'],
     });
   });
 

@@ -1,6 +1,6 @@
 import type { Action } from '../action.js';
 import { isReloaded, readsPeers } from './chain.js';
-import type { NodeSummary, PlannedFacts, PlanningInput } from './current.js';
+import type { PlannedFacts, PlanningInput } from './current.js';
 import { withDependents } from './dependencies.js';
 import type { Desired } from './desired.js';
 import { draft, mergeKinds, type DraftKind, type DraftStep } from './draft.js';
