@@ -77,7 +77,7 @@ export function dependencyClosure(services: Outlines, service: string): Readonly
 
 /**
  * The services and everything that needs them at run time, near or far, in the order of `services`; only
- * through services that are `reached`.
+ * through services for which `isReached` holds.
  */
 export function withDependents(
   services: Outlines,

@@ -59,6 +59,7 @@ export function dependentsOf(
         !following.has(other) &&
         !stops.has(other) &&
         !held.has(other) &&
+        desired.drains[name]?.includes(other) !== true &&
         isPlaced(input, other),
     );
     return others.length === 0
@@ -123,12 +124,16 @@ function stopsByReplacement(input: PlanningInput, { outlines, rolling }: Desired
   return stopsOf(input, Object.keys(outlines), input.intent.nodes);
 }
 
-function stopsOf(input: PlanningInput, meant: readonly string[], ids: readonly string[] | undefined): Stops {
+function stopsOf(
+  input: PlanningInput,
+  meant: readonly string[],
+  nodes: readonly string[] | undefined,
+): Stops {
+  const ids = nodes === undefined ? undefined : new Set(nodes);
   return collect(
     input.current.nodes.map((summary) => {
-      const { group, nodes } = summary;
       const services = servicesOn(input, summary).filter((name) => meant.includes(name));
-      return { group, nodes, services, ids };
+      return { group: summary.group, nodes: summary.nodes, services, ids };
     }),
   );
 }
@@ -136,7 +141,7 @@ function stopsOf(input: PlanningInput, meant: readonly string[], ids: readonly s
 interface Stopping extends Pick<NodeSummary, 'group' | 'nodes'> {
   readonly services: readonly string[];
   /** Only these nodes. */
-  readonly ids?: readonly string[];
+  readonly ids?: ReadonlySet<string>;
 }
 
 function collect(all: readonly Stopping[]): Stops {
@@ -145,7 +150,7 @@ function collect(all: readonly Stopping[]): Stops {
     if (services.length === 0) continue;
     const meant = indexesOf(nodes)
       .map((index) => nodeId(group, index))
-      .filter((id) => ids === undefined || ids.includes(id));
+      .filter((id) => ids === undefined || ids.has(id));
     if (meant.length === 0) continue;
     for (const name of services) {
       const known = stops.get(name) ?? new Set();
