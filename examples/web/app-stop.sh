@@ -1,3 +1,8 @@
+# Waits for the requests under way.
 [ -f "$HOME/app/app.pid" ] || exit 0
-kill "$(cat "$HOME/app/app.pid")" 2>/dev/null
+pid=$(cat "$HOME/app/app.pid")
+kill "$pid" 2>/dev/null
+tries=0
+while kill -0 "$pid" 2>/dev/null && [ "$tries" -lt 150 ]; do tries=$((tries + 1)); sleep 0.1; done
+kill -9 "$pid" 2>/dev/null
 rm -f "$HOME/app/app.pid"

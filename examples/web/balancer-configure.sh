@@ -1,4 +1,5 @@
-# Writes the upstreams from the cluster's nodes: each line has id, hostname, address, number and services.
+# Writes the upstreams from the cluster's nodes: each line has id, hostname, address, number and services. Nodes that are
+# drained are left out. No request is sent twice, so that a node that went down too early would show.
 set -e
 cd "$HOME/balancer"
 port=$((8080 + HEDDLE_NODENUM))
@@ -13,8 +14,7 @@ mv upstreams.new upstreams
 {
   echo "pid $HOME/balancer/nginx.pid; error_log $HOME/balancer/error.log; events {}"
   echo "http { access_log off; upstream app {"
-  for server in $servers; do echo "server $server;"; done
-  echo "} server { listen $HEDDLE_IPADDRESS:$port; location / { proxy_pass http://app; } } }"
+  for server in ${servers:-$HEDDLE_IPADDRESS:1}; do echo "server $server;"; done
+  echo "} server { listen $HEDDLE_IPADDRESS:$port; location / { proxy_pass http://app; proxy_next_upstream off; } } }"
 } >nginx.conf
-if [ -f nginx.pid ] && [ "$(cat kind)" = nginx ]; then nginx -c "$HOME/balancer/nginx.conf" -s reload; fi
 echo "balances$servers"

@@ -4,7 +4,7 @@ import { createServer, request } from 'node:http';
 
 const [address, port, file] = process.argv.slice(2);
 let turn = 0;
-createServer((incoming, outgoing) => {
+const server = createServer((incoming, outgoing) => {
   const upstreams = readFileSync(file, 'utf8').split('\n').filter(Boolean);
   const upstream = upstreams[turn++ % upstreams.length];
   const fail = () => outgoing.writeHead(502).end('no application answers\n');
@@ -15,4 +15,7 @@ createServer((incoming, outgoing) => {
   });
   call.on('error', fail);
   incoming.pipe(call);
-}).listen(Number(port), address);
+});
+server.listen(Number(port), address);
+// Requests under way are answered before it ends.
+process.on('SIGTERM', () => server.close(() => process.exit(0)));

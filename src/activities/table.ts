@@ -176,7 +176,12 @@ async function readNodes(peers: PeersCache, action: Action, request: TaskRequest
     isCurrent ? request.peersVersion : Math.min(request.peersVersion, leastVersion),
     activityInfo().workflowExecution,
   );
-  return isCurrent ? nodes : { ...nodes, ...own };
+  return isCurrent ? withoutDrained(nodes, request) : { ...nodes, ...own };
+}
+
+function withoutDrained(nodes: Task['nodes'], { without }: TaskRequest): Task['nodes'] {
+  if (without === undefined) return nodes;
+  return Object.fromEntries(Object.entries(nodes).filter(([nodeId]) => !without.includes(nodeId)));
 }
 
 function ownPeer({ config }: TaskRequest): Peer {

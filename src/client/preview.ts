@@ -1,18 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import type { Client } from '@temporalio/client';
+import type { Client, WorkflowHandle } from '@temporalio/client';
 import type { Intent } from '../model/plan/intent.js';
 import type { PlanRequest } from '../model/cluster/messages.js';
 import { clusterWorkflowId, workflowQueue, planWorkflowType } from '../model/names.js';
 import { emptyCluster, type CurrentCluster } from '../model/plan/plan-operation.js';
 import type { Plan } from '../model/plan/plan.js';
+import { specChanges, type SpecChange } from '../model/cluster/spec-changes.js';
 import type { ClusterSpec } from '../model/cluster/spec.js';
-import { currentQuery } from '../workflows/cluster/messages.js';
+import { currentQuery, specQuery } from '../workflows/cluster/messages.js';
 import { call } from './call.js';
 import { HeddleError } from './errors.js';
 
 export interface PlanPreview {
   readonly plan: Plan;
   readonly current: CurrentCluster;
+  /** What an apply or a rollback changes in the spec, secrets masked; empty for a new cluster. */
+  readonly changes: readonly SpecChange[];
 }
 
 /**
@@ -44,18 +47,35 @@ export async function preview(
     if (!silent || (await handle.describe()).historyLength <= eventsBeforeWorker) throw error;
     return call(temporal, what, () => handle.result(), 60_000);
   });
-  return { plan, current };
+  const before = plan.spec === undefined ? undefined : await specOf(temporal, name);
+  const changes = before === undefined || plan.spec === undefined ? [] : specChanges(before, plan.spec);
+  return { plan, current, changes };
 }
 
 async function currentOf(temporal: Client, name: string): Promise<CurrentCluster> {
+  const current = await ofRunning(temporal, name, (handle) => handle.query(currentQuery));
+  return current ?? emptyCluster;
+}
+
+async function specOf(temporal: Client, name: string): Promise<ClusterSpec | undefined> {
+  const spec = await ofRunning(temporal, name, (handle) => handle.query(specQuery, 'present'));
+  return spec ?? undefined;
+}
+
+/** What a cluster answers; undefined if there is none. */
+async function ofRunning<Answer>(
+  temporal: Client,
+  name: string,
+  ask: (handle: WorkflowHandle) => Promise<Answer>,
+): Promise<Answer | undefined> {
   const handle = temporal.workflow.getHandle(clusterWorkflowId(name));
   try {
     const described = await call(temporal, `plan ${name}`, () => handle.describe());
     return described.status.name === 'RUNNING'
-      ? await call(temporal, `plan ${name}`, () => handle.query(currentQuery))
-      : emptyCluster;
+      ? await call(temporal, `plan ${name}`, () => ask(handle))
+      : undefined;
   } catch (error) {
-    if (error instanceof HeddleError && error.code === 'NotFound') return emptyCluster;
+    if (error instanceof HeddleError && error.code === 'NotFound') return undefined;
     throw error;
   }
 }

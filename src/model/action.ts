@@ -10,6 +10,7 @@ export const actions = [
   'BOOTSTRAP',
   'INSTALL',
   'CONFIGURE',
+  'RELOAD',
   'INITIALIZE',
   'START',
   'STOP',
@@ -23,13 +24,22 @@ export type Action = (typeof actions)[number];
 export type AnyAction = Action | MachineAction;
 
 /** Actions that a service declares, each carried out by the automator that the service's action names. */
-export const serviceActions = ['INSTALL', 'CONFIGURE', 'INITIALIZE', 'START', 'STOP', 'REMOVE'] as const;
+export const serviceActions = [
+  'INSTALL',
+  'CONFIGURE',
+  'RELOAD',
+  'INITIALIZE',
+  'START',
+  'STOP',
+  'REMOVE',
+] as const;
 export type ServiceAction = (typeof serviceActions)[number];
 
 /** The keys under `services.<name>.actions` in a spec, and their actions. */
 export const serviceActionKeys = {
   install: 'INSTALL',
   configure: 'CONFIGURE',
+  reload: 'RELOAD',
   initialize: 'INITIALIZE',
   start: 'START',
   stop: 'STOP',

@@ -182,6 +182,7 @@ export const activityTable: Readonly<Record<ActivityName, ActivityRow>> = {
   BOOTSTRAP: service,
   INSTALL: service,
   CONFIGURE: service,
+  RELOAD: service,
   INITIALIZE: service,
   START: service,
   STOP: service,

@@ -211,6 +211,7 @@ function addressOf({ host, port, user, password, privateKey, agent, hostKey }: S
 const methods = {
   INSTALL: 'install',
   CONFIGURE: 'configure',
+  RELOAD: 'configure',
   INITIALIZE: 'init',
   START: 'start',
   STOP: 'stop',

@@ -3,7 +3,7 @@ import { type CarriedNode, actionSpec, requestFor } from './task-request.js';
 import { isCancellation, sleep } from '@temporalio/workflow';
 import type { FailureRecord } from '../model/node/failure.js';
 import type { JsonObject } from '../model/json.js';
-import type { CurrentTask } from '../model/node/state.js';
+import type { CurrentTask, NodeState } from '../model/node/state.js';
 import { mergePayload } from '../model/node/payload.js';
 import { machinePartOf } from '../model/node/result-table.js';
 import type { Step } from '../model/plan/plan.js';
@@ -157,7 +157,7 @@ function choosePlacement(owner: Owner, launch: number): void {
 
 async function runStep(owner: Owner, step: Step): Promise<ChainEnd> {
   const attempts = actionSpec(owner, step)?.attempts ?? 1;
-  const key = `${step.service ?? '-'}/${step.action}`;
+  const key = runKey(step);
   const firstRun = owner.state().runs[key] ?? 1;
   for (let run = firstRun; ; run += 1) {
     note(owner, step, 'queued');
@@ -170,6 +170,7 @@ async function runStep(owner: Owner, step: Step): Promise<ChainEnd> {
       const { placement } = owner.state();
       if (placement === undefined) throw new Error(`${request.nodeId} has no placement`);
       const outcome = await scheduleTask(step.action, request, placement, step.mayFail).finally(release);
+      if (step.settleMs !== undefined) await sleep(step.settleMs);
       finish(owner, step, outcome.result ?? {}, request.peersVersion);
       return 'done';
     } catch (error) {
@@ -199,11 +200,22 @@ function finish(owner: Owner, step: Step, result: JsonObject, peers: number): vo
   // START is done when the check has passed.
   const isHealthy =
     action === 'START' && service !== undefined && owner.service?.(service)?.check !== undefined;
-  owner.change((node) => {
+  owner.change((before) => {
+    const node = step.repeats === true ? withNextRun(before, step) : before;
     const done = recordDone(node, step, result, { operation: owner.operation, peers });
     return isHealthy ? recordHealth(done, service, { well: true, at: now() }) : done;
   });
   owner.stepDone(step);
+}
+
+/** The same step later in the operation is another run: it must not attach to this one. */
+function withNextRun(node: NodeState, step: Step): NodeState {
+  const key = runKey(step);
+  return { ...node, runs: { ...node.runs, [key]: (node.runs[key] ?? 1) + 1 } };
+}
+
+function runKey({ action, service }: Step): string {
+  return `${service ?? '-'}/${action}`;
 }
 
 function giveUp(owner: Owner, step: Step, failure: FailureRecord, peers: number): ChainEnd {

@@ -5,6 +5,7 @@ import type { ServiceSpec, ServiceActionSpec } from '../model/cluster/spec.js';
 import { serviceActionKeys, type Action } from '../model/action.js';
 import type { TaskRequest } from '../model/node/task-request.js';
 import { taskId } from '../model/names.js';
+import { usedConfig } from '../model/cluster/used-config.js';
 import type { Step } from '../model/plan/plan.js';
 
 /** What the activity of a step is given. */
@@ -17,9 +18,10 @@ export function requestFor(owner: CarriedNode, step: Step, run: number): TaskReq
   const { command, ...rest } = base;
   const check = action === 'START' && service !== undefined ? owner.service?.(service)?.check : undefined;
   const pins = pinsFor(owner, step);
-  const peers = service === undefined ? undefined : owner.service?.(service)?.peers;
+  const { peers, uses } = (service === undefined ? undefined : owner.service?.(service)) ?? {};
   return {
     ...rest,
+    cluster: usedConfig(rest.cluster, uses),
     ...(action === 'EXEC' && command !== undefined ? { command } : {}),
     nodeId,
     incarnation,
@@ -44,6 +46,7 @@ export function requestFor(owner: CarriedNode, step: Step, run: number): TaskReq
     },
     ...(action === 'CREATE' && placement?.labels !== undefined ? { labels: placement.labels } : {}),
     ...(peers === 'none' ? { peers } : {}),
+    ...(step.without === undefined ? {} : { without: step.without }),
     ...(pins === undefined ? {} : { plugins: pins }),
     ...(check === undefined ? {} : { check }),
     ...(action === 'BOOTSTRAP' ? { automators: automatorsOf(owner) } : {}),

@@ -2,23 +2,23 @@ import { describe, expect, it } from 'vitest';
 import type { Intent } from '../../src/model/plan/intent.js';
 import { PlanError } from '../../src/model/plan/plan-operation.js';
 import { isEmptyPlan, type Plan } from '../../src/model/plan/plan.js';
+import { directDependencies, type ServiceOutline } from '../../src/model/plan/dependencies.js';
 import { outlinesOf } from '../../src/model/plan/desired.js';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 import { TestCluster, titleOf, type Done } from '../harness/model/cluster.js';
-import {
-  all,
-  group,
-  needing,
-  service,
-  spec,
-  toInstall,
-  toRun,
-  type ActionKey,
-} from '../harness/model/specs.js';
+import { group, needing, reloading, service, spec, toInstall, toRun } from '../harness/model/specs.js';
 import { fc } from '../harness/property.js';
 
 const names = ['a', 'b', 'c', 'd', 'e'];
-const actionKeys: readonly ActionKey[] = ['install', 'configure', 'initialize', 'start', 'stop', 'remove'];
+const actionKeys: readonly (keyof typeof reloading)[] = [
+  'install',
+  'configure',
+  'reload',
+  'initialize',
+  'start',
+  'stop',
+  'remove',
+];
 
 /** Random clusters. Services need only those named before them, so that there is no circle. */
 const anySpec = fc
@@ -40,10 +40,16 @@ const anySpec = fc
     }),
     peers: fc.constantFrom('all' as const, 'dependencies' as const, 'none' as const),
     onPeersChange: fc.constantFrom('configure' as const, 'restart' as const, 'nothing' as const),
+    onConfigChange: fc.constantFrom('restart' as const, 'configure' as const, 'nothing' as const, undefined),
+    rolling: fc.option(fc.record({ batch: fc.integer({ min: 1, max: 2 }), drains: fc.boolean() }), {
+      nil: undefined,
+    }),
+    config: fc.constantFrom('one', 'two'),
     script: fc.constantFrom('one', 'two'),
     hardware: fc.constantFrom('small', 'small', 'large'),
   })
-  .map(({ needs, groups, missing, peers, onPeersChange, script, hardware }): ClusterSpec => {
+  .map(({ needs, groups, missing, script, hardware, config, rolling, ...changes }): ClusterSpec => {
+    const { peers, onPeersChange, onConfigChange } = changes;
     const services = Object.fromEntries(
       names.map((name, place) => {
         const own = needs
@@ -52,7 +58,7 @@ const anySpec = fc
         const install = own.flatMap((need) => ('install' in need ? need.install.requires : []));
         const runtime = own.flatMap((need) => ('runtime' in need ? need.runtime.requires : []));
         const actions = Object.fromEntries(
-          Object.entries({ ...all, configure: { type: 'shell', fields: { script } } }).filter(
+          Object.entries({ ...reloading, configure: { type: 'ansible', fields: { script } } }).filter(
             ([key]) => !missing.some(([of, action]) => of === name && action === key),
           ),
         );
@@ -64,6 +70,11 @@ const anySpec = fc
             actions,
             peers,
             onPeersChange: 'configure' in actions ? onPeersChange : 'nothing',
+            ...(onConfigChange === undefined ? {} : { onConfigChange }),
+            // The one before the last: the last routes traffic to it.
+            ...(rolling === undefined || name !== 'd'
+              ? {}
+              : { rolling: { batch: rolling.batch, drain: rolling.drains ? ['e'] : [], maxFailures: 0 } }),
           }),
         ];
       }),
@@ -73,6 +84,7 @@ const anySpec = fc
         groups.map(({ count, services: on }, place) => [`g${place}`, { ...group(count, ...on), hardware }]),
       ),
       services,
+      { config: { key: config } },
     );
   });
 
@@ -269,6 +281,27 @@ describe('any operation on any cluster', () => {
     );
   });
 
+  it('stops whatever needs a service before the service has stopped on all nodes', () => {
+    fc.assert(
+      fc.property(anySpec, anySpec, anyPicks, fc.boolean(), (first, second, pick, replaces) => {
+        const cluster = new TestCluster(pick);
+        cluster.run({ kind: 'apply' }, together(first));
+        const running = new Map([...runningOn(cluster)].map(([name, on]) => [name, new Set(on)]));
+        const same = together(replaces ? first : { ...second, nodes: mapCounts(second, first) });
+        cluster.begin(
+          replaces ? { kind: 'replace', nodes: Object.keys(cluster.state.nodes) } : { kind: 'apply' },
+        );
+        const watched = watchNeeds(running, same);
+        for (let plan = cluster.plan(same), round = 0; !isEmptyPlan(plan); plan = cluster.plan(same)) {
+          for (const done of cluster.play(plan).done) watched(done);
+          round += 1;
+          expect(round).toBeLessThan(30);
+        }
+      }),
+      runs,
+    );
+  });
+
   it('keeps services up in a rolling operation: no more nodes than the width are down at any time', () => {
     fc.assert(
       fc.property(
@@ -298,6 +331,38 @@ describe('any operation on any cluster', () => {
   });
 });
 
+/** Stands for a cluster file that says nothing of rolling. */
+function together({ services, ...rest }: ClusterSpec): ClusterSpec {
+  return {
+    ...rest,
+    services: Object.fromEntries(
+      Object.entries(services).map(([name, { rolling: _rolling, ...one }]) => [name, one]),
+    ),
+  };
+}
+
+/** Follows START and STOP, and complains when a service runs while one that it needs has stopped everywhere. */
+function watchNeeds(running: Map<string, Set<string>>, target: ClusterSpec): (done: Done) => void {
+  const outlines = outlinesOf(target.services);
+  return ({ nodeId, step }) => {
+    for (const name of step.action === 'DELETE' ? running.keys() : [step.service ?? '']) {
+      const on = running.get(name) ?? new Set();
+      if (step.action === 'START') running.set(name, on.add(nodeId));
+      if (step.action !== 'STOP' && step.action !== 'DELETE') continue;
+      if (!on.delete(nodeId) || on.size > 0 || !hasBoth(outlines[name])) continue;
+      const users = Object.keys(outlines).filter((other) =>
+        directDependencies(outlines, other, 'runtime').includes(name),
+      );
+      const up = users.filter((other) => hasBoth(outlines[other]) && (running.get(other)?.size ?? 0) > 0);
+      expect(up, `${name} has stopped on ${nodeId}`).toEqual([]);
+    }
+  };
+}
+
+function hasBoth(outline: ServiceOutline | undefined): boolean {
+  return outline?.actions.includes('STOP') === true && outline.actions.includes('START');
+}
+
 function titlesOf(plan: Plan): readonly string[] {
   return plan.kinds.flatMap(({ group: of, nodes, chain }) =>
     nodes.flatMap(([from]) => chain.map((step) => titleOf(`${of}-${from}`, step))),
@@ -313,10 +378,8 @@ function expectNothingAfter(plan: Plan, failed: string, done: readonly Done[]): 
   const own =
     plan.kinds.find((kind) => kind.nodes.some(([from]) => `${kind.group}-${from}` === id))?.chain ?? [];
   const place = own.findIndex((one) => one.action === action && one.service === name);
-  const later = own.slice(place + 1).map((one) => titleOf(id, one));
-  expect(done.map((one) => titleOf(one.nodeId, one.step)).filter((title) => later.includes(title))).toEqual(
-    [],
-  );
+  const later = own.slice(place + 1);
+  expect(done.filter((one) => one.nodeId === id && later.includes(one.step))).toEqual([]);
   const gate = own[place]?.counts;
   if (gate !== undefined) expect(done.filter((one) => one.step.after?.includes(gate) === true)).toEqual([]);
 }

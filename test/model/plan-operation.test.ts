@@ -6,6 +6,8 @@ import {
   type CurrentCluster,
   type NodeSummary,
 } from '../../src/model/plan/plan-operation.js';
+import { bootstrapDigest } from '../../src/model/plan/bootstrap.js';
+import { automators } from '../harness/model/specs.js';
 import type { Action } from '../../src/model/action.js';
 import { indexesOf, isEmptyPlan, taskCount, type Kind, type Plan } from '../../src/model/plan/plan.js';
 import type { PlannedPlacement } from '../../src/model/node/placement.js';
@@ -73,7 +75,7 @@ function plan(wanted: ClusterSpec | undefined, current: CurrentCluster = emptyCl
     current,
     placements,
     digest,
-    bootstrapDigest: () => 'b1',
+    bootstrapDigest: (services) => bootstrapDigest(automators, wanted?.services ?? {}, services, digest),
   });
 }
 
@@ -92,7 +94,8 @@ function factsAfter(kind: Kind): PlannedFacts {
   for (const step of kind.chain) {
     if (step.service !== undefined) (services[step.service] ??= {})[step.action] = step.digest ?? 'x';
   }
-  return { machine: 'm1', CREATE: true, CONFIRM: true, BOOTSTRAP: 'b1', services };
+  const BOOTSTRAP = kind.chain.find(({ action }) => action === 'BOOTSTRAP')?.digest;
+  return { machine: 'm1', CREATE: true, CONFIRM: true, BOOTSTRAP, services };
 }
 
 function titles(kind: Kind | undefined): readonly string[] {
@@ -190,7 +193,9 @@ describe('planOperation', () => {
       machine: 'm1',
       CREATE: true,
       CONFIRM: true,
-      BOOTSTRAP: 'b1',
+      BOOTSTRAP: plan(spec({ app: group(1, ['app']) }, { app: service() })).kinds[0]?.chain.find(
+        ({ action }) => action === 'BOOTSTRAP',
+      )?.digest,
       services: { app: { INSTALL: digest(shell('i')), begun: 'CONFIGURE' } },
     };
     const corrected = spec(
@@ -211,7 +216,7 @@ describe('planOperation', () => {
       spec: twoTiers,
       current,
       digest,
-      bootstrapDigest: () => 'b1',
+      bootstrapDigest: (services) => bootstrapDigest(automators, twoTiers.services, services, digest),
       placements: { app: [{ ...placement, flavor: 'large', digest: 'm2' }], lb: [placement] },
     });
     const replaced = made.kinds.find((kind) => kind.purpose === 'replace');

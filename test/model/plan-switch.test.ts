@@ -91,7 +91,10 @@ describe('start, stop, restart, reconfigure', () => {
       'reconfigure with restart',
       [],
       { kind: 'reconfigure', services: ['app', 'tools'], restart: true },
-      ['update app 1-2: STOP app, CONFIGURE app, CONFIGURE tools, START app'],
+      [
+        'update app 1-2: STOP app, CONFIGURE app, CONFIGURE tools, START app',
+        'update lb 1: STOP lb, START lb',
+      ],
     ],
     [
       'reconfigure starts nothing that a user stopped',

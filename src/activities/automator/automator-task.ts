@@ -120,6 +120,8 @@ async function callMethod(
     case 'INSTALL':
       return automator.install(sshAuth, script, data);
     case 'CONFIGURE':
+    // A reload is one more piece of configuration work: plugins need no further method for it.
+    case 'RELOAD':
       return automator.configure(sshAuth, script, data);
     case 'INITIALIZE':
       return automator.init(sshAuth, script, data);

@@ -5,6 +5,7 @@ import type { Labels } from '../../model/cluster/labels.js';
 import { milliseconds } from '../../model/milliseconds.js';
 import { stableJson } from '../../model/node/payload.js';
 import type { PlanRequest } from '../../model/cluster/messages.js';
+import { bootstrapDigest, type PreparingAutomator } from '../../model/plan/bootstrap.js';
 import { planOperation, PlanError, type PlanningInput } from '../../model/plan/plan-operation.js';
 import type { ServedPlan } from '../../model/plan/plan.js';
 import type { PlannedPlacement, PluginPins } from '../../model/node/placement.js';
@@ -46,7 +47,8 @@ export async function planCluster(parts: PlanParts, input: PlanRequest): Promise
       current,
       placements,
       digest,
-      bootstrapDigest: (services) => digest(automatorsFor(parts, spec, services)),
+      bootstrapDigest: (services) =>
+        bootstrapDigest(automatorsOf(parts), spec?.services ?? {}, services, digest),
     }),
     features,
     limits,
@@ -106,21 +108,10 @@ function checkName({ name }: ClusterSpec, clusterName: string): readonly Problem
       ];
 }
 
-/** Names and digests of the automators that BOOTSTRAP runs on a node with these services. */
-function automatorsFor(
-  { registry }: PlanParts,
-  spec: ClusterSpec | undefined,
-  services: readonly string[],
-): Json {
-  const used = new Set(
-    services.flatMap((service) =>
-      Object.values(spec?.services[service]?.actions ?? {}).map((action) => action?.type),
-    ),
-  );
+function automatorsOf({ registry }: PlanParts): readonly PreparingAutomator[] {
   return registry
     .automators()
-    .filter(({ descriptor: { prepares, name } }) => prepares === 'all' || used.has(name))
-    .map(({ descriptor: { name }, digest }) => [name, digest]);
+    .map(({ descriptor: { name, prepares }, digest }) => ({ name, prepares, digest }));
 }
 
 function invalid(problems: readonly Problem[]): ApplicationFailure {

@@ -220,6 +220,7 @@ async function callAutomator(
   const methods = {
     INSTALL: 'install',
     CONFIGURE: 'configure',
+    RELOAD: 'configure',
     INITIALIZE: 'init',
     START: 'start',
     STOP: 'stop',

@@ -56,7 +56,7 @@ export interface Operation {
   readonly tasks: { readonly total: number; readonly done: number; readonly failed: number };
   /** The first permanent failures. */
   readonly failures?: readonly OperationFailure[];
-  /** Nodes that it went on without, as `onFailure` and `minimum` allow; the first of them by id. */
+  /** Nodes that it went on without, as `onFailure`, `minimum` and `rolling.maxFailures` allow; the first of them by id. */
   readonly missing?: { readonly count: number; readonly nodes: readonly string[] };
   /** How often it replaced lost machines, as the spec's `repair` says, and continued. */
   readonly repairs?: number;

@@ -35,6 +35,8 @@ export interface Coordination {
   readonly passed: Readonly<Record<string, number>>;
   /** How many nodes of one batch may be worked on at once. */
   readonly width: number;
+  /** The same by batch, where it differs. */
+  readonly widths?: Readonly<Record<string, number>>;
   readonly batchSlots: Readonly<Record<string, BatchSlot>>;
   /** Nodes that wait for a batch slot, in order. */
   readonly asked: readonly { readonly batchSlot: string; readonly nodeId: string }[];
@@ -75,7 +77,8 @@ export function countGate(coordination: Coordination, gate: string, by = 1): Coo
 /** Gives the node a free batch slot; returns the same coordination if there is none. */
 export function takeBatchSlot(coordination: Coordination, batchSlot: string, node: string): Coordination {
   const { holders, shut } = coordination.batchSlots[batchSlot] ?? { holders: [] };
-  if (holders.includes(node) || shut === true || holders.length >= coordination.width) return coordination;
+  const width = coordination.widths?.[batchSlot] ?? coordination.width;
+  if (holders.includes(node) || shut === true || holders.length >= width) return coordination;
   return {
     ...coordination,
     batchSlots: { ...coordination.batchSlots, [batchSlot]: { holders: [...holders, node] } },

@@ -64,7 +64,7 @@ export function recordDone(node: NodeState, step: Step, result: JsonObject, occa
   const merged = { ...node, payload: mergePayload(node.payload, result) };
   const { action, service } = step;
   if (service !== undefined && isServiceAction(action))
-    return recordServiceAction(merged, service, { action, digest: step.digest ?? 'done' }, occasion);
+    return recordServiceAction(merged, service, { action, step, digest: step.digest ?? 'done' }, occasion);
   if (action === 'DELETE') return { ...withoutHealth(node), payload: {}, runs: {}, facts: { services: {} } };
   if (action === 'CONFIRM') return recordConfirmed(merged);
   if (action === 'BOOTSTRAP') return withFacts(merged, { BOOTSTRAP: step.digest ?? 'done' });
@@ -86,6 +86,7 @@ function recordConfirmed(node: NodeState): NodeState {
 
 interface Done {
   readonly action: ServiceAction;
+  readonly step: Step;
   readonly digest: string;
 }
 
@@ -128,27 +129,30 @@ export function recordObservation(
 function recordServiceAction(
   node: NodeState,
   service: string,
-  { action, digest }: Done,
+  { action, step, digest }: Done,
   { operation, peers }: Occasion,
 ): NodeState {
   if (action === 'REMOVE') return withoutService(node, service);
-  const before = node.facts.services[service] ?? {};
+  const { reloadDue: _due, ...before } = node.facts.services[service] ?? {};
+  const replace = (facts: ServiceFacts): NodeState =>
+    withFacts(node, { services: { ...node.facts.services, [service]: facts } });
+  if (action === 'RELOAD') return replace(before);
+  const reload = step.reload === true ? { reloadDue: true as const } : {};
+  if (action === 'CONFIGURE' && step.without !== undefined)
+    return replace({ ...withoutNodes(before, step.without), ...reload });
   if (action === 'STOP') {
     const { START: _start, begun: _begun, ...rest } = before;
-    return withFacts(node, {
-      services: {
-        ...node.facts.services,
-        [service]: { ...rest, doneIn: { ...rest.doneIn, STOP: operation } },
-      },
-    });
+    return replace({ ...rest, doneIn: { ...rest.doneIn, STOP: operation } });
   }
   if (action !== 'CONFIGURE' && action !== 'START') return withService(node, service, { [action]: digest });
   const doneIn = { ...before.doneIn, [action]: operation };
-  return withService(node, service, {
-    [action]: digest,
-    doneIn,
-    ...(action === 'CONFIGURE' ? { peers } : {}),
-  });
+  if (action === 'START') return replace({ ...before, START: digest, doneIn });
+  return replace({ ...withoutNodes(before, []), CONFIGURE: digest, doneIn, peers, ...reload });
+}
+
+/** What a service on a node was configured without; all else is as it was. */
+function withoutNodes({ without: _before, ...facts }: ServiceFacts, nodes: readonly string[]): ServiceFacts {
+  return nodes.length === 0 ? facts : { ...facts, without: nodes };
 }
 
 /** A service that declares no REMOVE is gone when its STOP is done, or at once. */

@@ -41,6 +41,10 @@ export interface ServiceFacts {
   readonly START?: string;
   /** Version of the peers that CONFIGURE read. */
   readonly peers?: number;
+  /** CONFIGURE was done while the service ran, and it has not read its new configuration yet. */
+  readonly reloadDue?: true;
+  /** Nodes that the last CONFIGURE left out: they were drained. */
+  readonly without?: readonly string[];
   /** The operation in which each of these was done last. */
   readonly doneIn?: Readonly<Partial<Record<'CONFIGURE' | 'STOP' | 'START', string>>>;
   /** The action that began last; kept when it failed, so that tear-down knows what may be half done. */

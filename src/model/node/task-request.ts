@@ -19,6 +19,8 @@ export interface TaskRequest {
   readonly peersOf: string;
   /** The service reads no peers: the task sees only its own node. */
   readonly peers?: 'none';
+  /** Drained nodes, by their ids: the task does not see them. */
+  readonly without?: readonly string[];
   readonly provider: { readonly name: string; readonly type: string; readonly fields: JsonObject };
   /** The uid in the machine's key, if a previous run of the cluster created the machine. */
   readonly keyUid?: string;

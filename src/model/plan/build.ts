@@ -1,4 +1,11 @@
-import { peerScope, readsPeers, workToRemove, workToRun, type ServiceWork } from './chain.js';
+import {
+  peerScope,
+  readsPeers,
+  workToRemove,
+  workToRun,
+  type Circumstances,
+  type ServiceWork,
+} from './chain.js';
 import type { PlannedFacts, PlanningInput } from './current.js';
 import type { Desired } from './desired.js';
 import type { DraftStep } from './draft.js';
@@ -29,20 +36,48 @@ export function serviceSteps(
     if (todo?.actions.includes(action) !== true) continue;
     const digest = desired.digests[service]?.[action];
     const { phase, batchSlot } = placeOf(desired, facts, service);
+    const repeats = desired.routers.has(service) && (action === 'CONFIGURE' || action === 'RELOAD');
+    const reload = action === 'CONFIGURE' && todo.actions.includes('RELOAD');
     steps.push({
       phase,
       action,
       service,
       ...(batchSlot === undefined ? undefined : { batchSlot }),
+      ...(repeats ? { repeats } : undefined),
+      ...(reload ? { reload } : undefined),
       ...(digest === undefined ? undefined : { digest }),
       ...(todo.reason === undefined ? undefined : { reason: todo.reason }),
     });
   }
-  return steps;
+  return settled(steps, desired);
+}
+
+/**
+ * A node keeps its batch slot for a while after the last step in it, and a router that was configured without
+ * leaving nodes finishes their requests.
+ */
+function settled(steps: readonly DraftStep[], desired: Desired): readonly DraftStep[] {
+  const { rolling } = desired;
+  if (rolling === undefined) return steps;
+  return steps.map((step, index) => {
+    const { batchSlot, service = '' } = step;
+    const next = steps[index + 1];
+    const times = [
+      ...(batchSlot === undefined || next?.batchSlot === batchSlot ? [] : [rolling.settleMs[batchSlot]]),
+      ...(step.repeats === true && next?.service !== service ? routedTimes(desired, service) : []),
+    ];
+    const settleMs = Math.max(0, ...times.map((time = 0) => time));
+    return settleMs === 0 ? step : { ...step, settleMs };
+  });
+}
+
+function routedTimes(desired: Desired, router: string): readonly (number | undefined)[] {
+  if (!peersChange(desired, router)) return [];
+  return (desired.outlines[router]?.routes ?? []).map((name) => desired.rolling?.settleMs[name]);
 }
 
 /** Whether the nodes that a service reads change in this plan. */
-export function peersChange({ membership, outlines }: Desired, service: string): boolean {
+function peersChange({ membership, outlines }: Desired, service: string): boolean {
   const outline = outlines[service];
   if (outline === undefined || !readsPeers(outline)) return false;
   const scope = peerScope(outlines, service);
@@ -103,8 +138,20 @@ function removalSteps(
 function serviceWork(desired: Desired, facts: PlannedFacts, name: string): ServiceWork {
   const outline = desired.outlines[name];
   if (outline === undefined) return { actions: [] };
-  const circumstances = { peersChange: peersChange(desired, name), held: desired.held.has(name) };
-  return workToRun(outline, desired.digests[name] ?? {}, facts.services[name] ?? {}, circumstances);
+  return workToRun(
+    outline,
+    desired.digests[name] ?? {},
+    facts.services[name] ?? {},
+    circumstancesOf(desired, name),
+  );
+}
+
+export function circumstancesOf(desired: Desired, service: string): Circumstances {
+  return {
+    peersChange: peersChange(desired, service),
+    held: desired.held.has(service),
+    follows: desired.following.get(service),
+  };
 }
 
 function machineSteps(
@@ -129,11 +176,11 @@ function machineSteps(
  * not run.
  */
 function placeOf(
-  { width, held, outlines }: Desired,
+  { rolling, held, outlines }: Desired,
   facts: PlannedFacts,
   service: string,
 ): Pick<DraftStep, 'phase' | 'batchSlot'> {
-  if (width === undefined || held.has(service)) return { phase: 'up' };
+  if (rolling?.widths[service] === undefined || held.has(service)) return { phase: 'up' };
   const found = facts.services[service] ?? {};
   const starts = outlines[service]?.actions.includes('START') === true;
   const runs = starts

@@ -1,5 +1,7 @@
-import { isJsonObject, type Json } from '../json.js';
-import type { ServiceAction } from '../action.js';
+import type { Json, JsonObject } from '../json.js';
+import { serviceActionKeys, type ServiceAction } from '../action.js';
+import type { ServiceSpec } from '../cluster/spec.js';
+import { usedConfig } from '../cluster/used-config.js';
 import type { PlannedServiceFacts } from './current.js';
 import { dependencyClosure, type Outlines, type ServiceOutline } from './dependencies.js';
 
@@ -22,6 +24,8 @@ export interface Circumstances {
   readonly peersChange: boolean;
   /** A user stopped it, or something that it needs. */
   readonly held: boolean;
+  /** Why it stops and starts with a service that it needs; absent: it does not. */
+  readonly follows?: string;
 }
 
 /** The actions that bring a service on a node to the spec, given the node's facts. */
@@ -29,7 +33,7 @@ export function workToRun(
   outline: ServiceOutline,
   digests: ServiceDigests,
   facts: PlannedServiceFacts,
-  { peersChange, held }: Circumstances,
+  { peersChange, held, follows }: Circumstances,
 ): ServiceWork {
   const declared = (action: ServiceAction): boolean => outline.actions.includes(action);
   const differs = (action: 'INSTALL' | 'CONFIGURE' | 'START'): boolean =>
@@ -37,29 +41,44 @@ export function workToRun(
   const reinstall = differs('INSTALL');
   const isNew = facts.INSTALL === undefined && facts.CONFIGURE === undefined && facts.START === undefined;
   const byPeers = declared('CONFIGURE') && readsPeers(outline) && (peersChange || facts.peersStale === true);
-  const configure = declared('CONFIGURE') && (reinstall || differs('CONFIGURE') || byPeers);
+  const byConfig = differs('CONFIGURE');
+  const drained = facts.without !== undefined;
+  const configure = declared('CONFIGURE') && (reinstall || byConfig || byPeers || drained);
   const running = facts.START !== undefined || !declared('START');
   const cut = facts.begun === 'STOP' || isStartDue(outline, facts);
   const restart =
     running &&
     !isNew &&
     !held &&
-    (reinstall || differs('START') || cut || (configure && outline.onPeersChange === 'restart'));
+    (reinstall ||
+      differs('START') ||
+      cut ||
+      (configure &&
+        (outline.onPeersChange === 'restart' || (byConfig && outline.onConfigChange === 'restart'))) ||
+      (follows !== undefined && declared('START')));
+  const reload = isReloaded(outline) && running && !isNew && !held && !restart;
   const work: ServiceAction[] = [];
   if (restart || facts.begun === 'STOP' || (held && mayRun(facts))) work.push('STOP');
   if (reinstall) work.push('INSTALL');
   if (configure) work.push('CONFIGURE');
+  if (reload && (configure || facts.reloadDue === true)) work.push('RELOAD');
   if (!held && facts.INITIALIZE === undefined) work.push('INITIALIZE');
   if (!held && (restart || differs('START'))) work.push('START');
   const reason = reasonFor(facts, {
     held,
     reinstall,
-    configured: differs('CONFIGURE'),
-    byPeers,
+    configured: byConfig,
+    byPeers: byPeers || drained,
     started: differs('START'),
     cut,
+    follows: restart ? follows : undefined,
   });
   return { actions: work.filter(declared), reason };
+}
+
+/** RELOAD follows CONFIGURE where the service runs. */
+export function isReloaded({ actions, onConfigChange }: ServiceOutline): boolean {
+  return actions.includes('RELOAD') && onConfigChange !== 'configure' && onConfigChange !== 'nothing';
 }
 
 /**
@@ -76,7 +95,7 @@ export function workToFollow(
   const { INSTALL, CONFIGURE } = facts;
   // Stopped by this very operation, to be configured.
   const START = facts.START ?? (facts.redone?.includes('STOP') === true ? digests.START : undefined);
-  const kept = { CONFIGURE, INSTALL, START };
+  const kept = { CONFIGURE, INSTALL, START, peersStale: facts.peersStale, reloadDue: facts.reloadDue };
   const work = workToRun(outline, kept, facts, circumstances);
   return { ...work, actions: work.actions.filter((action) => action !== 'INITIALIZE') };
 }
@@ -104,19 +123,24 @@ export function peerScope(services: Outlines, service: string): ReadonlySet<stri
   return outline.peers === 'all' ? 'all' : dependencyClosure(services, service);
 }
 
-/** Digests of all actions of a service. */
+/** Digests of all actions of a service. The configuration that it reads is part of the one that takes it up. */
 export function digestsOf(
-  actions: Readonly<Record<string, Json>>,
-  names: Readonly<Record<string, ServiceAction>>,
-  config: Json,
+  { actions, onConfigChange, uses }: ServiceSpec,
+  config: JsonObject,
   digest: (value: Json) => string,
 ): ServiceDigests {
+  const reader =
+    onConfigChange === 'nothing'
+      ? undefined
+      : actions.configure === undefined && onConfigChange === 'restart'
+        ? 'START'
+        : 'CONFIGURE';
   const digests: Partial<Record<ServiceAction, string>> = {};
-  for (const [key, action] of Object.entries(names)) {
-    const declared = actions[key];
-    if (!isJsonObject(declared)) continue;
-    const carried = { type: declared.type ?? null, fields: declared.fields ?? null };
-    digests[action] = digest(action === 'CONFIGURE' ? { ...carried, config } : carried);
+  for (const [key, action] of Object.entries(serviceActionKeys)) {
+    const declared = actions[key as keyof typeof actions];
+    if (declared === undefined) continue;
+    const carried = { type: declared.type, fields: declared.fields };
+    digests[action] = digest(action === reader ? { ...carried, config: usedConfig(config, uses) } : carried);
   }
   return digests;
 }
@@ -142,6 +166,7 @@ interface Why {
   readonly byPeers: boolean;
   readonly started: boolean;
   readonly cut: boolean;
+  readonly follows: string | undefined;
 }
 
 /** Why work is repeated; no reason is given for the first time. */
@@ -153,5 +178,6 @@ function reasonFor(facts: PlannedServiceFacts, why: Why): string | undefined {
   if (why.started && facts.START !== undefined) return 'its start changed';
   if (why.held && mayRun(facts)) return 'it is to be stopped';
   if (why.cut) return 'its restart was cut short';
+  if (why.follows !== undefined) return why.follows;
   return facts.START !== undefined && why.configured ? 'it gets a configuration' : undefined;
 }

@@ -21,6 +21,8 @@ export type PlannedServiceFacts = Omit<ServiceFacts, 'peers' | 'doneIn'> & {
 export type PlannedFacts = Omit<NodeFacts, 'services' | 'EXEC'> & {
   /** The operation under way ran its command here. */
   readonly executed?: true;
+  /** It failed, and the operation under way goes on without it. */
+  readonly excluded?: true;
   readonly services: Readonly<Record<string, PlannedServiceFacts>>;
 };
 

@@ -9,6 +9,10 @@ export interface ServiceOutline {
   readonly runtime: NeedsOutline;
   readonly peers: 'all' | 'dependencies' | 'none';
   readonly onPeersChange: 'configure' | 'restart' | 'nothing';
+  /** Absent: reload where there is such an action, else configure. */
+  readonly onConfigChange?: 'restart' | 'reload' | 'configure' | 'nothing';
+  /** Services that it routes traffic to: its CONFIGURE names their nodes, so it comes after their START. */
+  readonly routes?: readonly string[];
   readonly actions: readonly ServiceAction[];
 }
 
@@ -71,14 +75,21 @@ export function dependencyClosure(services: Outlines, service: string): Readonly
   return closure;
 }
 
-/** The services and everything that needs them at run time, near or far, in the order of `services`. */
-export function withDependents(services: Outlines, names: readonly string[]): readonly string[] {
+/**
+ * The services and everything that needs them at run time, near or far, in the order of `services`; only
+ * through services for which `isReached` holds.
+ */
+export function withDependents(
+  services: Outlines,
+  names: readonly string[],
+  isReached: (name: string) => boolean = () => true,
+): readonly string[] {
   const dependents = new Map<string, string[]>();
   for (const name of Object.keys(services)) {
     for (const needed of directDependencies(services, name, 'runtime'))
       dependents.set(needed, [...(dependents.get(needed) ?? []), name]);
   }
-  return reachedFrom(services, names, (name) => dependents.get(name) ?? []);
+  return reachedFrom(services, names, (name) => (dependents.get(name) ?? []).filter(isReached));
 }
 
 /** The services and everything that they need at run time, near or far, in the order of `services`. */

@@ -2,10 +2,10 @@ import { serviceActionKeys, type Action } from '../action.js';
 import { digestsOf, type ServiceDigests } from './chain.js';
 import type { NodeSummary, PlanningInput } from './current.js';
 import { withDependents, type Outlines, type ServiceOutline } from './dependencies.js';
-import type { Json } from '../json.js';
 import { replacementOf, missingNodes, splitByCount } from './machines.js';
 import { nodeId } from '../names.js';
 import { indexesOf } from './plan.js';
+import { rollingOf, type Rolling } from './rolling.js';
 import { downOrder, rollingOrder, upOrder, type Order } from './order.js';
 import type { ServiceSpec } from '../cluster/spec.js';
 
@@ -20,19 +20,27 @@ export interface Desired {
   readonly deleting: boolean;
   /** Services that stay down: those that a user stopped, and what needs them at run time. */
   readonly held: ReadonlySet<string>;
-  /** Present in a rolling plan: how many nodes of a service may be disturbed at once. */
-  readonly width?: number;
+  /** Present in a rolling plan. */
+  readonly rolling?: Rolling;
+  /** Services that stop and start with one that they need, and why. */
+  readonly following: Following;
+  /** The services that route traffic to each service, and are to be configured without what goes down. */
+  readonly drains: Readonly<Record<string, readonly string[]>>;
+  /** All of those: their CONFIGURE may be done more than once. */
+  readonly routers: ReadonlySet<string>;
   /** Ids of nodes whose replacement is left to a later plan of the same operation. */
   readonly postponed: ReadonlySet<string>;
 }
 
 /** Services of nodes that join, leave, move or are replaced in this plan. */
+export type Following = ReadonlyMap<string, string>;
+
 interface Membership {
   readonly services: ReadonlySet<string>;
   readonly any: boolean;
 }
 
-export function outlineOf(service: ServiceSpec): ServiceOutline {
+function outlineOf(service: ServiceSpec): ServiceOutline {
   const keys = Object.keys(service.actions) as (keyof typeof serviceActionKeys)[];
   return {
     provides: service.provides,
@@ -40,12 +48,20 @@ export function outlineOf(service: ServiceSpec): ServiceOutline {
     runtime: service.runtime,
     peers: service.peers,
     onPeersChange: service.onPeersChange,
+    ...(service.onConfigChange === undefined ? {} : { onConfigChange: service.onConfigChange }),
     actions: keys.map((key) => serviceActionKeys[key]),
   };
 }
 
 export function outlinesOf(services: Readonly<Record<string, ServiceSpec>>): Outlines {
-  return Object.fromEntries(Object.entries(services).map(([name, service]) => [name, outlineOf(service)]));
+  const outlines = Object.entries(services).map(([name, service]): [string, ServiceOutline] => {
+    const outline = outlineOf(service);
+    const routes = Object.keys(services).filter((other) => services[other]?.rolling?.drain.includes(name));
+    if (routes.length === 0) return [name, outline];
+    const { requires, uses } = outline.runtime;
+    return [name, { ...outline, routes, runtime: { requires, uses: [...uses, ...routes] } }];
+  });
+  return Object.fromEntries(outlines);
 }
 
 /** Every service that the spec names or that some node has. */
@@ -58,27 +74,39 @@ export function desiredServices(input: PlanningInput, postponed: ReadonlySet<str
   const { intent, spec, current } = input;
   const outlines = allOutlines(input);
   const digests = Object.fromEntries(
-    Object.entries(spec?.services ?? {}).map(([name, service]) => {
-      const actions = service.actions as Readonly<Record<string, Json>>;
-      return [name, digestsOf(actions, serviceActionKeys, spec?.config ?? {}, input.digest)];
-    }),
+    Object.entries(spec?.services ?? {}).map(([name, service]) => [
+      name,
+      digestsOf(service, spec?.config ?? {}, input.digest),
+    ]),
   );
-  const width = 'width' in intent ? intent.width : undefined;
+  const rolling = rollingOf(input);
   const stopped = intent.kind === 'start' || intent.kind === 'stop' ? [] : (current.stopped ?? []);
   const held = new Set(withDependents(outlines, stopped));
+  const drains = Object.fromEntries(
+    Object.entries(spec?.services ?? {}).flatMap(([name, service]) => {
+      const { drain = [] } = service.rolling ?? {};
+      return drain.length === 0 ? [] : [[name, drain] as const];
+    }),
+  );
+  const together = new Set(
+    Object.keys(outlines).filter((name) => held.has(name) || rolling?.widths[name] === undefined),
+  );
   return {
     outlines,
     digests,
     held,
     postponed,
+    following: new Map(),
     deleting: spec === undefined,
-    up: width === undefined ? upOrder(outlines) : rollingOrder(outlines, held),
+    up: rolling === undefined ? upOrder(outlines) : rollingOrder(outlines, together),
     down: downOrder(outlines),
     membership:
       intent.kind === 'replace'
         ? replacedMembership(input, intent.nodes, postponed)
         : changedMembership(input, { outlines, held, postponed }),
-    width,
+    drains,
+    routers: new Set(Object.values(drains).flat()),
+    ...(rolling === undefined ? {} : { rolling }),
   };
 }
 

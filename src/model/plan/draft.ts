@@ -3,9 +3,10 @@ import { indexesOf, rangesOf, type Purpose, type Range, type Step } from './plan
 
 /**
  * `up`: what makes the spec true; `first`: the same in a rolling plan, where the service does not run;
- * `replace`: tear-down before it; `down`: tear-down after it.
+ * `replace`: tear-down before it; `down`: tear-down after it; `drain` and `undrain`: what routers of a service do
+ * before and after a batch of it.
  */
-export type PlanPhase = 'up' | 'first' | 'replace' | 'down';
+export type PlanPhase = 'up' | 'first' | 'replace' | 'down' | 'drain' | 'undrain';
 
 /** A step before it is known which gates there are. */
 export interface DraftStep extends Omit<Step, 'after' | 'counts'> {

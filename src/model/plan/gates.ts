@@ -119,14 +119,52 @@ function gatesOf(
   const { phase, action, service } = step;
   if (service === undefined) return [];
   const point = { action: action as ServiceAction, service };
+  if (phase === 'drain') return [];
+  if (phase === 'undrain') return drainedGates(service, desired);
   if (phase === 'down' || phase === 'replace')
-    return desired.down.waitsFor(point).map((other) => gateId(phase, other.action, other.service));
+    return desired.down.waitsFor(point).flatMap((other) => [
+      gateId(phase, other.action, other.service),
+      // Dependents on nodes that stay stop before the service does.
+      ...(phase === 'replace' && desired.rolling === undefined ? [idOf(other)] : []),
+    ]);
   const waited = desired.up
     .waitsFor(point)
-    .flatMap((other) => [idOf(other), gateId('first', other.action, other.service)]);
+    .flatMap((other) => [
+      idOf(other),
+      gateId('first', other.action, other.service),
+      ...(action === 'STOP' && desired.rolling === undefined
+        ? [gateId('replace', 'STOP', other.service)]
+        : []),
+    ]);
   const reads = readers.includes(action) ? addresses(service) : [];
-  return [...waited, ...reads, ...(step.batchSlot === undefined ? [] : firstGates(service, desired))];
+  return [
+    ...waited,
+    ...reads,
+    ...routerGates(service, desired),
+    ...(step.batchSlot === undefined ? [] : firstGates(service, desired)),
+  ];
 }
+
+/** A batch is disturbed when its routers are configured without it. */
+function routerGates(service: string, { drains }: Desired): readonly string[] {
+  return (drains[service] ?? []).flatMap((router) =>
+    routerActions.map((action) => gateId('drain', action, router)),
+  );
+}
+
+/** Routers get back what was drained when all of that is done. */
+function drainedGates(router: string, { drains, outlines }: Desired): readonly string[] {
+  return Object.entries(drains).flatMap(([service, routers]) =>
+    routers.includes(router)
+      ? (outlines[service]?.actions ?? []).flatMap((action) => [
+          gateId('up', action, service),
+          gateId('first', action, service),
+        ])
+      : [],
+  );
+}
+
+const routerActions = ['CONFIGURE', 'RELOAD'] as const;
 
 /** A service is started on nodes without it before running instances are touched. */
 function firstGates(service: string, desired: Desired): readonly string[] {
@@ -157,6 +195,7 @@ function drainGates(kind: DraftKind, desired: Desired): readonly string[] {
     readsPeers(outline)
       ? (['up', 'first'] as const).flatMap((phase) => [
           gateId(phase, 'CONFIGURE', name),
+          gateId(phase, 'RELOAD', name),
           gateId(phase, 'START', name),
         ])
       : [],

@@ -15,7 +15,7 @@ export interface Order {
   readonly waitsFor: (point: Point) => readonly Point[];
 }
 
-const upActions = ['STOP', 'INSTALL', 'CONFIGURE', 'INITIALIZE', 'START'] as const;
+const upActions = ['STOP', 'INSTALL', 'CONFIGURE', 'RELOAD', 'INITIALIZE', 'START'] as const;
 const downActions = ['STOP', 'REMOVE'] as const;
 
 /**
@@ -30,33 +30,45 @@ export function upOrder(services: Outlines): Order {
       return points('INSTALL', dependenciesWith(services, service, 'install', 'INSTALL'));
     if (action === 'INITIALIZE' || action === 'START')
       return points('START', dependenciesWith(services, service, 'runtime', 'START'));
+    if (action === 'CONFIGURE') return points('START', startedRoutes(services, service));
     if (action === 'STOP') return points('STOP', dependents(service));
     return [];
   });
   return { points: sortPoints(services, upActions, waitsFor), waitsFor };
 }
 
+function startedRoutes(services: Outlines, service: string): readonly string[] {
+  return (services[service]?.routes ?? []).filter(
+    (name) => services[name]?.actions.includes('START') === true,
+  );
+}
+
 /**
  * The order of a rolling operation: all actions of a service together, after those of what it needs, so that
- * a node is done with one service before it touches the next. Only services that are to stay down (`held`)
- * are stopped before, and only they wait for what depends on them to be stopped.
+ * a node is done with one service before it touches the next. Only services that do not roll (`together`) are
+ * stopped before, and only they wait for what depends on them to be stopped.
  * @throws PlanError naming the circle when a service must be installed before, and run after, another.
  */
-export function rollingOrder(services: Outlines, held: ReadonlySet<string>): Order {
-  const together = upOrder(services);
-  const stops = together.points.filter(({ action, service }) => action === 'STOP' && held.has(service));
+export function rollingOrder(services: Outlines, together: ReadonlySet<string>): Order {
+  const up = upOrder(services);
+  const stops = up.points.filter(({ action, service }) => action === 'STOP' && together.has(service));
   const each = sortServices(services).flatMap((service) =>
     upActions
       .filter(
         (action) =>
-          services[service]?.actions.includes(action) === true && !(action === 'STOP' && held.has(service)),
+          services[service]?.actions.includes(action) === true &&
+          !(action === 'STOP' && together.has(service)),
       )
       .map((action): Point => ({ action, service })),
   );
   return {
     points: [...stops, ...each],
-    waitsFor: (point) =>
-      point.action === 'STOP' && !held.has(point.service) ? [] : together.waitsFor(point),
+    waitsFor: (point) => {
+      if (point.action !== 'STOP') return up.waitsFor(point);
+      return together.has(point.service)
+        ? up.waitsFor(point).filter(({ service }) => together.has(service))
+        : [];
+    },
   };
 }
 

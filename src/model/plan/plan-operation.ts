@@ -1,17 +1,20 @@
 import type { PlanningInput } from './current.js';
 import { desiredServices, type Desired } from './desired.js';
 import { mergeKinds, type DraftKind } from './draft.js';
+import { dependentsOf } from './dependents.js';
+import { stageDrains } from './drain.js';
 import { linkGates, withoutGates } from './gates.js';
 import { replacementOf } from './machines.js';
 import { nodeId } from '../names.js';
 import { indexesOf, type Plan } from './plan.js';
 import { PlanError } from './plan-error.js';
+import { rollingOf, type Rolling } from './rolling.js';
 import { draftReplace, draftSpec } from './plan-spec.js';
 import { draftExec, draftServices } from './plan-switch.js';
 import { checkNodes } from './selection.js';
 
 export { emptyCluster, type CurrentCluster, type NodeSummary, type PlanningInput } from './current.js';
-export { outlineOf, outlinesOf } from './desired.js';
+export { outlinesOf } from './desired.js';
 export { PlanError } from './plan-error.js';
 
 /**
@@ -25,13 +28,13 @@ export function planOperation(asked: PlanningInput): Plan {
   const input: PlanningInput = asked.intent.kind === 'delete' || wanted === undefined ? bare : asked;
   check(input);
   const { intent, spec } = input;
-  const width = 'width' in intent ? intent.width : undefined;
-  const working = width === undefined ? [] : workingButReplaced(input);
-  let { desired, kinds } = draftKinds(input, working);
+  const rolling = rollingOf(input);
+  const working = rolling === undefined ? [] : workingButReplaced(input);
+  let { desired, kinds, notes } = draftKinds(input, working);
   // A rolling plan replaces machines that still work only when nothing else is left, `width` at a time. The
   // next plan does the others: the readers of addresses are updated in between.
   if (working.length > 0 && kinds.every((kind) => kind.later === true))
-    ({ desired, kinds } = draftKinds(input, working.slice(width)));
+    ({ desired, kinds, notes } = draftKinds(input, working.slice(rolling?.width)));
   const later = kinds.filter((kind) => kind.later === true).map(withoutGates);
   return {
     ...linkGates(
@@ -40,7 +43,9 @@ export function planOperation(asked: PlanningInput): Plan {
     ),
     placements: input.placements,
     ...(later.length === 0 ? {} : { later }),
-    width: desired.width,
+    width: rolling?.width,
+    ...(rolling === undefined || isUniform(rolling) ? {} : { widths: rolling.widths }),
+    ...(notes.length === 0 ? {} : { notes }),
     spec: intent.kind === 'apply' || intent.kind === 'rollback' ? spec : undefined,
   };
 }
@@ -70,11 +75,21 @@ function workingButReplaced(input: PlanningInput): readonly string[] {
 interface Drafts {
   readonly desired: Desired;
   readonly kinds: readonly DraftKind[];
+  readonly notes: readonly string[];
 }
 
+/** Drafts twice where services stop that others need: once to see which, once with those that follow. */
 function draftKinds(input: PlanningInput, postponed: readonly string[]): Drafts {
-  const desired = desiredServices(input, new Set(postponed));
-  return { desired, kinds: mergeKinds(draftsOf(input, desired)) };
+  const alone = desiredServices(input, new Set(postponed));
+  const without = draftsOf(input, alone);
+  const { following, notes } = dependentsOf(input, alone, without);
+  const desired = { ...alone, following };
+  const drafts = following.size === 0 ? without : draftsOf(input, desired);
+  return { desired, kinds: stageDrains(input, desired, mergeKinds(drafts)), notes };
+}
+
+function isUniform({ width, widths }: Rolling): boolean {
+  return Object.values(widths).every((other) => other === width);
 }
 
 function draftsOf(input: PlanningInput, desired: Desired): readonly DraftKind[] {

@@ -1,17 +1,24 @@
-import { noWork, workToFollow } from './chain.js';
-import { buildUp, peersChange, removeServices, serviceSteps, tearDown } from './build.js';
-import type { NodeSummary, PlanningInput } from './current.js';
+import { noWork, workToFollow, type ServiceWork } from './chain.js';
+import type { ServiceOutline } from './dependencies.js';
+import { buildUp, circumstancesOf, removeServices, serviceSteps, tearDown } from './build.js';
+import type { NodeSummary, PlannedFacts, PlanningInput } from './current.js';
 import type { Desired } from './desired.js';
 import { because, draft, type DraftKind, type DraftStep } from './draft.js';
 import { probeAgain, missingNodes, replacementOf, splitByCount, type Replacement } from './machines.js';
 import { nodeId } from '../names.js';
 import { indexesOf } from './plan.js';
 import { PlanError } from './plan-error.js';
+import { workToRestart } from './switch-work.js';
+
+/** The operation goes on without nodes that failed where their cluster file says so. */
+function isIncluded({ facts }: NodeSummary): boolean {
+  return facts.excluded !== true;
+}
 
 /** apply, rollback and delete: bring every node to the spec, or remove it. */
 export function draftSpec(input: PlanningInput, desired: Desired): readonly DraftKind[] {
   return [
-    ...input.current.nodes.flatMap((summary) => draftExisting(input, desired, summary)),
+    ...input.current.nodes.filter(isIncluded).flatMap((summary) => draftExisting(input, desired, summary)),
     ...draftNew(input, desired),
   ];
 }
@@ -25,7 +32,7 @@ export function draftReplace(
   desired: Desired,
   named: readonly string[],
 ): readonly DraftKind[] {
-  return input.current.nodes.flatMap((summary) => {
+  return input.current.nodes.filter(isIncluded).flatMap((summary) => {
     const ids = new Set(named);
     const indexes = indexesOf(summary.nodes);
     const { group, facts } = summary;
@@ -40,7 +47,9 @@ export function draftReplace(
             purpose: facts.CREATE === undefined ? 'create' : 'update',
             indexes: meant,
             services,
-            chain: meant.length === 0 ? [] : buildUp(input, desired, facts, services),
+            // Its services start with it, and follow no other.
+            chain:
+              meant.length === 0 ? [] : buildUp(input, { ...desired, following: new Map() }, facts, services),
           })
         : draftReplacement(input, desired, summary, meant, replacement);
     const others = indexes.filter((index) => !ids.has(nodeId(group, index)));
@@ -174,14 +183,21 @@ function followPeers(
     new Map(
       services.map((name) => {
         const outline = desired.outlines[name];
-        const circumstances = { peersChange: peersChange(desired, name), held: desired.held.has(name) };
-        return [
-          name,
-          outline === undefined
-            ? noWork
-            : workToFollow(outline, desired.digests[name] ?? {}, facts.services[name] ?? {}, circumstances),
-        ];
+        return [name, outline === undefined ? noWork : workBeside(desired, facts, name, outline)];
       }),
     ),
   );
+}
+
+function workBeside(
+  desired: Desired,
+  facts: PlannedFacts,
+  name: string,
+  outline: ServiceOutline,
+): ServiceWork {
+  const found = facts.services[name] ?? {};
+  const { follows, ...circumstances } = circumstancesOf(desired, name);
+  const work = workToFollow(outline, desired.digests[name] ?? {}, found, circumstances);
+  if (follows === undefined) return work;
+  return { actions: [...new Set([...work.actions, ...workToRestart(outline, found)])], reason: follows };
 }

@@ -1,8 +1,9 @@
 import { serviceSteps } from './build.js';
-import { noWork, type ServiceWork } from './chain.js';
-import type { NodeSummary, PlannedServiceFacts, PlanningInput } from './current.js';
+import type { ServiceWork } from './chain.js';
+import type { NodeSummary, PlannedFacts, PlannedServiceFacts, PlanningInput } from './current.js';
 import { directDependencies, withDependents, withNeeds, type ServiceOutline } from './dependencies.js';
 import type { Desired } from './desired.js';
+import { undrain } from './drain.js';
 import { draft, type DraftKind, type DraftStep } from './draft.js';
 import type { ExecIntent, ReconfigureIntent, RestartIntent, SwitchIntent } from './intent.js';
 import { checkNodes, isUsable, meantServices, selectNodes, servicesOn } from './selection.js';
@@ -21,7 +22,7 @@ type ServiceIntent = SwitchIntent | RestartIntent | ReconfigureIntent;
  */
 type Work = (service: string, outline: ServiceOutline, facts: PlannedServiceFacts) => ServiceWork | undefined;
 
-/** start, stop, restart and reconfigure: touch only the named services, on existing nodes. */
+/** start, stop, restart and reconfigure: touch only the named services and what stops with them. */
 export function draftServices(
   input: PlanningInput,
   desired: Desired,
@@ -33,36 +34,54 @@ export function draftServices(
   return input.current.nodes.filter(isUsable).flatMap((summary) => {
     const { group, facts } = summary;
     const services = servicesOn(input, summary);
-    const work = new Map(
-      services.map((name) => {
-        const outline = desired.outlines[name];
-        return [
-          name,
-          outline === undefined ? noWork : (workOf(name, outline, facts.services[name] ?? {}) ?? noWork),
-        ];
-      }),
-    );
-    return draft({
-      group,
-      purpose: 'update',
-      indexes: selectNodes(summary, nodes),
-      services,
-      chain: serviceSteps(desired, facts, work),
+    const following = workOfFollowing(desired, facts, services);
+    const work = services.flatMap((name) => {
+      const outline = desired.outlines[name];
+      const found = outline && workOf(name, outline, facts.services[name] ?? {});
+      return found === undefined ? [] : [[name, found] as const];
     });
+    const back = intent.kind === 'stop' ? [] : undrain(desired, facts);
+    const meant = selectNodes(summary, nodes);
+    const others = selectNodes(summary, undefined).filter((index) => !meant.includes(index));
+    const kind = { group, purpose: 'update', services } as const;
+    return [
+      ...draft({
+        ...kind,
+        indexes: meant,
+        chain: [...serviceSteps(desired, facts, new Map([...following, ...work])), ...back],
+      }),
+      ...draft({ ...kind, indexes: others, chain: [...serviceSteps(desired, facts, following), ...back] }),
+    ];
   });
+}
+
+/** Services that stop before one that they need, and start after it. */
+function workOfFollowing(
+  { outlines, following }: Desired,
+  facts: PlannedFacts,
+  services: readonly string[],
+): ReadonlyMap<string, ServiceWork> {
+  return new Map(
+    services.flatMap((name) => {
+      const outline = outlines[name];
+      const reason = following.get(name);
+      if (outline === undefined || reason === undefined) return [];
+      return [[name, { actions: workToRestart(outline, facts.services[name] ?? {}), reason }] as const];
+    }),
+  );
 }
 
 /** exec: one command on each node that has not run it in this operation. */
 export function draftExec(
   input: PlanningInput,
-  { width }: Desired,
+  { rolling }: Desired,
   intent: ExecIntent,
 ): readonly DraftKind[] {
   if (intent.nodes !== undefined) checkNodes(input, intent.nodes);
   const step: DraftStep = {
     phase: 'up',
     action: 'EXEC',
-    batchSlot: width === undefined ? undefined : '@exec',
+    batchSlot: rolling === undefined ? undefined : '@exec',
   };
   return input.current.nodes
     .filter((summary) => isUsable(summary) && summary.facts.executed !== true)
@@ -111,18 +130,12 @@ function workOfStart(input: PlanningInput, { outlines }: Desired): Work {
       : undefined;
 }
 
-/** Rolling, the service stays up as a whole, and so does what needs it. */
-function workOfRestart(input: PlanningInput, { outlines, held, width }: Desired): Work {
+function workOfRestart(input: PlanningInput, { outlines, held }: Desired): Work {
   const meant = new Set(meantServices(input, outlines, 'START'));
-  const all = width === undefined ? new Set(withDependents(outlines, [...meant])) : meant;
-  return (service, outline, facts) => {
-    if (!all.has(service) || held.has(service)) return undefined;
-    const isMeant = meant.has(service);
-    return {
-      actions: workToRestart(outline, facts),
-      reason: isMeant ? asked : needs(outlines, service, all),
-    };
-  };
+  return (service, outline, facts) =>
+    meant.has(service) && !held.has(service)
+      ? { actions: workToRestart(outline, facts), reason: asked }
+      : undefined;
 }
 
 function workOfReconfigure(

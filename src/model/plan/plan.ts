@@ -15,6 +15,10 @@ export interface Plan {
   readonly placements: Readonly<Record<string, readonly PlannedPlacement[]>>;
   /** How many nodes of one batch may be worked on at once; absent: no limit. */
   readonly width?: number;
+  /** The same by batch, where the cluster file says it for a service. */
+  readonly widths?: Readonly<Record<string, number>>;
+  /** For people: what the plan leaves alone although they may expect otherwise, and why. */
+  readonly notes?: readonly string[];
   /** The normalised spec of the plan; absent if the operation leaves it unchanged, and for delete. */
   readonly spec?: ClusterSpec;
   /**
@@ -68,6 +72,14 @@ export interface Step {
   readonly reason?: string;
   /** Tear-down: a failure is recorded and the chain continues. */
   readonly mayFail?: true;
+  /** RELOAD follows, and is due until it is done. */
+  readonly reload?: true;
+  /** CONFIGURE and RELOAD of a service that routes traffic: ids of drained nodes, which the task does not see. */
+  readonly without?: readonly string[];
+  /** It may be done more than once in an operation, each time by a run of its own. */
+  readonly repeats?: true;
+  /** Wait after it, in ms, before it counts as done. */
+  readonly settleMs?: number;
 }
 
 export function countOf(ranges: readonly Range[]): number {

@@ -19,9 +19,9 @@ export function selectNodes(
   return indexes.filter((index) => wanted.has(nodeId(group, index)));
 }
 
-/** Scripts can run on it: it was confirmed and not found gone. */
+/** Scripts can run on it: it was confirmed and not found gone, and the operation has not left it out. */
 export function isUsable({ facts }: NodeSummary): boolean {
-  return facts.CONFIRM === true && facts.seen !== 'gone';
+  return facts.CONFIRM === true && facts.seen !== 'gone' && facts.excluded !== true;
 }
 
 /** The services that a node has or is to have. */

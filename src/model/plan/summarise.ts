@@ -76,7 +76,10 @@ function mergeEqual<Facts>(
   }));
 }
 
-function rowFacts({ facts: { EXEC: executed, ...facts } }: NodeState, operation: string): RowFacts {
+function rowFacts(
+  { facts: { EXEC: executed, ...facts }, excluded, failure }: NodeState,
+  operation: string,
+): RowFacts {
   const services = Object.entries(facts.services).map(
     ([name, { doneIn, begun, ...kept }]): [string, RowServiceFacts] => {
       const redone = repeatable.filter((action) => doneIn?.[action] === operation);
@@ -87,6 +90,7 @@ function rowFacts({ facts: { EXEC: executed, ...facts } }: NodeState, operation:
   return {
     ...facts,
     ...(executed === operation ? { executed: true } : {}),
+    ...(excluded === true && failure !== undefined ? { excluded } : {}),
     services: Object.fromEntries(services),
   };
 }
@@ -111,10 +115,11 @@ function plannedFacts(state: Summarised, services: Outlines, row: NodeRow, opera
       ];
     },
   );
-  const { executed, ...facts } = row.facts;
+  const { executed, excluded, ...facts } = row.facts;
   return {
     ...facts,
     ...(current && executed === true ? { executed } : {}),
+    ...(current && operation !== '' && excluded === true ? { excluded } : {}),
     services: Object.fromEntries(entries),
   };
 }

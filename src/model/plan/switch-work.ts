@@ -1,5 +1,5 @@
 import type { ServiceAction } from '../action.js';
-import { mayRun } from './chain.js';
+import { isReloaded, mayRun } from './chain.js';
 import type { PlannedServiceFacts, Repeatable } from './current.js';
 import type { ServiceOutline } from './dependencies.js';
 
@@ -40,7 +40,11 @@ export function workToReconfigure(
   outline: ServiceOutline,
   facts: PlannedServiceFacts,
 ): readonly ServiceAction[] {
-  return declared(outline, isInstalled(outline, facts) && !isRedone(facts, 'CONFIGURE') ? ['CONFIGURE'] : []);
+  if (!isInstalled(outline, facts)) return [];
+  const configure = isRedone(facts, 'CONFIGURE') ? [] : (['CONFIGURE'] as const);
+  const isRunning = facts.START !== undefined || !outline.actions.includes('START');
+  const reload = isReloaded(outline) && isRunning && (configure.length > 0 || facts.reloadDue === true);
+  return declared(outline, [...configure, ...(reload ? (['RELOAD'] as const) : [])]);
 }
 
 /** STOP where it runs, CONFIGURE, and START where it ran. */
@@ -48,8 +52,9 @@ export function workToReconfigureAndRestart(
   outline: ServiceOutline,
   facts: PlannedServiceFacts,
 ): readonly ServiceAction[] {
-  const configure = workToReconfigure(outline, facts);
-  if (!outline.actions.includes('START')) return configure;
+  const reconfigure = workToReconfigure(outline, facts);
+  if (!outline.actions.includes('START')) return reconfigure;
+  const configure = reconfigure.filter((action) => action !== 'RELOAD');
   const stop = isStopDue(facts);
   const start = isStartDue(facts) && (stop || isRedone(facts, 'STOP'));
   return declared(outline, [

@@ -1,6 +1,7 @@
 import { directDependencies, type NeedKind, type Outlines } from '../../model/plan/dependencies.js';
-import { outlineOf } from '../../model/plan/plan-operation.js';
+import { outlinesOf } from '../../model/plan/plan-operation.js';
 import type { ClusterSpec, GroupSpec, ServiceSpec } from '../../model/cluster/spec.js';
+import { checkChanges } from './check-changes.js';
 import { errorAt, warningAt, type Path, type Problem } from '../problem.js';
 import { maxNodes } from './spec.js';
 import { suggest } from '../suggest.js';
@@ -136,6 +137,7 @@ function checkService(spec: ClusterSpec, name: string, service: ServiceSpec): re
           ),
         ]),
     ...needs,
+    ...checkChanges(spec, name, service, path),
     ...(service.check !== undefined && service.actions.start === undefined
       ? [
           warningAt(
@@ -187,9 +189,7 @@ function isPlaced(spec: ClusterSpec, service: string): boolean {
 }
 
 function checkCycles(spec: ClusterSpec): readonly Problem[] {
-  const outlines = Object.fromEntries(
-    Object.entries(spec.services).map(([name, service]) => [name, outlineOf(service)]),
-  );
+  const outlines = outlinesOf(spec.services);
   return [...cyclesOf(spec, outlines, 'install'), ...cyclesOf(spec, outlines, 'runtime')].filter(isFirst);
 }
 

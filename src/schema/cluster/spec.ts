@@ -6,6 +6,7 @@ import { anyJsonSchema, fieldsSchema } from '../any-fields.js';
 import { durationSchema } from '../duration.js';
 import { clusterNameSchema, pluginNameSchema, simpleNameSchema } from '../names.js';
 import { checkSchema } from './health.js';
+import { rollingSchema } from './rolling.js';
 import { checkPlacement, normaliseGroup, placementKeys } from './placement.js';
 
 /*
@@ -17,6 +18,7 @@ import { checkPlacement, normaliseGroup, placementKeys } from './placement.js';
 /** The largest group, and the largest cluster. */
 export const maxNodes = 10_000;
 const maxEntries = 500;
+const maxKey = 200;
 
 const names = (title: string, description: string) =>
   z.array(simpleNameSchema).max(maxEntries).default([]).meta({ title, description });
@@ -104,11 +106,36 @@ const serviceSchema = z
         description:
           'What is done when those nodes change: configure (the default, where there is such an action), restart as well, or nothing.',
       }),
+    onConfigChange: z
+      .enum(['restart', 'reload', 'configure', 'nothing'])
+      .optional()
+      .meta({
+        title: 'When the configuration changes',
+        description:
+          'What is done when the configuration that it reads changes: restart (STOP, CONFIGURE, START), reload (CONFIGURE, RELOAD; the default, where there is such an action), configure, or nothing.',
+      }),
+    uses: z
+      .strictObject({
+        config: z
+          .array(z.string().min(1).max(maxKey))
+          .max(maxEntries)
+          .meta({
+            title: 'Configuration keys',
+            description: 'Keys under config; its actions see no others.',
+          }),
+      })
+      .optional()
+      .meta({
+        title: 'Uses',
+        description: 'What the service reads of the cluster; all of the configuration unless given.',
+      }),
+    rolling: rollingSchema.optional(),
     check: checkSchema.optional(),
     actions: z
       .strictObject({
         install: actionSchema.optional(),
         configure: actionSchema.optional(),
+        reload: actionSchema.optional(),
         initialize: actionSchema.optional(),
         start: actionSchema.optional(),
         stop: actionSchema.optional(),
@@ -117,7 +144,8 @@ const serviceSchema = z
       .prefault({})
       .meta({
         title: 'Actions',
-        description: 'install, configure, initialize, start, stop, remove; those left out are skipped.',
+        description:
+          'install, configure, reload, initialize, start, stop, remove; those left out are skipped.',
       }),
   })
   .transform(({ requires: shared, install, runtime, onPeersChange, ...service }) => ({

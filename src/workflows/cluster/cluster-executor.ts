@@ -1,6 +1,11 @@
 import { clusterWorkflowId } from '../../model/names.js';
 import { failureOf, type GroupFailure } from '../../model/cluster/group.js';
-import { namedMissing, rememberedFailures, type OperationFailure } from '../../model/cluster/operation.js';
+import {
+  namedMissing,
+  rememberedFailures,
+  type OperationFailure,
+  type OperationKind,
+} from '../../model/cluster/operation.js';
 import { replacesLost } from '../../model/cluster/repair.js';
 import { servicesOf } from '../../model/cluster/state.js';
 import {
@@ -135,7 +140,9 @@ export function nodeFailed(
   const { nodeId } = failure;
   const earlier = memory.state.operation?.failures ?? [];
   if (earlier.length < rememberedFailures) changeOperation(memory, { failures: [...earlier, failure] });
-  const excluded = !replacesLost(memory.state, failure.lost?.seen) && mayContinueWithout(memory, specGroup);
+  const excluded =
+    !replacesLost(memory.state, failure.lost?.seen) &&
+    (mayContinueWithout(memory, specGroup) || isTolerated(memory, failure));
   if (!excluded) {
     const batchSlot = remaining[0]?.batchSlot;
     if (batchSlot !== undefined)
@@ -160,6 +167,15 @@ export function nodeFailed(
   for (const batchSlot of new Set(remaining.flatMap((step) => step.batchSlot ?? [])))
     releaseBatchSlotOf(memory, batchSlot, nodeId);
 }
+
+/** The failed service rolls, and more of its nodes may fail. */
+function isTolerated(memory: Memory, { service }: OperationFailure): boolean {
+  const { operation, spec } = memory.state;
+  const { maxFailures = 0 } = spec?.services[service ?? '']?.rolling ?? {};
+  return rollingKinds.includes(operation?.kind) && (operation?.missing?.count ?? 0) < maxFailures;
+}
+
+const rollingKinds: readonly (OperationKind | undefined)[] = ['apply', 'rollback', 'restart', 'reconfigure'];
 
 /** The cluster's policy says `continue`, or the node's group keeps its minimum without it. */
 function mayContinueWithout(memory: Memory, specGroup: string): boolean {

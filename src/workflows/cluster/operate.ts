@@ -122,7 +122,7 @@ function rejectionOf(error: unknown): { readonly message: string; readonly inval
 
 /** Takes the plan over into the state: the accepted spec, new nodes, nodes that leave, the work to do. */
 function adopt(memory: Memory, plan: ServedPlan, { adopted }: PreviousRun): void {
-  const { spec, features, limits, gates, placements, plugins, width = 1, later = [] } = plan;
+  const { spec, features, limits, gates, placements, plugins, width = 1, widths, later = [] } = plan;
   memory.state = { ...memory.state, features, limits, ...(plugins === undefined ? {} : { plugins }) };
   if (spec !== undefined) {
     const retired = Object.entries(servicesOf(memory.state)).filter(
@@ -134,7 +134,15 @@ function adopt(memory: Memory, plan: ServedPlan, { adopted }: PreviousRun): void
   const operation = memory.state.operation?.id ?? '0';
   memory.state = {
     ...memory.state,
-    coordination: { needed: gates, passed: {}, width, batchSlots: {}, asked: [], excluded: {} },
+    coordination: {
+      needed: gates,
+      passed: {},
+      width,
+      batchSlots: {},
+      asked: [],
+      excluded: {},
+      ...(widths === undefined ? {} : { widths }),
+    },
   };
   const inline = assignGroups(memory, plan, operation, adopted);
   const services = servicesOfGroups(plan);

@@ -8,7 +8,8 @@ import { recordBegun, recordDone, recordMachine, withoutService } from '../../..
 import type { ClusterSpec } from '../../../src/model/cluster/spec.js';
 import { servicesOf, type ClusterState } from '../../../src/model/cluster/state.js';
 import { summarise, type Summarised } from '../../../src/model/plan/summarise.js';
-import { digest, placementOf } from './specs.js';
+import { bootstrapDigest } from '../../../src/model/plan/bootstrap.js';
+import { automators, digest, placementOf } from './specs.js';
 
 export interface TestState extends Summarised, Pick<ClusterState, 'nodes' | 'groups'> {
   readonly counters: Pick<ClusterState['counters'], 'operation' | 'incarnation' | 'nodenum'>;
@@ -89,7 +90,7 @@ export class TestCluster {
       current: summarise(this.state),
       placements,
       digest,
-      bootstrapDigest: () => 'b',
+      bootstrapDigest: (services) => bootstrapDigest(automators, wanted?.services ?? {}, services, digest),
     });
   }
 

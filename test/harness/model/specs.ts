@@ -2,11 +2,12 @@ import { defaultRepair } from '../../../src/model/cluster/default-repair.js';
 import { type ClusterSpec, type GroupSpec, type ServiceSpec } from '../../../src/model/cluster/spec.js';
 import type { Json } from '../../../src/model/json.js';
 import { stableJson } from '../../../src/model/node/payload.js';
+import type { PreparingAutomator } from '../../../src/model/plan/bootstrap.js';
 import type { PlannedPlacement } from '../../../src/model/node/placement.js';
 
 const shell = (script: string) => ({ type: 'shell', fields: { script } });
 
-/** Every action a service can declare. */
+/** Every action a service can declare but RELOAD, which changes what follows CONFIGURE. */
 export const all = {
   install: shell('i'),
   configure: shell('c'),
@@ -15,6 +16,8 @@ export const all = {
   stop: shell('t'),
   remove: shell('r'),
 };
+/** The same and RELOAD. */
+export const reloading = { ...all, reload: shell('l') };
 export type ActionKey = keyof typeof all;
 
 export function only(...keys: readonly ActionKey[]): ServiceSpec['actions'] {
@@ -78,6 +81,12 @@ export function spec(
     ...changes,
   };
 }
+
+/** As workers have them: one that prepares every node, and one that prepares those with its services. */
+export const automators = [
+  { name: 'shell', prepares: 'all', digest: 's1' },
+  { name: 'ansible', prepares: 'users', digest: 'a1' },
+] as const satisfies readonly PreparingAutomator[];
 
 export const digest = (value: Json): string => stableJson(value);
 

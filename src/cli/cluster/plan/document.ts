@@ -6,7 +6,7 @@ import { edgesOf, stepId } from './graph.js';
 import { allTasks, countsOf, kindsLosingDisks } from './plan-text.js';
 
 /** A plan for programs: the resulting layout, each task with its nodes, and its dependencies. */
-export function describePlan(cluster: string, what: string, { plan, current }: PlanPreview): object {
+export function describePlan(cluster: string, what: string, { plan, current, changes }: PlanPreview): object {
   return {
     cluster,
     what,
@@ -22,6 +22,8 @@ export function describePlan(cluster: string, what: string, { plan, current }: P
     })),
     lostDisks: kindsLosingDisks(plan).flatMap(nodesOf),
     stopped: current.stopped ?? [],
+    notes: plan.notes ?? [],
+    specChanges: changes,
     layout: layoutOf(plan),
     tasks: plan.kinds.flatMap(tasksOf),
     edges: edgesOf(plan),

@@ -17,7 +17,8 @@ export interface ShownPlan {
 }
 
 /** A plan for people: equal nodes are shown once, with their actions in order. */
-export function printPlan(output: Output, { name, what, preview: { plan, current } }: ShownPlan): void {
+export function printPlan(output: Output, { name, what, preview }: ShownPlan): void {
+  const { plan, current } = preview;
   const drift = driftOf(current, plan);
   for (const line of drift.map(describeDrift)) output.line(`drift: ${line}`, 'yellow');
   const { stopped = [] } = current;
@@ -28,8 +29,11 @@ export function printPlan(output: Output, { name, what, preview: { plan, current
   }
   if (drift.length + stopped.length > 0) output.line();
   output.raw(`cluster ${output.style('bold', cleanLine(name))}: ${cleanLine(what)}`);
+  printChanges(output, preview.changes);
   for (const kind of plan.kinds.filter(({ chain }) => chain.length > 0)) printKind(output, plan, kind);
-  const { later = [] } = plan;
+  const { later = [], notes = [] } = plan;
+  if (notes.length > 0) output.line();
+  for (const note of notes) output.line(`note: ${cleanLine(note)}`, 'yellow');
   if (later.length > 0) {
     output.line();
     output.line('When all of that is done, it is planned again. As things are now, this follows:');
@@ -37,6 +41,16 @@ export function printPlan(output: Output, { name, what, preview: { plan, current
   }
   output.line();
   output.line(describeCounts(plan), 'bold');
+}
+
+const diffStyles = { '+': 'green', '-': 'red', ' ': undefined } as const;
+
+function printChanges(output: Output, changes: PlanPreview['changes']): void {
+  for (const { path, lines } of changes) {
+    output.line();
+    output.line(`  ${cleanLine(path)}`);
+    for (const { sign, text } of lines) output.line(`    ${sign} ${cleanLine(text)}`, diffStyles[sign]);
+  }
 }
 
 function printKind(output: Output, plan: Plan, kind: Kind): void {

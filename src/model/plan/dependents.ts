@@ -1,0 +1,188 @@
+import { mayRun } from './chain.js';
+import type { NodeSummary, PlannedServiceFacts, PlanningInput } from './current.js';
+import { directDependencies, withDependents, type ServiceOutline } from './dependencies.js';
+import type { Desired, Following } from './desired.js';
+import type { DraftKind } from './draft.js';
+import { nodeId } from '../names.js';
+import { indexesOf } from './plan.js';
+import { meantServices, servicesOn } from './selection.js';
+
+/** What an operation does about services that need one it stops. */
+export interface Dependents {
+  /** They stop before it and start after it; why, by service. */
+  readonly following: Following;
+  /** Why others keep running, for people. */
+  readonly notes: readonly string[];
+}
+
+const none: Dependents = { following: new Map(), notes: [] };
+
+/**
+ * A service that stops on all nodes where it runs takes along what needs it at run time. One that stays up on
+ * some node, or goes down batch by batch, does not.
+ * @param kinds the plan as it is without the dependents
+ */
+export function dependentsOf(
+  input: PlanningInput,
+  desired: Desired,
+  kinds: readonly DraftKind[],
+): Dependents {
+  const stops = stoppedNodes(input, desired, kinds);
+  if (stops.size === 0) return none;
+  const { outlines, held, rolling } = desired;
+  const whole = [...stops.keys()].filter((name) => isWhole(input, outlines[name], name, stops.get(name)));
+  const follows = (name: string): boolean =>
+    !held.has(name) &&
+    rolling?.widths[name] === undefined &&
+    outlines[name]?.actions.includes('START') === true;
+  const together = whole.filter((name) => rolling?.widths[name] === undefined);
+  const reached = new Set(withDependents(outlines, together, follows));
+  const following = new Map(
+    [...reached].flatMap((name) => {
+      const needed = directDependencies(outlines, name, 'runtime').filter((other) => reached.has(other));
+      return together.includes(name) || needed.length === 0
+        ? []
+        : [[name, `it needs ${needed.join(', ')}`] as const];
+    }),
+  );
+  const why = (name: string): string => {
+    const width = rolling?.widths[name];
+    if (width !== undefined) return `${name} goes down on ${formatNodes(width)} at a time`;
+    return whole.includes(name)
+      ? 'a rolling service stops only batch by batch'
+      : `${name} stays up on other nodes`;
+  };
+  const notes = [...stops.keys()].flatMap((name) => {
+    const others = withDependents(outlines, [name]).filter(
+      (other) =>
+        other !== name &&
+        !following.has(other) &&
+        !stops.has(other) &&
+        !held.has(other) &&
+        desired.drains[name]?.includes(other) !== true &&
+        isPlaced(input, other),
+    );
+    return others.length === 0
+      ? []
+      : [`not restarted with ${name}, although needing it: ${others.join(', ')}; ${why(name)}`];
+  });
+  return { following, notes };
+}
+
+function formatNodes(count: number): string {
+  return count === 1 ? '1 node' : `${count} nodes`;
+}
+
+type Stops = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** The nodes on which each service stops, by its name, from the first plan of the operation to the last. */
+function stoppedNodes(input: PlanningInput, desired: Desired, kinds: readonly DraftKind[]): Stops {
+  switch (input.intent.kind) {
+    case 'apply':
+    case 'rollback':
+      return stopsIn(desired, kinds);
+    case 'restart':
+    case 'reconfigure':
+      return stopsMeant(input, desired);
+    case 'replace':
+      return stopsByReplacement(input, desired);
+    default:
+      return new Map();
+  }
+}
+
+/** An apply plans from facts alone: what it stopped it starts, so only what is still to stop counts. */
+function stopsIn({ rolling }: Desired, kinds: readonly DraftKind[]): Stops {
+  // Machines that are replaced one after the other take nothing along.
+  const phases = rolling === undefined ? ['up', 'replace'] : ['up'];
+  return collect(
+    kinds.flatMap(({ group, nodes, chain, purpose, services }) => {
+      const stopped = chain.flatMap(({ action, phase, service }) =>
+        action === 'STOP' && phases.includes(phase) && service !== undefined ? [service] : [],
+      );
+      return [
+        {
+          group,
+          nodes,
+          services: purpose === 'replace' && rolling === undefined ? [...stopped, ...services] : stopped,
+        },
+      ];
+    }),
+  );
+}
+
+function stopsMeant(input: PlanningInput, { outlines, held }: Desired): Stops {
+  const { intent } = input;
+  if (intent.kind === 'reconfigure' && intent.restart !== true) return new Map();
+  const action = intent.kind === 'reconfigure' ? 'CONFIGURE' : 'START';
+  const meant = meantServices(input, outlines, action).filter((name) => !held.has(name));
+  return stopsOf(input, meant, 'nodes' in intent ? intent.nodes : undefined);
+}
+
+function stopsByReplacement(input: PlanningInput, { outlines, rolling }: Desired): Stops {
+  if (input.intent.kind !== 'replace' || rolling !== undefined) return new Map();
+  return stopsOf(input, Object.keys(outlines), input.intent.nodes);
+}
+
+function stopsOf(
+  input: PlanningInput,
+  meant: readonly string[],
+  nodes: readonly string[] | undefined,
+): Stops {
+  const ids = nodes === undefined ? undefined : new Set(nodes);
+  return collect(
+    input.current.nodes.map((summary) => {
+      const services = servicesOn(input, summary).filter((name) => meant.includes(name));
+      return { group: summary.group, nodes: summary.nodes, services, ids };
+    }),
+  );
+}
+
+interface Stopping extends Pick<NodeSummary, 'group' | 'nodes'> {
+  readonly services: readonly string[];
+  /** Only these nodes. */
+  readonly ids?: ReadonlySet<string>;
+}
+
+function collect(all: readonly Stopping[]): Stops {
+  const stops = new Map<string, Set<string>>();
+  for (const { group, nodes, services, ids } of all) {
+    if (services.length === 0) continue;
+    const meant = indexesOf(nodes)
+      .map((index) => nodeId(group, index))
+      .filter((id) => ids === undefined || ids.has(id));
+    if (meant.length === 0) continue;
+    for (const name of services) {
+      const known = stops.get(name) ?? new Set();
+      for (const id of meant) known.add(id);
+      stops.set(name, known);
+    }
+  }
+  return stops;
+}
+
+/** It stops on every node that has it; an apply, which plans from what is left to do: on every node where it runs. */
+function isWhole(
+  input: PlanningInput,
+  outline: ServiceOutline | undefined,
+  service: string,
+  stopped: ReadonlySet<string> = new Set(),
+): boolean {
+  const { intent, current } = input;
+  const isApply = intent.kind === 'apply' || intent.kind === 'rollback';
+  const having = current.nodes.filter((summary) =>
+    isApply ? runs(outline, summary.facts.services[service]) : servicesOn(input, summary).includes(service),
+  );
+  return (
+    having.length > 0 &&
+    having.every(({ group, nodes }) => indexesOf(nodes).every((index) => stopped.has(nodeId(group, index))))
+  );
+}
+
+function runs(outline: ServiceOutline | undefined, facts: PlannedServiceFacts | undefined): boolean {
+  return facts !== undefined && (mayRun(facts) || outline?.actions.includes('START') === false);
+}
+
+function isPlaced({ current }: PlanningInput, service: string): boolean {
+  return current.nodes.some(({ facts }) => facts.services[service]?.START !== undefined);
+}

@@ -1,0 +1,85 @@
+import type { ClusterSpec, ServiceSpec } from '../../model/cluster/spec.js';
+import { errorAt, type Path, type Problem } from '../problem.js';
+import { suggest } from '../suggest.js';
+
+/** Checks what a service says of changes: of its configuration, and of its nodes when they go down in batches. */
+export function checkChanges(
+  spec: ClusterSpec,
+  name: string,
+  service: ServiceSpec,
+  path: Path,
+): readonly Problem[] {
+  return [
+    ...checkReaction(service, path),
+    ...checkUses(spec, service, path),
+    ...(service.rolling?.drain ?? []).flatMap((router, index) =>
+      checkRouter(spec, name, router, [...path, 'rolling', 'drain', index]),
+    ),
+  ];
+}
+
+const needed = {
+  restart: ['start'],
+  reload: ['configure', 'reload'],
+  configure: ['configure'],
+  nothing: [],
+} as const;
+
+function checkReaction({ onConfigChange, actions }: ServiceSpec, path: Path): readonly Problem[] {
+  if (onConfigChange === undefined) return [];
+  return needed[onConfigChange]
+    .filter((action) => actions[action] === undefined)
+    .map((action) =>
+      errorAt(
+        [...path, 'onConfigChange'],
+        `is ${onConfigChange}, but the service has no action ${action}`,
+        `Add actions.${action}, or say nothing.`,
+      ),
+    );
+}
+
+function checkUses({ config }: ClusterSpec, { uses }: ServiceSpec, path: Path): readonly Problem[] {
+  return (uses?.config ?? []).flatMap((key, index) =>
+    Object.hasOwn(config, key)
+      ? []
+      : [
+          errorAt(
+            [...path, 'uses', 'config', index],
+            `there is no key ${key} under config`,
+            suggest(key, Object.keys(config)) ?? 'Add it there.',
+          ),
+        ],
+  );
+}
+
+/** A router is configured without the nodes of a batch, so it must read them. */
+function checkRouter(spec: ClusterSpec, name: string, router: string, path: Path): readonly Problem[] {
+  const found = Object.hasOwn(spec.services, router) ? spec.services[router] : undefined;
+  if (found === undefined)
+    return [
+      errorAt(
+        path,
+        `there is no service ${router}`,
+        suggest(router, Object.keys(spec.services)) ?? 'Define it under services.',
+      ),
+    ];
+  if (router === name)
+    return [errorAt(path, 'a service cannot route traffic to itself', 'Name the services in front of it.')];
+  if (found.actions.configure === undefined)
+    return [
+      errorAt(
+        path,
+        `${router} has no action configure, which would leave drained nodes out`,
+        `Add services.${router}.actions.configure.`,
+      ),
+    ];
+  return found.peers === 'none'
+    ? [
+        errorAt(
+          path,
+          `${router} reads no nodes (peers: none), so it cannot leave out drained ones`,
+          `Set services.${router}.peers to dependencies or all.`,
+        ),
+      ]
+    : [];
+}
