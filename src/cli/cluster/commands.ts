@@ -5,6 +5,7 @@ import {
   option,
   planOption,
   rollingOption,
+  variableOptions,
   waitOptions,
   yesOption,
   command,
@@ -16,6 +17,7 @@ export const clusterCommands: readonly CommandDefinition[] = [
     heading: 'Clusters:',
     options: [
       option('--create-only', 'refuse if the cluster exists with another spec'),
+      ...variableOptions,
       rollingOption,
       ...operationOptions,
     ],
@@ -23,7 +25,7 @@ export const clusterCommands: readonly CommandDefinition[] = [
       // A wrong file is reported before the modules for the server are loaded.
       const { readSpec } = await import('../spec-file.js');
       return async (file: string, options: object) => {
-        const spec = readSpec(file);
+        const spec = await readSpec(file, options);
         return (await import('./apply.js')).apply(spec, file, options as never);
       };
     },
@@ -31,6 +33,7 @@ export const clusterCommands: readonly CommandDefinition[] = [
   command('plan <file>', 'show what apply would do', {
     more: '; changes nothing',
     options: [
+      ...variableOptions,
       rollingOption,
       choice('--graph <form>', 'write the plan as a graph', ['mermaid', 'dot']),
       option('--no-look', 'use the recorded state of the machines, without probing them first'),

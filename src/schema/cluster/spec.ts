@@ -6,6 +6,7 @@ import { durationSchema } from '../duration.js';
 import { clusterNameSchema, pluginNameSchema, simpleNameSchema } from '../names.js';
 import { checkSchema } from './health.js';
 import { checkPlacement, normaliseGroup, placementKeys } from './placement.js';
+import { outputsSchema, variablesSchema } from './variable.js';
 
 /*
  * What a cluster should be, as one schema: it checks a spec and normalises it. The output is a valid input with
@@ -252,12 +253,26 @@ export const clusterSchema = z
           'hold keeps everything and waits for you; continue goes on without failed nodes; rollback goes back to what was applied before.',
       }),
     repair: repairSchema.prefault({}),
+    variables: variablesSchema,
+    outputs: outputsSchema,
+    include: z
+      .array(z.string().min(1))
+      .max(100)
+      .optional()
+      .meta({
+        title: 'Include',
+        description: 'Paths of files with more nodes, services, variables, outputs and config, and of service folders.',
+      }),
     $schema: z
       .string()
       .optional()
       .meta({ title: 'Schema', description: 'Address of this JSON Schema, for editors; not used.' }),
   })
-  .transform(({ $schema: _schema, ...spec }) => spec)
+  .transform(({ $schema: _schema, include: _include, variables, outputs, ...spec }) => ({
+    ...spec,
+    ...(variables === undefined ? {} : { variables }),
+    ...(outputs === undefined ? {} : { outputs }),
+  }))
   .meta({
     title: 'Heddle cluster',
     description: 'What a cluster should be: nodes, and the services on them.',
