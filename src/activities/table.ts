@@ -28,6 +28,7 @@ import { providerVerbs } from './machine/provider-verbs.js';
 import { systemVerbs } from './machine/system-verbs.js';
 import type { ActivityParts } from './parts.js';
 import { findPreviousRuns } from './cluster/previous-runs.js';
+import type { ReadOutputs } from './cluster/imports.js';
 import { createPeersCache, type PeersCache } from './cluster/peers.js';
 import { checkPins } from './cluster/pins.js';
 import { planCluster } from './cluster/plan.js';
@@ -57,6 +58,7 @@ export interface CoreParts extends ActivityParts {
   readonly loadsAtOnce: number;
   /** Names of the builders' commands. */
   readonly commands: readonly string[];
+  readonly readOutputs: ReadOutputs;
   readonly leases: NodeLeases;
   readonly computers: Computers;
   readonly settings: ReservationSettings;

@@ -1,4 +1,4 @@
-import { variablesFromEnvironment } from '../config/variables.js';
+import { givenByEnvironment } from '../config/index.js';
 import type { Json } from '../model/json.js';
 import type { GivenValue, GivenValues } from '../schema/cluster/bind.js';
 import { maxSpecBytes, maxSpecDepth } from '../schema/cluster/read.js';
@@ -27,7 +27,7 @@ type Declared = Readonly<Record<string, VariableDeclaration>>;
  */
 export async function givenVariables(declared: Declared, options: VariableOptions): Promise<GivenValues> {
   const given: Record<string, GivenValue> = {};
-  for (const [name, text] of Object.entries(variablesFromEnvironment())) {
+  for (const [name, text] of Object.entries(givenByEnvironment())) {
     // Other files may use the other variables of an environment.
     if (Object.hasOwn(declared, name))
       given[name] = { value: valueOf(text, declared[name]), by: `HEDDLE_VAR_${name}` };
@@ -52,7 +52,8 @@ function readValues(file: string, declared: Declared): GivenValues {
     throw new ProblemsError(`${file} cannot be used:`, problems);
   };
   const read = readTextFile(file, maxSpecBytes);
-  if (!read.ok) return fail([errorAt([], `cannot read the values: ${read.wrong}`, 'It was named by --var-file.')]);
+  if (!read.ok)
+    return fail([errorAt([], `cannot read the values: ${read.wrong}`, 'It was named by --var-file.')]);
   const reading = readYaml(read.text, file, { bytes: maxSpecBytes, depth: maxSpecDepth });
   if (!reading.ok) return fail(reading.problems);
   const { value, locate } = reading;
@@ -66,7 +67,10 @@ function readValues(file: string, declared: Declared): GivenValues {
     }));
   if (unknown.length > 0) fail(unknown);
   return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [name, { value: item, by: `${file}:${locate([name]).line}` }]),
+    Object.entries(value).map(([name, item]) => [
+      name,
+      { value: item, by: `${file}:${locate([name]).line}` },
+    ]),
   );
 }
 

@@ -4,14 +4,14 @@ import type { Intent } from '../model/plan/intent.js';
 import type { PlanRequest } from '../model/cluster/messages.js';
 import { clusterWorkflowId, coreQueue, planWorkflowType } from '../model/names.js';
 import { emptyCluster, type CurrentCluster } from '../model/plan/plan-operation.js';
-import type { Plan } from '../model/plan/plan.js';
+import type { Plan, ServedPlan } from '../model/plan/plan.js';
 import type { ClusterSpec } from '../model/cluster/spec.js';
 import { currentQuery } from '../workflows/cluster/messages.js';
 import { call } from './call.js';
 import { HeddleError } from './errors.js';
 
 export interface PlanPreview {
-  readonly plan: Plan;
+  readonly plan: Plan & Pick<ServedPlan, 'imports'>;
   readonly current: CurrentCluster;
 }
 

@@ -61,10 +61,7 @@ export function hasErrors(problems: readonly Problem[]): boolean {
 }
 
 /** Adds places to problems without one, and sorts them by file and place. */
-export function placeProblems(
-  problems: readonly Problem[],
-  locate: Locate,
-): readonly Problem[] {
+export function placeProblems(problems: readonly Problem[], locate: Locate): readonly Problem[] {
   const placed = problems.map((problem) => ({
     ...problem,
     place: problem.place ?? locate(problem.path, problem.excerpt),
@@ -72,7 +69,8 @@ export function placeProblems(
   return placed.toSorted(
     (one, other) =>
       one.place.file.localeCompare(other.place.file) ||
-      one.place.line - other.place.line || one.place.column - other.place.column,
+      one.place.line - other.place.line ||
+      one.place.column - other.place.column,
   );
 }
 

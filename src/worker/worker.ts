@@ -40,6 +40,7 @@ import { openResourceCache, resourcesOf } from './resources.js';
 import { installRuntime } from './runtime.js';
 import { dumpStacks } from './stack-dump.js';
 import { leasesOf } from './leases.js';
+import { readOutputsBy } from './read-outputs.js';
 import { openInputs } from './open-inputs.js';
 import { readWorkflowRuns } from './workflow-runs.js';
 import { peersQuery } from '../workflows/cluster/messages.js';
@@ -149,6 +150,7 @@ export async function prepareWorkers({
     limits: config.limits,
     loadsAtOnce: config.loadsAtOnce,
     commands: Object.keys(config.builder.commands),
+    readOutputs: readOutputsBy(temporal),
     leases: leasesOf(temporal),
     computers: computersOf(temporal),
     settings: config.reservations.settings,

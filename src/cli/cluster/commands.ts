@@ -62,6 +62,10 @@ export const clusterCommands: readonly CommandDefinition[] = [
     more: ': intent, user, time and result',
     load: async () => (await import('./list.js')).history,
   }),
+  command('output <name> [output]', 'show its outputs, or the value of one', {
+    more: '; secret ones only if they are named',
+    load: async () => (await import('./outputs.js')).output,
+  }),
   command('logs <name> [node]', 'show the logs of its tasks', {
     options: [
       option('--service <name>', 'tasks of this service only'),

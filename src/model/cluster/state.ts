@@ -63,6 +63,8 @@ export interface ClusterState extends NodesState {
   readonly imports?: TaskVariables;
   /** An output that is such a value has changed since. */
   readonly importsChanged?: true;
+  /** The values of outputs that other clusters know this one to have, as JSON, by their names. */
+  readonly reported?: Readonly<Record<string, string>>;
   /** The clusters that use outputs of this one, with the values that each has, by their names. */
   readonly readers?: Readonly<Record<string, Readonly<Record<string, Json>>>>;
 }

@@ -50,10 +50,15 @@ function nodesOf({ nodes }: Scope, service: string): readonly (readonly [string,
 }
 
 function below(value: Json, keys: readonly string[], name: string): Json {
-  const [key, ...more] = keys;
-  if (key === undefined) return value;
-  if (!isJsonObject(value)) throw new ExpressionError(`${name} is no mapping, so it has no ${key}`);
-  return below(ownValue(value, key, `${name} has no ${key}`), more, `${name}.${key}`);
+  if (keys.length === 0) return value;
+  if (!isJsonObject(value))
+    throw new ExpressionError(`${name} is no mapping, so it has no ${keys.join('.')}`);
+  // Keys of results may hold dots.
+  for (const length of keys.keys()) {
+    const key = keys.slice(0, length + 1).join('.');
+    if (Object.hasOwn(value, key)) return below(value[key] ?? null, keys.slice(length + 1), `${name}.${key}`);
+  }
+  throw new ExpressionError(`${name} has no ${keys.join('.')}`);
 }
 
 function ownValue(object: JsonObject, key: string, wrong: string): Json {

@@ -71,6 +71,8 @@ export const clusterRows = {
         }),
       ],
       report: [groupReport()],
+      readOutputs: [object({ cluster: id(), values: jsonObject(65_536) })],
+      outputsChanged: [],
     },
     queries: {
       status: [],
@@ -79,6 +81,7 @@ export const clusterRows = {
       spec: [optional(oneOf('present', 'rollback'))],
       payload: [id()],
       node: [id()],
+      outputs: [],
       peers: [peersRequest()],
       owners: [machines()],
     },

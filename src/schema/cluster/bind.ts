@@ -1,6 +1,12 @@
 import { ExpressionError, fillText } from '../../model/expression/fill.js';
 import { evaluate } from '../../model/expression/evaluate.js';
-import { escapeText, isBroken, isExpression, mayHoldExpressions, splitText } from '../../model/expression/parse.js';
+import {
+  escapeText,
+  isBroken,
+  isExpression,
+  mayHoldExpressions,
+  splitText,
+} from '../../model/expression/parse.js';
 import type { Expression } from '../../model/expression/parse.js';
 import type { Json, JsonObject } from '../../model/json.js';
 import { stableJson } from '../../model/node/payload.js';
@@ -8,7 +14,13 @@ import { isPlainObject } from '../plain-json.js';
 import { errorAt, errorIn, quoteValue, type Path, type Problem } from '../problem.js';
 import { suggest } from '../suggest.js';
 import { brokenExpression, isBoundLate, unknownRoot } from './expressions.js';
-import { isOfType, isSecretReference, typeWords, variableSchema, type VariableDeclaration } from './variable.js';
+import {
+  isOfType,
+  isSecretReference,
+  typeWords,
+  variableSchema,
+  type VariableDeclaration,
+} from './variable.js';
 
 /** A value that was given for a variable, and by what: `--var`, a file or a variable of the environment. */
 export interface GivenValue {

@@ -99,7 +99,11 @@ function readInclude(path: string, includer: string, limits: PlainJsonLimits): I
   const { problems, ...composed } = inlined(value, file, (at, excerpt) =>
     source.locate(at.slice(prefix.length), excerpt),
   );
-  return { file, found: problems, fragment: { file, value: composed.value as JsonObject, locate: composed.locate } };
+  return {
+    file,
+    found: problems,
+    fragment: { file, value: composed.value as JsonObject, locate: composed.locate },
+  };
 }
 
 /** Puts in the files that fields stand for; texts at fault are then found in those. */
@@ -115,9 +119,7 @@ function inlined(
     locate: (path, excerpt) => {
       const text = excerpt === undefined ? undefined : texts.get(JSON.stringify(path));
       const offset = excerpt === undefined ? -1 : (text?.text.indexOf(excerpt) ?? -1);
-      return text === undefined || offset < 0
-        ? locate(path, excerpt)
-        : placeIn(text.text, text.file, offset);
+      return text === undefined || offset < 0 ? locate(path, excerpt) : placeIn(text.text, text.file, offset);
     },
   };
 }

@@ -122,7 +122,10 @@ function checkKey(key: string | undefined, wrong: Wrong, { service }: Standing):
   if (key === undefined) return wrong('names no key', `Such as ${peerKeys.join(', ')}.`);
   return service === undefined || peerKeys.includes(key)
     ? undefined
-    : wrong(`names the key ${key}, which tasks do not know of other nodes`, `They know ${peerKeys.join(', ')}.`);
+    : wrong(
+        `names the key ${key}, which tasks do not know of other nodes`,
+        `They know ${peerKeys.join(', ')}.`,
+      );
 }
 
 /** Whether the action sees nodes with these services, and with their addresses. */

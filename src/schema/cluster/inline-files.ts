@@ -27,7 +27,10 @@ export function inlineFiles(value: Json, folder: string): Inlined {
     if (file === undefined) return field;
     const read = readTextFile(isAbsolute(file) ? file : resolve(folder, file), maxInlineBytes);
     if (read.ok) {
-      texts.set(JSON.stringify(path), { file: isAbsolute(file) ? file : join(folder, file), text: read.text });
+      texts.set(JSON.stringify(path), {
+        file: isAbsolute(file) ? file : join(folder, file),
+        text: read.text,
+      });
       return read.text;
     }
     problems.push(

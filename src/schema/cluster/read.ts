@@ -55,7 +55,7 @@ export function parseSpec(value: unknown): SpecReading {
 }
 
 /** A spec file that was read, and waits for the values of its variables. */
-export interface OpenedSpec {
+interface OpenedSpec {
   readonly variables: Readonly<Record<string, VariableDeclaration>>;
   /** Puts in the values, checks and normalises the spec. Every problem comes with its place. */
   read(given: GivenValues): SpecReading;

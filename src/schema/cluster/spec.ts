@@ -261,7 +261,8 @@ export const clusterSchema = z
       .optional()
       .meta({
         title: 'Include',
-        description: 'Paths of files with more nodes, services, variables, outputs and config, and of service folders.',
+        description:
+          'Paths of files with more nodes, services, variables, outputs and config, and of service folders.',
       }),
     $schema: z
       .string()

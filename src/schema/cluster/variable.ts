@@ -7,9 +7,9 @@ import { clusterNameSchema } from '../names.js';
 const nameRule = 'Letters, digits and underscores; a letter first; at most 63 characters.';
 
 /** Names of variables and outputs: environment variables and expressions hold them. */
-export const valueNameSchema = z.string().regex(/^[A-Za-z]\w{0,62}$/, { error: nameRule });
+const valueNameSchema = z.string().regex(/^[A-Za-z]\w{0,62}$/, { error: nameRule });
 
-export const variableTypes = ['text', 'number', 'boolean', 'list', 'map'] as const;
+const variableTypes = ['text', 'number', 'boolean', 'list', 'map'] as const;
 export type VariableType = (typeof variableTypes)[number];
 
 const sourceSchema = z.string().refine(isClusterReference, { error: 'names no cluster' });
@@ -119,7 +119,7 @@ export const variablesSchema = z
   .meta({ title: 'Variables', description: 'Values that are given when the cluster is applied, by name.' });
 
 /** A variable whose value is put in when a task is created. */
-export type BoundVariable =
+type BoundVariable =
   | { readonly from: string; readonly output: string }
   | { readonly secret: true; readonly value: Json };
 
@@ -132,7 +132,11 @@ const outputSchema = z
         .literal(true)
         .exactOptional()
         .meta({ title: 'Secret', description: 'Lists of outputs do not show it.' }),
-      description: z.string().max(1_000).exactOptional().meta({ title: 'Description', description: 'For people.' }),
+      description: z
+        .string()
+        .max(1_000)
+        .exactOptional()
+        .meta({ title: 'Description', description: 'For people.' }),
     }),
   ])
   .meta({ title: 'Output', description: 'A text with expressions, or {value, secret, description}.' });

@@ -20,6 +20,7 @@ import { endEmptyGroups, groupsOver, groupsQuiet, instructAll } from './groups.j
 import { changeNode, changeOperation, dropNode, type Memory } from './memory.js';
 import { schedule } from '../schedule.js';
 import { nextNodenum, assignGroups } from './assign-groups.js';
+import { reportAgain } from './outputs.js';
 import { probeNodes } from './probe-nodes.js';
 import { servicesOfGroups, applyPlan } from './apply-plan.js';
 
@@ -130,6 +131,7 @@ function adopt(memory: Memory, plan: ServedPlan, { adopted }: PreviousRun): void
     const { target: _target, imports: _imports, importsChanged: _changed, ...state } = memory.state;
     memory.state = {
       ...state,
+      ...reportAgain(state),
       spec,
       retired: Object.fromEntries(retired),
       ...(imports === undefined ? {} : { imports }),

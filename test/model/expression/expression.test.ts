@@ -5,7 +5,7 @@ import { escapeText, splitText, variablesIn } from '../../../src/model/expressio
 
 const scope: Scope = {
   variables: { port: 80, name: 'web', list: [1, 2], map: { a: { b: true } } },
-  node: { id: 'app-1', hostname: 'h1', disk: { size: 5 } },
+  node: { id: 'app-1', hostname: 'h1', disk: { size: 5 }, 'db.version': '15.6' },
   nodes: {
     'app-2': { nodenum: 2, services: ['app'], values: { ipaddress: '10.0.0.2' } },
     'app-1': { nodenum: 1, services: ['app'], values: { ipaddress: '10.0.0.1' } },
@@ -21,6 +21,7 @@ describe('an expression in a text', () => {
     ['items ${{ var.list }}', 'items 1 2'],
     ['${{ var.map.a.b }}', true],
     ['${{ node.disk.size }} GB on ${{ node.id }}', '5 GB on app-1'],
+    ['${{ node.db.version }}', '15.6'],
     ['${{ nodes.app-2.ipaddress }}', '10.0.0.2'],
     ['${{ services.app.ipaddress }}', ['10.0.0.1', '10.0.0.2']],
     ['server ${{ services.app.ipaddress }};', 'server 10.0.0.1 10.0.0.2;'],
@@ -41,7 +42,11 @@ describe('an expression in a text', () => {
   });
 
   test('keeps its escapes, and those of its value, where the text is read once more', () => {
-    const later = fillText('$${{ a }} ${{ var.x }} ${{ nodes.a-1.b }}', ({ words }) => (words[0] === 'var' ? '${{ x }}' : undefined), escapeText);
+    const later = fillText(
+      '$${{ a }} ${{ var.x }} ${{ nodes.a-1.b }}',
+      ({ words }) => (words[0] === 'var' ? '${{ x }}' : undefined),
+      escapeText,
+    );
     expect(later).toBe('$${{ a }} $${{ x }} ${{ nodes.a-1.b }}');
   });
 
@@ -52,7 +57,9 @@ describe('an expression in a text', () => {
     ['${{ var. }}', 'is no name'],
     ['${{}}', 'is no name'],
   ])('%j is broken: it %s', (text, wrong) => {
-    expect(splitText(text)).toContainEqual(expect.objectContaining({ wrong: expect.stringContaining(wrong) }));
+    expect(splitText(text)).toContainEqual(
+      expect.objectContaining({ wrong: expect.stringContaining(wrong) }),
+    );
   });
 
   test.each([
@@ -67,6 +74,8 @@ describe('an expression in a text', () => {
   });
 
   test('names its variables', () => {
-    expect(variablesIn({ a: ['${{ var.b }}', '${{ node.x }}'], c: '${{ var.a.key }} $${{ var.c }}' })).toEqual(['a', 'b']);
+    expect(
+      variablesIn({ a: ['${{ var.b }}', '${{ node.x }}'], c: '${{ var.a.key }} $${{ var.c }}' }),
+    ).toEqual(['a', 'b']);
   });
 });

@@ -54,7 +54,8 @@ nodes:
 `;
 const service = (script: string, action = 'configure'): string =>
   `services:\n  db: {}\n  app:\n    actions:\n      ${action}:\n        type: shell\n        fields:\n          script: ${script}\n`;
-const script = (spec: ClusterSpec): Json | undefined => spec.services['app']?.actions.configure?.fields['script'];
+const script = (spec: ClusterSpec): Json | undefined =>
+  spec.services['app']?.actions.configure?.fields['script'];
 
 describe('variables of a cluster file', () => {
   test('are put in with their types, from what is given or from their defaults', () => {
@@ -109,8 +110,12 @@ ${service('"${{ var.a }}"')}`,
   });
 
   test('never show the values of secrets in messages', () => {
-    const files = { 'cluster.yaml': `${base}variables:\n  t: {secret: true, allowed: [good]}\n${service('x')}` };
-    expect(told(files, { t: 'hunter2' }).join()).toContain('variables.t: its value (by --var t) is not allowed');
+    const files = {
+      'cluster.yaml': `${base}variables:\n  t: {secret: true, allowed: [good]}\n${service('x')}`,
+    };
+    expect(told(files, { t: 'hunter2' }).join()).toContain(
+      'variables.t: its value (by --var t) is not allowed',
+    );
     expect(told(files, { t: 'hunter2' }).join()).not.toContain('hunter2');
   });
 
@@ -143,8 +148,15 @@ ${service('x')}`,
   });
 
   test('without a value are refused where no client gives them one', () => {
-    const reading = parseSpec({ name: 'web', variables: { a: {} }, nodes: { app: { count: 1, provider: 'local' } } });
-    expect(reading).toMatchObject({ ok: false, problems: [{ path: ['variables', 'a', 'value'], wrong: 'is missing' }] });
+    const reading = parseSpec({
+      name: 'web',
+      variables: { a: {} },
+      nodes: { app: { count: 1, provider: 'local' } },
+    });
+    expect(reading).toMatchObject({
+      ok: false,
+      problems: [{ path: ['variables', 'a', 'value'], wrong: 'is missing' }],
+    });
   });
 });
 
@@ -153,7 +165,9 @@ describe('expressions about nodes', () => {
     const spec = good({
       'cluster.yaml': `${base}outputs: {url: "redis://\${{ nodes.db-1.ipaddress }}"}\n${service('"${{ nodes.db-1.ipaddress }} ${{ services.app.hostname }} ${{ node.anything }}"')}`,
     });
-    expect(script(spec)).toBe('${{ nodes.db-1.ipaddress }} ${{ services.app.hostname }} ${{ node.anything }}');
+    expect(script(spec)).toBe(
+      '${{ nodes.db-1.ipaddress }} ${{ services.app.hostname }} ${{ node.anything }}',
+    );
     expect(spec.outputs).toEqual({ url: { value: 'redis://${{ nodes.db-1.ipaddress }}' } });
     expect(parseSpec(spec)).toMatchObject({ ok: true, spec });
   });
@@ -162,25 +176,37 @@ describe('expressions about nodes', () => {
     ['${{ nodes.db-2.ipaddress }}', 'names no node of the cluster. It has app-1 to app-2, db-1.'],
     ['${{ services.apq.ipaddress }}', 'names no service. Did you mean "app"?'],
     ['${{ nodes.db-1 }}', 'names no key. Such as hostname, ipaddress, nodenum, group.'],
-    ['${{ nodes.db-1.password }}', 'names the key password, which tasks do not know of other nodes. They know hostname, ipaddress, nodenum, group.'],
+    [
+      '${{ nodes.db-1.password }}',
+      'names the key password, which tasks do not know of other nodes. They know hostname, ipaddress, nodenum, group.',
+    ],
     ['${{ node }}', 'names nothing. Write node.KEY.'],
   ])('%s is refused with its line and column', (expression, wrong) => {
-    expect(told({ 'cluster.yaml': `${base}${service(`|\n            line\n            echo ${expression}`)}` })).toEqual([
-      `cluster.yaml:14:18: services.app.actions.configure.fields.script: ${expression} ${wrong}`,
-    ]);
+    expect(
+      told({ 'cluster.yaml': `${base}${service(`|\n            line\n            echo ${expression}`)}` }),
+    ).toEqual([`cluster.yaml:14:18: services.app.actions.configure.fields.script: ${expression} ${wrong}`]);
   });
 
   test('in an included script are found there', () => {
-    const files = { 'cluster.yaml': `${base}${service('{file: ./run.sh}')}`, 'run.sh': '#!/bin/sh\necho ${x}\n  echo ${{ nodes.db-7.ipaddress }}\n' };
+    const files = {
+      'cluster.yaml': `${base}${service('{file: ./run.sh}')}`,
+      'run.sh': '#!/bin/sh\necho ${x}\n  echo ${{ nodes.db-7.ipaddress }}\n',
+    };
     expect(told(files)).toEqual([
-      expect.stringMatching(/^run.sh:3:8: services.app.actions.configure.fields.script: \$\{\{ nodes.db-7.ipaddress }} names no node/),
+      expect.stringMatching(
+        /^run.sh:3:8: services.app.actions.configure.fields.script: \$\{\{ nodes.db-7.ipaddress }} names no node/,
+      ),
     ]);
   });
 
   test('are refused where the nodes are not known', () => {
     const install = { 'cluster.yaml': `${base}${service('${{ nodes.db-1.ipaddress }}', 'install')}` };
-    expect(told(install)[0]).toContain('refers to other nodes, which install cannot. They are known from configure on.');
-    const unread = { 'cluster.yaml': `${base}${service('${{ nodes.db-1.ipaddress }}').replace('  app:\n', '  app:\n    peers: dependencies\n')}` };
+    expect(told(install)[0]).toContain(
+      'refers to other nodes, which install cannot. They are known from configure on.',
+    );
+    const unread = {
+      'cluster.yaml': `${base}${service('${{ nodes.db-1.ipaddress }}').replace('  app:\n', '  app:\n    peers: dependencies\n')}`,
+    };
     expect(told(unread)[0]).toContain('refers to a node that service app does not read');
   });
 });
@@ -193,13 +219,17 @@ nodes: {app: {count: 1, provider: local, services: [app, db]}}
 `,
     'shared/db.yaml': 'include: [more.yaml]\nvariables: {v: {default: x}}\nservices: {db: {}}\n',
     'shared/more.yaml': 'config: {v: "${{ var.v }}"}\n',
-    'services/app/service.yaml': 'requires: [db]\nactions:\n  start: {type: shell, fields: {script: {file: start.sh}}}\n',
+    'services/app/service.yaml':
+      'requires: [db]\nactions:\n  start: {type: shell, fields: {script: {file: start.sh}}}\n',
     'services/app/start.sh': 'exec app\n',
   };
 
   test('add files, and folders of services with their scripts', () => {
     const spec = good(included);
-    expect(spec.services['app']).toMatchObject({ actions: { start: { fields: { script: 'exec app\n' } } }, install: { requires: ['db'] } });
+    expect(spec.services['app']).toMatchObject({
+      actions: { start: { fields: { script: 'exec app\n' } } },
+      install: { requires: ['db'] },
+    });
     expect(spec.config).toEqual({ v: 'x' });
     expect(spec).not.toHaveProperty('include');
   });
@@ -208,15 +238,24 @@ nodes: {app: {count: 1, provider: local, services: [app, db]}}
     expect(
       told({
         ...included,
-        'cluster.yaml': `${included['cluster.yaml']}services: {db: {}}\n`.replace('services/app]', 'services/app, none.yaml, shared, shared/db.yaml]'),
+        'cluster.yaml': `${included['cluster.yaml']}services: {db: {}}\n`.replace(
+          'services/app]',
+          'services/app, none.yaml, shared, shared/db.yaml]',
+        ),
         'shared/more.yaml': 'name: x\nconfig: {v: "${{ var.w }}"}\n',
         'services/app/service.yaml': 'requires: [dbx]\n',
       }),
     ).toEqual([
-      expect.stringMatching(/^cluster.yaml:2:41: include\[2\]: cannot include "none.yaml": there is no such file/),
+      expect.stringMatching(
+        /^cluster.yaml:2:41: include\[2\]: cannot include "none.yaml": there is no such file/,
+      ),
       expect.stringMatching(/^cluster.yaml:2:52: include\[3\]: cannot include "shared\/service.yaml"/),
-      expect.stringMatching(/^cluster.yaml:2:60: include\[4\]: includes shared\/db.yaml, which is included already/),
-      expect.stringMatching(/^services\/app\/service.yaml:1:1: services.app.requires: no service is called dbx/),
+      expect.stringMatching(
+        /^cluster.yaml:2:60: include\[4\]: includes shared\/db.yaml, which is included already/,
+      ),
+      expect.stringMatching(
+        /^services\/app\/service.yaml:1:1: services.app.requires: no service is called dbx/,
+      ),
       expect.stringMatching(/^shared\/db.yaml:3:12: services.db: is there twice: cluster.yaml:4 has it too/),
       'shared/more.yaml:1:1: name: stands in an included file. Those hold nodes, services, variables, outputs, config; move it.',
       'shared/more.yaml:2:14: config.v: ${{ var.w }} names a variable that is not declared. Did you mean "v"?',

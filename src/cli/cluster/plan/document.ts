@@ -25,9 +25,22 @@ export function describePlan(cluster: string, what: string, { plan, current }: P
     tasks: plan.kinds.flatMap(tasksOf),
     edges: edgesOf(plan),
     later: (plan.later ?? []).flatMap(tasksOf),
-    plan,
+    plan: withoutValues(plan),
     current,
   };
+}
+
+/** The plan without the values of variables, which may be secret. */
+function withoutValues({ imports: _imports, ...plan }: PlanPreview['plan']): object {
+  const { spec } = plan;
+  if (spec?.variables === undefined) return plan;
+  const variables = Object.fromEntries(
+    Object.entries(spec.variables).map(([name, variable]) => [
+      name,
+      'value' in variable ? { secret: true } : variable,
+    ]),
+  );
+  return { ...plan, spec: { ...spec, variables } };
 }
 
 function layoutOf({ spec, placements, kinds }: Plan): object {
