@@ -9,10 +9,14 @@ import type { ClusterSpec } from '../model/cluster/spec.js';
 import { currentQuery } from '../workflows/cluster/messages.js';
 import { call } from './call.js';
 import { HeddleError } from './errors.js';
+import { requireSites } from './sites.js';
+import { workerDifferences } from './workers.js';
 
 export interface PlanPreview {
   readonly plan: Plan & Pick<ServedPlan, 'imports'>;
   readonly current: CurrentCluster;
+  /** What may go wrong, in words. */
+  readonly warnings: readonly string[];
 }
 
 /**
@@ -44,7 +48,8 @@ export async function preview(
     if (!silent || (await handle.describe()).historyLength <= eventsBeforeWorker) throw error;
     return call(temporal, what, () => handle.result(), 60_000);
   });
-  return { plan, current };
+  await requireSites(temporal, plan);
+  return { plan, current, warnings: await workerDifferences(temporal) };
 }
 
 async function currentOf(temporal: Client, name: string): Promise<CurrentCluster> {

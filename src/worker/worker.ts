@@ -39,7 +39,9 @@ import { builderWorkers, coreWorker, taskWorkers } from './queues.js';
 import { openResourceCache, resourcesOf } from './resources.js';
 import { installRuntime } from './runtime.js';
 import { dumpStacks } from './stack-dump.js';
+import { identityOf } from './identity.js';
 import { leasesOf } from './leases.js';
+import { differencesFromOthers } from '../client/workers.js';
 import { readOutputsBy } from './read-outputs.js';
 import { openInputs } from './open-inputs.js';
 import { readWorkflowRuns } from './workflow-runs.js';
@@ -186,9 +188,12 @@ export async function prepareWorkers({
         ? { ...config.builder, name: hostname(), processes: { record: recordProcess, isRunning } }
         : undefined,
   };
+  const identity = identityOf({ ...config, providers, automators }, registry);
+  for (const difference of await differencesFromOthers(temporal, identity)) log.warn(difference);
   const base = {
     connection,
     namespace,
+    identity,
     plugins: [plugin],
     interceptors: { activity: [openInputs] },
     shutdownGraceTime: '2 seconds',

@@ -1,8 +1,9 @@
-import type { Connection } from '@temporalio/client';
+import { Client, type Connection } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
 import type { Config } from '../../config/index.js';
 import { clusterWorkflowType, coreQueue, providerQueue, siteQueue } from '../../model/names.js';
 import { checkSearchAttributes } from '../../server/setup.js';
+import { workerDifferences } from '../../client/workers.js';
 import { openKeys } from '../configuration.js';
 import { fail, ok, warn, type Finding } from './doctor-local.js';
 import { lookAtQueue } from './pollers.js';
@@ -92,6 +93,22 @@ async function checkQueue(connection: Connection, namespace: string, queue: stri
   const asked = `${last.worker} last asked ${formatAge(last.at, Date.now())} ago`;
   if (workers === 0) return fail(check, `queue ${queue}: ${asked}; it seems to be gone`, 'heddle worker');
   return ok(check, `queue ${queue}: ${formatCount(workers, 'worker')}, ${asked}`);
+}
+
+/** Checks whether the workers of the core queue have one configuration: any of them may plan. */
+export async function checkDifferences(
+  connection: Connection,
+  namespace: string,
+): Promise<Finding> {
+  const check = 'configurations';
+  const temporal = new Client({ connection, namespace });
+  const make = async (): Promise<Finding> => {
+    const found = await ask(connection, () => workerDifferences(temporal));
+    if (found.length === 0) return ok(check, 'the workers of queue heddle have the same');
+    const text = [...found, 'which of them plans is chance; give all the same heddle.yaml'].join('\n');
+    return fail(check, text, 'heddle config show');
+  };
+  return make().catch((error: unknown) => warn(check, `could not be compared: ${messageOf(error)}`));
 }
 
 function ask<Result>(connection: Connection, make: () => Promise<Result>): Promise<Result> {

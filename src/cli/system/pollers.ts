@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Connection, type Client } from '@temporalio/client';
 import { coreQueue } from '../../model/names.js';
+import { readIdentity } from '../../model/worker-identity.js';
 import { protoMs } from '../format.js';
 import type { ServerLocation } from '../../server/check.js';
 
@@ -32,7 +33,7 @@ export async function lookAtQueue(
     taskQueueType,
   });
   const seen = (pollers ?? []).map(({ identity, lastAccessTime }) => ({
-    worker: identity ?? '',
+    worker: readIdentity(identity ?? '').worker,
     at: protoMs(lastAccessTime),
   }));
   const last = seen.toSorted((a, b) => b.at - a.at)[0];
