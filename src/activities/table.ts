@@ -30,6 +30,7 @@ import type { ActivityParts } from './parts.js';
 import { findPreviousRuns } from './cluster/previous-runs.js';
 import type { ReadOutputs } from './cluster/imports.js';
 import { createPeersCache, type PeersCache } from './cluster/peers.js';
+import { checkPlacement } from './cluster/check-placement.js';
 import { checkPins } from './cluster/pins.js';
 import { planCluster } from './cluster/plan.js';
 import { planPool } from './pool/plan.js';
@@ -94,6 +95,7 @@ const lookActivities = {
   FIND_LEAKS: findLeaks,
   NODE_REUSED: notifyReused,
   READ_QUOTA: readQuota,
+  CHECK_PLACEMENT: checkPlacement,
 };
 
 export type TaskActivities = Pick<

@@ -32,7 +32,7 @@ export async function preview(
   spec?: ClusterSpec,
 ): Promise<PlanPreview> {
   const current = await currentOf(temporal, name);
-  const request: PlanRequest = { clusterName: name, intent, current, spec };
+  const request: PlanRequest = { clusterName: name, intent, current, spec, checks: true };
   const what = `plan ${name}`;
   const handle = await call(temporal, what, () =>
     temporal.workflow.start<(input: PlanRequest) => Promise<Plan>>(planWorkflowType, {

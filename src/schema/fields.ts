@@ -256,7 +256,7 @@ function valueSchemaOf(field: FieldDeclaration): z.ZodType<Json> {
     case 'list':
       return z.array(anyJsonSchema);
     case 'map':
-      return z.record(z.string(), anyJsonSchema);
+      return z.record(keySchemaOf(field), anyJsonSchema);
     case 'duration':
       return durationSchema;
     case 'select':
@@ -266,6 +266,11 @@ function valueSchemaOf(field: FieldDeclaration): z.ZodType<Json> {
     case 'resource':
       return resourceReferenceSchema;
   }
+}
+
+function keySchemaOf({ keys, title }: FieldDeclaration): z.ZodType<string, string> {
+  if (keys === undefined) return z.string();
+  return z.string().regex(new RegExp(keys), { error: `is no name for ${title}` });
 }
 
 const kinds: Readonly<Record<FieldDeclaration['type'], string>> = {

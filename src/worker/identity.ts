@@ -23,7 +23,9 @@ function digestsOf(
     ...eachOf('automator', automators),
     ...eachOf(
       'plugin',
-      Object.fromEntries(plugins.map(({ type, name, version, digest }) => [`${type}-${name}`, { version, digest }])),
+      Object.fromEntries(
+        plugins.map(({ type, name, version, digest }) => [`${type}-${name}`, { version, digest }]),
+      ),
     ),
     'secrets.allow': digestOf(allowedReferences ?? null),
     scale: digestOf({ ...limits }),

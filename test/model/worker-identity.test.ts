@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { describeDifference, differingWorkers, formatIdentity, readIdentity } from '../../src/model/worker-identity.js';
+import {
+  describeDifference,
+  differingWorkers,
+  formatIdentity,
+  readIdentity,
+} from '../../src/model/worker-identity.js';
 
 describe('the identity of a worker', () => {
   test('names the process and digests of its configuration', () => {
@@ -16,7 +21,9 @@ describe('the identity of a worker', () => {
     const many = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`provider/account-${n}`, 'aa']));
     const identities = [formatIdentity('1@a', many, 'x'), formatIdentity('2@a', { ...many, more: 'y' }, 'z')];
     expect(identities).toEqual(['1@a config=x', '2@a config=z']);
-    expect(differingWorkers(identities)).toMatchObject([{ differences: [expect.stringContaining('too many')] }]);
+    expect(differingWorkers(identities)).toMatchObject([
+      { differences: [expect.stringContaining('too many')] },
+    ]);
   });
 
   test('shows how the configurations of workers differ', () => {

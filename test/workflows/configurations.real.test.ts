@@ -20,7 +20,10 @@ describe('workers of one installation', () => {
 
   function write(name: string, provider: string): string {
     const file = join(stack.folder, `${name}.yaml`);
-    writeFileSync(file, `name: ${name}\nnodes: {app: {count: 1, provider: ${provider}, hardware: tiny, image: host}}\n`);
+    writeFileSync(
+      file,
+      `name: ${name}\nnodes: {app: {count: 1, provider: ${provider}, hardware: tiny, image: host}}\n`,
+    );
     return file;
   }
 
@@ -32,16 +35,25 @@ describe('workers of one installation', () => {
       temporalAddress: inject('temporalAddress'),
       distPath: inject('distPath'),
       namespace: stack.namespace,
-      accounts: { far: { type: 'local', site: 'moon', fields: { endpoint: 'http://127.0.0.1:1', apiKey: 'hunter2-and-more' } } },
+      accounts: {
+        far: {
+          type: 'local',
+          site: 'moon',
+          fields: { endpoint: 'http://127.0.0.1:1', apiKey: 'hunter2-and-more' },
+        },
+      },
     });
     const worker = await other.startWorker('other');
-    expect(worker.output()).toMatch(/have different configurations: only \d+@\S+ has provider far, provider local differs/);
+    expect(worker.output()).toMatch(
+      /have different configurations: only \d+@\S+ has provider far, provider local differs/,
+    );
     expect(worker.output()).not.toContain('hunter2');
-    const said = /workers \d+@\S+ and \d+@\S+ of one queue have different configurations: only \d+@\S+ has provider far/;
+    const said =
+      /workers \d+@\S+ and \d+@\S+ of one queue have different configurations: only \d+@\S+ has provider far/;
     await until('the server shows both', async () => said.test((await run('plan', file)).stdout));
     const found = await run('doctor');
     expect(found.stdout).toMatch(said);
-    expect(found.code).toBe(1);
+    expect(found.stdout).toMatch(/^warn +configurations/m);
     await worker.stop();
     expect(await json('plan', file)).toMatchObject({ warnings: [] });
   });
@@ -50,17 +62,24 @@ describe('workers of one installation', () => {
     const far = await startStack({
       temporalAddress: inject('temporalAddress'),
       distPath: inject('distPath'),
-      accounts: { far: { type: 'local', site: 'moon', fields: { endpoint: 'http://127.0.0.1:1', apiKey: 'x-x-x-x' } } },
+      accounts: {
+        far: { type: 'local', site: 'moon', fields: { endpoint: 'http://127.0.0.1:1', apiKey: 'x-x-x-x' } },
+      },
     });
     try {
       await far.startWorker();
       const file = join(far.folder, 'far.yaml');
-      writeFileSync(file, 'name: far\nnodes: {app: {count: 1, provider: far, hardware: tiny, image: host}}\n');
+      writeFileSync(
+        file,
+        'name: far\nnodes: {app: {count: 1, provider: far, hardware: tiny, image: host}}\n',
+      );
       const heddle = heddleOn(() => far);
       for (const verb of ['plan', 'apply']) {
         const ended = await heddle.run(verb, file);
         expect(ended.code).toBe(5);
-        expect(ended.stderr).toContain('nodes.app: provider far is of site moon, and no worker polls its queue heddle.moon');
+        expect(ended.stderr).toContain(
+          'nodes.app: provider far is of site moon, and no worker polls its queue heddle.moon',
+        );
       }
       expect(await far.client.list()).toEqual([]);
     } finally {

@@ -23,7 +23,13 @@ import {
   warn,
 } from './doctor-local.js';
 import { checkSweep } from './doctor-sweep.js';
-import { checkAttributes, checkDifferences, checkEncryption, checkNamespace, checkPollers } from './doctor-server.js';
+import {
+  checkAttributes,
+  checkDifferences,
+  checkEncryption,
+  checkNamespace,
+  checkPollers,
+} from './doctor-server.js';
 import { exitCodes } from '../errors.js';
 import { createOutput, type Output, type Style } from '../output.js';
 import { messageOf } from '../report-error.js';

@@ -67,4 +67,6 @@ export interface PlanRequest {
   /** Closed or raw; absent for delete, and for rollback of a cluster that was never there. */
   readonly spec?: unknown;
   readonly current: CurrentCluster;
+  /** In a preview: ask the sites, too, for what only their workers know. */
+  readonly checks?: true;
 }

@@ -108,6 +108,7 @@ export const clusterRows = {
         intent: outline({ kind: text(20) }),
         spec: optional(spec()),
         current: outline({}),
+        checks: optional(yes),
       }),
     ],
     updates: {},

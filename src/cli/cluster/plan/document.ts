@@ -6,7 +6,11 @@ import { edgesOf, stepId } from './graph.js';
 import { allTasks, countsOf } from './plan-text.js';
 
 /** A plan for programs: the resulting layout, each task with its nodes, and its dependencies. */
-export function describePlan(cluster: string, what: string, { plan, current, warnings }: PlanPreview): object {
+export function describePlan(
+  cluster: string,
+  what: string,
+  { plan, current, warnings }: PlanPreview,
+): object {
   return {
     cluster,
     what,

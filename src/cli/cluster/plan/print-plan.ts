@@ -17,7 +17,10 @@ export interface ShownPlan {
 }
 
 /** A plan for people: equal nodes are shown once, with their actions in order. */
-export function printPlan(output: Output, { name, what, preview: { plan, current, warnings } }: ShownPlan): void {
+export function printPlan(
+  output: Output,
+  { name, what, preview: { plan, current, warnings } }: ShownPlan,
+): void {
   for (const warning of warnings) output.line(`warning: ${warning}`, 'yellow');
   const drift = driftOf(current, plan);
   for (const line of drift.map(describeDrift)) output.line(`drift: ${line}`, 'yellow');
