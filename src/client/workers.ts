@@ -1,7 +1,6 @@
 import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import type { temporal } from '@temporalio/proto';
 import { coreQueue } from '../model/names.js';
 import { describeDifference, differingWorkers } from '../model/worker-identity.js';
 
@@ -11,7 +10,8 @@ const staleMs = 120_000;
 // temporal.api.enums.v1.TaskQueueType
 const [workflowTasks, activityTasks] = [1, 2] as const;
 
-type Pollers = readonly temporal.api.taskqueue.v1.IPollerInfo[];
+type Described = Awaited<ReturnType<Client['workflowService']['describeTaskQueue']>>;
+type Pollers = NonNullable<Described['pollers']>;
 
 /** The workers that polled a queue in the last minutes, by the server's word. */
 async function pollersOf(client: Client, queue: string): Promise<Pollers> {

@@ -32,7 +32,7 @@ export function readIdentity(identity: string): WorkerIdentity {
 }
 
 /** How the configurations of two workers differ, in words; empty if they do not. */
-export function differences(one: WorkerIdentity, other: WorkerIdentity): readonly string[] {
+function differences(one: WorkerIdentity, other: WorkerIdentity): readonly string[] {
   if (one.config === undefined || other.config === undefined) return [];
   const { config: whole, ...own } = one.config;
   const { config: otherWhole, ...others } = other.config;

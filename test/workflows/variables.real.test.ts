@@ -72,6 +72,23 @@ nodes: {app: {count: "\${{ var.size }}", provider: local, hardware: tiny, image:
     await json('delete', 'values');
   });
 
+  it('are kept for the removal of a service that goes together with its variable', async () => {
+    const left = join(stack.folder, 'left');
+    const text = (variables: string, services: string): string =>
+      `name: going\n${variables}nodes: {app: {count: 1, provider: local, hardware: tiny, image: host, services: [stays${services}]}}\n`;
+    const remove = `{remove: {type: shell, fields: {script: 'echo "\${{ var.token }}" > ${left}'}}, install: {type: shell, fields: {script: 'true'}}}`;
+    const first = write(
+      'going',
+      `${text('variables: {token: {secret: true}}\n', ', goes')}services: {stays: {}, goes: {actions: ${remove}}}\n`,
+    );
+    expect(await run('apply', first, '--var', `token=${secret}`)).toMatchObject({ code: 0 });
+    expect(await run('apply', write('going', `${text('', '')}services: {stays: {}}\n`))).toMatchObject({
+      code: 0,
+    });
+    expect(seen('left')).toBe(`${secret}\n`);
+    await json('delete', 'going');
+  });
+
   it('of one cluster are values of another, which is configured again when they change', async () => {
     const producer = (port: number): string =>
       write(

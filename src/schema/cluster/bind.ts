@@ -61,14 +61,13 @@ export function bindVariables(spec: Json, given: GivenValues): Bound {
     else if (chosen.value !== undefined) values[name] = chosen.value;
   }
   problems.push(...undeclared(declared, given));
-  const { variables, include, $schema, ...rest } = spec;
+  const { variables, $schema, ...rest } = spec;
   const context: Context = { declared, values, known: isPlainObject(variables) ? variables : {}, problems };
   const filled = fill(rest, [], context) as JsonObject;
   const late = lateVariables(isPlainObject(variables) ? variables : undefined, declared, values);
   return {
     value: {
       ...filled,
-      ...(include === undefined ? {} : { include }),
       ...($schema === undefined ? {} : { $schema }),
       ...(variables !== undefined && !isPlainObject(variables) ? { variables } : late),
     },

@@ -168,7 +168,10 @@ function merge(
   }
   const locate: Locate = (path, excerpt) =>
     (origins.get(JSON.stringify(path.slice(0, 2))) ?? main).locate(path, excerpt);
-  return { value, problems, locate };
+  const { include, ...rest } = value;
+  const isDone =
+    include === undefined || (Array.isArray(include) && includesOf(value).length === include.length);
+  return { value: isDone ? rest : value, problems, locate };
 }
 
 function twice(path: Path, fragment: Fragment, other: Fragment): Problem {

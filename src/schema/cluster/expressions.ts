@@ -141,10 +141,16 @@ function checkRead(
       `refers to a node that service ${service} does not read`,
       `Require a service of that node, or set \`peers: all\` for ${service}.`,
     );
-  return action === 'install'
-    ? wrong('refers to other nodes, which install cannot', 'They are known from configure on.')
-    : undefined;
+  const why = blind[action ?? ''];
+  return why === undefined ? undefined : wrong(`refers to other nodes, which ${action} cannot`, why);
 }
+
+/** Actions during which other nodes may be missing. */
+const blind: Readonly<Record<string, string>> = {
+  install: 'They are known from configure on.',
+  stop: 'They may be gone by then.',
+  remove: 'They may be gone by then.',
+};
 
 function isNode({ nodes }: ClusterSpec, id: string): boolean {
   const [, group = '', index = ''] = /^(.+)-([1-9]\d*)$/.exec(id) ?? [];

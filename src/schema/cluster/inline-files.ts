@@ -48,6 +48,14 @@ export function inlineFiles(value: Json, folder: string): Inlined {
 /** A spec that reaches a workflow must hold all it needs: workers do not have the author's files. */
 export function checkNoFiles(value: Json): readonly Problem[] {
   const problems: Problem[] = [];
+  if (isPlainObject(value) && value['include'] !== undefined)
+    problems.push(
+      errorAt(
+        ['include'],
+        'names files, which cannot be read here',
+        'Apply the spec with heddle apply FILE.',
+      ),
+    );
   mapFields(value, (field, path) => {
     if (fileReference(field) !== undefined) {
       problems.push(

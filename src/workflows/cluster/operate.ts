@@ -20,7 +20,7 @@ import { endEmptyGroups, groupsOver, groupsQuiet, instructAll } from './groups.j
 import { changeNode, changeOperation, dropNode, type Memory } from './memory.js';
 import { schedule } from '../schedule.js';
 import { nextNodenum, assignGroups } from './assign-groups.js';
-import { reportAgain } from './outputs.js';
+import { importsFor, reportAgain } from './outputs.js';
 import { probeNodes } from './probe-nodes.js';
 import { servicesOfGroups, applyPlan } from './apply-plan.js';
 
@@ -134,7 +134,7 @@ function adopt(memory: Memory, plan: ServedPlan, { adopted }: PreviousRun): void
       ...reportAgain(state),
       spec,
       retired: Object.fromEntries(retired),
-      ...(imports === undefined ? {} : { imports }),
+      ...importsFor(memory.state, retired, imports),
     };
   }
   const operation = memory.state.operation?.id ?? '0';

@@ -1,7 +1,13 @@
 import type { ReadOutputsRequest } from '../../model/cluster/messages.js';
 import { outputsOf } from '../../model/cluster/outputs.js';
 import type { ClusterState } from '../../model/cluster/state.js';
-import { importsOf } from '../../model/cluster/variables.js';
+import type { ServiceSpec } from '../../model/cluster/spec.js';
+import {
+  importsOf,
+  taskVariables,
+  usedVariables,
+  type TaskVariables,
+} from '../../model/cluster/variables.js';
 import type { Json } from '../../model/json.js';
 import { clusterWorkflowId } from '../../model/names.js';
 import { stableJson } from '../../model/node/payload.js';
@@ -56,6 +62,17 @@ export function followImports(memory: Memory): boolean {
 export function reportAgain({ reported }: Pick<ClusterState, 'reported'>): Pick<ClusterState, 'reported'> {
   if (reported === undefined) return {};
   return { reported: Object.fromEntries(Object.keys(reported).map((cluster) => [cluster, ''])) };
+}
+
+/** The imports of a plan, and the variables that services which only remain to be removed refer to. */
+export function importsFor(
+  { spec, imports: before }: ClusterState,
+  retired: readonly (readonly [string, ServiceSpec])[],
+  planned: TaskVariables = {},
+): Pick<ClusterState, 'imports'> {
+  const fields = retired.map(([, { actions }]) => actions as unknown as Json);
+  const imports = { ...usedVariables(fields, taskVariables(spec, before)), ...planned };
+  return Object.keys(imports).length === 0 ? {} : { imports };
 }
 
 /** Readers of outputs with other values than they have. An output without a value keeps its last one. */

@@ -204,6 +204,8 @@ describe('expressions about nodes', () => {
     expect(told(install)[0]).toContain(
       'refers to other nodes, which install cannot. They are known from configure on.',
     );
+    const stop = { 'cluster.yaml': `${base}${service('${{ services.db.ipaddress }}', 'stop')}` };
+    expect(told(stop)[0]).toContain('refers to other nodes, which stop cannot. They may be gone by then.');
     const unread = {
       'cluster.yaml': `${base}${service('${{ nodes.db-1.ipaddress }}').replace('  app:\n', '  app:\n    peers: dependencies\n')}`,
     };
@@ -212,6 +214,11 @@ describe('expressions about nodes', () => {
 });
 
 describe('includes of a cluster file', () => {
+  test('are refused where the files cannot be read', () => {
+    const spec = { name: 'web', include: ['db.yaml'], nodes: { app: { count: 1, provider: 'local' } } };
+    expect(parseSpec(spec)).toMatchObject({ ok: false, problems: [{ path: ['include'] }] });
+  });
+
   const included = {
     'cluster.yaml': `name: web
 include: [shared/db.yaml, services/app]
