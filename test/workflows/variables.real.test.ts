@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -70,6 +72,39 @@ nodes: {app: {count: "\${{ var.size }}", provider: local, hardware: tiny, image:
     expect(shown.join('\n')).not.toContain(secret);
     expect(shown[2]).toContain('the token is (secret), (secret)');
     await json('delete', 'values');
+  });
+
+  it('are asked for on a terminal, secrets without being shown', async () => {
+    const file = write(
+      'asked',
+      `name: asked
+variables: {size: {type: number, description: How many nodes.}, token: {secret: true}}
+nodes: {app: {count: "\${{ var.size }}", provider: none}}
+`,
+    );
+    const words = [process.execPath, join(inject('distPath'), 'cli', 'main.js'), 'plan', file].join(' ');
+    const child = spawn('script', ['-qec', words, '/dev/null'], {
+      env: {
+        PATH: '/usr/bin:/bin',
+        HOME: '/nonexistent',
+        TERM: 'dumb',
+        HEDDLE_CONFIG: join(stack.folder, 'worker.yaml'),
+        TEMPORAL_ADDRESS: inject('temporalAddress'),
+        TEMPORAL_NAMESPACE: stack.namespace,
+      },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    const closed = once(child, 'close');
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+    await until('the size is asked for', () => output.includes('size: '));
+    child.stdin.write('3\n');
+    await until('the token is asked for', () => output.includes('token: '));
+    child.stdin.write(`${secret}\n`);
+    await closed;
+    expect(output).toContain('How many nodes.');
+    expect(output).toContain('names provider "none", which the workers do not have');
+    expect(output).not.toContain(secret);
   });
 
   it('are kept for the removal of a service that goes together with its variable', async () => {

@@ -32,13 +32,24 @@ export async function fillFields(
   const scope = await scopeOf(parts, filling);
   const valueOf = (expression: Expression): Json => {
     try {
-      return evaluate(expression, scope);
+      return refuseReferences(evaluate(expression, scope));
     } catch (error) {
       if (!(error instanceof ExpressionError)) throw error;
       throw new PluginError('Invalid', `${place}: ${expression.written} has no value: ${error.message}`);
     }
   };
   return fill(fields, resolved, valueOf) as JsonObject;
+}
+
+/**
+ * What nodes and other clusters say is data: a reference in it counts for nothing. @throws ExpressionError
+ */
+function refuseReferences(value: Json): Json {
+  if (isJsonObject(value) && ['secret', 'resource'].some((key) => Object.hasOwn(value, key)))
+    throw new ExpressionError('it is a reference, which only the cluster file may hold');
+  if (typeof value === 'object' && value !== null)
+    for (const item of Object.values(value)) refuseReferences((item ?? null) as Json);
+  return value;
 }
 
 /** Fills what the user wrote. What stands in the place of a reference is no text of the user. */

@@ -12,10 +12,14 @@ interface ReadImports {
   readonly problems: readonly Problem[];
 }
 
-/** The values of a spec's variables that are outputs of other clusters. */
+/**
+ * The values of a spec's variables that are outputs of other clusters. One that has none at present keeps the
+ * value that it had `before`.
+ */
 export async function readImports(
   { readOutputs }: { readonly readOutputs: ReadOutputs },
   spec: ClusterSpec,
+  before: TaskVariables = {},
 ): Promise<ReadImports> {
   const imports: Record<string, TaskVariable> = {};
   const problems: Problem[] = [];
@@ -23,8 +27,9 @@ export async function readImports(
     const outputs = await readOutputs(cluster);
     for (const [name, output] of Object.entries(names)) {
       const read = readImport(cluster, output, outputs);
-      if ('value' in read) imports[name] = read;
-      else problems.push(errorAt(['variables', name], read.wrong, read.right));
+      const known = 'value' in read ? read : before[name];
+      if (known?.imported === true) imports[name] = known;
+      else if ('wrong' in read) problems.push(errorAt(['variables', name], read.wrong, read.right));
     }
   }
   return { imports, problems };

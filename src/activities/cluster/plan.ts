@@ -63,7 +63,7 @@ export async function planCluster(parts: PlanParts, input: PlanRequest): Promise
     if (!parsed.ok) throw invalid(parsed.problems);
     const { spec } = parsed;
     const problems = [...checkName(spec, input.clusterName), ...checkAgainstWorker(parts, spec)];
-    const read = await readImports(parts, spec);
+    const read = await readImports(parts, spec, current.imports);
     problems.push(...read.problems);
     if (hasErrors(problems)) throw invalid(problems);
     variables = taskVariables(spec, read.imports);

@@ -23,7 +23,7 @@ export type TextPart = string | Expression | BrokenExpression;
 const opening = '${{';
 const escapedOpening = '$${{';
 
-/** How a text begins that would otherwise be an expression. */
+/** The text as it is written where expressions are read, so that it holds none. */
 export function escapeText(text: string): string {
   return text.replaceAll(opening, () => escapedOpening);
 }

@@ -31,8 +31,12 @@ export function describePlan(
     edges: edgesOf(plan),
     later: (plan.later ?? []).flatMap(tasksOf),
     plan: withoutValues(plan),
-    current,
+    current: withoutImports(current),
   };
+}
+
+function withoutImports({ imports: _imports, ...current }: PlanPreview['current']): object {
+  return current;
 }
 
 /** The plan without the values of variables, which may be secret. */
