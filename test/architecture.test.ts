@@ -165,7 +165,7 @@ const rooms: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
   client: {},
   model: {
     artifact: ['cluster'],
-    cluster: ['node', 'plan'],
+    cluster: ['expression', 'node', 'plan'],
     image: ['cluster', 'machine', 'node'],
     machine: ['image', 'node'],
     messages: ['artifact', 'machine', 'pool'],

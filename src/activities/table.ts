@@ -29,7 +29,9 @@ import { systemVerbs } from './machine/system-verbs.js';
 import type { ActivityParts } from './parts.js';
 import { explainLostContact } from './cluster/lost-machine.js';
 import { findPreviousRuns } from './cluster/previous-runs.js';
+import type { ReadOutputs } from './cluster/imports.js';
 import { createPeersCache, type PeersCache } from './cluster/peers.js';
+import { checkPlacement } from './cluster/check-placement.js';
 import { checkPins } from './cluster/pins.js';
 import { planCluster } from './cluster/plan.js';
 import { planPool } from './pool/plan.js';
@@ -58,6 +60,7 @@ export interface CoreParts extends ActivityParts {
   readonly loadsAtOnce: number;
   /** Names of the builders' commands. */
   readonly commands: readonly string[];
+  readonly readOutputs: ReadOutputs;
   readonly leases: NodeLeases;
   readonly computers: Computers;
   readonly settings: ReservationSettings;
@@ -93,6 +96,7 @@ const lookActivities = {
   FIND_LEAKS: findLeaks,
   NODE_REUSED: notifyReused,
   READ_QUOTA: readQuota,
+  CHECK_PLACEMENT: checkPlacement,
 };
 
 export type TaskActivities = Pick<

@@ -227,6 +227,24 @@ const parseAddress = parser(`It is ${serverAddressForm}.`, (text) =>
   wrongServerAddress(text) === undefined ? text : undefined,
 );
 
+/** Values of the variables of a cluster file. Both may be repeated. */
+export const variableOptions: readonly Option[] = [
+  option<Readonly<Record<string, string>> | undefined>(
+    '--var <name=value>',
+    'a value for a variable of the file, before HEDDLE_VAR_<name>',
+    {
+      parse: (text, before) => {
+        const at = text.indexOf('=');
+        if (at < 1) throw new InvalidArgumentError('It is NAME=VALUE.');
+        return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
+      },
+    },
+  ),
+  option<readonly string[] | undefined>('--var-file <file>', 'values for variables, as YAML or JSON', {
+    parse: (text, before) => [...(before ?? []), text],
+  }),
+];
+
 const jsonOption = option('--json', 'write JSON for programs');
 
 const configurationOptions = [

@@ -1,16 +1,15 @@
-import { readFileSync } from 'node:fs';
 import type { ClusterSpec } from '../model/cluster/spec.js';
-import { maxSpecBytes, maxSpecDepth } from '../schema/cluster/read.js';
+import { openSpecFile } from '../schema/cluster/read.js';
 import { formatProblem, ProblemsError, type Path, type Problem } from '../schema/problem.js';
-import { loadSpecFile } from '../schema/cluster/read.js';
-import { readYamlFile } from '../schema/yaml-source.js';
+import { givenVariables, type VariableOptions } from './given-variables.js';
 
 /**
- * Reads a cluster file; warnings go to standard error. Needs no server.
+ * Reads a cluster file with the values of its variables; warnings go to standard error. Needs no server.
  * @throws ProblemsError with the place of everything that is wrong.
  */
-export function readSpec(file: string): ClusterSpec {
-  const reading = loadSpecFile(file);
+export async function readSpec(file: string, options: VariableOptions): Promise<ClusterSpec> {
+  const opened = openSpecFile(file);
+  const reading = opened.ok ? opened.read(await givenVariables(opened.variables, options)) : opened;
   if (!reading.ok) throw new ProblemsError(`${file} cannot be used:`, reading.problems);
   for (const warning of reading.warnings) process.stderr.write(`${formatProblem(warning)}\n`);
   return reading.spec;
@@ -20,9 +19,9 @@ export function readSpec(file: string): ClusterSpec {
 export function placeProblems(error: unknown, file: string): unknown {
   const problems = findProblems(error);
   if (problems === undefined) return error;
-  const source = readYamlFile(readFileSync(file, 'utf8'), file, { bytes: maxSpecBytes, depth: maxSpecDepth });
+  const source = openSpecFile(file);
   const placed = source.ok
-    ? problems.map((problem) => ({ ...problem, place: source.locate(problem.path) }))
+    ? problems.map((problem) => ({ ...problem, place: source.locate(problem.path, problem.excerpt) }))
     : problems;
   return new ProblemsError(`${file} cannot be used:`, placed);
 }

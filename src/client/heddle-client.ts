@@ -9,6 +9,7 @@ import type { SweepReport } from '../model/sweep/sweep.js';
 import { quickNodes, workflowTaskMs } from '../model/resumption.js';
 import type { Labels } from '../model/cluster/labels.js';
 import type { ClusterSpec } from '../model/cluster/spec.js';
+import type { Outputs } from '../model/cluster/outputs.js';
 import type { ClusterStatus } from '../model/cluster/view.js';
 import {
   abandonUpdate,
@@ -19,6 +20,7 @@ import {
   checkUpdate,
   operateUpdate,
   pauseUpdate,
+  outputsQuery,
   payloadQuery,
   resumeUpdate,
   retryUpdate,
@@ -209,6 +211,11 @@ export class HeddleClient extends EntityClient {
   /** The status by one query: of a large cluster only the nodes that its own workflow carries. */
   summary(name: string): Promise<ClusterStatus> {
     return this.query('status', name, statusQuery);
+  }
+
+  /** The outputs of the cluster with their values, secret ones included. */
+  outputs(name: string): Promise<Outputs> {
+    return this.query('outputs of', name, outputsQuery);
   }
 
   /** The normalised spec that the cluster accepted last. */

@@ -30,6 +30,8 @@ export { loadSpecFile, readSpecFile } from '../schema/cluster/read.js';
 export { formatProblem, type Problem } from '../schema/problem.js';
 export { isEmptyPlan, taskCount, type Plan } from '../model/plan/plan.js';
 export type { ClusterSpec, GroupSpec, ServiceSpec } from '../model/cluster/spec.js';
+export type { Outputs, OutputValue } from '../model/cluster/outputs.js';
+export type { GivenValue, GivenValues } from '../schema/cluster/bind.js';
 export type { ClusterStatus, NodeStatus } from '../model/cluster/view.js';
 export type { Operation, OperationKind, OperationState } from '../model/cluster/operation.js';
 export {

@@ -4,18 +4,22 @@ import type { Intent } from '../model/plan/intent.js';
 import type { PlanRequest } from '../model/cluster/messages.js';
 import { clusterWorkflowId, workflowQueue, planWorkflowType } from '../model/names.js';
 import { emptyCluster, type CurrentCluster } from '../model/plan/plan-operation.js';
-import type { Plan } from '../model/plan/plan.js';
+import type { Plan, ServedPlan } from '../model/plan/plan.js';
 import { specChanges, type SpecChange } from '../model/cluster/spec-changes.js';
 import type { ClusterSpec } from '../model/cluster/spec.js';
 import { currentQuery, specQuery } from '../workflows/cluster/messages.js';
 import { call } from './call.js';
 import { HeddleError } from './errors.js';
+import { requireSites } from './sites.js';
+import { workerDifferences } from './workers.js';
 
 export interface PlanPreview {
-  readonly plan: Plan;
+  readonly plan: Plan & Pick<ServedPlan, 'imports'>;
   readonly current: CurrentCluster;
   /** What an apply or a rollback changes in the spec, secrets masked; empty for a new cluster. */
   readonly changes: readonly SpecChange[];
+  /** What may go wrong, in words. */
+  readonly warnings: readonly string[];
 }
 
 /**
@@ -31,7 +35,7 @@ export async function preview(
   spec?: ClusterSpec,
 ): Promise<PlanPreview> {
   const current = await currentOf(temporal, name);
-  const request: PlanRequest = { clusterName: name, intent, current, spec };
+  const request: PlanRequest = { clusterName: name, intent, current, spec, checks: true };
   const what = `plan ${name}`;
   const handle = await call(temporal, what, () =>
     temporal.workflow.start<(input: PlanRequest) => Promise<Plan>>(planWorkflowType, {
@@ -47,9 +51,10 @@ export async function preview(
     if (!silent || (await handle.describe()).historyLength <= eventsBeforeWorker) throw error;
     return call(temporal, what, () => handle.result(), 60_000);
   });
+  await requireSites(temporal, plan);
   const before = plan.spec === undefined ? undefined : await specOf(temporal, name);
   const changes = before === undefined || plan.spec === undefined ? [] : specChanges(before, plan.spec);
-  return { plan, current, changes };
+  return { plan, current, changes, warnings: await workerDifferences(temporal) };
 }
 
 async function currentOf(temporal: Client, name: string): Promise<CurrentCluster> {

@@ -224,6 +224,19 @@ export function loadConfig({
   };
 }
 
+const variablePrefix = 'HEDDLE_VAR_';
+
+/** Values of variables of cluster files by their names: HEDDLE_VAR_x is the value of x. */
+export function givenByEnvironment(env: Environment = process.env): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) =>
+      name.startsWith(variablePrefix) && value !== undefined
+        ? [[name.slice(variablePrefix.length), value]]
+        : [],
+    ),
+  );
+}
+
 /** Paths for Heddle and its administrators alone: keys, state, logs, stored secrets, configuration. */
 export function ownPaths({
   file,

@@ -18,6 +18,7 @@ import type {
   MachineTaskOutcome,
   MachineTaskRequest,
 } from './machine/messages.js';
+import type { PlacementCheck, PlacementProblem } from './cluster/placement-check.js';
 import type { PlanRequest } from './cluster/messages.js';
 import type { TaskOutcome, TaskRequest } from './node/task-request.js';
 import type { ServedPlan } from './plan/plan.js';
@@ -55,6 +56,9 @@ export type Activities = Readonly<
     readonly FIND_LEAKS: (request: FindLeaksRequest) => Promise<FindLeaksReply>;
     readonly NODE_REUSED: (request: NodeReusedRequest) => Promise<void>;
     readonly READ_QUOTA: (request: QuotaRequest) => Promise<QuotaReply>;
+    readonly CHECK_PLACEMENT: (
+      check: PlacementCheck,
+    ) => Promise<{ readonly problems: readonly PlacementProblem[] }>;
     readonly PLAN: (request: PlanRequest) => Promise<ServedPlan>;
     readonly PLAN_POOL: (request: PlanPoolRequest) => Promise<PoolPlan>;
     readonly CHECK_IMAGE: (request: CheckImageRequest) => Promise<CheckedImage>;
@@ -252,6 +256,8 @@ export const activityTable: Readonly<Record<ActivityName, ActivityRow>> = {
   FIND_LEAKS: { ...look, startWithinMs: 30 * second, attemptMs: 2 * minute, budgetMs: 6 * minute },
   NODE_REUSED: { ...look, budgetMs: 5 * minute },
   READ_QUOTA: { ...look, budgetMs: 2 * minute },
+  // A preview does not wait for a site that does not answer.
+  CHECK_PLACEMENT: { ...look, startWithinMs: 10 * second, attemptMs: 20 * second, budgetMs: 30 * second },
 
   PLAN: { ...core, ...attempts(20) },
   PLAN_POOL: { ...core, ...attempts(10) },

@@ -205,6 +205,23 @@ export interface CanQuota {
   quota(): Promise<AccountQuota>;
 }
 
+/**
+ * What machines of an account can be made of, by the provider's own names. A list that is left out is unknown,
+ * and nothing is refused by it.
+ */
+export interface AccountOffers {
+  readonly flavors?: readonly string[];
+  readonly images?: readonly string[];
+}
+
+/**
+ * Ability: what the account offers, so that a plan refuses what CREATE would refuse. Called outside of tasks:
+ * `this.task` names no node.
+ */
+export interface CanOffer {
+  offers(): Promise<AccountOffers>;
+}
+
 /** The part of the context that only automators have. */
 export interface AutomatorParts {
   readonly shell: Shell;

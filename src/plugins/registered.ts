@@ -6,6 +6,7 @@ import type {
   CanGrantAccess,
   CanHear,
   CanList,
+  CanOffer,
   CanQuota,
   MachineAbilities,
   PluginContext,
@@ -20,7 +21,7 @@ export type ProviderContext = PluginContext & AttemptContext;
 export type AutomatorContext = PluginContext & AttemptContext & AutomatorParts;
 
 export type ProviderWithAbilities = Provider &
-  Partial<CanList & CanFind & CanHear & CanQuota & MachineAbilities>;
+  Partial<CanList & CanFind & CanHear & CanQuota & CanOffer & MachineAbilities>;
 
 export type AutomatorWithAbilities = Automator & Partial<SystemPart & CanGrantAccess>;
 

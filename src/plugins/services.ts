@@ -132,6 +132,8 @@ export interface NodePools {
   allocated(pool: string): Promise<readonly AllocatedNode[]>;
   /** Names of the pools by the server's index, which may lack a pool that was created a moment ago. */
   names(): Promise<readonly string[]>;
+  /** The labels of a pool; undefined if it does not exist. */
+  labels(pool: string): Promise<readonly string[] | undefined>;
 }
 
 /** Argument of the static `start` of a plugin's class. */

@@ -38,6 +38,11 @@ const fieldSchema = z
       .min(1)
       .exactOptional()
       .meta({ title: 'Options', description: 'The values of a select.' }),
+    keys: z
+      .string()
+      .refine(isPattern, { error: 'is no regular expression' })
+      .exactOptional()
+      .meta({ title: 'Keys', description: 'For a map: the regular expression that its keys match.' }),
     default: anyJsonSchema
       .exactOptional()
       .meta({ title: 'Default', description: 'The value where none is given.' }),
@@ -196,6 +201,14 @@ export const descriptorSchema = z
   })
   .meta({ title: 'Heddle plugin', description: 'What a plugin is, and which fields it has.' });
 
+function isPattern(text: string): boolean {
+  try {
+    return new RegExp(text).source !== '';
+  } catch {
+    return false;
+  }
+}
+
 export type FieldDeclaration = z.output<typeof fieldSchema>;
 export type FieldScope = 'admin' | 'user';
 export type FieldDeclarations = z.output<typeof fieldsSchema>;
@@ -286,6 +299,8 @@ function checkDeclaration(path: readonly string[], field: FieldDeclaration): rea
       ),
     );
   }
+  if (field.keys !== undefined && field.type !== 'map')
+    problems.push(errorAt(path, 'has keys, but is no map'));
   if (field.secret === true && field.default !== undefined)
     problems.push(errorAt(path, 'is a secret with a default', 'A secret has none.'));
   return problems;

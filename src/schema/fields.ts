@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
+import { isOneExpression } from '../model/expression/parse.js';
 import { isUnprotected } from '../model/endpoint.js';
 import { stableJson } from '../model/node/payload.js';
 import type { Descriptor, FieldDeclaration, FieldScope } from './descriptor.js';
@@ -53,7 +54,9 @@ export function checkFields(
 ): CheckedFields {
   if (plugin.fields === undefined) return { problems: [], values };
   const schema = fieldsSchemaOf(plugin, scope);
-  const parsed = schema.safeParse(values);
+  // The value of an expression shows when a task is created.
+  const [open, known] = splitEntries(values, (value) => scope === 'user' && isOneExpression(value));
+  const parsed = schema.safeParse(known);
   if (!parsed.success) {
     const wrong = problemsFromZod(schema, parsed.error, values).map((problem) => ({
       ...problem,
@@ -76,9 +79,12 @@ export function checkFields(
       values,
     };
   }
-  const filled = Object.fromEntries(
-    Object.entries(parsed.data).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
-  );
+  const filled: JsonObject = {
+    ...Object.fromEntries(
+      Object.entries(parsed.data).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
+    ),
+    ...open,
+  };
   const unlisted =
     scope === 'user' && allowed !== 'any' ? checkListed(plugin.fields.admin, filled, path, allowed) : [];
   return {
@@ -89,6 +95,17 @@ export function checkFields(
     ],
     values: filled,
   };
+}
+
+function splitEntries(
+  values: JsonObject,
+  isFirst: (value: Json) => boolean,
+): readonly [JsonObject, JsonObject] {
+  const entries = Object.entries(values);
+  return [
+    Object.fromEntries(entries.filter(([, value]) => isFirst(value))),
+    Object.fromEntries(entries.filter(([, value]) => !isFirst(value))),
+  ];
 }
 
 /**
@@ -239,7 +256,7 @@ function valueSchemaOf(field: FieldDeclaration): z.ZodType<Json> {
     case 'list':
       return z.array(anyJsonSchema);
     case 'map':
-      return z.record(z.string(), anyJsonSchema);
+      return z.record(keySchemaOf(field), anyJsonSchema);
     case 'duration':
       return durationSchema;
     case 'select':
@@ -249,6 +266,11 @@ function valueSchemaOf(field: FieldDeclaration): z.ZodType<Json> {
     case 'resource':
       return resourceReferenceSchema;
   }
+}
+
+function keySchemaOf({ keys, title }: FieldDeclaration): z.ZodType<string, string> {
+  if (keys === undefined) return z.string();
+  return z.string().regex(new RegExp(keys), { error: `is no name for ${title}` });
 }
 
 const kinds: Readonly<Record<FieldDeclaration['type'], string>> = {

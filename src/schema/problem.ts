@@ -8,6 +8,9 @@ export interface Place {
   readonly column: number;
 }
 
+/** The place of the value at a path, or of a text within it. */
+export type Locate = (path: Path, excerpt?: string) => Place;
+
 /** One problem of an input. */
 export interface Problem {
   /** A warning does not stop anything. */
@@ -17,6 +20,8 @@ export interface Problem {
   readonly wrong: string;
   /** What would be right, or what to do. */
   readonly right?: string;
+  /** The text at fault, where it is only part of the text at the path. */
+  readonly excerpt?: string;
   readonly place?: Place;
 }
 
@@ -38,6 +43,15 @@ export function errorAt(path: Path, wrong: string, right?: string): Problem {
   return { severity: 'error', path, wrong, right };
 }
 
+/** A problem of a part of a text. */
+export function errorIn(path: Path, excerpt: string, wrong: string, right?: string): Problem {
+  return { ...errorAt(path, `${quoteExcerpt(excerpt)} ${wrong}`, right), excerpt };
+}
+
+function quoteExcerpt(excerpt: string): string {
+  return shorten(plain(JSON.stringify(excerpt)).slice(1, -1));
+}
+
 export function warningAt(path: Path, wrong: string, right?: string): Problem {
   return { ...errorAt(path, wrong, right), severity: 'warning' };
 }
@@ -46,14 +60,17 @@ export function hasErrors(problems: readonly Problem[]): boolean {
   return problems.some(({ severity }) => severity === 'error');
 }
 
-/** Adds places in the file to problems without one, and sorts them by place. */
-export function placeProblems(
-  problems: readonly Problem[],
-  locate: (path: Path) => Place,
-): readonly Problem[] {
-  const placed = problems.map((problem) => ({ ...problem, place: problem.place ?? locate(problem.path) }));
+/** Adds places to problems without one, and sorts them by file and place. */
+export function placeProblems(problems: readonly Problem[], locate: Locate): readonly Problem[] {
+  const placed = problems.map((problem) => ({
+    ...problem,
+    place: problem.place ?? locate(problem.path, problem.excerpt),
+  }));
   return placed.toSorted(
-    (one, other) => one.place.line - other.place.line || one.place.column - other.place.column,
+    (one, other) =>
+      one.place.file.localeCompare(other.place.file) ||
+      one.place.line - other.place.line ||
+      one.place.column - other.place.column,
   );
 }
 

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
+import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
 import { configSchema } from './config.js';
 import { descriptorSchema } from './descriptor.js';
 import { imageSchema } from './image/spec.js';
@@ -14,7 +15,7 @@ import { clusterSchema } from './cluster/spec.js';
  */
 export function publishedSchemas(): Readonly<Record<string, string>> {
   return {
-    'cluster.schema.json': publish(clusterSchema, fileKeys),
+    'cluster.schema.json': print(withExpressions({ ...toJsonSchema(clusterSchema), ...fileKeys })),
     'image.schema.json': publish(imageSchema, fileKeys),
     'heddle.schema.json': publish(configSchema, fileKeys),
     'plugin.schema.json': publish(descriptorSchema),
@@ -25,9 +26,40 @@ export function publishedSchemas(): Readonly<Record<string, string>> {
 /** What `readYamlFile` leaves out. */
 const fileKeys = { patternProperties: { '^x-': {} } };
 
-function publish(schema: z.ZodType, more: object = {}): string {
-  const json = z.toJSONSchema(schema, { io: 'input', target: 'draft-7', unrepresentable: 'any' });
-  return `${JSON.stringify({ ...json, ...more }, null, 2)}\n`;
+function publish(schema: z.ZodType, more: JsonObject = {}): string {
+  return print({ ...toJsonSchema(schema), ...more });
+}
+
+function print(schema: Json): string {
+  return `${JSON.stringify(schema, null, 2)}\n`;
+}
+
+function toJsonSchema(schema: z.ZodType): JsonObject {
+  return z.toJSONSchema(schema, { io: 'input', target: 'draft-7', unrepresentable: 'any' }) as JsonObject;
+}
+
+/** `${{ var.size }}`, wherever a value is not any text already. */
+const expression = { type: 'string', pattern: '\\$\\{\\{.*\\}\\}' } as const;
+
+/** Lets expressions stand for values. Variables are what they are made of, and names are not values. */
+function withExpressions(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map((item: Json) => withExpressions(item));
+  if (!isJsonObject(schema)) return schema;
+  const inner = Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [
+      key,
+      key === 'variables' || key === 'propertyNames' ? value : withExpressions(value),
+    ]),
+  );
+  const isNarrow =
+    ['integer', 'number', 'boolean'].some((type) => type === inner['type']) ||
+    (inner['type'] === 'string' && ('pattern' in inner || 'enum' in inner));
+  if (!isNarrow) return inner;
+  const { title, description, default: fallback, ...rest } = inner;
+  const about = Object.entries({ title, description, default: fallback }).filter(
+    ([, value]) => value !== undefined,
+  );
+  return { ...Object.fromEntries(about), anyOf: [rest, expression] };
 }
 
 /** Run as a program, it writes them into the folder that is named: `node dist/schema/publish.js schemas`. */

@@ -16,10 +16,10 @@ import {
 } from 'yaml';
 import type { Json } from '../model/json.js';
 import { copyPlainJson, isPlainObject, type PlainJsonLimits } from './plain-json.js';
-import { errorAt, type Path, type Place, type Problem } from './problem.js';
+import { errorAt, type Locate, type Path, type Place, type Problem } from './problem.js';
 
 export type YamlReading =
-  | { readonly ok: true; readonly value: Json; readonly locate: (path: Path) => Place }
+  | { readonly ok: true; readonly value: Json; readonly locate: Locate }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /**
@@ -55,10 +55,10 @@ function readCanonicalJson(text: string, fileName: string, limits: PlainJsonLimi
     if (!plain.ok) return undefined;
     let document: YamlReading | undefined;
     const top = { file: fileName, line: 1, column: 1 };
-    const locate = (path: Path): Place => {
+    const locate: Locate = (path, excerpt) => {
       if (path.length === 0) return top;
       document ??= readDocument(text, fileName, limits);
-      return document.ok ? document.locate(path) : top;
+      return document.ok ? document.locate(path, excerpt) : top;
     };
     return { ok: true, value: plain.value, locate };
   } catch {
@@ -114,7 +114,11 @@ function readDocument(text: string, fileName: string, limits: PlainJsonLimits): 
   if (unmergeable !== undefined)
     return failAt(unmergeable, '<< merges something else than a mapping', 'Name a mapping: <<: *name.');
   const plain = toPlain(document, limits);
-  const locate = (path: Path): Place => placeOf(offsetOf(document, path));
+  const locate: Locate = (path, excerpt) => {
+    const offset = offsetOf(document, path);
+    const within = excerpt === undefined ? -1 : source.indexOf(excerpt, offset);
+    return placeOf(within < 0 ? offset : within);
+  };
   if (!plain.ok) return fail(plain.problems.map((problem) => ({ ...problem, place: locate(problem.path) })));
   return { ok: true, value: plain.value, locate };
 }

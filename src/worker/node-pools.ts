@@ -14,7 +14,13 @@ import type { AllocatedNode } from '../model/pool/allocated.js';
 import type { NodeDemand } from '../model/pool/request.js';
 import type { RequestView } from '../model/pool/view.js';
 import { PluginError, type NodePools } from '../plugins/contract.js';
-import { allocatedQuery, endUpdate, requestsQuery, requestUpdate } from '../workflows/pool/messages.js';
+import {
+  allocatedQuery,
+  endUpdate,
+  poolSpecQuery,
+  requestsQuery,
+  requestUpdate,
+} from '../workflows/pool/messages.js';
 
 /** One question to a pool carries so many requests. */
 const perMessage = 100;
@@ -42,6 +48,13 @@ export function readNodePools(temporal: Client): NodePools {
       await lineTo(pool).ends.add(id);
     },
     allocated: (pool) => readDrawn(temporal, pool),
+    labels: (pool) =>
+      ask(
+        temporal,
+        pool,
+        async (handle) => Object.keys((await handle.query(poolSpecQuery))?.labels ?? {}),
+        () => undefined,
+      ),
     names: async () => (await listPools(temporal)).map(({ name }) => name),
   };
 }

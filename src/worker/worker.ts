@@ -39,7 +39,10 @@ import { builderWorkers, siteWorkers } from './queues.js';
 import { openResourceCache, resourcesOf } from './resources.js';
 import { installRuntime } from './runtime.js';
 import { dumpStacks } from './stack-dump.js';
+import { identityOf } from './identity.js';
 import { leasesOf } from './leases.js';
+import { differencesFromOthers } from '../client/workers.js';
+import { readOutputsBy } from './read-outputs.js';
 import { openInputs } from './open-inputs.js';
 import { readInstallation, watchInstallation } from './watch-installation.js';
 import { readWorkflowRuns } from './workflow-runs.js';
@@ -160,6 +163,7 @@ export async function prepareWorkers({
     limits: config.limits,
     loadsAtOnce: config.loadsAtOnce,
     commands: Object.keys(config.builder.commands),
+    readOutputs: readOutputsBy(temporal),
     leases: leasesOf(temporal),
     computers: computersOf(temporal),
     settings: config.reservations.settings,
@@ -195,9 +199,12 @@ export async function prepareWorkers({
         ? { ...config.builder, name: hostname(), processes: { record: recordProcess, isRunning } }
         : undefined,
   };
+  const identity = identityOf({ ...config, providers, automators }, registry);
+  for (const difference of await differencesFromOthers(temporal, identity)) log.warn(difference);
   const base = {
     connection,
     namespace,
+    identity,
     plugins: [plugin],
     interceptors: { activity: [openInputs] },
     shutdownGraceTime: '2 seconds',

@@ -1,13 +1,49 @@
-import { markForReplacement } from '../model/plan/current.js';
-import type { Plan } from '../model/plan/plan.js';
+import { ActivityFailure, ApplicationFailure } from '@temporalio/workflow';
 import type { PlanRequest } from '../model/cluster/messages.js';
+import { placementChecks, type PlacementProblem } from '../model/cluster/placement-check.js';
+import { markForReplacement } from '../model/plan/current.js';
+import type { ServedPlan } from '../model/plan/plan.js';
 import { schedule } from './schedule.js';
 
-/** Plans without doing: the same activity that an operation runs, on what the caller knows of the cluster. */
-export async function plan(request: PlanRequest): Promise<Plan> {
-  const { intent, current } = request;
+/**
+ * Plans without doing: the same activity that an operation runs, on what the caller knows of the cluster. With
+ * `checks`, workers of the sites say what they know to be wrong.
+ */
+export async function plan({ checks, ...request }: PlanRequest): Promise<ServedPlan> {
+  const { intent, current, clusterName } = request;
   // A cluster records which nodes are to be replaced; a preview has no such record.
   const marked =
     intent.kind === 'replace' ? { ...request, current: markForReplacement(current, intent.nodes) } : request;
-  return schedule('PLAN', marked, { summary: `PLAN ${intent.kind} of ${request.clusterName}` });
+  const planned = await schedule('PLAN', marked, { summary: `PLAN ${intent.kind} of ${clusterName}` });
+  if (checks === true) await checkSites(clusterName, planned);
+  return planned;
+}
+
+/** @throws ApplicationFailure Invalid with the problems, if there are any. */
+async function checkSites(clusterName: string, planned: ServedPlan): Promise<void> {
+  const found = await Promise.all(
+    placementChecks(clusterName, planned).map(({ site, check }) =>
+      schedule('CHECK_PLACEMENT', check, {
+        at: { site },
+        summary: `CHECK_PLACEMENT ${check.provider.name} of ${clusterName}`,
+      }).then(
+        ({ problems }) => problems,
+        // What cannot be asked now is not known to be wrong.
+        (error: unknown) => {
+          if (error instanceof ActivityFailure) return [];
+          throw error;
+        },
+      ),
+    ),
+  );
+  const problems = withoutRepeats(found.flat());
+  if (problems.length === 0) return;
+  const lines = problems.map(({ path, wrong }) => `${path.join('.')}: ${wrong}`);
+  throw ApplicationFailure.nonRetryable(lines.join('\n'), 'Invalid', problems);
+}
+
+/** Services of several groups, and variables, are checked for each of them. */
+function withoutRepeats(problems: readonly PlacementProblem[]): readonly PlacementProblem[] {
+  const texts = problems.map((problem) => JSON.stringify(problem));
+  return problems.filter((_, index) => texts.indexOf(texts[index] ?? '') === index);
 }

@@ -2,6 +2,7 @@ import { milliseconds } from '../model/milliseconds.js';
 import type { NodeState } from '../model/node/state.js';
 import type { PlannedPlacement, PluginPins } from '../model/node/placement.js';
 import type { ServiceSpec, ServiceActionSpec } from '../model/cluster/spec.js';
+import { usedVariables } from '../model/cluster/variables.js';
 import { serviceActionKeys, type Action } from '../model/action.js';
 import type { TaskRequest } from '../model/node/task-request.js';
 import { taskId } from '../model/names.js';
@@ -15,9 +16,10 @@ export function requestFor(owner: CarriedNode, step: Step, run: number): TaskReq
   const { nodeId, incarnation, placement } = node;
   const { action, service } = step;
   const spec = actionSpec(owner, step);
-  const { command, ...rest } = base;
+  const { command, variables = {}, ...rest } = base;
   const check = action === 'START' && service !== undefined ? owner.service?.(service)?.check : undefined;
   const pins = pinsFor(owner, step);
+  const used = spec === undefined ? undefined : usedVariables(spec.fields, variables);
   const { peers, uses } = (service === undefined ? undefined : owner.service?.(service)) ?? {};
   return {
     ...rest,
@@ -49,6 +51,7 @@ export function requestFor(owner: CarriedNode, step: Step, run: number): TaskReq
     ...(step.without === undefined ? {} : { without: step.without }),
     ...(pins === undefined ? {} : { plugins: pins }),
     ...(check === undefined ? {} : { check }),
+    ...(used === undefined ? {} : { variables: used }),
     ...(action === 'BOOTSTRAP' ? { automators: automatorsOf(owner) } : {}),
     ...(service === undefined || spec === undefined
       ? {}
@@ -121,5 +124,5 @@ export interface CarriedNode {
 
 export type TaskBase = Pick<
   TaskRequest,
-  'clusterId' | 'clusterUid' | 'cluster' | 'peersOf' | 'peersVersion' | 'command'
+  'clusterId' | 'clusterUid' | 'cluster' | 'peersOf' | 'peersVersion' | 'command' | 'variables'
 >;

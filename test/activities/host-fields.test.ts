@@ -51,6 +51,7 @@ describe.each(hostFields)('a user of provider %s %j who sets %j', (type, fields,
       features: { searchAttributes: false },
       limits: defaultLimits,
       forbiddenReferences: () => [],
+      readOutputs: async () => undefined,
     };
     const nodes = {
       app: { count: 1, provider: 'box', hardware: 'any', image: 'node', services: [], fields: given },

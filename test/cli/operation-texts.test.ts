@@ -137,7 +137,11 @@ describe('a plan as text', () => {
   const show = (columns?: number): readonly string[] => {
     const { output, lines } = record(columns === undefined ? {} : { columns });
     const current = { nodes: [seen(2, 'gone'), seen(6, 'stopped')] as never, services: {}, stopped: ['db'] };
-    printPlan(output, { name: 'web', what: 'apply, 2 at a time', preview: { plan, current, changes: [] } });
+    printPlan(output, {
+      name: 'web',
+      what: 'apply, 2 at a time',
+      preview: { plan, current, changes: [], warnings: [] },
+    });
     return lines;
   };
 

@@ -89,6 +89,7 @@ describe('references in cluster files', () => {
       features: { searchAttributes: false },
       limits: defaultLimits,
       forbiddenReferences: (value: Json) => forbiddenReferences(value, allowReferences(['env:APP_*'])),
+      readOutputs: async () => undefined,
     };
     const script = (secret: string): object => ({
       type: 'shell',

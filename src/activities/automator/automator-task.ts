@@ -10,6 +10,7 @@ import { PluginError } from '../../plugins/errors.js';
 import type { AutomatorWithAbilities, RegisteredAutomator } from '../../plugins/registry.js';
 import { findLogin, type NodeLogin } from '../provider/address.js';
 import { markBefore, type Attempt } from '../attempt.js';
+import { fillFields } from './fill-fields.js';
 import { awaitHealth, type Checked } from './health.js';
 import { openResources } from '../artifact/open.js';
 import { resolveOwnSecret } from '../provider/own-secret.js';
@@ -55,17 +56,8 @@ export async function runServiceAction({ parts, task, request, attempt }: TaskCa
     throw new PluginError('Invalid', `${task.taskName} came without a service`);
   const plugin = parts.registry.automator(action.type);
   const node = await reachNode(parts, request, attempt);
-  const { value, secrets } = await parts.resolveSecrets(action.fields, {
-    writtenBy: 'user',
-    place: `fields of ${task.taskName} of ${task.service.name}`,
-  });
-  attempt.hide(secrets);
-  const { fields, resources } = await openResources(
-    parts,
-    plugin.descriptor,
-    isJsonObject(value) ? value : {},
-    attempt,
-  );
+  const filled = await fillFields(parts, { task, request, attempt }, action.fields);
+  const { fields, resources } = await openResources(parts, plugin.descriptor, filled, attempt);
   const resolved: Task = {
     ...task,
     service: { name: task.service.name, action: { type: action.type, fields } },

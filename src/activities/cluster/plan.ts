@@ -17,6 +17,8 @@ import type { Descriptor } from '../../schema/descriptor.js';
 import { checkFields } from '../../schema/fields.js';
 import { parseSpec } from '../../schema/cluster/read.js';
 import { errorAt, formatProblem, hasErrors, type Path, type Problem } from '../../schema/problem.js';
+import { taskVariables, usedVariables, type TaskVariables } from '../../model/cluster/variables.js';
+import { readImports, type ReadOutputs } from './imports.js';
 import { checkResources } from '../artifact/check.js';
 import type { ActivityParts } from '../parts.js';
 import type { ProviderAccount } from '../../model/provider-account.js';
@@ -29,6 +31,7 @@ export interface PlanParts {
   readonly features: ServerFeatures;
   readonly limits: Limits;
   readonly forbiddenReferences: ActivityParts['forbiddenReferences'];
+  readonly readOutputs: ReadOutputs;
 }
 
 /**
@@ -36,8 +39,12 @@ export interface PlanParts {
  * side effects.
  */
 export async function planCluster(parts: PlanParts, input: PlanRequest): Promise<ServedPlan> {
-  const digest = (value: Json): string =>
-    createHash('sha256').update(stableJson(value)).digest('hex').slice(0, 16);
+  let variables: TaskVariables = {};
+  /** Of what a value stands for: another value of a variable is a change of what uses it. */
+  const digest = (value: Json): string => {
+    const used = usedVariables(value, variables);
+    return digestOf(used === undefined ? value : { value, variables: valuesOf(used) });
+  };
   const { features, limits } = parts;
   const { intent, current } = input;
   const plan = (spec?: ClusterSpec, placements: PlanningInput['placements'] = {}): ServedPlan => ({
@@ -59,18 +66,33 @@ export async function planCluster(parts: PlanParts, input: PlanRequest): Promise
     if (!parsed.ok) throw invalid(parsed.problems);
     const { spec } = parsed;
     const problems = [...checkName(spec, input.clusterName), ...checkAgainstWorker(parts, spec)];
+    const read = await readImports(parts, spec, current.imports);
+    problems.push(...read.problems);
     if (hasErrors(problems)) throw invalid(problems);
+    variables = taskVariables(spec, read.imports);
     const placements = Object.fromEntries(
       Object.entries(spec.nodes).map(([name, group]) => [
         name,
         placementsOf(parts, group, spec.labels, digest),
       ]),
     );
-    return { ...plan(spec, placements), plugins: pinsOf(parts, spec, placements) };
+    return {
+      ...plan(spec, placements),
+      plugins: pinsOf(parts, spec, placements),
+      ...(Object.keys(read.imports).length === 0 ? {} : { imports: read.imports }),
+    };
   } catch (error) {
     if (error instanceof PlanError) throw ApplicationFailure.nonRetryable(error.message, 'Invalid');
     throw error;
   }
+}
+
+function digestOf(value: Json): string {
+  return createHash('sha256').update(stableJson(value)).digest('hex').slice(0, 16);
+}
+
+function valuesOf(variables: TaskVariables): Json {
+  return Object.fromEntries(Object.entries(variables).map(([name, { value }]) => [name, value]));
 }
 
 /** The plugins that the spec uses, as this worker has them. */
@@ -141,7 +163,12 @@ function checkAgainstWorker(parts: PlanParts, spec: ClusterSpec): readonly Probl
       ];
     }),
   );
-  return [...groups, ...actions, ...checkReferences(parts, spec.config, ['config'])];
+  return [
+    ...groups,
+    ...actions,
+    ...checkReferences(parts, spec.config, ['config']),
+    ...checkReferences(parts, (spec.variables ?? {}) as Json, ['variables']),
+  ];
 }
 
 function checkReferences({ forbiddenReferences }: PlanParts, value: Json, path: Path): readonly Problem[] {

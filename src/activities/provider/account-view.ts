@@ -2,6 +2,7 @@ import { anySignal } from '../../model/signals.js';
 import type { ProbedNode } from '../../model/node/probe.js';
 import { tagNames } from '../../model/names.js';
 import type {
+  AccountOffers,
   AccountQuota,
   Claims,
   Knowledge,
@@ -45,6 +46,8 @@ export interface AccountView {
   images(): Promise<readonly UploadedImage[] | undefined>;
   /** Undefined if the provider cannot tell. */
   quota(): Promise<AccountQuota | undefined>;
+  /** What machines can be made of; empty if the provider cannot tell. */
+  offers(): Promise<AccountOffers>;
 }
 
 /** @throws PluginError as opening the account does. */
@@ -157,6 +160,7 @@ export async function viewAccount(
         }
       : {}),
     quota: () => call(async (provider) => checkQuota(descriptor.name, await provider.quota?.())),
+    offers: () => call(async (provider) => checkOffers(descriptor.name, await provider.offers?.())),
     reused: (node) =>
       call(async (provider) => {
         if (plugin.abilities.includes('nodeReused'))
@@ -237,6 +241,20 @@ function checkQuota(plugin: string, quota: AccountQuota | undefined): AccountQuo
   throw new PluginError(
     'Invalid',
     `plugin ${plugin} returned no valid quota: {limits: {nodes: 10}, used: {nodes: 2}} is expected`,
+  );
+}
+
+/**
+ * The value may come from a program.
+ * @throws PluginError Invalid if it is no offer.
+ */
+function checkOffers(plugin: string, offers: AccountOffers = {}): AccountOffers {
+  const areNames = (names: unknown): boolean =>
+    names === undefined || (Array.isArray(names) && names.every((name) => typeof name === 'string'));
+  if (areNames(offers.flavors) && areNames(offers.images)) return offers;
+  throw new PluginError(
+    'Invalid',
+    `plugin ${plugin} returned no valid offers: {flavors: ["small"], images: ["debian"]} is expected`,
   );
 }
 

@@ -25,6 +25,7 @@ export const apply = verb<[written: ClusterSpec, file: string, options: ApplyOpt
     // Only workers know plugins and providers, so their problems are reported before anything is created.
     const preview = await previewApply(session, spec, file, options);
     if (plan) return { name, intent: { kind: 'apply', width: rolling }, preview };
+    for (const warning of preview.warnings) output.line(`warning: ${warning}`, 'yellow');
     if (!isEmptyPlan(preview.plan)) output.line(describeCounts(preview.plan));
     const reply = await client.apply(spec, { createOnly, queue, width: rolling });
     return finish(session, name, reply, { wait, since, acceptMinimum });

@@ -11,6 +11,7 @@ import {
   parser,
   planOption,
   rollingOption,
+  variableOptions,
   waitOptions,
   yesOption,
   command,
@@ -38,6 +39,7 @@ export const clusterCommands: readonly CommandDefinition[] = [
     heading: 'Clusters:',
     options: [
       option('--create-only', 'refuse if the cluster exists with another spec'),
+      ...variableOptions,
       rollingOption,
       acceptMinimumOption,
       ...operationOptions,
@@ -46,7 +48,7 @@ export const clusterCommands: readonly CommandDefinition[] = [
       // A wrong file is reported before the modules for the server are loaded.
       const { readSpec } = await import('../spec-file.js');
       return async (file: string, options: object) => {
-        const spec = readSpec(file);
+        const spec = await readSpec(file, options);
         return (await import('./apply.js')).apply(spec, file, options as never);
       };
     },
@@ -54,6 +56,7 @@ export const clusterCommands: readonly CommandDefinition[] = [
   command('plan <file>', 'show what apply would do', {
     more: '; changes nothing',
     options: [
+      ...variableOptions,
       rollingOption,
       choice('--graph <form>', 'write the plan as a graph', ['mermaid', 'dot']),
       option('--no-look', 'use the recorded state of the machines, without probing them first'),
@@ -88,6 +91,10 @@ export const clusterCommands: readonly CommandDefinition[] = [
   command('history <name>', 'list its last operations', {
     more: ': intent, user, time and result',
     load: async () => (await import('./list.js')).history,
+  }),
+  command('output <name> [output]', 'show its outputs, or the value of one', {
+    more: '; secret ones only if they are named',
+    load: async () => (await import('./outputs.js')).output,
   }),
   command('logs <name> [node]', 'show the logs of its tasks', {
     options: [

@@ -1,9 +1,10 @@
-import { isGrpcServiceError, type Connection } from '@temporalio/client';
+import { Client, isGrpcServiceError, type Connection } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
 import type { Config } from '../../config/index.js';
 import { createNamespaceCommand, missingNamespaceText } from '../../model/endpoint.js';
 import { clusterWorkflowType, workflowQueue, providerQueue, siteQueue } from '../../model/names.js';
 import { checkSearchAttributes } from '../../server/setup.js';
+import { workerDifferences } from '../../client/workers.js';
 import { openKeys } from '../configuration.js';
 import { fail, ok, warn, type Finding } from './doctor-local.js';
 import { lookAtQueue, type QueueTasks } from './pollers.js';
@@ -104,6 +105,20 @@ async function checkQueue(
   const asked = `${last.worker} last asked ${formatAge(last.at, Date.now())} ago`;
   if (workers === 0) return fail(check, `${what}: ${asked}; it seems to be gone`, 'heddle worker');
   return ok(check, `${what}: ${formatCount(workers, 'worker')}, ${asked}`);
+}
+
+/** Checks whether the workers of the core queue have one configuration: any of them may plan. */
+export async function checkDifferences(connection: Connection, namespace: string): Promise<Finding> {
+  const check = 'configurations';
+  const temporal = new Client({ connection, namespace });
+  const make = async (): Promise<Finding> => {
+    const found = await ask(connection, () => workerDifferences(temporal));
+    if (found.length === 0) return ok(check, 'the workers of queue heddle have the same');
+    const text = [...found, 'which of them plans is chance; give all the same heddle.yaml'].join('\n');
+    // A warning, for a change of the configuration reaches one worker after the other.
+    return warn(check, text, 'heddle config show');
+  };
+  return make().catch((error: unknown) => warn(check, `could not be compared: ${messageOf(error)}`));
 }
 
 function ask<Result>(connection: Connection, make: () => Promise<Result>): Promise<Result> {

@@ -23,7 +23,13 @@ import {
   warn,
 } from './doctor-local.js';
 import { checkSweep } from './doctor-sweep.js';
-import { checkAttributes, checkEncryption, checkNamespace, checkPollers } from './doctor-server.js';
+import {
+  checkAttributes,
+  checkDifferences,
+  checkEncryption,
+  checkNamespace,
+  checkPollers,
+} from './doctor-server.js';
 import { exitCodes } from '../errors.js';
 import { createOutput, type Output, type Style } from '../output.js';
 import { messageOf } from '../report-error.js';
@@ -82,6 +88,7 @@ async function* examine(options: ServerOptions): AsyncGenerator<Finding> {
     yield checkAttributes(connection, server.namespace);
     yield checkEncryption(connection, server.namespace, config);
     yield* await checkPollers(connection, server.namespace, workers);
+    yield checkDifferences(connection, server.namespace);
     yield checkSweep(() => temporalClient(connection, server.namespace, config), Date.now());
   } finally {
     await connection.close();

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Connection, type Client } from '@temporalio/client';
+import { readIdentity } from '../../model/worker-identity.js';
 import { protoMs } from '../format.js';
 import type { ServerLocation } from '../../server/check.js';
 
@@ -34,7 +35,7 @@ export async function lookAtQueue(
     taskQueueType: taskQueueTypes[tasks],
   });
   const seen = (pollers ?? []).map(({ identity, lastAccessTime }) => ({
-    worker: identity ?? '',
+    worker: readIdentity(identity ?? '').worker,
     at: protoMs(lastAccessTime),
   }));
   const last = seen.toSorted((a, b) => b.at - a.at)[0];

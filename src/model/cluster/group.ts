@@ -1,3 +1,4 @@
+import type { TaskVariables } from './variables.js';
 import type { FailureRecord } from '../node/failure.js';
 import type { JsonObject } from '../json.js';
 import type { TaskRequest } from '../node/task-request.js';
@@ -77,6 +78,7 @@ export interface GroupState extends NodesState, GroupStart {
   readonly services: Readonly<Record<string, ServiceSpec>>;
   readonly config: JsonObject;
   readonly command?: TaskRequest['command'];
+  readonly variables?: TaskVariables;
   /** Gates known to be open, and the batch slots that its nodes hold. */
   readonly opened: readonly string[];
   readonly batchSlots: readonly BatchSlotRef[];
@@ -108,6 +110,7 @@ export type Instruction =
       readonly services: Readonly<Record<string, ServiceSpec>>;
       readonly config: JsonObject;
       readonly command?: TaskRequest['command'];
+      readonly variables?: TaskVariables;
       readonly limits: Limits;
     }
   | { readonly do: 'probe' }

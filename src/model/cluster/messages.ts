@@ -1,3 +1,4 @@
+import type { Json } from '../json.js';
 import type { Intent } from '../plan/intent.js';
 import type { CurrentCluster } from '../plan/plan-operation.js';
 
@@ -27,6 +28,13 @@ export interface OperateRequest {
   readonly intent: Exclude<Intent, { readonly kind: 'apply' | 'delete' }>;
   readonly by: string;
   readonly queue?: boolean;
+}
+
+export interface ReadOutputsRequest {
+  /** The cluster that uses the outputs. */
+  readonly cluster: string;
+  /** The values that it has, by the names of the outputs; without any, it uses none any more. */
+  readonly values: Readonly<Record<string, Json>>;
 }
 
 /** Delete, retry, pause, resume: they carry only the requester. */
@@ -59,4 +67,6 @@ export interface PlanRequest {
   /** Closed or raw; absent for delete, and for rollback of a cluster that was never there. */
   readonly spec?: unknown;
   readonly current: CurrentCluster;
+  /** In a preview: ask the sites, too, for what only their workers know. */
+  readonly checks?: true;
 }

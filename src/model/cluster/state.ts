@@ -5,6 +5,8 @@ import type { NodeGroup } from './group.js';
 import type { Operation } from './operation.js';
 import type { PluginPins } from '../node/placement.js';
 import type { ClusterSpec, ServiceSpec } from './spec.js';
+import type { Json } from '../json.js';
+import type { TaskVariables } from './variables.js';
 import type { Coordination, NodesState } from './work.js';
 
 /** Everything a cluster workflow carries from run to run. Plain JSON. */
@@ -57,6 +59,14 @@ export interface ClusterState extends NodesState {
   readonly limits: Limits;
   /** The plugins that the last plan of a spec was made with. */
   readonly plugins?: PluginPins;
+  /** Values of variables that are outputs of other clusters, as the last plan of a spec read them. */
+  readonly imports?: TaskVariables;
+  /** An output that is such a value has changed since. */
+  readonly importsChanged?: true;
+  /** The values of outputs that other clusters know this one to have, as JSON, by their names. */
+  readonly reported?: Readonly<Record<string, string>>;
+  /** The clusters that use outputs of this one, with the values that each has, by their names. */
+  readonly readers?: Readonly<Record<string, Readonly<Record<string, Json>>>>;
 }
 
 /** Nothing new is started for the operation under way, and what runs is cancelled. */

@@ -1,3 +1,4 @@
+import type { TaskVariables } from '../cluster/variables.js';
 import type { JsonObject } from '../json.js';
 import type { HealthCheck } from './health.js';
 import type { PluginPins } from './placement.js';
@@ -39,6 +40,8 @@ export interface TaskRequest {
     readonly action: { readonly type: string; readonly fields: JsonObject };
     readonly timeoutMs?: number;
   };
+  /** Values of the variables that expressions in the action's fields refer to. */
+  readonly variables?: TaskVariables;
   /** The plugins that may carry it out, as they were when the operation was planned. */
   readonly plugins?: PluginPins;
   /** For START: what it waits for when its action is done. */

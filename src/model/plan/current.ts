@@ -6,6 +6,7 @@ import { nodeId } from '../names.js';
 import { indexesOf, rangesOf, type Range } from './plan.js';
 import type { PlannedPlacement } from '../node/placement.js';
 import type { ClusterSpec } from '../cluster/spec.js';
+import type { TaskVariables } from '../cluster/variables.js';
 
 /** The actions that an operation may do once more although nothing changed. */
 export type Repeatable = keyof NonNullable<ServiceFacts['doneIn']>;
@@ -39,6 +40,8 @@ export interface CurrentCluster {
   readonly services: Outlines;
   /** Services that a user stopped; what needs them at run time stays down with them. */
   readonly stopped?: readonly string[];
+  /** The values that variables had of other clusters. */
+  readonly imports?: TaskVariables;
 }
 
 export const emptyCluster: CurrentCluster = { nodes: [], services: {} };

@@ -1,3 +1,4 @@
+import type { TaskVariables } from '../cluster/variables.js';
 import type { PlannedPlacement, PluginPins } from '../node/placement.js';
 import type { Action } from '../action.js';
 import type { ClusterSpec } from '../cluster/spec.js';
@@ -38,6 +39,8 @@ export interface ServedPlan extends Plan {
    * The plugins that the spec uses, as the planning worker has them; absent without a spec, as for delete.
    */
   readonly plugins?: PluginPins;
+  /** Values of variables that are outputs of other clusters; absent if there are none. */
+  readonly imports?: TaskVariables;
 }
 
 export type Purpose = 'create' | 'update' | 'replace' | 'remove' | 'exec';

@@ -19,7 +19,10 @@ import { indexesOf, rangesOf, type Range } from './plan.js';
 import { servicesOf, type ClusterState } from '../cluster/state.js';
 
 /** What only the whole cluster knows of its nodes. */
-export type Summarised = Pick<ClusterState, 'spec' | 'retired' | 'operation' | 'stopped' | 'peers'>;
+export type Summarised = Pick<
+  ClusterState,
+  'spec' | 'retired' | 'operation' | 'stopped' | 'peers' | 'imports'
+>;
 
 /**
  * The cluster as planning sees it: nodes with equal facts together, so that its size follows the kinds of
@@ -38,7 +41,13 @@ function summariseRows(state: Summarised, rows: readonly NodeRow[]): CurrentClus
   const nodes: readonly NodeSummary[] = mergeEqual(
     rows.map((row) => ({ ...row, facts: plannedFacts(state, services, row, operation) })),
   );
-  return { nodes, services, ...(state.stopped.length === 0 ? {} : { stopped: state.stopped }) };
+  const { stopped, imports } = state;
+  return {
+    nodes,
+    services,
+    ...(stopped.length === 0 ? {} : { stopped }),
+    ...(imports === undefined ? {} : { imports }),
+  };
 }
 
 /** The facts of some nodes, seen from an operation. */

@@ -1,4 +1,4 @@
-import { isAbsolute, resolve } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 import type { Json, JsonObject } from '../../model/json.js';
 import { isPlainObject } from '../plain-json.js';
 import { errorAt, type Path, type Problem } from '../problem.js';
@@ -10,6 +10,8 @@ const maxInlineBytes = 256 * 1024;
 interface Inlined {
   readonly value: Json;
   readonly problems: readonly Problem[];
+  /** The texts that were put in, by the JSON of their paths. */
+  readonly texts: ReadonlyMap<string, { readonly file: string; readonly text: string }>;
 }
 
 /**
@@ -19,11 +21,18 @@ interface Inlined {
  */
 export function inlineFiles(value: Json, folder: string): Inlined {
   const problems: Problem[] = [];
+  const texts = new Map<string, { readonly file: string; readonly text: string }>();
   const replaced = mapFields(value, (field, path) => {
     const file = fileReference(field);
     if (file === undefined) return field;
     const read = readTextFile(isAbsolute(file) ? file : resolve(folder, file), maxInlineBytes);
-    if (read.ok) return read.text;
+    if (read.ok) {
+      texts.set(JSON.stringify(path), {
+        file: isAbsolute(file) ? file : join(folder, file),
+        text: read.text,
+      });
+      return read.text;
+    }
     problems.push(
       errorAt(
         [...path, 'file'],
@@ -33,12 +42,20 @@ export function inlineFiles(value: Json, folder: string): Inlined {
     );
     return '';
   });
-  return { value: replaced, problems };
+  return { value: replaced, problems, texts };
 }
 
 /** A spec that reaches a workflow must hold all it needs: workers do not have the author's files. */
 export function checkNoFiles(value: Json): readonly Problem[] {
   const problems: Problem[] = [];
+  if (isPlainObject(value) && value['include'] !== undefined)
+    problems.push(
+      errorAt(
+        ['include'],
+        'names files, which cannot be read here',
+        'Apply the spec with heddle apply FILE.',
+      ),
+    );
   mapFields(value, (field, path) => {
     if (fileReference(field) !== undefined) {
       problems.push(

@@ -1,12 +1,24 @@
-import { dirname } from 'node:path';
+import { mayHoldExpressions } from '../../model/expression/parse.js';
+import type { Json, JsonObject } from '../../model/json.js';
 import { copyPlainJson, isPlainObject } from '../plain-json.js';
-import { errorAt, hasErrors, maxProblems, placeProblems, type Problem } from '../problem.js';
+import {
+  errorAt,
+  hasErrors,
+  maxProblems,
+  placeProblems,
+  type Locate,
+  type Path,
+  type Problem,
+} from '../problem.js';
 import { readTextFile } from '../read-text.js';
-import { readYamlFile } from '../yaml-source.js';
 import { problemsFromZod } from '../zod-problems.js';
+import { bindVariables, declaredVariables, type GivenValues } from './bind.js';
 import { checkCluster } from './check.js';
-import { checkNoFiles, inlineFiles } from './inline-files.js';
+import { composeSpec } from './compose.js';
+import { checkExpressions, hasNoValue } from './expressions.js';
+import { checkNoFiles } from './inline-files.js';
 import { clusterSchema, type ClusterSpec } from './spec.js';
+import type { VariableDeclaration } from './variable.js';
 
 /**
  * A spec as text, and normalised as JSON, has at most this many bytes: one message to the server holds it.
@@ -30,7 +42,11 @@ export function parseSpec(value: unknown): SpecReading {
   const parsed = clusterSchema.safeParse(plain.value);
   if (!parsed.success)
     return { ok: false, problems: problemsFromZod(clusterSchema, parsed.error, plain.value) };
-  const problems = [...checkNoFiles(plain.value), ...checkCluster(parsed.data)];
+  const problems = [
+    ...checkNoFiles(plain.value),
+    ...checkCluster(parsed.data),
+    ...checkExpressions(parsed.data),
+  ];
   const errors = problems.filter(({ severity }) => severity === 'error');
   const warnings = problems.filter(({ severity }) => severity === 'warning').slice(0, maxProblems);
   return errors.length > 0
@@ -38,10 +54,36 @@ export function parseSpec(value: unknown): SpecReading {
     : { ok: true, spec: parsed.data, warnings };
 }
 
+/** A spec file that was read, and waits for the values of its variables. */
+interface OpenedSpec {
+  readonly variables: Readonly<Record<string, VariableDeclaration>>;
+  /** Puts in the values, checks and normalises the spec. Every problem comes with its place. */
+  read(given: GivenValues): SpecReading;
+  readonly locate: Locate;
+}
+
 /** Reads a spec file; one that cannot be read is a problem like any other. */
-export function loadSpecFile(fileName: string): SpecReading {
+export function loadSpecFile(fileName: string, given: GivenValues = {}): SpecReading {
+  const opened = openSpecFile(fileName);
+  return opened.ok ? opened.read(given) : opened;
+}
+
+/**
+ * Reads the text of a spec file (YAML or JSON), puts in the files that it names and the values of its
+ * variables, checks and normalises it. Every problem is found at once and comes with its place. `fileName` is
+ * used for messages and as the base of relative paths.
+ */
+export function readSpecFile(text: string, fileName: string, given: GivenValues = {}): SpecReading {
+  const opened = openSpec(text, fileName);
+  return opened.ok ? opened.read(given) : opened;
+}
+
+type Opening = ({ readonly ok: true } & OpenedSpec) | Extract<SpecReading, { readonly ok: false }>;
+
+/** Reads a spec file up to the values of its variables. */
+export function openSpecFile(fileName: string): Opening {
   const read = readTextFile(fileName, maxSpecBytes);
-  if (read.ok) return readSpecFile(read.text, fileName);
+  if (read.ok) return openSpec(read.text, fileName);
   const place = { file: fileName, line: 1, column: 1 };
   return {
     ok: false,
@@ -51,22 +93,45 @@ export function loadSpecFile(fileName: string): SpecReading {
   };
 }
 
-/**
- * Reads the text of a spec file (YAML or JSON), puts in the files that it names, checks and normalises it.
- * Every problem is found at once and comes with its place. `fileName` is used for messages and as the base of
- * relative paths.
- */
-export function readSpecFile(text: string, fileName: string): SpecReading {
-  const source = readYamlFile(text, fileName, { bytes: maxSpecBytes, depth: maxSpecDepth });
-  if (!source.ok) return source;
-  const inlined = inlineFiles(source.value, dirname(fileName));
-  const reading = parseSpec(inlined.value);
-  const found = [...inlined.problems, ...(reading.ok ? reading.warnings : reading.problems)].slice(
-    0,
-    maxProblems,
+function openSpec(text: string, fileName: string): Opening {
+  const composed = composeSpec(text, fileName, { bytes: maxSpecBytes, depth: maxSpecDepth });
+  if (!composed.ok) return composed;
+  const { value, locate } = composed;
+  return {
+    ok: true,
+    variables: declaredVariables(value),
+    locate,
+    read: (given) => {
+      const bound = bindVariables(value, given);
+      const reading = parseSpec(bound.value);
+      const checked = reading.ok ? reading.warnings : reading.problems;
+      const found = [
+        ...composed.problems,
+        ...bound.problems,
+        ...checked.filter((problem) => !followsFrom(problem, bound)),
+      ];
+      const problems = placeProblems(found, locate).slice(0, maxProblems);
+      return reading.ok && !hasErrors(problems)
+        ? { ok: true, spec: reading.spec, warnings: problems }
+        : { ok: false, problems };
+    },
+  };
+}
+
+/** Problems of expressions that binding reported, and of texts that still hold them. */
+function followsFrom({ path, wrong, excerpt }: Problem, bound: ReturnType<typeof bindVariables>): boolean {
+  if (!hasErrors(bound.problems)) return false;
+  if (excerpt === undefined) return isOpen(bound.value, path);
+  const isSame = (other: Problem): boolean =>
+    other.excerpt === excerpt && JSON.stringify(other.path) === JSON.stringify(path);
+  return wrong.endsWith(hasNoValue) || bound.problems.some(isSame);
+}
+
+/** The value at a path still holds an expression. */
+function isOpen(spec: Json, path: Path): boolean {
+  const value = path.reduce<Json | undefined>(
+    (inner, key) => (isPlainObject(inner) || Array.isArray(inner) ? (inner as JsonObject)[key] : undefined),
+    spec,
   );
-  const problems = placeProblems(found, source.locate);
-  return reading.ok && !hasErrors(problems)
-    ? { ok: true, spec: reading.spec, warnings: problems }
-    : { ok: false, problems };
+  return typeof value === 'string' && mayHoldExpressions(value);
 }

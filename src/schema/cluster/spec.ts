@@ -8,6 +8,7 @@ import { clusterNameSchema, pluginNameSchema, simpleNameSchema } from '../names.
 import { checkSchema } from './health.js';
 import { rollingSchema } from './rolling.js';
 import { checkPlacement, normaliseGroup, placementKeys } from './placement.js';
+import { outputsSchema, variablesSchema } from './variable.js';
 
 /*
  * What a cluster should be, as one schema: it checks a spec and normalises it. The output is a valid input with
@@ -302,12 +303,27 @@ export const clusterSchema = z
         title: 'Lock',
         description: 'Whether the cluster refuses delete and replace, until it is applied without.',
       }),
+    variables: variablesSchema,
+    outputs: outputsSchema,
+    include: z
+      .array(z.string().min(1))
+      .max(100)
+      .optional()
+      .meta({
+        title: 'Include',
+        description:
+          'Paths of files with more nodes, services, variables, outputs and config, and of service folders.',
+      }),
     $schema: z
       .string()
       .optional()
       .meta({ title: 'Schema', description: 'Address of this JSON Schema, for editors; not used.' }),
   })
-  .transform(({ $schema: _schema, ...spec }) => spec)
+  .transform(({ $schema: _schema, include: _include, variables, outputs, ...spec }) => ({
+    ...spec,
+    ...(variables === undefined ? {} : { variables }),
+    ...(outputs === undefined ? {} : { outputs }),
+  }))
   .meta({
     title: 'Heddle cluster',
     description: 'What a cluster should be: nodes, and the services on them.',

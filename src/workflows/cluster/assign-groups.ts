@@ -2,6 +2,7 @@ import { nodeId } from '../../model/names.js';
 import { isMember, kindsOf, type Instruction } from '../../model/cluster/group.js';
 import { indexesOf, type Kind, type Plan, type ServedPlan } from '../../model/plan/plan.js';
 import { servicesOf } from '../../model/cluster/state.js';
+import { taskVariables } from '../../model/cluster/variables.js';
 import type { Work } from '../../model/cluster/work.js';
 import type { PreviousRun } from './adoption.js';
 import { commandOf } from './cluster-executor.js';
@@ -73,7 +74,8 @@ function instructGroup(
   };
   const command = commandOf(memory);
   const groupServices = servicesOfGroups(plan);
-  const { spec, counters, limits } = memory.state;
+  const { spec, counters, limits, imports } = memory.state;
+  const variables = taskVariables(spec, imports);
   const instruction: Instruction = {
     do: 'work',
     work,
@@ -85,6 +87,7 @@ function instructGroup(
     adopted: Object.fromEntries(Object.entries(adopted).filter(([node]) => isIn(kinds, node))),
     groupServices,
     command,
+    ...(Object.keys(variables).length === 0 ? {} : { variables }),
   };
   // Who begins while the operation is paused starts nothing either.
   const paused: readonly Instruction[] =

@@ -17,6 +17,7 @@ import {
   closeBatchSlot,
   type Coordination,
 } from '../../model/cluster/work.js';
+import { taskVariables } from '../../model/cluster/variables.js';
 import { noteChange } from '../entity.js';
 import type { Executor } from './executor.js';
 import { groupOfNode, instruct } from './groups.js';
@@ -53,7 +54,7 @@ export function clusterExecutor(memory: Memory): Executor {
     },
     service: (name) => servicesOf(memory.state)[name],
     taskBase: () => {
-      const { name, uid, spec, peers } = memory.state;
+      const { name, uid, spec, peers, imports } = memory.state;
       const command = commandOf(memory);
       return {
         clusterId: name,
@@ -62,6 +63,7 @@ export function clusterExecutor(memory: Memory): Executor {
         peersOf: clusterWorkflowId(name),
         peersVersion: peers.version,
         command,
+        variables: taskVariables(spec, imports),
       };
     },
     changed: () => {

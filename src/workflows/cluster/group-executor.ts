@@ -82,7 +82,7 @@ export function groupExecutor(memory: GroupMemory): GroupExecutor {
     },
     service: (name) => memory.state.services[name],
     taskBase: () => {
-      const { cluster, clusterUid, config, peersVersion, command } = memory.state;
+      const { cluster, clusterUid, config, peersVersion, command, variables } = memory.state;
       return {
         clusterId: cluster,
         clusterUid,
@@ -90,6 +90,7 @@ export function groupExecutor(memory: GroupMemory): GroupExecutor {
         peersOf: clusterWorkflowId(cluster),
         peersVersion,
         command,
+        variables,
       };
     },
     changed: () => {

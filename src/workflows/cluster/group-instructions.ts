@@ -97,10 +97,11 @@ function work(memory: GroupMemory, told: Told<'work'>): void {
     services,
     config,
     command,
+    variables,
     limits,
   } = told;
   const before = memory.state.peers.version;
-  const { command: _command, ...state } = memory.state;
+  const { command: _command, variables: _variables, ...state } = memory.state;
   memory.state = {
     ...state,
     services,
@@ -111,6 +112,7 @@ function work(memory: GroupMemory, told: Told<'work'>): void {
     batchSlots: [],
     work: given,
     ...(command === undefined ? {} : { command }),
+    ...(variables === undefined ? {} : { variables }),
   };
   applyPlan(memory, {
     cluster: state.cluster,

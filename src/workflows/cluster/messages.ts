@@ -9,11 +9,13 @@ import type {
   CancelRequest,
   OperateRequest,
   PlainRequest,
+  ReadOutputsRequest,
 } from '../../model/cluster/messages.js';
 import type { PeersPage, PeersRequest } from '../../model/node/peers.js';
 import type { GroupReport, Instructions } from '../../model/cluster/group.js';
 import type { NamedMachine, Ownership } from '../../model/node/ownership.js';
 import type { ClusterStatus, NodeStatus } from '../../model/cluster/view.js';
+import type { Outputs } from '../../model/cluster/outputs.js';
 import type { ClusterSpec } from '../../model/cluster/spec.js';
 import type { JsonObject } from '../../model/json.js';
 
@@ -38,6 +40,12 @@ export const usedResourcesQuery = defineQuery<readonly string[]>('usedResources'
 export const currentQuery = defineQuery<CurrentCluster>('current');
 /** An update, because queries wait for as long as other messages keep arriving at the workflow. */
 export const peersUpdate = defineUpdate<PeersPage, [PeersRequest]>('peers');
+/** The outputs of the cluster with their values, secret ones included. */
+export const outputsQuery = defineQuery<Outputs>('outputs');
+/** Another cluster uses outputs of this one, and has these values of them. */
+export const readOutputsSignal = defineSignal<[ReadOutputsRequest]>('readOutputs');
+/** Outputs of another cluster, which this one uses, have other values. */
+export const outputsChangedSignal = defineSignal('outputsChanged');
 /** A node's whole payload, credentials included, for a login. Null for an unknown node. */
 export const payloadQuery = defineQuery<JsonObject | null, [nodeId: string]>('payload');
 /**

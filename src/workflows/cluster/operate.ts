@@ -21,6 +21,7 @@ import { endEmptyGroups, groupsOver, groupsQuiet, instructAll } from './groups.j
 import { changeNode, changeNodes, changeOperation, dropNode, type Memory } from './memory.js';
 import { schedule } from '../schedule.js';
 import { nextNodenum, assignGroups } from './assign-groups.js';
+import { importsFor, reportAgain } from './outputs.js';
 import { probeNodes } from './probe-nodes.js';
 import { servicesOfGroups, applyPlan } from './apply-plan.js';
 
@@ -122,14 +123,20 @@ function rejectionOf(error: unknown): { readonly message: string; readonly inval
 
 /** Takes the plan over into the state: the accepted spec, new nodes, nodes that leave, the work to do. */
 function adopt(memory: Memory, plan: ServedPlan, { adopted }: PreviousRun): void {
-  const { spec, features, limits, gates, placements, plugins, width = 1, widths, later = [] } = plan;
+  const { spec, features, limits, gates, placements, plugins, imports, width = 1, widths, later = [] } = plan;
   memory.state = { ...memory.state, features, limits, ...(plugins === undefined ? {} : { plugins }) };
   if (spec !== undefined) {
     const retired = Object.entries(servicesOf(memory.state)).filter(
       ([service]) => spec.services[service] === undefined,
     );
-    const { target: _target, ...state } = memory.state;
-    memory.state = { ...state, spec, retired: Object.fromEntries(retired) };
+    const { target: _target, imports: _imports, importsChanged: _changed, ...state } = memory.state;
+    memory.state = {
+      ...state,
+      ...reportAgain(state),
+      spec,
+      retired: Object.fromEntries(retired),
+      ...importsFor(memory.state, retired, imports),
+    };
   }
   const operation = memory.state.operation?.id ?? '0';
   memory.state = {

@@ -4,6 +4,7 @@ import type { ClusterStart } from '../../model/cluster/messages.js';
 import { clusterWorkflowId } from '../../model/names.js';
 import { noPeers, peersPage } from '../../model/node/peers.js';
 import { usedDigests } from '../../model/artifact/used.js';
+import { outputsOf } from '../../model/cluster/outputs.js';
 import { detailsOf, statusOf } from '../../model/cluster/report.js';
 import type { ClusterState } from '../../model/cluster/state.js';
 import { defaultLimits } from '../../model/cluster/limits.js';
@@ -32,6 +33,7 @@ import {
 import { keepInstructing } from './groups.js';
 import { requestCheck, isCheckDue, look, checkAndRepair } from './check-machines.js';
 import { checkLease, releaseLease, grantLease, nodeReply, refuseLease } from './lease.js';
+import { exchangeOutputs, followImports, noteChangedImports, noteReader } from './outputs.js';
 import { keepSearchAttributes, type Memory } from './memory.js';
 import {
   abandonUpdate,
@@ -48,8 +50,11 @@ import {
   operateUpdate,
   ownersQuery,
   pauseUpdate,
+  outputsChangedSignal,
+  outputsQuery,
   payloadQuery,
   peersUpdate,
+  readOutputsSignal,
   reportSignal,
   resumeUpdate,
   retryUpdate,
@@ -126,6 +131,8 @@ async function act(memory: Memory): Promise<NextStep> {
     noteChange(memory);
     return {};
   }
+  await exchangeOutputs(memory);
+  if (followImports(memory)) return {};
   if (memory.state.lease !== undefined) return checkLease(memory);
   return checkMachines(memory);
 }
@@ -224,6 +231,12 @@ function messagesOf(memory: Memory): readonly Message[] {
       (_request) => refuseResume(memory),
     ),
     update(checkUpdate, 'Check the machines; the plan shows the result.', () => requestCheck(memory)),
+    signal(readOutputsSignal, 'Another cluster uses outputs of this one.', (request) =>
+      noteReader(memory, request),
+    ),
+    signal(outputsChangedSignal, 'Outputs that the cluster uses have other values.', () =>
+      noteChangedImports(memory),
+    ),
     signal(reportSignal, 'The results of the instructions to a group.', (report) =>
       applyReport(memory, report),
     ),
@@ -263,6 +276,7 @@ function queriesOf(memory: Memory): readonly Message[] {
     query(usedResourcesQuery, 'Digests of the resources that the cluster uses or may use.', () =>
       usedDigests(memory.state),
     ),
+    query(outputsQuery, 'The outputs, secret ones included.', () => outputsOf(memory.state)),
     query(currentQuery, 'The input of the planner.', () => summarise(memory.state)),
     query(
       payloadQuery,

@@ -120,6 +120,7 @@ export async function openBench(
       end: () => Promise.resolve(),
       allocated: () => Promise.resolve([]),
       names: () => Promise.resolve([]),
+      labels: () => Promise.resolve(undefined),
     },
     absences: createAbsences(),
     turns: () => ({ take: () => Promise.resolve(true), release: () => Promise.resolve() }),

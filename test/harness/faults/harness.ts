@@ -84,6 +84,7 @@ export async function openHarness({
     features: { searchAttributes: false },
     limits: { ...defaultLimits, ...limits },
     forbiddenReferences: () => [],
+    readOutputs: async () => undefined,
   };
   const base: Omit<WorkerOptions, 'taskQueue'> = {
     connection: workerConnection,

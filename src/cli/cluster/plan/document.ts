@@ -6,11 +6,16 @@ import { edgesOf, stepId } from './graph.js';
 import { allTasks, countsOf, kindsLosingDisks } from './plan-text.js';
 
 /** A plan for programs: the resulting layout, each task with its nodes, and its dependencies. */
-export function describePlan(cluster: string, what: string, { plan, current, changes }: PlanPreview): object {
+export function describePlan(
+  cluster: string,
+  what: string,
+  { plan, current, changes, warnings }: PlanPreview,
+): object {
   return {
     cluster,
     what,
     changes: !isEmptyPlan(plan),
+    warnings,
     counts: {
       ...Object.fromEntries(countsOf(plan).map(({ purpose, nodes }) => [purpose, nodes])),
       tasks: allTasks(plan),
@@ -28,9 +33,26 @@ export function describePlan(cluster: string, what: string, { plan, current, cha
     tasks: plan.kinds.flatMap(tasksOf),
     edges: edgesOf(plan),
     later: (plan.later ?? []).flatMap(tasksOf),
-    plan,
-    current,
+    plan: withoutValues(plan),
+    current: withoutImports(current),
   };
+}
+
+function withoutImports({ imports: _imports, ...current }: PlanPreview['current']): object {
+  return current;
+}
+
+/** The plan without the values of variables, which may be secret. */
+function withoutValues({ imports: _imports, ...plan }: PlanPreview['plan']): object {
+  const { spec } = plan;
+  if (spec?.variables === undefined) return plan;
+  const variables = Object.fromEntries(
+    Object.entries(spec.variables).map(([name, variable]) => [
+      name,
+      'value' in variable ? { secret: true } : variable,
+    ]),
+  );
+  return { ...plan, spec: { ...spec, variables } };
 }
 
 function layoutOf({ spec, placements, kinds }: Plan): object {

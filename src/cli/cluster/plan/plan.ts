@@ -4,11 +4,12 @@ import type { ServerOptions } from '../../configuration.js';
 import { CliError, exitCodes } from '../../errors.js';
 import { reportError } from '../../report-error.js';
 import { readSpec } from '../../spec-file.js';
+import type { VariableOptions } from '../../given-variables.js';
 import { verb } from '../../verb.js';
 import type { GraphForm } from './graph.js';
 import { type Planned, plannedShown, previewApply } from './preview.js';
 
-interface PlanOptions extends ServerOptions {
+interface PlanOptions extends ServerOptions, VariableOptions {
   readonly graph?: GraphForm;
   readonly detailedExitcode?: boolean;
   readonly rolling?: number;
@@ -21,7 +22,7 @@ export async function plan(file: string, options: PlanOptions): Promise<number> 
   try {
     if (options.graph !== undefined && options.json === true)
       throw new CliError('Usage', '--graph and --json cannot both be written to standard output');
-    return await preview(readSpec(file), file, options);
+    return await preview(await readSpec(file, options), file, options);
   } catch (error) {
     if (options.detailedExitcode !== true) throw error;
     // Exit code 2 means changes here.

@@ -18,7 +18,8 @@ export interface ShownPlan {
 
 /** A plan for people: equal nodes are shown once, with their actions in order. */
 export function printPlan(output: Output, { name, what, preview }: ShownPlan): void {
-  const { plan, current } = preview;
+  const { plan, current, warnings } = preview;
+  for (const warning of warnings) output.line(`warning: ${warning}`, 'yellow');
   const drift = driftOf(current, plan);
   for (const line of drift.map(describeDrift)) output.line(`drift: ${line}`, 'yellow');
   const { stopped = [] } = current;

@@ -1,5 +1,6 @@
 import type { temporal } from '@temporalio/proto';
 import { protoMs } from '../../format.js';
+import { readIdentity } from '../../../model/worker-identity.js';
 
 type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 type Payloads = temporal.api.common.v1.IPayloads;
@@ -59,7 +60,7 @@ export function createTaskReader(): TaskReader {
       if (started)
         return change(started.scheduledEventId, {
           attempt: started.attempt ?? 1,
-          worker: started.identity || undefined,
+          worker: readIdentity(started.identity ?? '').worker || undefined,
         });
       const { activityTaskCompletedEventAttributes: done, activityTaskFailedEventAttributes: failed } = event;
       const { activityTaskTimedOutEventAttributes: late, activityTaskCanceledEventAttributes: cancelled } =

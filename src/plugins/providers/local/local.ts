@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   Provider,
   PluginError,
+  type AccountOffers,
   type AccountQuota,
   type CanCapture,
   type CanDeleteImage,
@@ -33,6 +34,8 @@ import {
   createdSchema,
   detailsSchema,
   LocalApi,
+  flavorsSchema,
+  imagesSchema,
   quotaSchema,
   type Limits,
   type MachineSummary,
@@ -153,6 +156,13 @@ export class LocalProvider
   async quota(): Promise<AccountQuota> {
     const { limits, use } = await this.#api().read(quotaSchema, '/v1/quota');
     return { limits: amountsOf(limits), used: amountsOf(use) };
+  }
+
+  async offers(): Promise<AccountOffers> {
+    const api = this.#api();
+    const { flavors } = await api.read(flavorsSchema, '/v1/flavors');
+    const { images } = await api.read(imagesSchema, '/v1/images');
+    return { flavors: Object.keys(flavors), images };
   }
 
   async powerStatus(machine: MachineInput): Promise<PowerReading> {

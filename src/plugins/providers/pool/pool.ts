@@ -6,6 +6,7 @@ import type { GrantedNode, RequestView } from '../../../model/pool/view.js';
 import type { TaskResult } from '../../../model/node/task.js';
 import {
   Provider,
+  type AccountOffers,
   type CreateInput,
   type Machine,
   type MachineInput,
@@ -87,6 +88,15 @@ export class PoolProvider extends Provider {
 
   async find(key: string): Promise<readonly Machine[]> {
     return (await this.machines()).filter((machine) => machine.key === key);
+  }
+
+  /** The flavor is the label. */
+  async offers(): Promise<AccountOffers> {
+    const pool = this.namedPool();
+    const labels = await this.pools.labels(pool);
+    if (labels === undefined)
+      throw new PluginError('Invalid', `there is no pool ${pool}; 'heddle pool list' shows those there are`);
+    return { flavors: labels };
   }
 
   private async poolNames(): Promise<readonly string[]> {

@@ -4,6 +4,7 @@ import { tagNames } from '../../../model/names.js';
 import type { TaskResult } from '../../../model/node/task.js';
 import {
   Provider,
+  type AccountOffers,
   type AccountQuota,
   type CanLoad,
   type CanQuota,
@@ -172,6 +173,16 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota {
       limits: { nodes: slots.length },
       used: { nodes: slots.filter((slot) => held[slot] !== undefined).length },
     };
+  }
+
+  /** A machine without a flavor or an image is taken for any. */
+  async offers(): Promise<AccountOffers> {
+    const { machines } = await this.account();
+    const namesOf = (key: 'flavor' | 'image'): readonly string[] | undefined => {
+      const names = machines.flatMap((machine) => machine[key] ?? []);
+      return names.length < machines.length ? undefined : [...new Set(names)];
+    };
+    return { flavors: namesOf('flavor'), images: namesOf('image') };
   }
 
   private account(): Promise<StaticAccount> {

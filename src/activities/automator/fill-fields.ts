@@ -1,0 +1,101 @@
+import { evaluate, type KnownNode, type Scope } from '../../model/expression/evaluate.js';
+import { ExpressionError, fillText } from '../../model/expression/fill.js';
+import { textsIn, type Expression } from '../../model/expression/parse.js';
+import { isJsonObject, type Json, type JsonObject } from '../../model/json.js';
+import type { TaskRequest } from '../../model/node/task-request.js';
+import type { Task } from '../../model/node/task.js';
+import { PluginError } from '../../plugins/errors.js';
+import type { Attempt } from '../attempt.js';
+import type { ActivityParts } from '../parts.js';
+
+interface Filling {
+  readonly task: Task;
+  readonly request: TaskRequest;
+  readonly attempt: Pick<Attempt, 'hide'>;
+}
+
+/**
+ * The fields of a service's action with values in the place of secret references and expressions.
+ * @throws PluginError Auth for a secret that cannot be read, Invalid for an expression without a value.
+ */
+export async function fillFields(
+  parts: Pick<ActivityParts, 'resolveSecrets'>,
+  filling: Filling,
+  fields: JsonObject,
+): Promise<JsonObject> {
+  const { task, attempt } = filling;
+  const place = `fields of ${task.taskName} of ${task.service?.name ?? '-'}`;
+  const { value, secrets } = await parts.resolveSecrets(fields, { writtenBy: 'user', place });
+  attempt.hide(secrets);
+  const resolved = isJsonObject(value) ? value : {};
+  if (textsIn(fields).length === 0) return resolved;
+  const scope = await scopeOf(parts, filling);
+  const valueOf = (expression: Expression): Json => {
+    try {
+      return refuseReferences(evaluate(expression, scope));
+    } catch (error) {
+      if (!(error instanceof ExpressionError)) throw error;
+      throw new PluginError('Invalid', `${place}: ${expression.written} has no value: ${error.message}`);
+    }
+  };
+  return fill(fields, resolved, valueOf) as JsonObject;
+}
+
+/**
+ * What nodes and other clusters say is data: a reference in it counts for nothing. @throws ExpressionError
+ */
+function refuseReferences(value: Json): Json {
+  if (isJsonObject(value) && ['secret', 'resource'].some((key) => Object.hasOwn(value, key)))
+    throw new ExpressionError('it is a reference, which only the cluster file may hold');
+  if (typeof value === 'object' && value !== null)
+    for (const item of Object.values(value)) refuseReferences((item ?? null) as Json);
+  return value;
+}
+
+/** Fills what the user wrote. What stands in the place of a reference is no text of the user. */
+function fill(written: Json, resolved: Json, valueOf: (expression: Expression) => Json): Json {
+  if (typeof written === 'string') return fillText(written, valueOf, (literal) => literal);
+  if (Array.isArray(written) && Array.isArray(resolved))
+    return written.map((item: Json, index) => fill(item, (resolved[index] ?? null) as Json, valueOf));
+  if (!isJsonObject(written) || !isJsonObject(resolved)) return resolved;
+  return Object.fromEntries(
+    Object.entries(written).map(([key, item]) => [key, fill(item, resolved[key] ?? null, valueOf)]),
+  );
+}
+
+async function scopeOf(
+  parts: Pick<ActivityParts, 'resolveSecrets'>,
+  { task, request, attempt }: Filling,
+): Promise<Scope> {
+  const variables = request.variables ?? {};
+  const byOrigin = (imported: boolean): JsonObject =>
+    Object.fromEntries(
+      Object.entries(variables)
+        .filter(([, variable]) => (variable.imported === true) === imported)
+        .map(([name, { value }]) => [name, value]),
+    );
+  const own = byOrigin(false);
+  const { value, secrets } = await parts.resolveSecrets(own, { writtenBy: 'user', place: 'variables' });
+  const values: JsonObject = { ...byOrigin(true), ...(isJsonObject(value) ? value : {}) };
+  const hidden = Object.entries(variables).flatMap(([name, { secret }]) =>
+    secret === true ? textsOf(values[name] ?? null) : [],
+  );
+  attempt.hide([...secrets, ...hidden]);
+  const { service: _service, provider: _provider, ...node } = task.config;
+  return {
+    variables: values,
+    node: { id: task.nodeId, ...node },
+    nodes: Object.fromEntries(
+      Object.entries(task.nodes).map(([id, { services, ...peer }]): [string, KnownNode] => [
+        id,
+        { nodenum: peer.nodenum, services, values: { id, ...peer } },
+      ]),
+    ),
+  };
+}
+
+function textsOf(value: Json): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap((item: Json) => textsOf(item));
+  if (isJsonObject(value)) return Object.values(value).flatMap((item) => textsOf(item ?? null));
+  return typeof value === 'string' ? [value] : [];
+}

@@ -1,0 +1,99 @@
+import type { PlacementCheck, PlacementProblem } from '../../model/cluster/placement-check.js';
+import { isJsonObject, type Json } from '../../model/json.js';
+import { isPluginError } from '../../plugins/errors.js';
+import { suggest } from '../../schema/suggest.js';
+import type { Attempt } from '../attempt.js';
+import type { ActivityParts } from '../parts.js';
+import { viewAccount } from '../provider/account-view.js';
+import type { SharedLists } from '../provider/shared-lists.js';
+
+/**
+ * The activity CHECK_PLACEMENT: what only workers of a site know of a plan. Opens the account and compares
+ * what it offers, and reads the secrets of the group's actions. It changes nothing.
+ */
+export async function checkPlacement(
+  parts: ActivityParts,
+  lists: SharedLists,
+  check: PlacementCheck,
+  attempt: Attempt,
+): Promise<{ readonly problems: readonly PlacementProblem[] }> {
+  const problems = [
+    ...(await checkAccount(parts, lists, check, attempt)),
+    ...(await checkSecrets(parts, check, attempt)),
+  ];
+  return { problems };
+}
+
+async function checkAccount(
+  parts: ActivityParts,
+  lists: SharedLists,
+  { clusterId, provider, path, flavor, image }: PlacementCheck,
+  attempt: Attempt,
+): Promise<readonly PlacementProblem[]> {
+  attempt.at(`asks what provider ${provider.name} offers`);
+  try {
+    const view = await viewAccount(parts, lists, clusterId, provider, attempt);
+    const { flavors, images } = await view.offers();
+    const refuse = (key: string, word: string, name: string, known: readonly string[] | undefined) =>
+      known === undefined || known.includes(name)
+        ? []
+        : [
+            errorAt(
+              [...path, key],
+              `provider ${provider.name} has no ${word} ${JSON.stringify(name)}`,
+              suggest(name, known) ?? `It has: ${known.slice(0, 20).join(', ') || 'none'}.`,
+            ),
+          ];
+    const isPool = provider.type === 'pool';
+    return [
+      ...refuse(isPool ? 'label' : 'hardware', isPool ? 'label' : 'hardware', flavor, flavors),
+      ...refuse('image', 'image', image, images),
+    ];
+  } catch (error) {
+    return [problemOf(error, [...path, provider.type === 'pool' ? 'pool' : 'provider'])];
+  }
+}
+
+async function checkSecrets(
+  parts: ActivityParts,
+  { values }: PlacementCheck,
+  attempt: Attempt,
+): Promise<readonly PlacementProblem[]> {
+  const problems: PlacementProblem[] = [];
+  for (const { path, value } of values) {
+    for (const place of referencesIn(value, path)) {
+      try {
+        const { secrets } = await parts.resolveSecrets(place.value, { writtenBy: 'user', place: 'it' });
+        attempt.hide(secrets);
+      } catch (error) {
+        problems.push(problemOf(error, place.path));
+      }
+    }
+  }
+  return problems;
+}
+
+interface Placed {
+  readonly path: PlacementProblem['path'];
+  readonly value: Json;
+}
+
+/** Secret references, without commands: running one may have effects, and only a task shall have them. */
+function referencesIn(value: Json, path: Placed['path']): readonly Placed[] {
+  if (Array.isArray(value)) return value.flatMap((item: Json, index) => referencesIn(item, [...path, index]));
+  if (!isJsonObject(value)) return [];
+  const { secret } = value;
+  if (typeof secret === 'string' && Object.keys(value).length === 1)
+    return secret.startsWith('exec:') ? [] : [{ path, value }];
+  return Object.entries(value).flatMap(([key, item]) => referencesIn(item, [...path, key]));
+}
+
+/** Wrong settings are problems of the plan; anything else may pass until the task. */
+function problemOf(error: unknown, path: PlacementProblem['path']): PlacementProblem {
+  if (!isPluginError(error) || (error.kind !== 'Invalid' && error.kind !== 'Auth')) throw error;
+  return errorAt(path, error.message.replace(/^it: /, ''));
+}
+
+function errorAt(path: PlacementProblem['path'], wrong: string, right?: string): PlacementProblem {
+  return { severity: 'error', path, wrong, ...(right === undefined ? {} : { right }) };
+}

@@ -1,0 +1,62 @@
+import type { Outputs } from '../../model/cluster/outputs.js';
+import type { ClusterSpec } from '../../model/cluster/spec.js';
+import { importsOf, type TaskVariable, type TaskVariables } from '../../model/cluster/variables.js';
+import { errorAt, type Problem } from '../../schema/problem.js';
+import { suggest } from '../../schema/suggest.js';
+
+/** The outputs of a cluster at present; undefined if there is no such cluster. */
+export type ReadOutputs = (cluster: string) => Promise<Outputs | undefined>;
+
+interface ReadImports {
+  readonly imports: TaskVariables;
+  readonly problems: readonly Problem[];
+}
+
+/**
+ * The values of a spec's variables that are outputs of other clusters. One that has none at present keeps the
+ * value that it had `before`.
+ */
+export async function readImports(
+  { readOutputs }: { readonly readOutputs: ReadOutputs },
+  spec: ClusterSpec,
+  before: TaskVariables = {},
+): Promise<ReadImports> {
+  const imports: Record<string, TaskVariable> = {};
+  const problems: Problem[] = [];
+  for (const [cluster, names] of Object.entries(importsOf(spec))) {
+    const outputs = await readOutputs(cluster);
+    for (const [name, output] of Object.entries(names)) {
+      const read = readImport(cluster, output, outputs);
+      const known = 'value' in read ? read : before[name];
+      if (known?.imported === true) imports[name] = known;
+      else if ('wrong' in read) problems.push(errorAt(['variables', name], read.wrong, read.right));
+    }
+  }
+  return { imports, problems };
+}
+
+function readImport(
+  cluster: string,
+  name: string,
+  outputs: Outputs | undefined,
+): TaskVariable | { readonly wrong: string; readonly right: string } {
+  const command = `heddle output ${cluster}`;
+  if (outputs === undefined)
+    return {
+      wrong: `takes its value from cluster ${cluster}, which is not there`,
+      right: 'Apply that first.',
+    };
+  const output = Object.hasOwn(outputs, name) ? outputs[name] : undefined;
+  if (output === undefined)
+    return {
+      wrong: `takes its value from output ${name} of cluster ${cluster}, which has no such output`,
+      right: suggest(name, Object.keys(outputs)) ?? `${command} shows those it has.`,
+    };
+  if ('missing' in output)
+    return {
+      wrong: `takes its value from output ${name} of cluster ${cluster}, which has none at present: ${output.missing}`,
+      right: `${command} shows it.`,
+    };
+  const { value, secret } = output;
+  return { value, imported: true, ...(secret === true ? { secret } : {}) };
+}

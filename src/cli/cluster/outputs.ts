@@ -1,0 +1,64 @@
+import type { Outputs, OutputValue } from '../../model/cluster/outputs.js';
+import type { Json } from '../../model/json.js';
+import { suggest } from '../../schema/suggest.js';
+import { cleanLine } from '../clean-text.js';
+import type { ServerOptions } from '../configuration.js';
+import { CliError } from '../errors.js';
+import { clusterVerb } from './cluster-verb.js';
+
+type Answer =
+  | { readonly cluster: string; readonly outputs: Outputs }
+  | { readonly cluster: string; readonly output: string; readonly value: Json };
+
+/** The outputs of a cluster; the value of one that is named, even if it is secret. */
+export const output = clusterVerb(
+  async ({ client }, cluster, key: string | undefined, _options: ServerOptions): Promise<Answer> => {
+    const outputs = await client.outputs(cluster);
+    if (key === undefined) return { cluster, outputs };
+    const found = Object.hasOwn(outputs, key) ? outputs[key] : undefined;
+    if (found !== undefined && 'value' in found) return { cluster, output: key, value: found.value };
+    const why =
+      found === undefined ? (suggest(key, Object.keys(outputs)) ?? '') : `It has none: ${found.missing}.`;
+    throw new CliError(
+      'NotFound',
+      `cluster ${cluster} has no output ${JSON.stringify(key)} at present. ${why}`,
+      { next: `heddle output ${cluster}` },
+    );
+  },
+  {
+    document: (answer) =>
+      'value' in answer
+        ? answer
+        : {
+            cluster: answer.cluster,
+            outputs: Object.fromEntries(
+              Object.entries(answer.outputs).map(([name, found]) => [name, withoutSecret(found)]),
+            ),
+          },
+    print: (screen, answer) => {
+      if ('value' in answer) screen.lines(textOf(answer.value));
+      else if (Object.keys(answer.outputs).length === 0)
+        screen.lines(`cluster ${answer.cluster} has no outputs`);
+      else
+        screen.table(
+          ['OUTPUT', 'VALUE'],
+          Object.entries(answer.outputs).map(([name, found]) => [name, cleanLine(shownValue(found))]),
+        );
+    },
+  },
+);
+
+function withoutSecret(output: OutputValue): object {
+  if (output.secret !== true || !('value' in output)) return output;
+  const { value: _value, ...rest } = output;
+  return rest;
+}
+
+function shownValue(output: OutputValue): string {
+  if ('missing' in output) return `(none: ${output.missing})`;
+  return output.secret === true ? '(secret)' : textOf(output.value);
+}
+
+function textOf(value: Json): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,67 @@
+import { hostname } from 'node:os';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Client } from '@temporalio/client';
+import { coreQueue } from '../model/names.js';
+import { describeDifference, differingWorkers } from '../model/worker-identity.js';
+
+/** A worker asks again at least once a minute; the server shows it for five. */
+const staleMs = 120_000;
+
+// temporal.api.enums.v1.TaskQueueType
+const [workflowTasks, activityTasks] = [1, 2] as const;
+
+type Described = Awaited<ReturnType<Client['workflowService']['describeTaskQueue']>>;
+type Pollers = NonNullable<Described['pollers']>;
+
+/** The workers that polled a queue in the last minutes, by the server's word. */
+async function pollersOf(client: Client, queue: string): Promise<Pollers> {
+  const { pollers } = await client.workflowService.describeTaskQueue({
+    namespace: client.options.namespace,
+    taskQueue: { name: queue },
+    taskQueueType: queue === coreQueue ? workflowTasks : activityTasks,
+  });
+  return pollers ?? [];
+}
+
+/** How long a worker that has just started may take to ask for work, in ms. */
+const beginMs = 3_000;
+
+/** Whether a worker polls a queue; waits a little for one that is starting. */
+export async function isPolled(client: Client, queue: string): Promise<boolean> {
+  for (const end = Date.now() + beginMs; ; await pause(100)) {
+    if ((await pollersOf(client, queue)).length > 0) return true;
+    if (Date.now() > end) return false;
+  }
+}
+
+/** The identities of the workers of the core queue, without those that are known to have ended. */
+async function coreWorkers(client: Client): Promise<readonly string[]> {
+  const pollers = await pollersOf(client, coreQueue);
+  const since = Date.now() - staleMs;
+  const identities = pollers
+    .filter(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1_000 >= since)
+    .map(({ identity }) => identity ?? '');
+  return [...new Set(identities)].filter((identity) => !hasEnded(identity)).toSorted();
+}
+
+/** How the configurations of the workers of the core queue differ, a line for each; empty if they do not. */
+export async function workerDifferences(client: Client): Promise<readonly string[]> {
+  return differingWorkers(await coreWorkers(client)).map(describeDifference);
+}
+
+/** The same between a worker that is about to start and those that poll already. */
+export async function differencesFromOthers(client: Client, identity: string): Promise<readonly string[]> {
+  return differingWorkers([identity, ...(await coreWorkers(client))]).map(describeDifference);
+}
+
+/** Of this host the processes are known. */
+function hasEnded(identity: string): boolean {
+  const [, pid, host] = /^(\d+)@(\S+)/.exec(identity) ?? [];
+  if (pid === undefined || host !== hostname()) return false;
+  try {
+    process.kill(Number(pid), 0);
+    return false;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'ESRCH';
+  }
+}

@@ -1,0 +1,68 @@
+import { isJsonObject, type Json, type JsonObject } from '../json.js';
+import { ExpressionError } from './fill.js';
+import type { Expression } from './parse.js';
+
+/** What expressions can refer to at one place. */
+export interface Scope {
+  /** Values by the names of variables. */
+  readonly variables: Readonly<Record<string, Json>>;
+  /** The task's own node; absent outside of tasks. */
+  readonly node?: JsonObject;
+  /** Nodes of the cluster by their ids. */
+  readonly nodes: Readonly<Record<string, KnownNode>>;
+}
+
+export interface KnownNode {
+  readonly nodenum: number;
+  readonly services: readonly string[];
+  readonly values: JsonObject;
+}
+
+/** The value of an expression. @throws ExpressionError if it has none here. */
+export function evaluate({ words }: Expression, scope: Scope): Json {
+  const [root, name = '', ...keys] = words;
+  switch (root) {
+    case 'var':
+      return below(ownValue(scope.variables, name, `variable ${name} has no value`), keys, `var.${name}`);
+    case 'node':
+      if (scope.node === undefined) throw new ExpressionError('node is the node of a task, and this is none');
+      return below(scope.node, [name, ...keys], 'node');
+    case 'nodes':
+      return below(nodeNamed(scope, name).values, keys, `nodes.${name}`);
+    case 'services':
+      return nodesOf(scope, name).map(([id, { values }]) => below(values, keys, `nodes.${id}`));
+    default:
+      throw new ExpressionError(`${root ?? ''} is unknown`);
+  }
+}
+
+function nodeNamed({ nodes }: Scope, id: string): KnownNode {
+  const node = Object.hasOwn(nodes, id) ? nodes[id] : undefined;
+  if (node === undefined) throw new ExpressionError(`there is no node ${id} at present`);
+  return node;
+}
+
+/** By their numbers, so that texts stay the same while nodes do. */
+function nodesOf({ nodes }: Scope, service: string): readonly (readonly [string, KnownNode])[] {
+  const found = Object.entries(nodes).filter(([, { services }]) => services.includes(service));
+  if (found.length === 0) throw new ExpressionError(`no node has service ${service} at present`);
+  return found.toSorted(([, one], [, other]) => one.nodenum - other.nodenum);
+}
+
+function below(value: Json, keys: readonly string[], name: string): Json {
+  if (keys.length === 0) return value;
+  if (!isJsonObject(value))
+    throw new ExpressionError(`${name} is no mapping, so it has no ${keys.join('.')}`);
+  // Keys of results may hold dots.
+  for (const length of keys.keys()) {
+    const key = keys.slice(0, length + 1).join('.');
+    if (Object.hasOwn(value, key)) return below(value[key] ?? null, keys.slice(length + 1), `${name}.${key}`);
+  }
+  throw new ExpressionError(`${name} has no ${keys.join('.')}`);
+}
+
+function ownValue(object: JsonObject, key: string, wrong: string): Json {
+  const value = Object.hasOwn(object, key) ? object[key] : undefined;
+  if (value === undefined) throw new ExpressionError(wrong);
+  return value;
+}

@@ -1,0 +1,67 @@
+/**
+ * What a worker says of its configuration where all can read it: in its identity, which the server shows with
+ * the workers of a queue. By entry of heddle.yaml, such as `provider/local`, a digest of it without secrets.
+ */
+export type ConfigDigests = Readonly<Record<string, string>>;
+
+export interface WorkerIdentity {
+  /** `<pid>@<host>`. */
+  readonly worker: string;
+  /** Absent for a worker that says nothing of its configuration. */
+  readonly config?: ConfigDigests;
+}
+
+/** The server refuses identities of more than 1000 characters. */
+const maxIdentity = 900;
+
+/** `4711@host config=0a1b provider/local=2c3d`. */
+export function formatIdentity(worker: string, config: ConfigDigests, whole: string): string {
+  const entries = Object.entries({ config: whole, ...config }).map(([entry, digest]) => `${entry}=${digest}`);
+  const identity = [worker, ...entries].join(' ');
+  return identity.length <= maxIdentity ? identity : `${worker} config=${whole}`;
+}
+
+export function readIdentity(identity: string): WorkerIdentity {
+  const [worker = '', ...entries] = identity.split(' ');
+  if (!entries.some((entry) => entry.startsWith('config='))) return { worker };
+  const config = entries.flatMap((entry) => {
+    const [name = '', digest] = entry.split('=');
+    return digest === undefined ? [] : [[name, digest] as const];
+  });
+  return { worker, config: Object.fromEntries(config) };
+}
+
+/** How the configurations of two workers differ, in words; empty if they do not. */
+function differences(one: WorkerIdentity, other: WorkerIdentity): readonly string[] {
+  if (one.config === undefined || other.config === undefined) return [];
+  const { config: whole, ...own } = one.config;
+  const { config: otherWhole, ...others } = other.config;
+  if (whole === otherWhole) return [];
+  const found = [...new Set([...Object.keys(own), ...Object.keys(others)])].toSorted().flatMap((entry) => {
+    const what = entry.replace('/', ' ');
+    if (own[entry] === others[entry]) return [];
+    if (own[entry] === undefined) return [`only ${other.worker} has ${what}`];
+    return others[entry] === undefined ? [`only ${one.worker} has ${what}`] : [`${what} differs`];
+  });
+  return found.length > 0 ? found : ['their entries are too many to be compared one by one'];
+}
+
+/** Each worker whose configuration is not that of the first one, with the differences. */
+export function differingWorkers(
+  identities: readonly string[],
+): readonly { readonly first: string; readonly worker: string; readonly differences: readonly string[] }[] {
+  const [first, ...others] = identities.map(readIdentity).filter(({ config }) => config !== undefined);
+  if (first === undefined) return [];
+  return others
+    .map((other) => ({ first: first.worker, worker: other.worker, differences: differences(first, other) }))
+    .filter((found) => found.differences.length > 0);
+}
+
+/** `4711@a and 4712@b have different configurations: provider local differs`. */
+export function describeDifference({
+  first,
+  worker,
+  differences: found,
+}: ReturnType<typeof differingWorkers>[number]): string {
+  return `workers ${first} and ${worker} of one queue have different configurations: ${found.join(', ')}`;
+}

@@ -1,0 +1,215 @@
+import { ExpressionError, fillText } from '../../model/expression/fill.js';
+import { evaluate } from '../../model/expression/evaluate.js';
+import {
+  escapeText,
+  isBroken,
+  isExpression,
+  mayHoldExpressions,
+  splitText,
+} from '../../model/expression/parse.js';
+import type { Expression } from '../../model/expression/parse.js';
+import type { Json, JsonObject } from '../../model/json.js';
+import { stableJson } from '../../model/node/payload.js';
+import { isPlainObject } from '../plain-json.js';
+import { errorAt, errorIn, quoteValue, type Path, type Problem } from '../problem.js';
+import { suggest } from '../suggest.js';
+import { brokenExpression, isBoundLate, unknownRoot } from './expressions.js';
+import {
+  isOfType,
+  isSecretReference,
+  typeWords,
+  variableSchema,
+  type VariableDeclaration,
+} from './variable.js';
+
+/** A value that was given for a variable, and by what: `--var`, a file or a variable of the environment. */
+export interface GivenValue {
+  readonly value: Json;
+  readonly by: string;
+}
+export type GivenValues = Readonly<Record<string, GivenValue>>;
+
+interface Bound {
+  readonly value: Json;
+  readonly problems: readonly Problem[];
+}
+
+/** The variables that a spec declares; those that are declared wrongly are left for the schema to report. */
+export function declaredVariables(spec: Json): Readonly<Record<string, VariableDeclaration>> {
+  const declared = isPlainObject(spec) ? spec['variables'] : undefined;
+  if (!isPlainObject(declared)) return {};
+  return Object.fromEntries(
+    Object.entries(declared).flatMap(([name, written]) => {
+      const parsed = variableSchema.safeParse(written ?? {});
+      return parsed.success ? [[name, parsed.data] as const] : [];
+    }),
+  );
+}
+
+/**
+ * Puts the values of variables into a spec. Those that are secret, and those of other clusters, remain under
+ * `variables`, and expressions with them remain as they are: a task gets their values when it is created.
+ */
+export function bindVariables(spec: Json, given: GivenValues): Bound {
+  if (!isPlainObject(spec)) return { value: spec, problems: [] };
+  const declared = declaredVariables(spec);
+  const problems: Problem[] = [];
+  const values: Record<string, Json> = {};
+  for (const [name, variable] of Object.entries(declared)) {
+    const chosen = choose(name, variable, given[name]);
+    if ('wrong' in chosen) problems.push(chosen);
+    else if (chosen.value !== undefined) values[name] = chosen.value;
+  }
+  problems.push(...undeclared(declared, given));
+  const { variables, $schema, ...rest } = spec;
+  const context: Context = { declared, values, known: isPlainObject(variables) ? variables : {}, problems };
+  const filled = fill(rest, [], context) as JsonObject;
+  const late = lateVariables(isPlainObject(variables) ? variables : undefined, declared, values);
+  return {
+    value: {
+      ...filled,
+      ...($schema === undefined ? {} : { $schema }),
+      ...(variables !== undefined && !isPlainObject(variables) ? { variables } : late),
+    },
+    problems,
+  };
+}
+
+/** The value of a variable, or what is wrong with it. */
+function choose(
+  name: string,
+  { from, secret, type, allowed, default: fallback, value: kept, description }: VariableDeclaration,
+  given: GivenValue | undefined,
+): { readonly value: Json | undefined } | Problem {
+  const path: Path = ['variables', name];
+  if (from !== undefined)
+    return given === undefined
+      ? { value: undefined }
+      : errorAt(path, `is given by ${given.by}, and its value comes from ${from}`, 'Remove one of them.');
+  if (secret === true && fallback !== undefined && !isSecretReference(fallback))
+    return errorAt(
+      [...path, 'default'],
+      'would show the secret in the file',
+      'Give a reference, such as {secret: "env:NAME"}, or none.',
+    );
+  const value = given?.value ?? kept ?? fallback;
+  if (value === undefined)
+    return errorAt(
+      path,
+      'has no value',
+      `Give one by --var ${name}=VALUE, --var-file FILE or HEDDLE_VAR_${name}${description === undefined ? '' : ` (${description.replace(/\.$/, '')})`}.`,
+    );
+  const by = given === undefined ? '' : ` (by ${given.by})`;
+  const shown = secret === true ? 'its value' : quoteValue(value);
+  if (!isOfType(value, type) && !(secret === true && isSecretReference(value)))
+    return errorAt(path, `${shown}${by} is not ${typeWords[type ?? 'text']}`);
+  if (allowed !== undefined && !allowed.some((one) => stableJson(one) === stableJson(value)))
+    return errorAt(
+      path,
+      `${shown}${by} is not allowed`,
+      secret === true ? undefined : `Allowed are: ${allowed.map(quoteValue).join(', ')}.`,
+    );
+  return { value };
+}
+
+function undeclared(
+  declared: Readonly<Record<string, VariableDeclaration>>,
+  given: GivenValues,
+): readonly Problem[] {
+  return Object.entries(given)
+    .filter(([name]) => !Object.hasOwn(declared, name))
+    .map(([name, { by }]) =>
+      errorAt(
+        ['variables'],
+        `${by} gives a value to ${name}, which is no variable of this file`,
+        suggest(name, Object.keys(declared)) ?? 'Declare it under variables.',
+      ),
+    );
+}
+
+/** `variables` of the bound spec; wrong declarations remain as they are. */
+function lateVariables(
+  written: JsonObject | undefined,
+  declared: Readonly<Record<string, VariableDeclaration>>,
+  values: Readonly<Record<string, Json>>,
+): { readonly variables?: JsonObject } {
+  const late = Object.entries(written ?? {}).flatMap(([name, raw]): readonly (readonly [string, Json])[] => {
+    const variable = declared[name];
+    if (variable === undefined) return [[name, raw]];
+    const { from, output, secret } = variable;
+    if (from !== undefined) return [[name, { from, output: output ?? name }]];
+    const value = values[name];
+    return secret === true && value !== undefined ? [[name, { secret: true, value }]] : [];
+  });
+  return late.length === 0 ? {} : { variables: Object.fromEntries(late) };
+}
+
+interface Context {
+  readonly declared: Readonly<Record<string, VariableDeclaration>>;
+  readonly values: Readonly<Record<string, Json>>;
+  /** Everything under `variables`, wrong declarations too. */
+  readonly known: JsonObject;
+  readonly problems: Problem[];
+}
+
+function fill(value: Json, path: Path, context: Context): Json {
+  if (typeof value === 'string') return mayHoldExpressions(value) ? fillIn(value, path, context) : value;
+  if (Array.isArray(value)) return value.map((item: Json, index) => fill(item, [...path, index], context));
+  if (!isPlainObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, fill(item, [...path, key], context)]),
+  );
+}
+
+function fillIn(text: string, path: Path, context: Context): Json {
+  const isLate = isBoundLate(path);
+  const say = (problem: Problem): undefined => {
+    context.problems.push(problem);
+  };
+  for (const part of splitText(text)) {
+    if (isBroken(part)) say(brokenExpression(path, part));
+    else if (isExpression(part)) {
+      const problem = refuse(part, path, context, isLate);
+      if (problem !== undefined) say(problem);
+    }
+  }
+  const valueOf = (expression: Expression): Json | undefined => {
+    const [root, name = ''] = expression.words;
+    if (root !== 'var' || context.values[name] === undefined || context.declared[name]?.secret === true)
+      return undefined;
+    try {
+      return evaluate(expression, { variables: context.values, nodes: {} });
+    } catch (error) {
+      if (!(error instanceof ExpressionError)) throw error;
+      return say(errorIn(path, expression.written, `has no value: ${error.message}`));
+    }
+  };
+  return fillText(text, valueOf, isLate ? escapeText : (literal) => literal);
+}
+
+/** What is wrong with an expression at its place, if anything. */
+function refuse(
+  { written, words }: Expression,
+  path: Path,
+  { declared, known }: Context,
+  isLate: boolean,
+): Problem | undefined {
+  const [root = '', name] = words;
+  if (root === 'var') {
+    if (name === undefined) return errorIn(path, written, 'names no variable', 'Write var.NAME.');
+    if (!Object.hasOwn(known, name))
+      return errorIn(
+        path,
+        written,
+        `names a variable that is not declared`,
+        suggest(name, Object.keys(known)) ?? 'Declare it under variables.',
+      );
+    const { secret, from } = declared[name] ?? {};
+    if (isLate || (secret !== true && from === undefined)) return undefined;
+    const what = secret === true ? 'a secret variable' : 'a value of another cluster';
+    return errorIn(path, written, `is ${what}, which only fields of actions and outputs can use`);
+  }
+  const unknown = unknownRoot(path, { written, words });
+  if (unknown !== undefined || isLate) return unknown;
+  return errorIn(path, written, 'refers to nodes, which only fields of actions and outputs can do');
+}

@@ -1,0 +1,183 @@
+import { statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { Json, JsonObject } from '../../model/json.js';
+import { isPlainObject, type PlainJsonLimits } from '../plain-json.js';
+import { errorAt, type Locate, type Path, type Place, type Problem } from '../problem.js';
+import { readTextFile } from '../read-text.js';
+import { readYamlFile } from '../yaml-source.js';
+import { inlineFiles } from './inline-files.js';
+
+/** A spec file with everything that it includes, as one value. */
+export type Composition =
+  | {
+      readonly ok: true;
+      readonly value: Json;
+      readonly problems: readonly Problem[];
+      /** Places in the file that a value comes from. */
+      readonly locate: Locate;
+    }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** What included files may hold. All else belongs to the cluster as a whole. */
+const sections = ['nodes', 'services', 'variables', 'outputs', 'config'] as const;
+
+/** The file of a service folder. */
+const serviceFile = 'service.yaml';
+
+/** Includes in all, those of included files too. */
+const maxIncludes = 500;
+
+/** One file: its value in the form of a spec, with its own includes. */
+interface Fragment {
+  readonly file: string;
+  readonly value: JsonObject;
+  readonly locate: Locate;
+}
+
+/** Reads the text of a spec file, the files that it includes, and the files that fields stand for. */
+export function composeSpec(text: string, fileName: string, limits: PlainJsonLimits): Composition {
+  const source = readYamlFile(text, fileName, limits);
+  if (!source.ok) return source;
+  const main = inlined(source.value, fileName, source.locate);
+  if (!isPlainObject(main.value)) return { ok: true, ...main };
+  const fragments: Fragment[] = [{ file: fileName, value: main.value, locate: main.locate }];
+  const problems = [...main.problems];
+  const known = new Set([resolve(fileName)]);
+  // Files that are included join the list while it is walked.
+  for (const fragment of fragments) {
+    for (const [index, path] of includesOf(fragment.value).entries()) {
+      const at: Path = ['include', index];
+      const refuse = (wrong: string, right?: string): void => {
+        problems.push({ ...errorAt(at, wrong, right), place: fragment.locate(at) });
+      };
+      const read = known.size > maxIncludes ? tooMany : readInclude(path, fragment.file, limits);
+      if ('wrong' in read) refuse(read.wrong, read.right);
+      else if (known.has(resolve(read.file))) refuse(`includes ${read.file}, which is included already`);
+      else if ('problems' in read) problems.push(...read.problems);
+      else {
+        known.add(resolve(read.file));
+        problems.push(...read.found, ...checkKeys(read.fragment));
+        fragments.push(read.fragment);
+      }
+    }
+  }
+  return { ok: true, ...merge(fragments, problems) };
+}
+
+const tooMany = { wrong: `is one include too many; ${maxIncludes} is the limit`, right: undefined };
+
+/** Anything but texts is left for the schema to judge. */
+function includesOf({ include }: JsonObject): readonly string[] {
+  return Array.isArray(include) ? include.filter((path): path is string => typeof path === 'string') : [];
+}
+
+type Included =
+  | { readonly wrong: string; readonly right: string | undefined }
+  | { readonly file: string; readonly problems: readonly Problem[] }
+  | { readonly file: string; readonly fragment: Fragment; readonly found: readonly Problem[] };
+
+function readInclude(path: string, includer: string, limits: PlainJsonLimits): Included {
+  const named = join(dirname(includer), path);
+  const target = path.startsWith('/') ? path : named;
+  const isFolder = statSync(target, { throwIfNoEntry: false })?.isDirectory() === true;
+  const file = isFolder ? join(target, serviceFile) : target;
+  const read = readTextFile(file, limits.bytes);
+  if (!read.ok) {
+    const right = isFolder
+      ? `A service folder holds ${serviceFile}, with what stands under services.NAME of a cluster file.`
+      : 'Paths are relative to the file that includes them.';
+    return { wrong: `cannot include ${JSON.stringify(isFolder ? file : path)}: ${read.wrong}`, right };
+  }
+  const source = readYamlFile(read.text, file, limits);
+  if (!source.ok) return { file, problems: source.problems };
+  const top = source.locate([]);
+  if (!isPlainObject(source.value))
+    return { file, problems: [{ ...errorAt([], 'is no mapping'), place: top }] };
+  const name = basename(resolve(target));
+  const prefix = isFolder ? ['services', name] : [];
+  const value = isFolder ? { services: { [name]: source.value } } : source.value;
+  const { problems, ...composed } = inlined(value, file, (at, excerpt) =>
+    source.locate(at.slice(prefix.length), excerpt),
+  );
+  return {
+    file,
+    found: problems,
+    fragment: { file, value: composed.value as JsonObject, locate: composed.locate },
+  };
+}
+
+/** Puts in the files that fields stand for; texts at fault are then found in those. */
+function inlined(
+  written: Json,
+  file: string,
+  locate: Locate,
+): { readonly value: Json; readonly problems: readonly Problem[]; readonly locate: Locate } {
+  const { value, problems, texts } = inlineFiles(written, dirname(file));
+  return {
+    value,
+    problems: problems.map((problem) => ({ ...problem, place: locate(problem.path) })),
+    locate: (path, excerpt) => {
+      const text = excerpt === undefined ? undefined : texts.get(JSON.stringify(path));
+      const offset = excerpt === undefined ? -1 : (text?.text.indexOf(excerpt) ?? -1);
+      return text === undefined || offset < 0 ? locate(path, excerpt) : placeIn(text.text, text.file, offset);
+    },
+  };
+}
+
+function placeIn(text: string, file: string, offset: number): Place {
+  const before = text.slice(0, offset);
+  return { file, line: before.split('\n').length, column: offset - before.lastIndexOf('\n') };
+}
+
+function checkKeys({ value, locate }: Fragment): readonly Problem[] {
+  const allowed: readonly string[] = [...sections, 'include', '$schema'];
+  return Object.keys(value)
+    .filter((key) => !allowed.includes(key))
+    .map((key) => ({
+      ...errorAt([key], 'stands in an included file', `Those hold ${sections.join(', ')}; move it.`),
+      place: locate([key]),
+    }));
+}
+
+/** One value of all fragments. Each entry of a section comes from one of them. */
+function merge(
+  fragments: readonly Fragment[],
+  found: readonly Problem[],
+): Omit<Extract<Composition, { readonly ok: true }>, 'ok'> {
+  const [main, ...included] = fragments as [Fragment, ...Fragment[]];
+  const problems = [...found];
+  const origins = new Map<string, Fragment>();
+  let value: JsonObject = main.value;
+  for (const fragment of included) {
+    for (const section of sections) {
+      const entries = fragment.value[section];
+      if (entries === undefined) continue;
+      const before = value[section] ?? {};
+      if (!isPlainObject(entries) || !isPlainObject(before)) {
+        if (!isPlainObject(entries))
+          problems.push({ ...errorAt([section], 'is no mapping'), place: fragment.locate([section]) });
+        continue;
+      }
+      for (const key of Object.keys(entries)) {
+        const path = [section, key];
+        if (!Object.hasOwn(before, key)) origins.set(JSON.stringify(path), fragment);
+        else problems.push(twice(path, fragment, origins.get(JSON.stringify(path)) ?? main));
+      }
+      value = { ...value, [section]: { ...entries, ...before } };
+    }
+  }
+  const locate: Locate = (path, excerpt) =>
+    (origins.get(JSON.stringify(path.slice(0, 2))) ?? main).locate(path, excerpt);
+  const { include, ...rest } = value;
+  const isDone =
+    include === undefined || (Array.isArray(include) && includesOf(value).length === include.length);
+  return { value: isDone ? rest : value, problems, locate };
+}
+
+function twice(path: Path, fragment: Fragment, other: Fragment): Problem {
+  const { file, line } = other.locate(path);
+  return {
+    ...errorAt(path, `is there twice: ${file}:${line} has it too`, 'Keep one of them.'),
+    place: fragment.locate(path),
+  };
+}

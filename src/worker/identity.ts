@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Config } from '../config/index.js';
+import type { Json } from '../model/json.js';
+import { stableJson } from '../model/node/payload.js';
+import { stripSecrets } from '../model/node/strip-secrets.js';
+import { formatIdentity, type ConfigDigests } from '../model/worker-identity.js';
+import type { Registry } from '../plugins/registry.js';
+
+/** The identity of this process as a worker, with digests of what workers of one queue must agree on. */
+export function identityOf(config: Config, registry: Registry): string {
+  const digests = digestsOf(config, registry);
+  return formatIdentity(`${process.pid}@${hostname()}`, digests, digestOf(digests));
+}
+
+function digestsOf(
+  { providers, automators, allowedReferences, limits }: Config,
+  registry: Registry,
+): ConfigDigests {
+  const plugins = registry.versions().filter(({ builtIn }) => !builtIn);
+  return {
+    ...eachOf('provider', providers),
+    ...eachOf('automator', automators),
+    ...eachOf(
+      'plugin',
+      Object.fromEntries(
+        plugins.map(({ type, name, version, digest }) => [`${type}-${name}`, { version, digest }]),
+      ),
+    ),
+    'secrets.allow': digestOf(allowedReferences ?? null),
+    scale: digestOf({ ...limits }),
+    version: digestOf(
+      registry
+        .versions()
+        .filter(({ builtIn }) => builtIn)
+        .map(({ type, name, version }) => `${type} ${name} ${version}`),
+    ),
+  };
+}
+
+function eachOf(kind: string, entries: Readonly<Record<string, object>>): ConfigDigests {
+  return Object.fromEntries(
+    Object.entries(entries).map(([name, entry]) => [`${kind}/${name}`, digestOf(plain(entry))]),
+  );
+}
+
+/** Without secrets: a short digest of a weak one would give it away. */
+function plain(entry: object): Json {
+  return stripSecrets(JSON.parse(JSON.stringify(entry)) as Record<string, Json>);
+}
+
+function digestOf(value: Json | readonly string[] | ConfigDigests): string {
+  return createHash('sha256').update(stableJson(value)).digest('hex').slice(0, 8);
+}

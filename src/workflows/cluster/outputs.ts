@@ -1,0 +1,109 @@
+import type { ReadOutputsRequest } from '../../model/cluster/messages.js';
+import { outputsOf } from '../../model/cluster/outputs.js';
+import type { ClusterState } from '../../model/cluster/state.js';
+import type { ServiceSpec } from '../../model/cluster/spec.js';
+import {
+  importsOf,
+  taskVariables,
+  usedVariables,
+  type TaskVariables,
+} from '../../model/cluster/variables.js';
+import type { Json } from '../../model/json.js';
+import { clusterWorkflowId } from '../../model/names.js';
+import { stableJson } from '../../model/node/payload.js';
+import { signalIfThere } from '../signal-if-there.js';
+import { queueOperation } from './accept.js';
+import type { Memory } from './memory.js';
+import { outputsChangedSignal, readOutputsSignal } from './messages.js';
+
+type Values = ReadOutputsRequest['values'];
+
+/** Notes which values another cluster has of outputs of this one. */
+export function noteReader(memory: Memory, { cluster, values }: ReadOutputsRequest): void {
+  const { [cluster]: _before, ...others } = memory.state.readers ?? {};
+  const readers = Object.keys(values).length === 0 ? others : { ...others, [cluster]: values };
+  memory.state = { ...memory.state, readers };
+}
+
+export function noteChangedImports(memory: Memory): void {
+  if (Object.keys(importsOf(memory.state.spec)).length > 0)
+    memory.state = { ...memory.state, importsChanged: true };
+}
+
+/** Of a cluster at rest: tells its readers of changed outputs, and the clusters that it reads what it has. */
+export async function exchangeOutputs(memory: Memory): Promise<void> {
+  for (const [cluster, values] of changedFor(memory.state)) {
+    const { readers = {} } = memory.state;
+    memory.state = { ...memory.state, readers: { ...readers, [cluster]: values } };
+    if (!(await signalIfThere(clusterWorkflowId(cluster), outputsChangedSignal)))
+      noteReader(memory, { cluster, values: {} });
+  }
+  for (const [cluster, values] of unreported(memory.state)) {
+    const { reported = {} } = memory.state;
+    memory.state = { ...memory.state, reported: { ...reported, [cluster]: stableJson(values) } };
+    await signalIfThere(clusterWorkflowId(cluster), readOutputsSignal, {
+      cluster: memory.state.name,
+      values,
+    });
+  }
+}
+
+/** Queues an apply of the spec as it is if values that it has of other clusters have changed. */
+export function followImports(memory: Memory): boolean {
+  const { importsChanged, spec, operation, queue, lease, ...state } = memory.state;
+  if (importsChanged !== true || spec === undefined) return false;
+  if (operation !== undefined || queue.length > 0 || lease !== undefined) return false;
+  memory.state = { ...state, spec, queue };
+  queueOperation(memory, { intent: { kind: 'apply' }, by: 'a changed output of another cluster', spec });
+  return true;
+}
+
+/** After a plan the values are reported once more: the other cluster may have been made anew. */
+export function reportAgain({ reported }: Pick<ClusterState, 'reported'>): Pick<ClusterState, 'reported'> {
+  if (reported === undefined) return {};
+  return { reported: Object.fromEntries(Object.keys(reported).map((cluster) => [cluster, ''])) };
+}
+
+/** The imports of a plan, and the variables that services which only remain to be removed refer to. */
+export function importsFor(
+  { spec, imports: before }: ClusterState,
+  retired: readonly (readonly [string, ServiceSpec])[],
+  planned: TaskVariables = {},
+): Pick<ClusterState, 'imports'> {
+  const fields = retired.map(([, { actions }]) => actions as unknown as Json);
+  const imports = { ...usedVariables(fields, taskVariables(spec, before)), ...planned };
+  return Object.keys(imports).length === 0 ? {} : { imports };
+}
+
+/** Readers of outputs with other values than they have. An output without a value keeps its last one. */
+function changedFor({ readers = {}, ...state }: ClusterState): readonly (readonly [string, Values])[] {
+  if (Object.keys(readers).length === 0) return [];
+  const present = Object.entries(outputsOf(state)).flatMap(([name, output]) =>
+    'value' in output ? [[name, output.value] as const] : [],
+  );
+  return Object.entries(readers).flatMap(([cluster, values]) => {
+    const changed = present.filter(
+      ([name, value]) =>
+        Object.hasOwn(values, name) && stableJson(values[name] ?? null) !== stableJson(value),
+    );
+    return changed.length === 0 ? [] : [[cluster, { ...values, ...Object.fromEntries(changed) }] as const];
+  });
+}
+
+/** Clusters that do not know which values this one has of their outputs. */
+function unreported({
+  spec,
+  imports = {},
+  reported = {},
+}: ClusterState): readonly (readonly [string, Values])[] {
+  const sources = importsOf(spec);
+  return [...new Set([...Object.keys(sources), ...Object.keys(reported)])].flatMap((cluster) => {
+    const values = Object.fromEntries(
+      Object.entries(sources[cluster] ?? {}).map(([name, output]): [string, Json] => [
+        output,
+        imports[name]?.value ?? null,
+      ]),
+    );
+    return reported[cluster] === stableJson(values) ? [] : [[cluster, values] as const];
+  });
+}

@@ -1,0 +1,40 @@
+import { describe, expect, test } from 'vitest';
+import {
+  describeDifference,
+  differingWorkers,
+  formatIdentity,
+  readIdentity,
+} from '../../src/model/worker-identity.js';
+
+describe('the identity of a worker', () => {
+  test('names the process and digests of its configuration', () => {
+    const identity = formatIdentity('1@a', { 'provider/local': 'aa', scale: 'bb' }, 'cc');
+    expect(identity).toBe('1@a config=cc provider/local=aa scale=bb');
+    expect(readIdentity(identity)).toEqual({
+      worker: '1@a',
+      config: { config: 'cc', 'provider/local': 'aa', scale: 'bb' },
+    });
+    expect(readIdentity('2@b')).toEqual({ worker: '2@b' });
+  });
+
+  test('stays below the limit of the server with any number of accounts', () => {
+    const many = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`provider/account-${n}`, 'aa']));
+    const identities = [formatIdentity('1@a', many, 'x'), formatIdentity('2@a', { ...many, more: 'y' }, 'z')];
+    expect(identities).toEqual(['1@a config=x', '2@a config=z']);
+    expect(differingWorkers(identities)).toMatchObject([
+      { differences: [expect.stringContaining('too many')] },
+    ]);
+  });
+
+  test('shows how the configurations of workers differ', () => {
+    const identities = [
+      formatIdentity('1@a', { 'provider/local': 'aa', 'provider/cloud': 'bb' }, 'x'),
+      formatIdentity('2@a', { 'provider/local': 'aa', 'provider/cloud': 'bb' }, 'x'),
+      formatIdentity('3@a', { 'provider/local': 'cc', 'automator/ansible': 'dd' }, 'y'),
+      '4@old',
+    ];
+    expect(differingWorkers(identities).map(describeDifference)).toEqual([
+      'workers 1@a and 3@a of one queue have different configurations: only 3@a has automator ansible, only 1@a has provider cloud, provider local differs',
+    ]);
+  });
+});

@@ -1,0 +1,271 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Json } from '../../../src/model/json.js';
+import type { ClusterSpec } from '../../../src/model/cluster/spec.js';
+import { formatProblem } from '../../../src/schema/problem.js';
+import { loadSpecFile, parseSpec } from '../../../src/schema/cluster/read.js';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'heddle variables '));
+});
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function write(files: Readonly<Record<string, string>>): string {
+  const place = mkdtempSync(join(folder, 'case-'));
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(place, name)), { recursive: true });
+    writeFileSync(join(place, name), text);
+  }
+  return place;
+}
+
+type Given = Readonly<Record<string, Json>>;
+
+function load(files: Readonly<Record<string, string>>, given: Given = {}): ReturnType<typeof loadSpecFile> {
+  const values = Object.fromEntries(
+    Object.entries(given).map(([name, value]) => [name, { value, by: `--var ${name}` }]),
+  );
+  return loadSpecFile(join(write(files), 'cluster.yaml'), values);
+}
+
+function good(files: Readonly<Record<string, string>>, given: Given = {}): ClusterSpec {
+  const reading = load(files, given);
+  if (!reading.ok) throw new Error(reading.problems.map(formatProblem).join('\n'));
+  return reading.spec;
+}
+
+/** What a person is told, without the folder. */
+function told(files: Readonly<Record<string, string>>, given: Given = {}): readonly string[] {
+  const reading = load(files, given);
+  return (reading.ok ? reading.warnings : reading.problems).map((problem) =>
+    formatProblem(problem).replaceAll(/\/\S*heddle variables \S*?case-\w+\//g, ''),
+  );
+}
+
+const base = `name: web
+nodes:
+  app: {count: 2, provider: local, services: [app]}
+  db: {count: 1, provider: local, services: [db]}
+`;
+const service = (script: string, action = 'configure'): string =>
+  `services:\n  db: {}\n  app:\n    actions:\n      ${action}:\n        type: shell\n        fields:\n          script: ${script}\n`;
+const script = (spec: ClusterSpec): Json | undefined =>
+  spec.services['app']?.actions.configure?.fields['script'];
+
+describe('variables of a cluster file', () => {
+  test('are put in with their types, from what is given or from their defaults', () => {
+    const spec = good(
+      {
+        'cluster.yaml': `name: web
+variables:
+  size: {type: number, default: 1, description: How many.}
+  image: {allowed: [host, debian]}
+  tags: {type: list, default: [a]}
+nodes:
+  app: {count: "\${{ var.size }}", provider: local, image: "\${{ var.image }}"}
+config:
+  tags: \${{ var.tags }}
+  text: size \${{ var.size }}, shell \${size}, literal $\${{ x }}
+`,
+      },
+      { size: 3, image: 'host' },
+    );
+    expect(spec).toMatchObject({
+      nodes: { app: { count: 3, image: 'host' } },
+      config: { tags: ['a'], text: 'size 3, shell ${size}, literal ${{ x }}' },
+    });
+    expect(spec).not.toHaveProperty('variables');
+    expect(parseSpec(spec)).toMatchObject({ ok: true, spec });
+  });
+
+  test('that are wrong are reported with their places', () => {
+    const files = {
+      'cluster.yaml': `${base}variables:
+  a: {description: The first.}
+  b: {type: number}
+  c: {allowed: [x, y]}
+  d: {type: number, default: many}
+  e: {secret: true, default: plain}
+  f: {from: db}
+config: {text: "\${{ var.none }} \${{ vra.a }} \${{ var.a"}
+${service('"${{ var.a }}"')}`,
+    };
+    expect(told(files, { b: 'three', c: 'z', other: 1 })).toEqual([
+      'cluster.yaml:5:1: variables: --var other gives a value to other, which is no variable of this file. Known are: a, b, c, d, e.',
+      'cluster.yaml:6:3: variables.a: has no value. Give one by --var a=VALUE, --var-file FILE or HEDDLE_VAR_a (The first).',
+      'cluster.yaml:7:3: variables.b: "three" (by --var b) is not a number',
+      'cluster.yaml:8:3: variables.c: "z" (by --var c) is not allowed. Allowed are: "x", "y".',
+      'cluster.yaml:9:3: variables.d: "many" is not a number',
+      expect.stringMatching(/^cluster.yaml:10:21: variables.e.default: would show the secret in the file/),
+      expect.stringMatching(/^cluster.yaml:11:7: variables.f.from/),
+      'cluster.yaml:12:17: config.text: ${{ var.none }} names a variable that is not declared. Known are: a, b, c, d, e, f.',
+      'cluster.yaml:12:33: config.text: ${{ vra.a }} begins with the unknown word vra. Did you mean "var"?',
+      'cluster.yaml:12:46: config.text: ${{ var.a is not closed on its line by }}. For the text ${{ itself, write $${{.',
+    ]);
+  });
+
+  test('never show the values of secrets in messages', () => {
+    const files = {
+      'cluster.yaml': `${base}variables:\n  t: {secret: true, allowed: [good]}\n${service('x')}`,
+    };
+    expect(told(files, { t: 'hunter2' }).join()).toContain(
+      'variables.t: its value (by --var t) is not allowed',
+    );
+    expect(told(files, { t: 'hunter2' }).join()).not.toContain('hunter2');
+  });
+
+  test('that are secret stay apart from the fields that use them', () => {
+    const files = {
+      'cluster.yaml': `${base}variables: {t: {secret: true}, u: {secret: true, default: {secret: "env:U"}}}\n${service('"t=${{ var.t }} u=${{ var.u }}"')}`,
+    };
+    const spec = good(files, { t: 'hunter2' });
+    expect(script(spec)).toBe('t=${{ var.t }} u=${{ var.u }}');
+    expect(spec.variables).toEqual({
+      t: { secret: true, value: 'hunter2' },
+      u: { secret: true, value: { secret: 'env:U' } },
+    });
+    expect(parseSpec(spec)).toMatchObject({ ok: true, spec });
+  });
+
+  test('that are secret or of another cluster cannot be used where nothing hides or updates them', () => {
+    const files = {
+      'cluster.yaml': `${base}variables: {t: {secret: true}, url: {from: cluster/db}}
+config: {a: "\${{ var.t }}", b: "\${{ var.url }}", c: "\${{ nodes.db-1.ipaddress }}"}
+outputs: {t: "\${{ var.t }}"}
+${service('x')}`,
+    };
+    expect(told(files, { t: 'hunter2' })).toEqual([
+      'cluster.yaml:6:14: config.a: ${{ var.t }} is a secret variable, which only fields of actions and outputs can use',
+      'cluster.yaml:6:33: config.b: ${{ var.url }} is a value of another cluster, which only fields of actions and outputs can use',
+      'cluster.yaml:6:54: config.c: ${{ nodes.db-1.ipaddress }} refers to nodes, which only fields of actions and outputs can do',
+      'cluster.yaml:7:15: outputs.t: ${{ var.t }} is a secret variable. Mark the output `secret: true`.',
+    ]);
+  });
+
+  test('without a value are refused where no client gives them one', () => {
+    const reading = parseSpec({
+      name: 'web',
+      variables: { a: {} },
+      nodes: { app: { count: 1, provider: 'local' } },
+    });
+    expect(reading).toMatchObject({
+      ok: false,
+      problems: [{ path: ['variables', 'a', 'value'], wrong: 'is missing' }],
+    });
+  });
+});
+
+describe('expressions about nodes', () => {
+  test('are kept for the task, and need what the spec has', () => {
+    const spec = good({
+      'cluster.yaml': `${base}outputs: {url: "redis://\${{ nodes.db-1.ipaddress }}"}\n${service('"${{ nodes.db-1.ipaddress }} ${{ services.app.hostname }} ${{ node.anything }}"')}`,
+    });
+    expect(script(spec)).toBe(
+      '${{ nodes.db-1.ipaddress }} ${{ services.app.hostname }} ${{ node.anything }}',
+    );
+    expect(spec.outputs).toEqual({ url: { value: 'redis://${{ nodes.db-1.ipaddress }}' } });
+    expect(parseSpec(spec)).toMatchObject({ ok: true, spec });
+  });
+
+  test.each([
+    ['${{ nodes.db-2.ipaddress }}', 'names no node of the cluster. It has app-1 to app-2, db-1.'],
+    ['${{ services.apq.ipaddress }}', 'names no service. Did you mean "app"?'],
+    ['${{ nodes.db-1 }}', 'names no key. Such as hostname, ipaddress, nodenum, group.'],
+    [
+      '${{ nodes.db-1.password }}',
+      'names the key password, which tasks do not know of other nodes. They know hostname, ipaddress, nodenum, group.',
+    ],
+    ['${{ node }}', 'names nothing. Write node.KEY.'],
+  ])('%s is refused with its line and column', (expression, wrong) => {
+    expect(
+      told({ 'cluster.yaml': `${base}${service(`|\n            line\n            echo ${expression}`)}` }),
+    ).toEqual([`cluster.yaml:14:18: services.app.actions.configure.fields.script: ${expression} ${wrong}`]);
+  });
+
+  test('in an included script are found there', () => {
+    const files = {
+      'cluster.yaml': `${base}${service('{file: ./run.sh}')}`,
+      'run.sh': '#!/bin/sh\necho ${x}\n  echo ${{ nodes.db-7.ipaddress }}\n',
+    };
+    expect(told(files)).toEqual([
+      expect.stringMatching(
+        /^run.sh:3:8: services.app.actions.configure.fields.script: \$\{\{ nodes.db-7.ipaddress }} names no node/,
+      ),
+    ]);
+  });
+
+  test('are refused where the nodes are not known', () => {
+    const install = { 'cluster.yaml': `${base}${service('${{ nodes.db-1.ipaddress }}', 'install')}` };
+    expect(told(install)[0]).toContain(
+      'refers to other nodes, which install cannot. They are known from configure on.',
+    );
+    const stop = { 'cluster.yaml': `${base}${service('${{ services.db.ipaddress }}', 'stop')}` };
+    expect(told(stop)[0]).toContain('refers to other nodes, which stop cannot. They may be gone by then.');
+    const unread = {
+      'cluster.yaml': `${base}${service('${{ nodes.db-1.ipaddress }}').replace('  app:\n', '  app:\n    peers: dependencies\n')}`,
+    };
+    expect(told(unread)[0]).toContain('refers to a node that service app does not read');
+  });
+});
+
+describe('includes of a cluster file', () => {
+  test('are refused where the files cannot be read', () => {
+    const spec = { name: 'web', include: ['db.yaml'], nodes: { app: { count: 1, provider: 'local' } } };
+    expect(parseSpec(spec)).toMatchObject({ ok: false, problems: [{ path: ['include'] }] });
+  });
+
+  const included = {
+    'cluster.yaml': `name: web
+include: [shared/db.yaml, services/app]
+nodes: {app: {count: 1, provider: local, services: [app, db]}}
+`,
+    'shared/db.yaml': 'include: [more.yaml]\nvariables: {v: {default: x}}\nservices: {db: {}}\n',
+    'shared/more.yaml': 'config: {v: "${{ var.v }}"}\n',
+    'services/app/service.yaml':
+      'requires: [db]\nactions:\n  start: {type: shell, fields: {script: {file: start.sh}}}\n',
+    'services/app/start.sh': 'exec app\n',
+  };
+
+  test('add files, and folders of services with their scripts', () => {
+    const spec = good(included);
+    expect(spec.services['app']).toMatchObject({
+      actions: { start: { fields: { script: 'exec app\n' } } },
+      install: { requires: ['db'] },
+    });
+    expect(spec.config).toEqual({ v: 'x' });
+    expect(spec).not.toHaveProperty('include');
+  });
+
+  test('that are wrong are reported in the file that is at fault', () => {
+    expect(
+      told({
+        ...included,
+        'cluster.yaml': `${included['cluster.yaml']}services: {db: {}}\n`.replace(
+          'services/app]',
+          'services/app, none.yaml, shared, shared/db.yaml]',
+        ),
+        'shared/more.yaml': 'name: x\nconfig: {v: "${{ var.w }}"}\n',
+        'services/app/service.yaml': 'requires: [dbx]\n',
+      }),
+    ).toEqual([
+      expect.stringMatching(
+        /^cluster.yaml:2:41: include\[2\]: cannot include "none.yaml": there is no such file/,
+      ),
+      expect.stringMatching(/^cluster.yaml:2:52: include\[3\]: cannot include "shared\/service.yaml"/),
+      expect.stringMatching(
+        /^cluster.yaml:2:60: include\[4\]: includes shared\/db.yaml, which is included already/,
+      ),
+      expect.stringMatching(
+        /^services\/app\/service.yaml:1:1: services.app.requires: no service is called dbx/,
+      ),
+      expect.stringMatching(/^shared\/db.yaml:3:12: services.db: is there twice: cluster.yaml:4 has it too/),
+      'shared/more.yaml:1:1: name: stands in an included file. Those hold nodes, services, variables, outputs, config; move it.',
+      'shared/more.yaml:2:14: config.v: ${{ var.w }} names a variable that is not declared. Did you mean "v"?',
+    ]);
+  });
+});

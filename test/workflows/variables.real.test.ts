@@ -1,0 +1,190 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { heddleOn } from '../harness/cli/run-heddle.js';
+import { startStack, type Stack } from '../harness/stack.js';
+import { until } from '../harness/until.js';
+
+const secret = 'hunter2-and-more';
+
+describe('variables and outputs of clusters', () => {
+  let stack: Stack;
+  beforeAll(async () => {
+    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    await stack.startWorker();
+  });
+  afterAll(() => stack.stop());
+  const { run, json } = heddleOn(() => stack);
+
+  function write(name: string, text: string): string {
+    const file = join(stack.folder, `${name}.yaml`);
+    writeFileSync(file, text);
+    return file;
+  }
+  const seen = (name: string): string => readFileSync(join(stack.folder, name), 'utf8');
+
+  it('reach the scripts of tasks, with the values of nodes, and secrets are shown nowhere', async () => {
+    mkdirSync(join(stack.folder, 'web'));
+    const action = 'type: shell, fields: {script: {file: run.sh}, environment: {TOKEN: "${{ var.token }}"}}';
+    writeFileSync(join(stack.folder, 'web', 'service.yaml'), `actions: {configure: {${action}}}\n`);
+    writeFileSync(
+      join(stack.folder, 'web', 'run.sh'),
+      `own=\${TOKEN:-none}
+echo "the token is $TOKEN, \${{ var.token }}"
+others='\${{ nodes.app-2.hostname }} \${{ services.web.nodenum }}'
+echo "$own \${{ var.greeting }} \${{ node.id }} $others" '$\${{ x }}' >> ${join(stack.folder, 'values')}
+`,
+    );
+    const file = write(
+      'values',
+      `name: values
+include: [web]
+variables: {token: {secret: true}, greeting: {allowed: [hello, good day]}, size: {type: number, default: 2}}
+nodes: {app: {count: "\${{ var.size }}", provider: local, hardware: tiny, image: host, services: [web]}}
+`,
+    );
+    const unset = await run('apply', file);
+    expect(unset).toMatchObject({ code: 2 });
+    expect(unset.stderr).toMatch(/values\.yaml:3:13: variables\.token: has no value/);
+    expect(unset.stderr).toMatch(/values\.yaml:3:36: variables\.greeting: has no value/);
+
+    const given = write('given', 'greeting: good day\n');
+    const words = [file, '--var-file', given, '--var', `token=${secret}`] as const;
+    const planned = await run('plan', ...words, '--json');
+    expect(planned).toMatchObject({ code: 0 });
+    expect(planned.stdout).not.toContain(secret);
+    const applied = await run('apply', ...words);
+    expect(applied, applied.stderr).toMatchObject({ code: 0 });
+    expect(seen('values').split('\n').toSorted()).toEqual([
+      '',
+      `${secret} good day app-1 values-app-2 1 2 \${{ x }}`,
+      `${secret} good day app-2 values-app-2 1 2 \${{ x }}`,
+    ]);
+    const shown = [
+      applied.stdout,
+      (await run('status', 'values', '--json')).stdout,
+      (await run('logs', 'values')).stdout,
+      (await run('task', 'show', 'values', 'app-1/web/CONFIGURE', '--json')).stdout,
+      (await run('history', 'values', '--json')).stdout,
+    ];
+    expect(shown.join('\n')).not.toContain(secret);
+    expect(shown[2]).toContain('the token is (secret), (secret)');
+    await json('delete', 'values');
+  });
+
+  it('are asked for on a terminal, secrets without being shown', async () => {
+    const file = write(
+      'asked',
+      `name: asked
+variables: {size: {type: number, description: How many nodes.}, token: {secret: true}}
+nodes: {app: {count: "\${{ var.size }}", provider: none}}
+`,
+    );
+    const words = [process.execPath, join(inject('distPath'), 'cli', 'main.js'), 'plan', file].join(' ');
+    const child = spawn('script', ['-qec', words, '/dev/null'], {
+      env: {
+        PATH: '/usr/bin:/bin',
+        HOME: '/nonexistent',
+        TERM: 'dumb',
+        HEDDLE_CONFIG: join(stack.folder, 'worker.yaml'),
+        TEMPORAL_ADDRESS: inject('temporalAddress'),
+        TEMPORAL_NAMESPACE: stack.namespace,
+      },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    const closed = once(child, 'close');
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+    await until('the size is asked for', () => output.includes('size: '));
+    child.stdin.write('3\n');
+    await until('the token is asked for', () => output.includes('token: '));
+    child.stdin.write(`${secret}\n`);
+    await closed;
+    expect(output).toContain('How many nodes.');
+    expect(output).toContain('names provider "none", which the workers do not have');
+    expect(output).not.toContain(secret);
+  });
+
+  it('are kept for the removal of a service that goes together with its variable', async () => {
+    const left = join(stack.folder, 'left');
+    const text = (variables: string, services: string): string =>
+      `name: going\n${variables}nodes: {app: {count: 1, provider: local, hardware: tiny, image: host, services: [stays${services}]}}\n`;
+    const remove = `{remove: {type: shell, fields: {script: 'echo "\${{ var.token }}" > ${left}'}}, install: {type: shell, fields: {script: 'true'}}}`;
+    const first = write(
+      'going',
+      `${text('variables: {token: {secret: true}}\n', ', goes')}services: {stays: {}, goes: {actions: ${remove}}}\n`,
+    );
+    expect(await run('apply', first, '--var', `token=${secret}`)).toMatchObject({ code: 0 });
+    expect(await run('apply', write('going', `${text('', '')}services: {stays: {}}\n`))).toMatchObject({
+      code: 0,
+    });
+    expect(seen('left')).toBe(`${secret}\n`);
+    await json('delete', 'going');
+  });
+
+  it('of one cluster are values of another, which is configured again when they change', async () => {
+    const producer = (port: number): string =>
+      write(
+        'db',
+        `name: db
+nodes: {app: {count: 1, provider: local, hardware: tiny, image: host, services: [db]}}
+services: {db: {actions: {configure: {type: shell, fields: {script: 'printf "db-password=${secret}\\\\nport=${port}\\\\n" > "$HEDDLE_RESULT"'}}}}}
+outputs:
+  url: "db://\${{ nodes.app-1.ipaddress }}:\${{ nodes.app-1.port }}"
+  password: {value: "\${{ nodes.app-1.db-password }}", secret: true}
+  none: \${{ nodes.app-1.none }}
+`,
+      );
+    const reader = write(
+      'reader',
+      `name: reader
+variables: {url: {from: cluster/db}, password: {from: cluster/db}}
+nodes: {app: {count: 1, provider: local, hardware: tiny, image: host, services: [app, other]}}
+services:
+  app: {actions: {configure: {type: shell, fields: {script: 'echo "\${{ var.url }} \${{ var.password }}" >> ${join(stack.folder, 'read')}; echo "password: \${{ var.password }}"'}}}}
+  other: {actions: {configure: {type: shell, fields: {script: 'echo other >> ${join(stack.folder, 'read')}'}}}}
+`,
+    );
+    const early = await run('plan', reader);
+    expect(early).toMatchObject({ code: 2 });
+    expect(early.stderr).toMatch(
+      /reader\.yaml:2:13: variables\.url: takes its value from cluster db, which is not there/,
+    );
+
+    expect(await run('apply', producer(1))).toMatchObject({ code: 0 });
+    expect((await run('output', 'db')).stdout).toMatch(
+      /url +db:\/\/127\.\S+:1\npassword +\(secret\)\nnone +\(none: nodes\.app-1 has no none\)/,
+    );
+    expect((await run('output', 'db', 'password')).stdout).toBe(`${secret}\n`);
+    expect(await json('output', 'db')).toMatchObject({ outputs: { password: { secret: true } } });
+    expect(await run('output', 'db', 'nose')).toMatchObject({ code: 4 });
+
+    expect(await run('apply', reader)).toMatchObject({ code: 0 });
+    expect(await run('apply', producer(2))).toMatchObject({ code: 0 });
+    await until('the reader configures itself again', () => /:2 /.test(seen('read')));
+    const lines = seen('read').split('\n');
+    expect(lines.filter((line) => line === 'other')).toHaveLength(1);
+    expect(lines.filter((line) => line.startsWith('db://'))).toEqual([
+      expect.stringMatching(`:1 ${secret}$`),
+      expect.stringMatching(`:2 ${secret}$`),
+    ]);
+    await until(
+      'the reader is at rest',
+      async () => (await stack.client.status('reader')).operation === undefined,
+    );
+    const { history } = await stack.client.status('reader');
+    expect(history[0]).toMatchObject({
+      kind: 'apply',
+      by: 'a changed output of another cluster',
+      state: 'done',
+    });
+    expect((await run('logs', 'reader')).stdout).not.toContain(secret);
+
+    expect(await run('apply', producer(2))).toMatchObject({ code: 0 });
+    expect((await stack.client.status('reader')).history).toHaveLength(history.length);
+    await json('delete', 'reader');
+    await json('delete', 'db');
+  });
+});
