@@ -41,7 +41,7 @@ describe('completion in a shell', () => {
   });
 
   it.each([
-    ['heddle sta', ['start', 'status']],
+    ['heddle sta', ['status', 'start']],
     ['heddle status sh', ['shop']],
     ['heddle restart shop --nodes=app-2', ['app-2']],
     ['heddle config sh', ['show']],

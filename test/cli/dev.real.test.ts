@@ -141,4 +141,4 @@ describe('heddle dev', () => {
     expect(await second.dev.ended).toMatchObject({ code: 0 });
     await expectNothingRuns(second.record);
   });
-}, 120_000);
+}, 280_000);

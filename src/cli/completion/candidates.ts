@@ -7,8 +7,7 @@ export type Candidates =
   /** Names that the server knows. */
   | { readonly is: 'names'; readonly of: NameKind; readonly within?: string };
 
-export const nameKinds = ['clusters', 'nodes', 'services', 'pools', 'machines', 'images'] as const;
-export type NameKind = (typeof nameKinds)[number];
+type NameKind = 'clusters' | 'nodes' | 'services' | 'pools' | 'machines' | 'images';
 
 const files: Candidates = { is: 'files' };
 const words = (list: readonly string[]): Candidates => ({ is: 'words', words: list });

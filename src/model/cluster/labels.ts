@@ -5,7 +5,7 @@ export type Labels = Readonly<Record<string, string>>;
 const ownPrefix = 'heddle';
 
 /** Providers limit keys and values of tags; the strictest of them has these limits. */
-export const labelKeyPattern = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,38}[A-Za-z0-9])?$/;
+const labelKeyPattern = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,38}[A-Za-z0-9])?$/;
 export const labelValuePattern = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
 export const maxLabels = 20;
 
