@@ -92,7 +92,9 @@ interface Story {
 }
 
 async function create(story: Story): Promise<boolean> {
-  tell(`Creates the cluster of ${relative(root, example)}: two applications behind a load balancer`);
+  tell(
+    `Creates the cluster of ${relative(root, example)}: two applications with Redis behind load balancers`,
+  );
   const status = await apply(story, readExample());
   const balancer = status.nodes.find((node) => node.services.includes('balancer'));
   say(

@@ -48,18 +48,18 @@ export async function useStack({ here, rewrite, secrets, passed, restartServer }
   await heddle('apply', 'examples/web.yaml', '--no-wait');
   await restartServer();
   await waitFor('the server', () => temporal('operator', 'cluster', 'health'));
-  passed('the Temporal server is killed while three nodes are on their way, and started again');
+  passed('the Temporal server is killed while six nodes are on their way, and started again');
 
   // The same spec again: it waits for the operation that is under way.
   await heddle('apply', 'examples/web.yaml');
   const { nodes, history } = JSON.parse(await heddle('status', 'web', '--json'));
   const states = nodes.map((/** @type {{ state: string }} */ node) => node.state);
   expect(
-    states.length === 3 && states.every((/** @type {string} */ state) => state === 'ready'),
-    `three nodes are ready, not ${states}`,
+    states.length === 6 && states.every((/** @type {string} */ state) => state === 'ready'),
+    `six nodes are ready, not ${states}`,
   );
   expect(history.length === 1, `one operation did it, not ${history.length}`);
-  passed('the operation goes on to its end: three nodes are ready');
+  passed('the operation goes on to its end: six nodes are ready');
 
   const show = ['workflow', 'show', '--workflow-id', 'cluster/web', '--output', 'json'];
   const raw = payloadsOf(await temporal(...show));

@@ -7,8 +7,11 @@ import { until } from '../harness/until.js';
 
 const cluster = 'web';
 
-/** One life of one cluster: each step goes on from the one before. */
-describe('the web example', () => {
+/**
+ * One life of one cluster: each step goes on from the one before. Machines that are directories have no system of
+ * their own, and run small Node programs.
+ */
+describe.each(['auto', 'directory'] as const)('the web example on machines of kind %s', (kind) => {
   let stack: Stack;
   let example: Example;
 
@@ -16,7 +19,7 @@ describe('the web example', () => {
     stack = await startStack({
       temporalAddress: inject('temporalAddress'),
       distPath: inject('distPath'),
-      kind: 'auto',
+      kind,
     });
     await stack.startWorker();
     example = await copyExample(cluster, stack.folder);
@@ -30,8 +33,8 @@ describe('the web example', () => {
   });
 
   it('runs Redis and nginx on machines with a system of their own', async (context) => {
-    const { kind } = (await stack.service.call('GET', '/v1/health')) as { readonly kind: string };
-    context.skip(kind !== 'sandbox', 'sandboxes need Linux, root and the right to mount');
+    const health = (await stack.service.call('GET', '/v1/health')) as { readonly kind: string };
+    context.skip(health.kind !== 'sandbox', 'sandboxes need Linux, root and the right to mount');
     const { nodes: all } = await stack.client.status(cluster);
     const programs = all.flatMap(({ nodeId, payload: { store, balancer } }) => {
       const program = store ?? balancer;

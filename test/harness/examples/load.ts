@@ -47,20 +47,30 @@ export function startLoad(addresses: readonly string[]): Load {
   };
 }
 
-/** Like every client of a name with several addresses: one that takes no connection is passed over. */
+/**
+ * A client of a name with several addresses: one that takes no connection is passed over. A server that closes
+ * its port resets connections that it had not accepted yet; they count the same, as nothing read the request.
+ */
 async function askFirst([address, ...others]: readonly string[]): Promise<void> {
   if (address === undefined) throw new Error('no address takes a connection');
   try {
     await ask(address);
   } catch (error) {
-    if ((error as { readonly code?: unknown }).code !== 'ECONNREFUSED') throw error;
+    if (!(error instanceof NotTaken)) throw error;
     await askFirst(others);
   }
 }
 
+/** The connection was refused, or reset before any part of an answer. */
+class NotTaken extends Error {}
+
+const notTaken: readonly unknown[] = ['ECONNREFUSED', 'ECONNRESET'];
+
 function ask(address: string): Promise<void> {
   return new Promise((resolve, reject) => {
+    let answers = false;
     const request = get(address, { agent: false, timeout: patienceMs }, (response) => {
+      answers = true;
       response.resume();
       response.on('error', reject);
       response.on('end', () =>
@@ -70,6 +80,9 @@ function ask(address: string): Promise<void> {
       );
     });
     request.on('timeout', () => request.destroy(new Error(`${address} did not answer in time`)));
-    request.on('error', reject);
+    request.on('error', (error) => {
+      const { code } = error as { readonly code?: unknown };
+      reject(!answers && notTaken.includes(code) ? new NotTaken(error.message) : error);
+    });
   });
 }
