@@ -100,6 +100,6 @@ async function ask(terminal: Terminal, name: string, variable: VariableDeclarati
   const { description, allowed, secret } = variable;
   const choices = allowed === undefined || secret === true ? '' : ` [${allowed.map(String).join(', ')}]`;
   if (description !== undefined) terminal.say(cleanLine(description));
-  const prompt = cleanLine(`${name}${choices}: `);
+  const prompt = `${cleanLine(`${name}${choices}:`)} `;
   return valueOf(await (secret === true ? terminal.askMasked(prompt) : terminal.ask(prompt)), variable);
 }

@@ -62,13 +62,17 @@ nodes: {app: {count: "\${{ var.size }}", provider: local, hardware: tiny, image:
       `${secret} good day app-1 values-app-2 1 2 \${{ x }}`,
       `${secret} good day app-2 values-app-2 1 2 \${{ x }}`,
     ]);
-    const shown = [
-      applied.stdout,
-      (await run('status', 'values', '--json')).stdout,
-      (await run('logs', 'values')).stdout,
-      (await run('task', 'show', 'values', 'app-1/web/CONFIGURE', '--json')).stdout,
-      (await run('history', 'values', '--json')).stdout,
-    ];
+    const shown = [applied.stdout];
+    for (const verb of [
+      'status values --json',
+      'logs values',
+      'task show values app-1/web/CONFIGURE --json',
+      'history values --json',
+    ]) {
+      const ended = await run(...verb.split(' '));
+      expect(ended, ended.stderr).toMatchObject({ code: 0 });
+      shown.push(ended.stdout);
+    }
     expect(shown.join('\n')).not.toContain(secret);
     expect(shown[2]).toContain('the token is (secret), (secret)');
     await json('delete', 'values');
