@@ -1,7 +1,7 @@
 import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
 import { CliError } from './errors.js';
 import { serverAddressForm, wrongServerAddress } from '../model/endpoint.js';
-import { parseDuration } from '../schema/duration.js';
+import { parseDuration } from '../model/duration.js';
 
 /** Carries out a command with its arguments and options; returns the exit code. */
 type Handler = (...wordsAndOptions: never[]) => Promise<number>;

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { clusterWorkflowId, clusterWorkflowType, workflowQueue } from '../../src/model/names.js';
+import { loadSpecFile } from '../../src/schema/cluster/read.js';
 import { openKeyRing } from '../../src/secrets/keys.js';
 import { startStack, type Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
@@ -43,7 +44,11 @@ describe('heddle status of a stuck cluster', () => {
 
   it('names the queue without pollers, and what waits there', async () => {
     const file = await writeSpec(stack.folder, { name: 'moon', provider: 'far' });
-    expect(await run('apply', file, '--no-wait')).toMatchObject({ code: 0 });
+    expect(await run('apply', file, '--no-wait')).toMatchObject({ code: 5 });
+    // The command refuses a site without workers; they may also end after it.
+    const reading = loadSpecFile(file);
+    if (!reading.ok) throw new Error('the file is wrong');
+    await stack.client.apply(reading.spec);
     const { stdout } = await statusWith('moon', /stuck: queue heddle\.moon/);
     expect(stdout).toMatch(
       /stuck: queue heddle\.moon\S*: no worker polls, so no worker of site moon takes its tasks; .* waits for it for [\d.]+ s/,
@@ -52,7 +57,9 @@ describe('heddle status of a stuck cluster', () => {
     expect(JSON.parse((await run('status', 'moon', '--json')).stdout)).toMatchObject({
       phase: 'applying',
       server: {
-        queues: expect.arrayContaining([{ queue: expect.stringContaining('heddle.moon'), workers: 0 }]),
+        queues: expect.arrayContaining([
+          { queue: expect.stringContaining('heddle.moon'), tasks: 'activities', workers: 0 },
+        ]),
         activities: [{ state: 'waits for a worker', queue: expect.stringContaining('heddle.moon') }],
       },
     });

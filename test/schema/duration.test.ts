@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseDuration } from '../../src/schema/duration.js';
+import { parseDuration } from '../../src/model/duration.js';
 import { closest } from '../../src/schema/suggest.js';
 
 test.each<readonly [string | number, number | undefined]>([

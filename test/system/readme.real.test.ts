@@ -88,13 +88,13 @@ describe('the README', () => {
       exec = '',
       deletion = '',
     ] = outputs;
-    expect(plan).toContain('3 nodes to create');
+    expect(plan).toContain('6 nodes to create');
     expect(apply).toContain('is as its spec says');
     expect(status).toMatch(/lb-1 +ready/);
     expect(uptime).toContain('load average');
     expect(logs).toContain('the balancer answers at');
-    expect(restart).toContain('restart app, 1 at a time: 4 tasks done');
-    expect(exec.match(/load average/g)).toHaveLength(3);
+    expect(restart).toMatch(/cluster web: restart app: \d+ tasks done/);
+    expect(exec.match(/load average/g)).toHaveLength(6);
     expect(deletion).toContain('web');
   }, 120_000);
 
@@ -115,7 +115,7 @@ describe('the README', () => {
         cwd: root,
         env: { ...environment, HEDDLE_KEYS: keys },
       });
-      expect(stdout).toContain('idle 3');
+      expect(stdout).toContain('idle 6');
     } finally {
       await rm(file);
     }
@@ -136,7 +136,7 @@ describe('the README', () => {
         interval: 500,
       })
       .toMatch(/"?phase"?:\s*"?idle/);
-    await run(process.execPath, heddleWords('delete hello'), { cwd: root, env: environment });
+    await run(process.execPath, heddleWords('delete hello --yes'), { cwd: root, env: environment });
   }, 120_000);
 });
 

@@ -75,7 +75,7 @@ nodes: {app: {count: "\${{ var.size }}", provider: local, hardware: tiny, image:
     }
     expect(shown.join('\n')).not.toContain(secret);
     expect(shown[2]).toContain('the token is (secret), (secret)');
-    await json('delete', 'values');
+    await json('delete', 'values', '--yes');
   });
 
   it('are asked for on a terminal, secrets without being shown', async () => {
@@ -125,7 +125,7 @@ nodes: {app: {count: "\${{ var.size }}", provider: none}}
       code: 0,
     });
     expect(seen('left')).toBe(`${secret}\n`);
-    await json('delete', 'going');
+    await json('delete', 'going', '--yes');
   });
 
   it('of one cluster are values of another, which is configured again when they change', async () => {
@@ -188,7 +188,7 @@ services:
 
     expect(await run('apply', producer(2))).toMatchObject({ code: 0 });
     expect((await stack.client.status('reader')).history).toHaveLength(history.length);
-    await json('delete', 'reader');
-    await json('delete', 'db');
+    await json('delete', 'reader', '--yes');
+    await json('delete', 'db', '--yes');
   });
 });

@@ -1,4 +1,4 @@
-import { parseDuration } from '../../schema/duration.js';
+import { parseDuration } from '../../model/duration.js';
 import {
   argument,
   option,

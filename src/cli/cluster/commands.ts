@@ -67,6 +67,7 @@ export const clusterCommands: readonly CommandDefinition[] = [
   command('validate <file>', 'check a cluster, image or pools file', {
     more: ', without a server; workers check accounts and fields of plugins',
     needs: 'configuration',
+    options: variableOptions,
     load: async () => (await import('./validate.js')).validate,
   }),
   command('delete <name>', 'delete a cluster in any state', {

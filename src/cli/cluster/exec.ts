@@ -1,5 +1,5 @@
 import type { ExecIntent } from '../../model/plan/intent.js';
-import { parseDuration } from '../../schema/duration.js';
+import { parseDuration } from '../../model/duration.js';
 import { quoteWords } from '../../ssh/quote.js';
 import { cleanLine, cleanText } from '../clean-text.js';
 import type { OperationOptions } from '../configuration.js';

@@ -1,5 +1,5 @@
 import { loadImageFile } from '../../schema/image/read.js';
-import { loadSpecFile } from '../../schema/cluster/read.js';
+import { openSpecFile } from '../../schema/cluster/read.js';
 import { loadPoolsFile } from '../../schema/pool/read.js';
 import { formatProblem, ProblemsError, type Problem } from '../../schema/problem.js';
 import { readTextFile } from '../../schema/read-text.js';
@@ -7,6 +7,7 @@ import { readYamlFile } from '../../schema/yaml-source.js';
 import { CliError } from '../errors.js';
 import type { CommonOptions } from '../configuration.js';
 import { formatCount } from '../format.js';
+import { givenVariables, type VariableOptions } from '../given-variables.js';
 import { localVerb } from '../verb.js';
 
 type FileKind = 'cluster' | 'image' | 'pools';
@@ -21,9 +22,9 @@ interface Validated {
 
 /** Checks a file without a server. Workers check the rest: fields of plugins, accounts, secrets. */
 export const validate = localVerb(
-  (file: string, _options: CommonOptions): Validated => {
+  async (file: string, options: CommonOptions & VariableOptions): Promise<Validated> => {
     const kind = kindOf(file);
-    return { file, kind, ...readers[kind](file) };
+    return { file, kind, ...(await readers[kind](file, options)) };
   },
   {
     document: ({ file, kind, problems, content }) => ({
@@ -51,9 +52,14 @@ export const validate = localVerb(
   },
 );
 
-const readers: Readonly<Record<FileKind, (file: string) => Pick<Validated, 'problems' | 'content'>>> = {
-  cluster: (file) => {
-    const reading = loadSpecFile(file);
+type Reading = Pick<Validated, 'problems' | 'content'>;
+
+const readers: Readonly<
+  Record<FileKind, (file: string, options: VariableOptions) => Reading | Promise<Reading>>
+> = {
+  cluster: async (file, options) => {
+    const opened = openSpecFile(file);
+    const reading = opened.ok ? opened.read(await givenVariables(opened.variables, options)) : opened;
     if (!reading.ok) return reading;
     const { name, nodes, services } = reading.spec;
     const count = Object.values(nodes).reduce((sum, group) => sum + group.count, 0);

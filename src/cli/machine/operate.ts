@@ -1,7 +1,7 @@
 import type { MachineRequestIntent } from '../../client/machine.js';
 import type { DriftKind, MachineIntent } from '../../model/machine/state.js';
 import type { ImageRef } from '../../model/machine/image.js';
-import { parseDuration } from '../../schema/duration.js';
+import { parseDuration } from '../../model/duration.js';
 import { readPublicKeyFile } from '../access-text.js';
 import type { ServerOptions } from '../configuration.js';
 import { CliError, exitCodes } from '../errors.js';

@@ -1,6 +1,6 @@
 import type { ReservationClient } from '../../client/reservation.js';
 import type { ReservationView } from '../../model/reservation/view.js';
-import { parseDuration } from '../../schema/duration.js';
+import { parseDuration } from '../../model/duration.js';
 import { parseMoment } from '../../schema/reservation/moment.js';
 import { CliError } from '../errors.js';
 import type { ServerOptions } from '../configuration.js';

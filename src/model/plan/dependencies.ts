@@ -29,9 +29,17 @@ export type NeedKind = 'install' | 'runtime';
  * out.
  */
 export function directDependencies(services: Outlines, service: string, kind: NeedKind): readonly string[] {
-  const outline = services[service];
-  if (outline === undefined) return [];
-  const wanted = new Set([...outline[kind].requires, ...outline[kind].uses]);
+  const { requires = [], uses = [] } = services[service]?.[kind] ?? {};
+  return providersOf(services, service, [...requires, ...uses]);
+}
+
+/** The services without which a service cannot run. Those that it only uses may stop while it runs. */
+export function requiredServices(services: Outlines, service: string): readonly string[] {
+  return providersOf(services, service, services[service]?.runtime.requires ?? []);
+}
+
+function providersOf(services: Outlines, service: string, names: readonly string[]): readonly string[] {
+  const wanted = new Set(names);
   return Object.entries(services).flatMap(([name, other]) => {
     const provides = wanted.has(name) || other.provides.some((provided) => wanted.has(provided));
     return provides && name !== service ? [name] : [];
@@ -76,7 +84,7 @@ export function dependencyClosure(services: Outlines, service: string): Readonly
 }
 
 /**
- * The services and everything that needs them at run time, near or far, in the order of `services`; only
+ * The services and everything that requires them at run time, near or far, in the order of `services`; only
  * through services for which `isReached` holds.
  */
 export function withDependents(
@@ -86,7 +94,7 @@ export function withDependents(
 ): readonly string[] {
   const dependents = new Map<string, string[]>();
   for (const name of Object.keys(services)) {
-    for (const needed of directDependencies(services, name, 'runtime'))
+    for (const needed of requiredServices(services, name))
       dependents.set(needed, [...(dependents.get(needed) ?? []), name]);
   }
   return reachedFrom(services, names, (name) => (dependents.get(name) ?? []).filter(isReached));

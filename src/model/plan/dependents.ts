@@ -1,6 +1,6 @@
 import { mayRun } from './chain.js';
 import type { NodeSummary, PlannedServiceFacts, PlanningInput } from './current.js';
-import { directDependencies, withDependents, type ServiceOutline } from './dependencies.js';
+import { requiredServices, withDependents, type ServiceOutline } from './dependencies.js';
 import type { Desired, Following } from './desired.js';
 import type { DraftKind } from './draft.js';
 import { nodeId } from '../names.js';
@@ -18,7 +18,7 @@ export interface Dependents {
 const none: Dependents = { following: new Map(), notes: [] };
 
 /**
- * A service that stops on all nodes where it runs takes along what needs it at run time. One that stays up on
+ * A service that stops on all nodes where it runs takes along what requires it at run time. One that stays up on
  * some node, or goes down batch by batch, does not.
  * @param kinds the plan as it is without the dependents
  */
@@ -39,7 +39,7 @@ export function dependentsOf(
   const reached = new Set(withDependents(outlines, together, follows));
   const following = new Map(
     [...reached].flatMap((name) => {
-      const needed = directDependencies(outlines, name, 'runtime').filter((other) => reached.has(other));
+      const needed = requiredServices(outlines, name).filter((other) => reached.has(other));
       return together.includes(name) || needed.length === 0
         ? []
         : [[name, `it needs ${needed.join(', ')}`] as const];
