@@ -8,17 +8,17 @@ import { describeDifference, differingWorkers } from '../model/worker-identity.j
 const staleMs = 120_000;
 
 // temporal.api.enums.v1.TaskQueueType
-const [workflowTasks, activityTasks] = [1, 2] as const;
+const activityTasks = 2;
 
 type Described = Awaited<ReturnType<Client['workflowService']['describeTaskQueue']>>;
 type Pollers = NonNullable<Described['pollers']>;
 
-/** The workers that polled a queue in the last minutes, by the server's word. */
+/** The workers that polled a queue for activities in the last minutes, as the server reports. */
 async function pollersOf(client: Client, queue: string): Promise<Pollers> {
   const { pollers } = await client.workflowService.describeTaskQueue({
     namespace: client.options.namespace,
     taskQueue: { name: queue },
-    taskQueueType: queue === coreQueue ? workflowTasks : activityTasks,
+    taskQueueType: activityTasks,
   });
   return pollers ?? [];
 }

@@ -72,7 +72,9 @@ services: {web: {actions: {start: {type: shell, fields: {script: 'true'}}}}}
     const next = startHeddle(['worker'], settings());
     await until('the worker to be ready', () => next.stdout().includes('worker is ready'));
     await until('the cluster to be deleted', async () => (await stack.service.machines()).length === 0);
-    await until('its workflow to end', async () => (await run('status', 'left')).code === 4);
+    await until('its workflow to end', async () =>
+      (await run('status', 'left')).stdout.includes('the last cluster left'),
+    );
     next.child.kill('SIGTERM');
     expect((await next.ended).code).toBe(0);
     expect(next.stdout()).toContain('worker has ended');

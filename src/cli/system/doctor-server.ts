@@ -107,13 +107,13 @@ async function checkQueue(
   return ok(check, `${what}: ${formatCount(workers, 'worker')}, ${asked}`);
 }
 
-/** Checks whether the workers of the core queue have one configuration: any of them may plan. */
+/** Checks whether all workers have one configuration: any of them may plan. */
 export async function checkDifferences(connection: Connection, namespace: string): Promise<Finding> {
   const check = 'configurations';
   const temporal = new Client({ connection, namespace });
   const make = async (): Promise<Finding> => {
     const found = await ask(connection, () => workerDifferences(temporal));
-    if (found.length === 0) return ok(check, 'the workers of queue heddle have the same');
+    if (found.length === 0) return ok(check, 'all workers have the same');
     const text = [...found, 'which of them plans is chance; give all the same heddle.yaml'].join('\n');
     // A warning, for a change of the configuration reaches one worker after the other.
     return warn(check, text, 'heddle config show');
