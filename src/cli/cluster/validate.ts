@@ -1,5 +1,6 @@
 import { loadImageFile } from '../../schema/image/read.js';
 import { loadSpecFile } from '../../schema/cluster/read.js';
+import type { ValidateDocument } from '../../schema/output/documents.js';
 import { loadPoolsFile } from '../../schema/pool/read.js';
 import { formatProblem, ProblemsError, type Problem } from '../../schema/problem.js';
 import { readTextFile } from '../../schema/read-text.js';
@@ -9,7 +10,7 @@ import type { CommonOptions } from '../configuration.js';
 import { formatCount } from '../format.js';
 import { localVerb } from '../verb.js';
 
-type FileKind = 'cluster' | 'image' | 'pools';
+type FileKind = ValidateDocument['kind'];
 
 interface Validated {
   readonly file: string;
@@ -26,7 +27,7 @@ export const validate = localVerb(
     return { file, kind, ...readers[kind](file) };
   },
   {
-    document: ({ file, kind, problems, content }) => ({
+    document: ({ file, kind, problems, content }): ValidateDocument => ({
       file,
       kind,
       valid: content !== undefined,
