@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { outputVersion } from '../schema/output/version.js';
 import { cleanJson, cleanLine } from './clean-text.js';
 import { cutTo, formatTable } from './table.js';
 
@@ -63,13 +64,13 @@ export class Output {
   }
 
   /** One JSON document on standard output; nothing without --json. */
-  document(value: unknown): void {
-    if (this.json) this.write(`${cleanJson(value, 2)}\n`);
+  document(value: object): void {
+    if (this.json) this.write(`${cleanJson({ schemaVersion: outputVersion, ...value }, 2)}\n`);
   }
 
   /** One line of a stream of JSON; nothing without --json. */
-  record(value: unknown): void {
-    if (this.json) this.write(`${cleanJson(value)}\n`);
+  record(value: object): void {
+    if (this.json) this.write(`${cleanJson({ schemaVersion: outputVersion, ...value })}\n`);
   }
 
   /** A clean text for people on standard error, with --json too. */

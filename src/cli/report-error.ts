@@ -1,16 +1,10 @@
 import { HeddleError, type HeddleErrorCode } from '../client/errors.js';
+import type { ErrorReport } from '../schema/output/documents.js';
 import { cleanText } from './clean-text.js';
 import { CliError, type CliErrorCode, exitCodes } from './errors.js';
 import type { KeyError } from '../secrets/key-document.js';
 import type { ServerUnreachableError } from '../server/check.js';
 import { createOutput } from './output.js';
-
-export interface ErrorReport {
-  readonly code: CliErrorCode;
-  readonly message: string;
-  /** The command that helps. */
-  readonly next?: string;
-}
 
 const exits: Readonly<Record<CliErrorCode, number>> = {
   Usage: exitCodes.usage,

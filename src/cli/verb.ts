@@ -6,7 +6,7 @@ import { describeError, exitCodeOf } from './report-error.js';
 import type { Session } from './session.js';
 
 /** How a verb shows its answer. */
-export interface Shown<Args extends unknown[], Answer> {
+export interface Shown<Args extends unknown[], Answer extends object | undefined> {
   /** Fails at once when no worker polls. */
   readonly worker?: true;
   /** The JSON document; the answer by default. Undefined where `ask` writes records instead. */
@@ -26,7 +26,7 @@ export interface Shown<Args extends unknown[], Answer> {
 }
 
 /** Declares a verb that asks the server once and shows the answer as JSON or for people. */
-export function verb<Args extends unknown[], Answer>(
+export function verb<Args extends unknown[], Answer extends object | undefined>(
   ask: (session: Session, ...wordsAndOptions: Args) => Promise<Answer>,
   shown: Shown<Args, Answer>,
 ): (...wordsAndOptions: Args) => Promise<number> {
@@ -40,7 +40,7 @@ export function verb<Args extends unknown[], Answer>(
 }
 
 /** Declares a verb that needs no connection to a server. */
-export function localVerb<Args extends unknown[], Answer>(
+export function localVerb<Args extends unknown[], Answer extends object | undefined>(
   ask: (...wordsAndOptions: Args) => Answer | Promise<Answer>,
   shown: Omit<Shown<Args, Answer>, 'worker'>,
 ): (...wordsAndOptions: Args) => Promise<number> {
@@ -48,7 +48,7 @@ export function localVerb<Args extends unknown[], Answer>(
 }
 
 /** Writes an answer; returns the exit code. @throws the error that the answer amounts to, unless in JSON. */
-export function show<Args extends unknown[], Answer>(
+export function show<Args extends unknown[], Answer extends object | undefined>(
   output: Output,
   answer: Answer,
   args: Args,

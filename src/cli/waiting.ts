@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CliError } from './errors.js';
-import type { ServerView } from './system/server-view.js';
+import type { ServerView } from '../schema/output/status.js';
 import { findTroubles } from './system/troubles.js';
 
 /** Ctrl-C, a plain kill or a closed terminal, once; the second one has its default effect. */

@@ -1,11 +1,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
 import { configSchema } from './config.js';
 import { descriptorSchema } from './descriptor.js';
 import { imageSchema } from './image/spec.js';
+import { documentSchemas } from './output/documents.js';
+import { outputVersion } from './output/version.js';
 import { poolsSchema } from './pool/spec.js';
 import { clusterSchema } from './cluster/spec.js';
 
@@ -21,6 +23,16 @@ export function publishedSchemas(): Readonly<Record<string, string>> {
     'plugin.schema.json': publish(descriptorSchema),
     'pools.schema.json': publish(poolsSchema, fileKeys),
   };
+}
+
+/** The JSON Schemas of what `heddle --json` writes, likewise; unknown members are allowed. */
+export function publishedOutputSchemas(): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    documentSchemas().map(([name, schema]) => [
+      `output/v${outputVersion}/${name}.schema.json`,
+      publish(schema, { $id: `urn:heddle:output:v${outputVersion}:${name}` }),
+    ]),
+  );
 }
 
 /** What `readYamlFile` leaves out. */
@@ -65,6 +77,9 @@ function withExpressions(schema: Json): Json {
 /** Run as a program, it writes them into the folder that is named: `node dist/schema/publish.js schemas`. */
 const [program, folder] = process.argv.slice(1);
 if (program !== undefined && folder !== undefined && import.meta.url === pathToFileURL(program).href) {
-  mkdirSync(folder, { recursive: true });
-  for (const [name, text] of Object.entries(publishedSchemas())) writeFileSync(join(folder, name), text);
+  for (const [name, text] of Object.entries({ ...publishedSchemas(), ...publishedOutputSchemas() })) {
+    const file = join(folder, name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
 }

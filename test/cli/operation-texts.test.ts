@@ -6,7 +6,7 @@ import { describeDrift, driftOf } from '../../src/cli/cluster/plan/drift.js';
 import { printPlan } from '../../src/cli/cluster/plan/print-plan.js';
 import { cancelShown } from '../../src/cli/cluster/control.js';
 import { outcomeShown } from '../../src/cli/cluster/outcome.js';
-import type { ServerView } from '../../src/cli/system/server-view.js';
+import type { ServerView } from '../../src/schema/output/status.js';
 import { printStatus } from '../../src/cli/cluster/status-text.js';
 import { findTroubles } from '../../src/cli/system/troubles.js';
 import { show as showAnswer } from '../../src/cli/verb.js';

@@ -199,6 +199,7 @@ describe('heddle pool and heddle request', () => {
       state: expect.not.stringMatching('cancelled'),
     });
     expect(await json('request', 'cancel', 'ci', first, second)).toEqual({
+      schemaVersion: 1,
       pool: 'ci',
       ids: [first, second],
       ended: 'cancel',

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { readConfigFile } from '../../src/schema/config.js';
 import { formatProblem } from '../../src/schema/problem.js';
-import { publishedSchemas } from '../../src/schema/publish.js';
+import { publishedOutputSchemas, publishedSchemas } from '../../src/schema/publish.js';
 import { loadSpecFile, readSpecFile } from '../../src/schema/cluster/read.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -45,8 +45,9 @@ function undescribed(schema: unknown, path = ''): readonly string[] {
 
 describe('the published JSON Schemas', () => {
   const schemas = Object.entries(publishedSchemas());
+  const outputs = Object.entries(publishedOutputSchemas());
 
-  test.each(schemas)(
+  test.each([...schemas, ...outputs])(
     '%s matches the code (else: npm run build && node dist/schema/publish.js schemas)',
     (name, text) => {
       expect(readFileSync(join(root, 'schemas', name), 'utf8')).toBe(text);
@@ -57,6 +58,15 @@ describe('the published JSON Schemas', () => {
     const schema: unknown = JSON.parse(text);
     expect(undescribed(schema)).toEqual([]);
     expect(collect(schema, 'additionalProperties')).toContain(false);
+  });
+
+  test.each(outputs)('%s names its version, and allows the members of later releases', (name, text) => {
+    const schema: unknown = JSON.parse(text);
+    expect(schema).toMatchObject({
+      $id: `urn:heddle:output:v1:${/([a-z-]+)\.schema\.json$/.exec(name)?.[1]}`,
+    });
+    expect(collect(schema, 'schemaVersion')).toContainEqual(expect.objectContaining({ const: 1 }));
+    expect(collect(schema, 'additionalProperties')).not.toContain(false);
   });
 });
 

@@ -3,7 +3,7 @@ import { verb, type Shown } from '../verb.js';
 import { describeCluster } from './describe-cluster.js';
 
 /** A verb about one cluster, which must exist and have a worker. */
-export function clusterVerb<Args extends unknown[], Answer>(
+export function clusterVerb<Args extends unknown[], Answer extends object | undefined>(
   ask: (session: Session, name: string, ...args: Args) => Promise<Answer>,
   shown: Omit<Shown<[name: string, ...Args], Answer>, 'worker'>,
 ): (name: string, ...args: Args) => Promise<number> {

@@ -1,5 +1,6 @@
 import type { HeddleClient } from '../../client/heddle-client.js';
 import type { ApplyReply } from '../../model/cluster/messages.js';
+import type { EndedDocument } from '../../schema/output/operation.js';
 import type { ServerOptions } from '../configuration.js';
 import { CliError, exitCodes } from '../errors.js';
 import type { Output } from '../output.js';
@@ -57,7 +58,7 @@ export const cancel = clusterVerb<[operation: string | undefined, options: Contr
   cancelShown,
 );
 
-function describeCancelled({ end: { operation, status } }: Ended): object {
+function describeCancelled({ end: { operation, status } }: Ended): EndedDocument {
   return { cluster: status.name, clusterUid: status.uid, operation };
 }
 

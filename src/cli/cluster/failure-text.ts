@@ -1,6 +1,7 @@
 import type { FailureRecord } from '../../model/node/failure.js';
 import type { Operation } from '../../model/cluster/operation.js';
 import type { ClusterStatus, NodeStatus } from '../../model/cluster/view.js';
+import type { EndedDocument } from '../../schema/output/operation.js';
 import { cleanLine, cleanText } from '../clean-text.js';
 import type { Output } from '../output.js';
 import { formatAge, optional } from '../format.js';
@@ -33,7 +34,10 @@ export function printRecorded(
 }
 
 /** For programs: the nodes' own records where they still stand, else what the operation recorded. */
-export function failuresOf({ nodes }: ClusterStatus, { failures = [] }: Operation): readonly object[] {
+export function failuresOf(
+  { nodes }: ClusterStatus,
+  { failures = [] }: Operation,
+): EndedDocument['failures'] {
   const standing = failedNodes(nodes).map(({ node, failure }) => ({ nodeId: node, ...failure }));
   return standing.length > 0 ? standing : failures;
 }

@@ -1,4 +1,7 @@
 import { indexLabels, type Labels } from '../../model/cluster/labels.js';
+import type { ListDocument } from '../../schema/output/documents.js';
+import type { HistoryDocument } from '../../schema/output/operation.js';
+import type { NodesDocument } from '../../schema/output/status.js';
 import type { ServerOptions } from '../configuration.js';
 import { formatAge } from '../format.js';
 import { requireWorker } from '../session.js';
@@ -12,7 +15,9 @@ type ListOptions = ServerOptions & { readonly label?: Labels };
 
 /** The clusters in the server's index; no worker is needed. */
 export const list = verb(
-  async ({ client }, { label }: ListOptions) => ({ clusters: await client.list({ labels: label }) }),
+  async ({ client }, { label }: ListOptions): Promise<ListDocument> => ({
+    clusters: await client.list({ labels: label }),
+  }),
   {
     table: {
       head: ['CLUSTER', 'PHASE', 'AGE', 'LABELS'],
@@ -29,7 +34,7 @@ export const list = verb(
 );
 
 export const nodes = clusterVerb(async ({ client }, name, _options: ServerOptions) => client.status(name), {
-  document: ({ nodes: found }, cluster) => ({ cluster, nodes: found }),
+  document: ({ nodes: found }, cluster): NodesDocument => ({ cluster, nodes: found }),
   print: (output, found) => printNodes(output, found, Date.now()),
 });
 
@@ -38,7 +43,7 @@ export const nodes = clusterVerb(async ({ client }, name, _options: ServerOption
  * was deleted, while the server keeps it.
  */
 export const history = verb(
-  async (session, name: string, _options: ServerOptions) => {
+  async (session, name: string, _options: ServerOptions): Promise<HistoryDocument> => {
     await describeLatest(session, name);
     await requireWorker(session);
     const { queued, operation, history: ended, uid } = await session.client.status(name);

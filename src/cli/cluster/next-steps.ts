@@ -3,12 +3,7 @@ import type { Drift } from '../../model/node/state.js';
 import { isStale } from './node-text.js';
 import type { Operation } from '../../model/cluster/operation.js';
 import type { ClusterStatus } from '../../model/cluster/view.js';
-
-/** A command that is useful now, and its purpose. */
-export interface NextStep {
-  readonly command: string;
-  readonly why: string;
-}
+import type { NextStep } from '../../schema/output/status.js';
 
 /** Useful commands, the most likely first. A locked cluster refuses some. */
 export function nextSteps(status: ClusterStatus, now: number): readonly NextStep[] {

@@ -2,6 +2,8 @@ import type { WaitResult } from '../../client/wait.js';
 import type { ApplyReply } from '../../model/cluster/messages.js';
 import type { Operation } from '../../model/cluster/operation.js';
 import type { ClusterStatus } from '../../model/cluster/view.js';
+import type { AcceptedDocument, EndedDocument } from '../../schema/output/operation.js';
+import type { PlanDocument } from '../../schema/output/plan.js';
 import { cleanLine, cleanText } from '../clean-text.js';
 import { CliError } from '../errors.js';
 import { formatCount, formatDuration } from '../format.js';
@@ -54,7 +56,7 @@ export async function finish(
 }
 
 export const outcomeShown = {
-  document: (outcome) => {
+  document: (outcome): PlanDocument | AcceptedDocument | EndedDocument => {
     if ('preview' in outcome) return plannedShown.document(outcome);
     if ('accepted' in outcome) {
       const { operation, clusterUid, unchanged } = outcome.accepted;

@@ -1,14 +1,13 @@
 import type { Outputs, OutputValue } from '../../model/cluster/outputs.js';
 import type { Json } from '../../model/json.js';
+import type { OutputDocument, OutputsDocument } from '../../schema/output/documents.js';
 import { suggest } from '../../schema/suggest.js';
 import { cleanLine } from '../clean-text.js';
 import type { ServerOptions } from '../configuration.js';
 import { CliError } from '../errors.js';
 import { clusterVerb } from './cluster-verb.js';
 
-type Answer =
-  | { readonly cluster: string; readonly outputs: Outputs }
-  | { readonly cluster: string; readonly output: string; readonly value: Json };
+type Answer = { readonly cluster: string; readonly outputs: Outputs } | OutputDocument;
 
 /** The outputs of a cluster; the value of one that is named, even if it is secret. */
 export const output = clusterVerb(
@@ -26,7 +25,7 @@ export const output = clusterVerb(
     );
   },
   {
-    document: (answer) =>
+    document: (answer): OutputsDocument | OutputDocument =>
       'value' in answer
         ? answer
         : {
@@ -48,7 +47,7 @@ export const output = clusterVerb(
   },
 );
 
-function withoutSecret(output: OutputValue): object {
+function withoutSecret(output: OutputValue): OutputsDocument['outputs'][string] {
   if (output.secret !== true || !('value' in output)) return output;
   const { value: _value, ...rest } = output;
   return rest;

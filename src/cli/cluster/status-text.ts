@@ -1,13 +1,13 @@
 import { indexLabels } from '../../model/cluster/labels.js';
 import type { Operation } from '../../model/cluster/operation.js';
 import type { ClusterStatus, NodeStatus } from '../../model/cluster/view.js';
+import type { NextStep, Trouble } from '../../schema/output/status.js';
 import { cleanLine, cleanText } from '../clean-text.js';
 import type { Output, Style } from '../output.js';
-import type { Trouble } from '../system/troubles.js';
 import { formatAge, formatDuration, formatMoment } from '../format.js';
 import { printFailures } from './failure-text.js';
 import { printHistory } from './history-text.js';
-import { type NextStep, nextSteps } from './next-steps.js';
+import { nextSteps } from './next-steps.js';
 import { describeDoing, describeSince, driftLines, healthLines, withHealth } from './node-text.js';
 
 const shownHistory = 3;

@@ -2,16 +2,17 @@ import { HeddleError } from '../../client/errors.js';
 import { endedStates } from '../../model/cluster/operation.js';
 import type { WaitResult } from '../../client/wait.js';
 import type { ClusterStatus } from '../../model/cluster/view.js';
+import type { NextStep, ServerView, StatusDocument, Trouble } from '../../schema/output/status.js';
 import type { ServerOptions } from '../configuration.js';
 import type { Output } from '../output.js';
 import { describeError } from '../report-error.js';
 import { requireWorker, type Session } from '../session.js';
-import { lookAtServer, type ServerView } from '../system/server-view.js';
-import { findTroubles, type Trouble } from '../system/troubles.js';
+import { lookAtServer } from '../system/server-view.js';
+import { findTroubles } from '../system/troubles.js';
 import { formatAge, formatMoment } from '../format.js';
 import { verb } from '../verb.js';
 import { type ClusterDescription, describeLatest } from './describe-cluster.js';
-import { type NextStep, nextSteps } from './next-steps.js';
+import { nextSteps } from './next-steps.js';
 import { outcomeShown } from './outcome.js';
 import { followOperation } from './progress/follow-operation.js';
 import { printNext, printStatus, printTroubles } from './status-text.js';
@@ -41,7 +42,7 @@ export const status = verb(
       : { described, server, troubles, found };
   },
   {
-    document: (answer) => {
+    document: (answer): StatusDocument | undefined => {
       if ('end' in answer || 'rest' in answer) return undefined;
       const { described, server, troubles } = answer;
       const next = troubles.flatMap((trouble) => trouble.next ?? []);

@@ -1,5 +1,6 @@
 import { loadImageFile } from '../../schema/image/read.js';
 import { openSpecFile } from '../../schema/cluster/read.js';
+import type { ValidateDocument } from '../../schema/output/documents.js';
 import { loadPoolsFile } from '../../schema/pool/read.js';
 import { formatProblem, ProblemsError, type Problem } from '../../schema/problem.js';
 import { readTextFile } from '../../schema/read-text.js';
@@ -10,7 +11,7 @@ import { formatCount } from '../format.js';
 import { givenVariables, type VariableOptions } from '../given-variables.js';
 import { localVerb } from '../verb.js';
 
-type FileKind = 'cluster' | 'image' | 'pools';
+type FileKind = ValidateDocument['kind'];
 
 interface Validated {
   readonly file: string;
@@ -27,7 +28,7 @@ export const validate = localVerb(
     return { file, kind, ...(await readers[kind](file, options)) };
   },
   {
-    document: ({ file, kind, problems, content }) => ({
+    document: ({ file, kind, problems, content }): ValidateDocument => ({
       file,
       kind,
       valid: content !== undefined,

@@ -7,7 +7,7 @@ import type { Session } from '../session.js';
 import { verb, type Shown } from '../verb.js';
 
 /** A verb about one pool. When the pool does not answer, the error says what the server knows about it. */
-export function poolVerb<Args extends unknown[], Answer>(
+export function poolVerb<Args extends unknown[], Answer extends object | undefined>(
   ask: (pool: PoolClient, session: Session, ...args: Args) => Promise<Answer>,
   shown: Shown<[name: string, ...Args], Answer>,
 ): (name: string, ...args: Args) => Promise<number> {

@@ -1,24 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Connection, type Client } from '@temporalio/client';
 import { readIdentity } from '../../model/worker-identity.js';
+import type { QueueView } from '../../schema/output/status.js';
 import { protoMs } from '../format.js';
 import type { ServerLocation } from '../../server/check.js';
-
-/** The workers that poll a queue. */
-export interface QueueView {
-  readonly queue: string;
-  readonly tasks: QueueTasks;
-  /** Workers that asked lately. */
-  readonly workers: number;
-  /** Who asked last; RFC 3339. */
-  readonly last?: { readonly worker: string; readonly at: string };
-}
 
 /** A worker asks again at least once a minute. */
 const staleMs = 120_000;
 
 /** A queue of one name holds two kinds of tasks, which different workers may poll. */
-export type QueueTasks = 'workflows' | 'activities';
+export type QueueTasks = QueueView['tasks'];
 
 // temporal.api.enums.v1.TaskQueueType
 const taskQueueTypes = { workflows: 1, activities: 2 } as const satisfies Record<QueueTasks, number>;

@@ -3,46 +3,16 @@ import type { temporal } from '@temporalio/proto';
 import { call } from '../../client/call.js';
 import type { Action } from '../../model/action.js';
 import { workflowQueue, taskTitle } from '../../model/names.js';
+import type { ActivityView, QueueView, ServerView, WorkflowView } from '../../schema/output/status.js';
 import { decodeFailure, type HistoryFailure } from '../cluster/task/decode-history.js';
 import { pendingStates } from '../cluster/task/find-task.js';
 import { workflowsOf } from '../cluster/task/history-events.js';
 import { readTaskId } from '../cluster/task/task-events.js';
 import { protoMs, timeText } from '../format.js';
-import { lookAtQueue, type QueueTasks, type QueueView } from './pollers.js';
+import { lookAtQueue, type QueueTasks } from './pollers.js';
 import { messageOf } from '../report-error.js';
 
 type PendingActivity = temporal.api.workflow.v1.IPendingActivityInfo;
-
-/** What the server alone knows of what a cluster, or a machine, is at; no worker is asked. */
-export interface ServerView {
-  readonly workflows: readonly WorkflowView[];
-  readonly activities: readonly ActivityView[];
-  /** The core queue, and those that activities wait on. */
-  readonly queues: readonly QueueView[];
-}
-
-export interface WorkflowView {
-  readonly id: string;
-  readonly runId: string;
-  readonly events: number;
-  /** Present while the workflow task fails, or no worker takes it. */
-  readonly task?: { readonly attempt: number; readonly since: string; readonly failure?: string };
-}
-
-export interface ActivityView {
-  readonly id: string;
-  /** `INSTALL app on app-1`, `PLAN`. */
-  readonly title: string;
-  readonly nodeId?: string;
-  readonly state: (typeof pendingStates)[number];
-  readonly attempt: number;
-  /** RFC 3339. */
-  readonly since: string;
-  readonly queue?: string;
-  readonly worker?: string;
-  /** Why the attempt before failed. */
-  readonly failure?: { readonly kind: string; readonly message: string };
-}
 
 /** A first attempt may take a moment to be taken up. */
 const patienceMs = 3_000;

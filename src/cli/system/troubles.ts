@@ -1,16 +1,13 @@
 import { siteOf } from '../../model/names.js';
-import type { NextStep } from '../cluster/next-steps.js';
+import type {
+  ActivityView,
+  NextStep,
+  QueueView,
+  ServerView,
+  Trouble,
+  WorkflowView,
+} from '../../schema/output/status.js';
 import { formatAge } from '../format.js';
-import type { QueueView } from './pollers.js';
-import type { ActivityView, ServerView, WorkflowView } from './server-view.js';
-
-/** Something that keeps a cluster, or a machine, from going on, as the server sees it. */
-export interface Trouble {
-  readonly text: string;
-  /** The same without what changes from look to look. */
-  readonly gist: string;
-  readonly next?: NextStep;
-}
 
 const worker: NextStep = { command: 'heddle worker', why: 'run a worker for it' };
 const keys: NextStep = {

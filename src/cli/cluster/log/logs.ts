@@ -49,10 +49,10 @@ export const logs = verb(
     if (readers.length === 0 && !isFollowing) return reportNone(session, name, { folder, node, options });
     for await (const placed of mergeLogs(readers)) print(output, placed, level);
     if (isFollowing) await follow(output, { folder, readers, wanted, level });
-    return isFollowing ? exitCodes.interrupted : exitCodes.ok;
+    return { code: isFollowing ? exitCodes.interrupted : exitCodes.ok };
   },
   // Each log line is a record.
-  { document: () => undefined, exitCode: (code) => code },
+  { document: () => undefined, exitCode: ({ code }) => code },
 );
 
 function isWanted(source: LogSource, node: string | undefined, { service, action }: LogsOptions): boolean {

@@ -1,6 +1,7 @@
 import type { PlanPreview } from '../../../client/preview.js';
 import { nodeId } from '../../../model/names.js';
 import { indexesOf, isEmptyPlan, type Kind, type Plan } from '../../../model/plan/plan.js';
+import type { PlanDocument } from '../../../schema/output/plan.js';
 import { driftOf } from './drift.js';
 import { edgesOf, stepId } from './graph.js';
 import { allTasks, countsOf, kindsLosingDisks } from './plan-text.js';
@@ -10,7 +11,7 @@ export function describePlan(
   cluster: string,
   what: string,
   { plan, current, changes, warnings }: PlanPreview,
-): object {
+): PlanDocument {
   return {
     cluster,
     what,
@@ -55,7 +56,7 @@ function withoutValues({ imports: _imports, ...plan }: PlanPreview['plan']): obj
   return { ...plan, spec: { ...spec, variables } };
 }
 
-function layoutOf({ spec, placements, kinds }: Plan): object {
+function layoutOf({ spec, placements, kinds }: Plan): PlanDocument['layout'] {
   if (spec === undefined) {
     return Object.fromEntries(kinds.map(({ group, services }) => [group, { services }]));
   }
@@ -68,7 +69,7 @@ function layoutOf({ spec, placements, kinds }: Plan): object {
   );
 }
 
-function tasksOf(kind: Kind, place: number): readonly object[] {
+function tasksOf(kind: Kind, place: number): PlanDocument['tasks'] {
   const nodes = nodesOf(kind);
   return kind.chain.map(({ action, service, reason, after, batchSlot }, step) => ({
     id: stepId(place, step),

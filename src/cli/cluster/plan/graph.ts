@@ -1,15 +1,9 @@
 import type { Plan } from '../../../model/plan/plan.js';
+import type { GraphEdge } from '../../../schema/output/plan.js';
 import { taskWords } from '../node-text.js';
 import { describeNodes, signs } from './plan-text.js';
 
 export type GraphForm = 'mermaid' | 'dot';
-
-export interface GraphEdge {
-  readonly from: string;
-  readonly to: string;
-  /** Present for a gate between nodes; the order on one node needs none. */
-  readonly gate?: string;
-}
 
 interface GraphBox {
   readonly id: string;

@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import type { DeepReadonly } from '../../model/json.js';
+
+/** Identical types, optional members included. */
+type Same<One, Other> =
+  (<T>() => T extends One ? 1 : 2) extends <T>() => T extends Other ? 1 : 2 ? true : false;
+
+/** Returns the schema. Does not compile if its type is not exactly `Value`, read-only or not. */
+export function exactly<Value>() {
+  return <Schema extends z.ZodType>(
+    schema: Same<DeepReadonly<z.output<Schema>>, DeepReadonly<Value>> extends true
+      ? Schema
+      : { readonly typeIsNot: Value },
+  ): Schema => schema as Schema;
+}
+
+/** An object whose members are no part of the promise: they belong to plugins, or to Heddle itself. */
+export function opaque<Value>(description: string): z.ZodType<Value> {
+  return z.record(z.string(), z.unknown()).describe(description) as z.ZodType<unknown> as z.ZodType<Value>;
+}
+
+export const texts = z.array(z.string());
+export const moment = z.string().describe('RFC 3339.');
+export const count = z.number().int();

@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { actions } from '../../model/action.js';
+import { operationKinds, type Operation } from '../../model/cluster/operation.js';
+import type { DeepReadonly } from '../../model/json.js';
+import { machineActions } from '../../model/machine/actions.js';
+import type { FailureRecord } from '../../model/node/failure.js';
+import type { Intent } from '../../model/plan/intent.js';
+import { count, exactly, moment, opaque, texts } from './exact.js';
+
+const failureMembers = {
+  action: z.enum([...actions, ...machineActions]),
+  service: z.string().optional(),
+  kind: z.string().describe('A kind of plugin error, Timeout, Internal, PluginChanged or MachineLost.'),
+  message: z.string(),
+  lost: z
+    .object({ seen: z.enum(['gone', 'stopped']), why: z.string() })
+    .optional()
+    .describe('For MachineLost.'),
+  at: moment,
+};
+
+const taskMembers = {
+  ...failureMembers,
+  taskId: z.string(),
+  exitCode: count.optional(),
+  stdout: z.string().optional().describe('Its end.'),
+  stderr: z.string().optional().describe('Its end.'),
+  log: z.string().optional().describe('Name of the log of the task.'),
+};
+
+export const failureSchema = exactly<FailureRecord>()(z.object(taskMembers).meta({ id: 'failure' }));
+
+const operationFailureSchema = z.object({ nodeId: z.string(), ...failureMembers });
+
+export const operationSchema = exactly<Operation>()(
+  z
+    .object({
+      id: z.string().describe('Counts from 1 in each cluster.'),
+      kind: z.enum(operationKinds),
+      intent: opaque<Intent>('The request as Heddle stores it; may change in any release.'),
+      what: z.string().describe('The request in words.'),
+      state: z
+        .enum(['queued', 'running', 'held', 'done', 'failed', 'cancelled', 'rejected', 'superseded'])
+        .describe('held: a person decides. rejected: it could not be planned; nothing was done.'),
+      by: z.string().describe('Who requested it.'),
+      requestedAt: moment,
+      startedAt: moment.optional(),
+      endedAt: moment.optional(),
+      reason: z
+        .string()
+        .optional()
+        .describe('Why it is held, failed, cancelled, rejected or superseded, in words.'),
+      paused: z.object({ by: z.string(), at: moment }).optional(),
+      tasks: z.object({ total: count, done: count, failed: count }),
+      failures: z.array(operationFailureSchema).optional().describe('The first ones.'),
+      missing: z
+        .object({ count, nodes: texts.describe('The first ones.') })
+        .optional()
+        .describe('Nodes that it went on without.'),
+      repairs: count.optional().describe('How often it replaced lost machines.'),
+      abandoned: texts.optional().describe('Machines that were given up undeleted.'),
+      unchanged: z.literal(true).optional().describe('There was nothing to do.'),
+    })
+    .meta({ id: 'operation' }),
+);
+
+const clusterMembers = { cluster: z.string(), clusterUid: z.string() };
+const unchanged = z
+  .literal(true)
+  .optional()
+  .describe('The cluster is so already, or an operation under way brings it there.');
+
+export const historySchema = z.object({
+  ...clusterMembers,
+  operations: z.array(operationSchema).describe('Newest first.'),
+});
+
+export const acceptedSchema = z
+  .object({ ...clusterMembers, operation: z.object({ id: z.string() }), unchanged })
+  .describe('With --no-wait.');
+
+export const endedSchema = z
+  .object({
+    ...clusterMembers,
+    operation: operationSchema,
+    unchanged,
+    failures: z
+      .array(z.object({ ...taskMembers, taskId: z.string().optional(), nodeId: z.string() }))
+      .optional()
+      .describe('Present if the operation did not succeed.'),
+  })
+  .describe('The end of the operation, or its hold.');
+
+export const keptSchema = z
+  .object({ cluster: z.string(), kept: z.literal(true) })
+  .describe('A delete without a worker: the next worker carries it out.');
+
+export type HistoryDocument = DeepReadonly<z.output<typeof historySchema>>;
+export type AcceptedDocument = DeepReadonly<z.output<typeof acceptedSchema>>;
+export type EndedDocument = DeepReadonly<z.output<typeof endedSchema>>;
