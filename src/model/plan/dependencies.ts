@@ -31,11 +31,22 @@ export type NeedKind = 'install' | 'runtime';
 export function directDependencies(services: Outlines, service: string, kind: NeedKind): readonly string[] {
   const outline = services[service];
   if (outline === undefined) return [];
-  const wanted = new Set([...outline[kind].requires, ...outline[kind].uses]);
+  return providersOf(services, service, [...outline[kind].requires, ...outline[kind].uses]);
+}
+
+function providersOf(services: Outlines, service: string, names: readonly string[]): readonly string[] {
+  const wanted = new Set(names);
   return Object.entries(services).flatMap(([name, other]) => {
     const provides = wanted.has(name) || other.provides.some((provided) => wanted.has(provided));
     return provides && name !== service ? [name] : [];
   });
+}
+
+/** The services without which a service cannot be installed or run, by name or by what they provide. */
+export function directRequirements(services: Outlines, service: string): readonly string[] {
+  const outline = services[service];
+  if (outline === undefined) return [];
+  return providersOf(services, service, [...outline.install.requires, ...outline.runtime.requires]);
 }
 
 /**
