@@ -205,18 +205,24 @@ export const rollingOption = option(
   { parse: wholeNumber('It is a whole number from 1 on.', 1) },
 );
 
-/** May be repeated. */
-export const nodesOption = option<readonly string[] | undefined>(
-  '--nodes <nodes>',
-  'these nodes only: app-1,app-2',
-  {
+export const nodesOption = namesOption('--nodes <nodes>', 'these nodes only: app-1,app-2', 'nodes');
+
+/** What an apply is limited to. */
+export const scopeOptions: readonly Option[] = [
+  nodesOption,
+  namesOption('--services <services>', 'these services only, with what they require: web,db', 'services'),
+];
+
+/** Names with commas between them. It may be repeated. */
+function namesOption(flags: string, description: string, of: string): Option {
+  return option<readonly string[] | undefined>(flags, description, {
     parse: (text, before) => {
       const names = splitList(text);
-      if (names === undefined) throw new InvalidArgumentError('It names nodes, with commas between them.');
+      if (names === undefined) throw new InvalidArgumentError(`It names ${of}, with commas between them.`);
       return [...new Set([...(before ?? []), ...names])];
     },
-  },
-);
+  });
+}
 
 /** A parser of texts that are not empty. */
 function nonBlank(wanted: string): Parser<string> {

@@ -29,6 +29,12 @@ export interface OperationOptions extends ServerOptions {
   readonly nodes?: readonly string[];
 }
 
+/** What an apply is limited to. */
+export interface ScopeOptions {
+  readonly nodes?: readonly string[];
+  readonly services?: readonly string[];
+}
+
 /** The server's address, and the setting it comes from. */
 export interface ServerChoice {
   readonly address: string;

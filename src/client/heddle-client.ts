@@ -52,6 +52,10 @@ export interface ApplyOptions {
   readonly createOnly?: boolean;
   /** Nodes of a service that may be disturbed at the same time; all by default. */
   readonly width?: number;
+  /** Ids of nodes: the apply is limited to these, and another apply does the rest. */
+  readonly nodes?: readonly string[];
+  /** Services, likewise; with `nodes`, these services on these nodes. */
+  readonly services?: readonly string[];
   /** Queue behind other operations instead of being refused while the cluster is busy. */
   readonly queue?: boolean;
 }
@@ -98,12 +102,14 @@ export class HeddleClient extends EntityClient {
     const input: ClusterStart = { heddle: { uid } };
     const firstInput: ClusterStart = { heddle: { uid, isFirst: true } };
     const nodes = Object.values(spec.nodes).reduce((sum, { count }) => sum + count, 0);
-    const { createOnly, width, queue } = options;
+    const { createOnly, width, nodes: onlyNodes, services, queue } = options;
     const request: ApplyRequest = {
       spec: await this.resources.pin(spec),
       by: this.by,
       createOnly: createOnly || undefined,
       width,
+      nodes: onlyNodes,
+      services,
       queue: queue || undefined,
     };
     return this.updateWithStart(`apply ${name}`, name, applyUpdate, request, {
@@ -128,8 +134,12 @@ export class HeddleClient extends EntityClient {
   }
 
   /** The plan of an apply; changes nothing. */
-  async plan(spec: ClusterSpec, { width }: Pick<ApplyOptions, 'width'> = {}): Promise<PlanPreview> {
-    return preview(this.temporal, spec.name, { kind: 'apply', width }, await this.resources.pin(spec));
+  async plan(
+    spec: ClusterSpec,
+    { width, nodes, services }: Pick<ApplyOptions, 'width' | 'nodes' | 'services'> = {},
+  ): Promise<PlanPreview> {
+    const intent = { kind: 'apply', width, nodes, services } as const;
+    return preview(this.temporal, spec.name, intent, await this.resources.pin(spec));
   }
 
   /**

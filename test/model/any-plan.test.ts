@@ -97,6 +97,8 @@ interface Asked {
   readonly service: number;
   readonly nodes: readonly number[] | undefined;
   readonly stopped: number | undefined;
+  /** Of an apply: to the service. */
+  readonly limited: boolean;
   readonly drifts: readonly {
     readonly node: number;
     readonly seen: 'gone' | 'rebooted' | 'moved' | 'stopped';
@@ -119,6 +121,7 @@ const anyIntent: fc.Arbitrary<Asked> = fc.record({
   service: fc.nat(4),
   nodes: fc.option(fc.array(fc.nat(11), { minLength: 1, maxLength: 4 }), { nil: undefined }),
   stopped: fc.option(fc.nat(4), { nil: undefined, freq: 3 }),
+  limited: fc.boolean(),
   drifts: fc.array(
     fc.record({
       node: fc.nat(11),
@@ -146,8 +149,9 @@ function intentFor(cluster: TestCluster, asked: Asked): Intent | undefined {
   const services = [names[asked.service] ?? 'a'];
   switch (asked.kind) {
     case 'apply':
+      return { kind: 'apply', ...rolling, ...nodes, ...(asked.limited ? { services } : {}) };
     case 'rollback':
-      return { kind: asked.kind, ...rolling };
+      return { kind: 'rollback', ...rolling };
     case 'delete':
       return { kind: 'delete' };
     case 'start':
@@ -192,7 +196,9 @@ function tell(
   const intent = intentFor(cluster, asked);
   if (intent === undefined) return undefined;
   cluster.begin(intent);
-  const target = intent.kind === 'apply' || intent.kind === 'rollback' ? second : first;
+  const isLimited = intent.kind === 'apply' && (intent.nodes ?? intent.services) !== undefined;
+  const wanted = isLimited ? withPeersOf(first, second) : second;
+  const target = intent.kind === 'apply' || intent.kind === 'rollback' ? wanted : first;
   try {
     cluster.plan(target);
   } catch (error) {
@@ -281,6 +287,37 @@ describe('any operation on any cluster', () => {
     );
   });
 
+  it('leaves exactly what a limited apply did not do to the next apply', () => {
+    fc.assert(
+      fc.property(...story, (first, second, asked, pick) => {
+        const found = tell(first, second, { ...asked, kind: 'apply' }, pick);
+        if (found === undefined) return;
+        const { cluster, target } = found;
+        const finish = (): void => {
+          let plan = cluster.plan(target);
+          for (let round = 0; !isEmptyPlan(plan); round += 1) {
+            expect(cluster.play(plan).stuck).toEqual([]);
+            plan = cluster.plan(target);
+            expect(round, describePlan(plan)).toBeLessThan(30);
+          }
+        };
+        const plan = cluster.plan(target);
+        const isLimited = plan.left !== undefined;
+        cluster.play(plan);
+        finish();
+        const { left = 0 } = cluster.state.operation ?? {};
+        cluster.begin({ kind: 'apply' });
+        const rest = cluster.plan(target);
+        if (isLimited && left === 0) expect(isEmptyPlan(rest), describePlan(rest)).toBe(true);
+        finish();
+        expect(groupSizes(cluster)).toEqual(groupSizesIn(target));
+        for (const { group: of, facts } of Object.values(cluster.state.nodes))
+          expect(target.nodes[of]?.services).toEqual(expect.arrayContaining(Object.keys(facts.services)));
+      }),
+      runs,
+    );
+  });
+
   it('stops whatever needs a service before the service has stopped on all nodes', () => {
     fc.assert(
       fc.property(anySpec, anySpec, anyPicks, fc.boolean(), (first, second, pick, replaces) => {
@@ -330,6 +367,25 @@ describe('any operation on any cluster', () => {
     );
   });
 });
+
+function groupSizes({ state }: TestCluster): Readonly<Record<string, number>> {
+  const sizes: Record<string, number> = {};
+  for (const { group: of } of Object.values(state.nodes)) sizes[of] = (sizes[of] ?? 0) + 1;
+  return sizes;
+}
+
+function groupSizesIn({ nodes }: ClusterSpec): Readonly<Record<string, number>> {
+  return Object.fromEntries(Object.entries(nodes).map(([name, { count }]) => [name, count]));
+}
+
+/** Services outside of a limited apply notice that they read other nodes only once the spec is accepted. */
+function withPeersOf(first: ClusterSpec, second: ClusterSpec): ClusterSpec {
+  const services = Object.entries(second.services).map(([name, wanted]) => {
+    const { peers = wanted.peers, onPeersChange = wanted.onPeersChange } = first.services[name] ?? {};
+    return [name, { ...wanted, peers, onPeersChange }] as const;
+  });
+  return { ...second, services: Object.fromEntries(services) };
+}
 
 /** Stands for a cluster file that says nothing of rolling. */
 function together({ services, ...rest }: ClusterSpec): ClusterSpec {

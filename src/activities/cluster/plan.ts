@@ -17,6 +17,7 @@ import type { Descriptor } from '../../schema/descriptor.js';
 import { checkFields } from '../../schema/fields.js';
 import { parseSpec } from '../../schema/cluster/read.js';
 import { errorAt, formatProblem, hasErrors, type Path, type Problem } from '../../schema/problem.js';
+import { closest } from '../../schema/suggest.js';
 import { taskVariables, usedVariables, type TaskVariables } from '../../model/cluster/variables.js';
 import { readImports, type ReadOutputs } from './imports.js';
 import { checkResources } from '../artifact/check.js';
@@ -46,12 +47,13 @@ export async function planCluster(parts: PlanParts, input: PlanRequest): Promise
     return digestOf(used === undefined ? value : { value, variables: valuesOf(used) });
   };
   const { features, limits } = parts;
-  const { intent, current } = input;
+  const { intent, current, again } = input;
   const plan = (spec?: ClusterSpec, placements: PlanningInput['placements'] = {}): ServedPlan => ({
     ...planOperation({
       intent,
       spec,
       current,
+      ...(again === undefined ? {} : { again }),
       placements,
       digest,
       bootstrapDigest: (services) =>
@@ -82,9 +84,14 @@ export async function planCluster(parts: PlanParts, input: PlanRequest): Promise
       ...(Object.keys(read.imports).length === 0 ? {} : { imports: read.imports }),
     };
   } catch (error) {
-    if (error instanceof PlanError) throw ApplicationFailure.nonRetryable(error.message, 'Invalid');
+    if (error instanceof PlanError) throw ApplicationFailure.nonRetryable(describeRefusal(error), 'Invalid');
     throw error;
   }
+}
+
+function describeRefusal({ message, unknown }: PlanError): string {
+  const near = unknown && closest(unknown.word, unknown.known);
+  return near === undefined ? message : `${message}. Did you mean "${near}"?`;
 }
 
 function digestOf(value: Json): string {

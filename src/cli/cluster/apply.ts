@@ -1,6 +1,6 @@
 import type { ClusterSpec } from '../../model/cluster/spec.js';
 import { isEmptyPlan } from '../../model/plan/plan.js';
-import type { OperationOptions, ServerOptions } from '../configuration.js';
+import type { OperationOptions, ScopeOptions, ServerOptions } from '../configuration.js';
 import { exitCodes } from '../errors.js';
 import type { Confirmation } from '../terminal.js';
 import { verb } from '../verb.js';
@@ -8,26 +8,29 @@ import { requireCluster } from './cluster-verb.js';
 import { confirmDelete } from './confirm-delete.js';
 import { finish, type Outcome, outcomeShown } from './outcome.js';
 import { describeCounts } from './plan/plan-text.js';
-import { previewApply, previewOperation } from './plan/preview.js';
+import { applyIntentOf, previewApply, previewOperation } from './plan/preview.js';
 
-type ApplyOptions = OperationOptions & { readonly createOnly?: boolean; readonly acceptMinimum?: boolean };
+type ApplyOptions = OperationOptions &
+  ScopeOptions & { readonly createOnly?: boolean; readonly acceptMinimum?: boolean };
 
 /** Brings a cluster to a spec that was read from a file, whose name is for messages. */
 export const apply = verb<[written: ClusterSpec, file: string, options: ApplyOptions], Outcome>(
   async (session, written, file, options) => {
     const { output, client } = session;
     const since = Date.now();
-    const { plan = false, rolling, queue = false, createOnly = false, acceptMinimum, wait } = options;
+    const { plan = false, queue = false, createOnly = false, acceptMinimum, wait } = options;
     const { name } = written;
     if (plan) await client.look(name);
     // Read once, so that the shown plan is the applied one.
     const spec = await client.resources.pin(written);
     // Only workers know plugins and providers, so their problems are reported before anything is created.
     const preview = await previewApply(session, spec, file, options);
-    if (plan) return { name, intent: { kind: 'apply', width: rolling }, preview };
+    const intent = applyIntentOf(options);
+    if (plan) return { name, intent, preview };
     for (const warning of preview.warnings) output.line(`warning: ${warning}`, 'yellow');
     if (!isEmptyPlan(preview.plan)) output.line(describeCounts(preview.plan));
-    const reply = await client.apply(spec, { createOnly, queue, width: rolling });
+    const { width, nodes, services } = intent;
+    const reply = await client.apply(spec, { createOnly, queue, width, nodes, services });
     return finish(session, name, reply, { wait, since, acceptMinimum });
   },
   { ...outcomeShown, worker: true },

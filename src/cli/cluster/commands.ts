@@ -11,6 +11,7 @@ import {
   parser,
   planOption,
   rollingOption,
+  scopeOptions,
   variableOptions,
   waitOptions,
   yesOption,
@@ -40,6 +41,7 @@ export const clusterCommands: readonly CommandDefinition[] = [
     options: [
       option('--create-only', 'refuse if the cluster exists with another spec'),
       ...variableOptions,
+      ...scopeOptions,
       rollingOption,
       acceptMinimumOption,
       ...operationOptions,
@@ -57,6 +59,7 @@ export const clusterCommands: readonly CommandDefinition[] = [
     more: '; changes nothing',
     options: [
       ...variableOptions,
+      ...scopeOptions,
       rollingOption,
       choice('--graph <form>', 'write the plan as a graph', ['mermaid', 'dot']),
       option('--no-look', 'use the recorded state of the machines, without probing them first'),

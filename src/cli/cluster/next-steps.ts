@@ -1,7 +1,7 @@
 import type { FailureRecord } from '../../model/node/failure.js';
 import type { Drift } from '../../model/node/state.js';
 import { isStale } from './node-text.js';
-import type { Operation } from '../../model/cluster/operation.js';
+import { leftOf, type Operation } from '../../model/cluster/operation.js';
 import type { ClusterStatus } from '../../model/cluster/view.js';
 import type { NextStep } from '../../schema/output/status.js';
 
@@ -23,7 +23,7 @@ function stepsOf(status: ClusterStatus, now: number): readonly NextStep[] {
 }
 
 /** Steps for nodes that the last operation went on without, and for each kind of drift. */
-function atRest({ name, nodes, looks }: ClusterStatus, now: number): readonly NextStep[] {
+function atRest({ name, nodes, looks, history }: ClusterStatus, now: number): readonly NextStep[] {
   const steps = (
     kinds: readonly Drift[],
     stepsOf: (node: string) => readonly NextStep[],
@@ -39,6 +39,9 @@ function atRest({ name, nodes, looks }: ClusterStatus, now: number): readonly Ne
     ...(missing === undefined
       ? []
       : [{ command: 'heddle apply FILE', why: `tries ${missing.nodeId} again` }]),
+    ...(leftOf(history) === 0
+      ? []
+      : [{ command: 'heddle apply FILE', why: 'does the rest of what the file says' }]),
     ...steps(['gone', 'rebooted', 'moved'], (node) => [
       { command: 'heddle apply FILE', why: `sees to ${node}, as the file's repair says` },
     ]),

@@ -10,6 +10,7 @@ import { formatCount, formatDuration } from '../format.js';
 import type { Output } from '../output.js';
 import type { Session } from '../session.js';
 import type { Shown } from '../verb.js';
+import { describeLeft } from './plan/plan-text.js';
 import { failuresOf, printFailures, printRecorded } from './failure-text.js';
 import { nextSteps } from './next-steps.js';
 import { driftLines } from './node-text.js';
@@ -98,6 +99,8 @@ function printDone(output: Output, outcome: Ended): void {
     ...(probed ? driftLines(status.nodes).map((line) => `${line}; nothing was done about it`) : []),
     ...abandoned.map((machine) => `given up undeleted: ${machine}`),
   ];
+  const left = describeLeft(operation);
+  if (left !== undefined) output.line(left);
   for (const warning of warnings) output.note(`warning: ${cleanLine(warning)}`);
 }
 
@@ -110,7 +113,7 @@ function describeDone(operation: Operation, { name, nodes }: ClusterStatus, unch
   if (kind === 'delete' || (kind === 'rollback' && nodes.length === 0)) return `cluster ${name} is deleted`;
   if (unchanged)
     return kind === 'apply'
-      ? `cluster ${name}: no changes`
+      ? `cluster ${name}: no changes${what === kind ? '' : ` (${what})`}`
       : `cluster ${name}: ${what}: there was nothing to do`;
   const took =
     endedAt === undefined
@@ -119,6 +122,7 @@ function describeDone(operation: Operation, { name, nodes }: ClusterStatus, unch
   const done = `${formatCount(tasks.done, 'task')} done${took}`;
   const count = formatCount(nodes.length - (operation.missing?.count ?? 0), 'node');
   if (operation.missing !== undefined) return `cluster ${name}: ${what}: ${count}, ${done}`;
+  if (operation.left !== undefined && operation.left > 0) return `cluster ${name}: ${what}: ${done}`;
   if (kind === 'apply') return `cluster ${name} is as its spec says: ${count}, ${done}`;
   if (kind === 'rollback') return `cluster ${name} is back at its earlier spec: ${count}, ${done}`;
   return `cluster ${name}: ${what}: ${done}`;

@@ -1,10 +1,11 @@
 import { indexLabels } from '../../model/cluster/labels.js';
-import type { Operation } from '../../model/cluster/operation.js';
+import { leftOf, type Operation } from '../../model/cluster/operation.js';
 import type { ClusterStatus, NodeStatus } from '../../model/cluster/view.js';
 import type { NextStep, Trouble } from '../../schema/output/status.js';
 import { cleanLine, cleanText } from '../clean-text.js';
 import type { Output, Style } from '../output.js';
 import { formatAge, formatDuration, formatMoment } from '../format.js';
+import { describeLeft } from './plan/plan-text.js';
 import { printFailures } from './failure-text.js';
 import { printHistory } from './history-text.js';
 import { nextSteps } from './next-steps.js';
@@ -32,6 +33,8 @@ export function printStatus(
       `node ${lease.nodeId} is leased to ${lease.to} since ${formatMoment(lease.since)}; nothing but delete begins meanwhile`,
     );
   if (operation === undefined && queued.length === 0) output.line('at rest');
+  const left = operation === undefined ? describeLeft({ left: leftOf(history) }) : undefined;
+  if (left !== undefined) output.line(left);
   if (stopped.length > 0)
     output.line(`stopped by a user: ${stopped.join(', ')}; heddle start ${name} ${stopped.join(' ')}`);
   if (locked === true) output.line('locked by its file: delete and replace are refused');

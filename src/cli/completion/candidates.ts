@@ -63,7 +63,7 @@ function flagsOf(command: Command): readonly string[] {
 function valuesOf({ argChoices, long, description }: Option, cluster: string | undefined): Candidates {
   if (argChoices !== undefined) return words(argChoices);
   if (long === '--nodes') return { is: 'names', of: 'nodes', within: cluster };
-  if (long === '--service') return { is: 'names', of: 'services', within: cluster };
+  if (long === '--service' || long === '--services') return { is: 'names', of: 'services', within: cluster };
   return /file|folder|public key/i.test(description) || long === '--config' ? files : words([]);
 }
 

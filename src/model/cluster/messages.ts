@@ -19,6 +19,10 @@ export interface ApplyRequest {
   readonly createOnly?: boolean;
   /** At most so many nodes of a service are disturbed at once. */
   readonly width?: number;
+  /** Only these nodes, by their ids. */
+  readonly nodes?: readonly string[];
+  /** Only these services. */
+  readonly services?: readonly string[];
   /** Wait for the operations before it instead of being refused. */
   readonly queue?: boolean;
 }
@@ -67,6 +71,8 @@ export interface PlanRequest {
   /** Closed or raw; absent for delete, and for rollback of a cluster that was never there. */
   readonly spec?: unknown;
   readonly current: CurrentCluster;
+  /** The operation was planned before, and what it names was known then. */
+  readonly again?: true;
   /** In a preview: ask the sites, too, for what only their workers know. */
   readonly checks?: true;
 }

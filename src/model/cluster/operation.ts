@@ -62,6 +62,8 @@ export interface Operation {
   readonly repairs?: number;
   /** Machines that were given up undeleted, on a person's word: `<nodeId> <provider> <providerid>`. */
   readonly abandoned?: readonly string[];
+  /** Of an apply that `nodes` or `services` limited: tasks that the rest of its spec needs. */
+  readonly left?: number;
   /** True when there was nothing to do. */
   readonly unchanged?: true;
 }
@@ -90,6 +92,14 @@ export const namedMissing = 20;
 /** How many operations may be queued. */
 export const queuedOperations = 20;
 
+/** How many tasks of the spec a limited apply left, if no apply has done the rest since. */
+export function leftOf(history: readonly Operation[]): number {
+  const last = history.find(
+    ({ kind, state }) => state === 'done' && (kind === 'apply' || kind === 'rollback' || kind === 'delete'),
+  );
+  return last?.left ?? 0;
+}
+
 /** An intent in words: "restart web on app-1, app-2, 1 at a time". */
 export function describeIntent(intent: Intent): string {
   const text = `${intent.kind}${objectOf(intent)}${'width' in intent && intent.width !== undefined ? `, ${intent.width} at a time` : ''}`;
@@ -99,6 +109,7 @@ export function describeIntent(intent: Intent): string {
 function objectOf(intent: Intent): string {
   switch (intent.kind) {
     case 'apply':
+      return `${intent.services === undefined ? '' : ` ${intent.services.join(', ')}`}${on(intent.nodes)}`;
     case 'rollback':
     case 'delete':
       return '';

@@ -45,6 +45,8 @@ export const clusterRows = {
           by: who(),
           createOnly: optional(flag),
           width: optional(count()),
+          nodes: optional(list(text(200), 10_000, 1)),
+          services: optional(list(text(200), 10_000, 1)),
           queue: optional(flag),
         }),
       ],

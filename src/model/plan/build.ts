@@ -1,25 +1,32 @@
 import {
+  noWork,
   peerScope,
   readsPeers,
+  workToFollow,
   workToRemove,
   workToRun,
   type Circumstances,
   type ServiceWork,
 } from './chain.js';
-import type { PlannedFacts, PlanningInput } from './current.js';
+import type { NodeSummary, PlannedFacts, PlanningInput } from './current.js';
 import type { Desired } from './desired.js';
 import type { DraftStep } from './draft.js';
 import { isLost } from './machines.js';
+import { isInScope, servicesAfter } from './scope.js';
+import { workToRestart } from './switch-work.js';
 
-/** Brings a node with these facts to what the spec wants: its machine, what prepares it, its services. */
-export function buildUp(
-  input: PlanningInput,
-  desired: Desired,
-  facts: PlannedFacts,
-  services: readonly string[],
-): readonly DraftStep[] {
-  const work = new Map(services.map((name) => [name, serviceWork(desired, facts, name)]));
+/** Brings nodes with these facts to what the spec wants: machine, what prepares it, services. */
+export function buildUp(input: PlanningInput, desired: Desired, node: NodeSummary): readonly DraftStep[] {
+  const { group, facts } = node;
+  const work = new Map(
+    servicesAfter(input, node).map((name) => [
+      name,
+      isInScope(input, node, name) ? serviceWork(desired, facts, name) : workBeside(desired, facts, name),
+    ]),
+  );
   const steps = serviceSteps(desired, facts, work);
+  // A limited apply prepares the machine for what the next one brings, too.
+  const services = input.spec?.nodes[group]?.services ?? [];
   return [...machineSteps(input, facts, services, steps.length > 0), ...steps];
 }
 
@@ -135,6 +142,17 @@ function removalSteps(
     .map(({ action, service }) => ({ phase, action, service }));
 }
 
+/** What a service does that is not planned itself, when nodes that it reads change or a service that it needs stops. */
+export function workBeside(desired: Desired, facts: PlannedFacts, name: string): ServiceWork {
+  const outline = desired.outlines[name];
+  if (outline === undefined) return noWork;
+  const found = facts.services[name] ?? {};
+  const { follows, ...circumstances } = circumstancesOf(desired, name);
+  const work = workToFollow(outline, desired.digests[name] ?? {}, found, circumstances);
+  if (follows === undefined) return work;
+  return { actions: [...new Set([...work.actions, ...workToRestart(outline, found)])], reason: follows };
+}
+
 function serviceWork(desired: Desired, facts: PlannedFacts, name: string): ServiceWork {
   const outline = desired.outlines[name];
   if (outline === undefined) return { actions: [] };
@@ -146,7 +164,7 @@ function serviceWork(desired: Desired, facts: PlannedFacts, name: string): Servi
   );
 }
 
-export function circumstancesOf(desired: Desired, service: string): Circumstances {
+function circumstancesOf(desired: Desired, service: string): Circumstances {
   return {
     peersChange: peersChange(desired, service),
     held: desired.held.has(service),

@@ -71,6 +71,21 @@ export interface PlanningInput {
   /** Digest of the automators that prepare a node with these services. */
   readonly bootstrapDigest: (services: readonly string[]) => string;
   readonly digest: (value: Json) => string;
+  /** The operation was planned before: nodes and services that it names may be gone since. */
+  readonly again?: true;
+  /** Present while a limited apply is planned; the planner sets it. */
+  readonly scope?: Scope;
+}
+
+/** What an apply is limited to by `nodes` and `services` of its intent. */
+export interface Scope {
+  /** Ids of nodes; absent: all. */
+  readonly nodes?: ReadonlySet<string>;
+  /** Absent: all. */
+  readonly services?: ReadonlySet<string>;
+  /** What the services in the scope require, near or far: it is in the scope where it is not up yet. */
+  readonly required: ReadonlySet<string>;
+  readonly outlines: Outlines;
 }
 
 /** Nodes with equal facts, reported by the workflow that has them, without cluster-wide knowledge. */

@@ -46,6 +46,13 @@ function providersOf(services: Outlines, service: string, names: readonly string
   });
 }
 
+/** The services without which a service cannot be installed or run, by name or by what they provide. */
+export function directRequirements(services: Outlines, service: string): readonly string[] {
+  const outline = services[service];
+  if (outline === undefined) return [];
+  return providersOf(services, service, [...outline.install.requires, ...outline.runtime.requires]);
+}
+
 /**
  * The services whose `action` must be done before a service may continue. A service that does not declare the
  * action is replaced by its own dependencies.

@@ -2,9 +2,10 @@ import { serviceActionKeys, type Action } from '../action.js';
 import { digestsOf, type ServiceDigests } from './chain.js';
 import type { NodeSummary, PlanningInput } from './current.js';
 import { withDependents, type Outlines, type ServiceOutline } from './dependencies.js';
-import { replacementOf, missingNodes, splitByCount } from './machines.js';
+import { missingNodes, replacementOf, splitByCount } from './machines.js';
 import { nodeId } from '../names.js';
 import { indexesOf } from './plan.js';
+import { servicesAfter, isTouched } from './scope.js';
 import { rollingOf, type Rolling } from './rolling.js';
 import { downOrder, rollingOrder, upOrder, type Order } from './order.js';
 import type { ServiceSpec } from '../cluster/spec.js';
@@ -65,7 +66,7 @@ export function outlinesOf(services: Readonly<Record<string, ServiceSpec>>): Out
 }
 
 /** Every service that the spec names or that some node has. */
-function allOutlines({ current, spec }: PlanningInput): Outlines {
+export function allOutlines({ current, spec }: PlanningInput): Outlines {
   return { ...current.services, ...outlinesOf(spec?.services ?? {}) };
 }
 
@@ -121,7 +122,7 @@ function changedMembership(
     for (const name of names) services.add(name);
   };
   for (const summary of input.current.nodes) {
-    const wanted = input.spec?.nodes[summary.group]?.services ?? [];
+    const wanted = servicesAfter(input, summary);
     const present = Object.keys(summary.facts.services);
     const { staying, leaving } = splitByCount(input, summary);
     if (leaving.length > 0) note(present);
@@ -137,9 +138,7 @@ function changedMembership(
     );
     if (joins.length > 0 || present.some((name) => !wanted.includes(name))) note([...wanted, ...present]);
   }
-  for (const [group, missing] of Object.entries(missingNodes(input))) {
-    if (missing.length > 0) note(input.spec?.nodes[group]?.services ?? []);
-  }
+  for (const missing of missingNodes(input)) note(servicesAfter(input, missing));
   return { services, any };
 }
 
@@ -163,8 +162,10 @@ function replacedMembership(
 }
 
 /** The nodes will have an address, or another one, at the end of this plan. */
-function getsAddress({ spec }: PlanningInput, { facts }: NodeSummary): boolean {
-  return facts.CONFIRM === undefined || (facts.seen === 'moved' && spec?.repair.moved === 'confirm');
+function getsAddress(input: PlanningInput, summary: NodeSummary): boolean {
+  const { facts } = summary;
+  if (!isTouched(input, summary)) return false;
+  return facts.CONFIRM === undefined || (facts.seen === 'moved' && input.spec?.repair.moved === 'confirm');
 }
 
 /**

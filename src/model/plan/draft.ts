@@ -42,7 +42,7 @@ export function mergeKinds(kinds: readonly DraftKind[]): readonly DraftKind[] {
   const merged = new Map<string, { readonly kind: DraftKind; readonly indexes: number[] }>();
   for (const kind of kinds) {
     if (kind.chain.length === 0 && kind.purpose !== 'remove') continue;
-    const key = JSON.stringify([kind.group, kind.purpose, kind.later ?? false, kind.chain]);
+    const key = JSON.stringify([kind.group, kind.purpose, kind.later ?? false, kind.services, kind.chain]);
     const same = merged.get(key) ?? { kind, indexes: [] };
     for (const index of indexesOf(kind.nodes)) same.indexes.push(index);
     merged.set(key, same);

@@ -6,7 +6,8 @@ import type { Desired } from './desired.js';
 import { draft, mergeKinds, type DraftKind, type DraftStep } from './draft.js';
 import { nodeId } from '../names.js';
 import { indexesOf } from './plan.js';
-import { isUsable, servicesOn } from './selection.js';
+import { servicesAfter } from './scope.js';
+import { isUsable } from './selection.js';
 
 /*
  * A service that others route traffic to is rolled plan by plan: first all that disturbs neither it nor what
@@ -66,7 +67,7 @@ function stageBatch(
         group: summary.group,
         purpose: 'update',
         indexes: [index],
-        services: servicesOn(input, summary),
+        services: servicesAfter(input, summary),
         chain: [...routing.drain, ...own, ...routing.undrain],
       });
     });

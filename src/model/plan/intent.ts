@@ -4,6 +4,7 @@
  */
 export type Intent =
   | ApplyIntent
+  | RollbackIntent
   | DeleteIntent
   | SwitchIntent
   | RestartIntent
@@ -19,8 +20,20 @@ interface Rolling {
   readonly width?: number;
 }
 
-interface ApplyIntent extends Rolling {
-  readonly kind: 'apply' | 'rollback';
+/**
+ * Limited by `nodes` or `services`, it brings only those to the spec; the rest is left to the next apply. With
+ * both, only these services on these nodes.
+ */
+export interface ApplyIntent extends Rolling {
+  readonly kind: 'apply';
+  /** Ids of nodes of the spec or of the cluster; absent: all. */
+  readonly nodes?: readonly string[];
+  /** Absent: all. */
+  readonly services?: readonly string[];
+}
+
+interface RollbackIntent extends Rolling {
+  readonly kind: 'rollback';
 }
 
 interface DeleteIntent {

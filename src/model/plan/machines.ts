@@ -1,6 +1,8 @@
 import type { PlannedFacts, PlanningInput, NodeSummary } from './current.js';
 import type { Drift } from '../node/state.js';
-import { indexesOf } from './plan.js';
+import { nodeId } from '../names.js';
+import { indexesOf, rangesOf } from './plan.js';
+import { isTouched, isWholeNode, splitRow } from './scope.js';
 import { defaultRepair } from '../cluster/default-repair.js';
 import type { RepairSpec } from '../cluster/spec.js';
 
@@ -17,13 +19,17 @@ const lost = {
 } as const satisfies Partial<Record<Drift, string>>;
 
 /** Whether a node that stays gets another machine. */
-export function replacementOf(input: PlanningInput, { group, facts }: NodeSummary): Replacement | undefined {
+export function replacementOf(input: PlanningInput, summary: NodeSummary): Replacement | undefined {
+  const { group, facts } = summary;
   const { kind } = input.intent;
+  if (!isTouched(input, summary)) return undefined;
   const answers = !isLost(facts.seen);
   if (facts.toReplace === true) return { why: 'its replacement was asked for', answers };
   if (kind !== 'apply' && kind !== 'rollback') return undefined;
   if (isLost(facts.seen) && repairOf(input)[facts.seen] === 'replace')
     return { why: lost[facts.seen], answers };
+  // Limited to services, an apply leaves machines that work.
+  if (input.scope?.services !== undefined) return undefined;
   return isMisplaced(input, group, facts) ? { why: 'its machine is to be another', answers } : undefined;
 }
 
@@ -62,25 +68,26 @@ export function splitByCount(input: PlanningInput, summary: NodeSummary): Split 
   const indexes = indexesOf(summary.nodes);
   return {
     staying: indexes.filter((index) => index <= count),
-    leaving: indexes.filter((index) => index > count),
+    leaving: indexes.filter((index) => index > count && isWholeNode(input, nodeId(summary.group, index))),
   };
 }
 
-/** Nodes that the spec has and the cluster does not, by group. */
-export function missingNodes(input: PlanningInput): Readonly<Record<string, readonly number[]>> {
+/** Nodes of the plan that the spec has and the cluster does not. */
+export function missingNodes(input: PlanningInput): readonly NodeSummary[] {
   const present = new Map<string, Set<number>>();
   for (const { group, nodes } of input.current.nodes) {
     const indexes = present.get(group) ?? new Set();
     for (const index of indexesOf(nodes)) indexes.add(index);
     present.set(group, indexes);
   }
-  return Object.fromEntries(
-    Object.keys(input.spec?.nodes ?? {}).map((group) => {
+  return Object.keys(input.spec?.nodes ?? {})
+    .flatMap((group) => {
       const there = present.get(group);
-      const all = indexesOf([[1, countIn(input, group)]]);
-      return [group, there === undefined ? all : all.filter((index) => !there.has(index))];
-    }),
-  );
+      const missing = indexesOf([[1, countIn(input, group)]]).filter((index) => there?.has(index) !== true);
+      const row = { group, nodes: rangesOf(missing), facts: { services: {} } };
+      return missing.length === 0 ? [] : splitRow(row, input.scope?.nodes);
+    })
+    .filter((row) => isTouched(input, row));
 }
 
 function countIn({ spec }: PlanningInput, group: string): number {

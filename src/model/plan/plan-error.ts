@@ -1,4 +1,17 @@
+/** A name that is not there, and those that are. */
+interface UnknownName {
+  readonly word: string;
+  readonly known: readonly string[];
+}
+
 /** What was asked for cannot be planned as it is; the message says why and what there is instead. */
 export class PlanError extends Error {
   override readonly name = 'PlanError';
+
+  readonly unknown: UnknownName | undefined;
+
+  constructor(message: string, unknown?: UnknownName) {
+    super(message);
+    this.unknown = unknown;
+  }
 }

@@ -1,16 +1,17 @@
 import type { PlanningInput } from './current.js';
-import { desiredServices, type Desired } from './desired.js';
+import { allOutlines, desiredServices, type Desired } from './desired.js';
 import { mergeKinds, type DraftKind } from './draft.js';
 import { dependentsOf } from './dependents.js';
 import { stageDrains } from './drain.js';
 import { linkGates, withoutGates } from './gates.js';
 import { replacementOf } from './machines.js';
 import { nodeId } from '../names.js';
-import { indexesOf, type Plan } from './plan.js';
+import { countOf, indexesOf, type Kind, type Plan } from './plan.js';
 import { PlanError } from './plan-error.js';
 import { rollingOf, type Rolling } from './rolling.js';
 import { draftReplace, draftSpec } from './plan-spec.js';
 import { draftExec, draftServices } from './plan-switch.js';
+import { limitToScope } from './scope.js';
 import { checkNodes } from './selection.js';
 
 export { emptyCluster, type CurrentCluster, type NodeSummary, type PlanningInput } from './current.js';
@@ -25,22 +26,25 @@ export { PlanError } from './plan-error.js';
  */
 export function planOperation(asked: PlanningInput): Plan {
   const { spec: wanted, ...bare } = asked;
-  const input: PlanningInput = asked.intent.kind === 'delete' || wanted === undefined ? bare : asked;
-  check(input);
+  const whole: PlanningInput = asked.intent.kind === 'delete' || wanted === undefined ? bare : asked;
+  check(whole);
+  const input = limitToScope(whole, allOutlines(whole));
   const { intent, spec } = input;
   const rolling = rollingOf(input);
   const working = rolling === undefined ? [] : workingButReplaced(input);
-  let { desired, kinds, notes } = draftKinds(input, working);
+  let { desired, kinds, notes, tasks } = draftKinds(input, working);
   // A rolling plan replaces machines that still work only when nothing else is left, `width` at a time. The
   // next plan does the others: the readers of addresses are updated in between.
   if (working.length > 0 && kinds.every((kind) => kind.later === true))
-    ({ desired, kinds, notes } = draftKinds(input, working.slice(rolling?.width)));
+    ({ desired, kinds, notes, tasks } = draftKinds(input, working.slice(rolling?.width)));
   const later = kinds.filter((kind) => kind.later === true).map(withoutGates);
+  const now = linkGates(
+    kinds.filter((kind) => kind.later === undefined),
+    desired,
+  );
   return {
-    ...linkGates(
-      kinds.filter((kind) => kind.later === undefined),
-      desired,
-    ),
+    ...(input.scope === undefined ? now : { ...now, kinds: now.kinds.map(ownServices) }),
+    ...(input.scope === undefined ? {} : { left: Math.max(0, draftKinds(whole, []).tasks - tasks) }),
     placements: input.placements,
     ...(later.length === 0 ? {} : { later }),
     width: rolling?.width,
@@ -76,6 +80,8 @@ interface Drafts {
   readonly desired: Desired;
   readonly kinds: readonly DraftKind[];
   readonly notes: readonly string[];
+  /** Without those of dependents, and of routers around batches of what they route to. */
+  readonly tasks: number;
 }
 
 /** Drafts twice where services stop that others need: once to see which, once with those that follow. */
@@ -85,7 +91,13 @@ function draftKinds(input: PlanningInput, postponed: readonly string[]): Drafts 
   const { following, notes } = dependentsOf(input, alone, without);
   const desired = { ...alone, following };
   const drafts = following.size === 0 ? without : draftsOf(input, desired);
-  return { desired, kinds: stageDrains(input, desired, mergeKinds(drafts)), notes };
+  const tasks = without.reduce((sum, { nodes, chain }) => sum + countOf(nodes) * chain.length, 0);
+  return { desired, kinds: stageDrains(input, desired, mergeKinds(drafts)), notes, tasks };
+}
+
+/** Nodes of one group differ in their services while a part of the spec is applied. */
+function ownServices(kind: Kind): Kind {
+  return { ...kind, ownServices: true };
 }
 
 function isUniform({ width, widths }: Rolling): boolean {

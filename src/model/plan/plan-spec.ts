@@ -1,14 +1,12 @@
-import { noWork, workToFollow, type ServiceWork } from './chain.js';
-import type { ServiceOutline } from './dependencies.js';
-import { buildUp, circumstancesOf, removeServices, serviceSteps, tearDown } from './build.js';
-import type { NodeSummary, PlannedFacts, PlanningInput } from './current.js';
+import { buildUp, removeServices, serviceSteps, tearDown, workBeside } from './build.js';
+import type { NodeSummary, PlanningInput } from './current.js';
 import type { Desired } from './desired.js';
 import { because, draft, type DraftKind, type DraftStep } from './draft.js';
 import { probeAgain, missingNodes, replacementOf, splitByCount, type Replacement } from './machines.js';
 import { nodeId } from '../names.js';
 import { indexesOf } from './plan.js';
 import { PlanError } from './plan-error.js';
-import { workToRestart } from './switch-work.js';
+import { isTouched, servicesAfter } from './scope.js';
 
 /** The operation goes on without nodes that failed where their cluster file says so. */
 function isIncluded({ facts }: NodeSummary): boolean {
@@ -48,8 +46,7 @@ export function draftReplace(
             indexes: meant,
             services,
             // Its services start with it, and follow no other.
-            chain:
-              meant.length === 0 ? [] : buildUp(input, { ...desired, following: new Map() }, facts, services),
+            chain: meant.length === 0 ? [] : buildUp(input, { ...desired, following: new Map() }, summary),
           })
         : draftReplacement(input, desired, summary, meant, replacement);
     const others = indexes.filter((index) => !ids.has(nodeId(group, index)));
@@ -92,9 +89,20 @@ function draftExisting(input: PlanningInput, desired: Desired, summary: NodeSumm
   const replacement = replacementOf(input, summary);
   if (replacement !== undefined)
     return [...left, ...draftReplacement(input, desired, summary, staying, replacement)];
-  const services = input.spec?.nodes[group]?.services ?? [];
+  const services = servicesAfter(input, summary);
+  if (!isTouched(input, summary))
+    return [
+      ...left,
+      ...draft({
+        group,
+        purpose: 'update',
+        indexes: staying,
+        services,
+        chain: followPeers(desired, summary, services),
+      }),
+    ];
   const look = probeAgain(input, facts);
-  const up = buildUp(input, desired, look.facts, services);
+  const up = buildUp(input, desired, { ...summary, facts: look.facts });
   const chain = [...explained(up, facts, look.why), ...removeServices(desired, facts, services)];
   return [
     ...left,
@@ -126,15 +134,14 @@ function explained(
 function draftReplacement(
   input: PlanningInput,
   desired: Desired,
-  { group, facts }: NodeSummary,
+  summary: NodeSummary,
   indexes: readonly number[],
   { why }: Replacement,
 ): readonly DraftKind[] {
-  const services = input.spec?.nodes[group]?.services ?? [];
-  const chain = because(
-    [...tearDown(desired, facts, 'replace'), ...buildUp(input, desired, { services: {} }, services)],
-    why,
-  );
+  const { group, facts } = summary;
+  const empty = { ...summary, facts: { services: {} } };
+  const services = servicesAfter(input, empty);
+  const chain = because([...tearDown(desired, facts, 'replace'), ...buildUp(input, desired, empty)], why);
   const isPostponed = (index: number): boolean => desired.postponed.has(nodeId(group, index));
   return [
     ...draft({
@@ -156,18 +163,15 @@ function draftReplacement(
 }
 
 function draftNew(input: PlanningInput, desired: Desired): readonly DraftKind[] {
-  return Object.entries(missingNodes(input)).flatMap(([group, missing]) => {
-    const services = input.spec?.nodes[group]?.services ?? [];
-    return missing.length === 0
-      ? []
-      : draft({
-          group,
-          purpose: 'create',
-          indexes: missing,
-          services,
-          chain: buildUp(input, desired, { services: {} }, services),
-        });
-  });
+  return missingNodes(input).flatMap((node) =>
+    draft({
+      group: node.group,
+      purpose: 'create',
+      indexes: indexesOf(node.nodes),
+      services: servicesAfter(input, node),
+      chain: buildUp(input, desired, node),
+    }),
+  );
 }
 
 /** What a node does when others around it get new addresses, and nothing else. */
@@ -180,24 +184,6 @@ function followPeers(
   return serviceSteps(
     desired,
     facts,
-    new Map(
-      services.map((name) => {
-        const outline = desired.outlines[name];
-        return [name, outline === undefined ? noWork : workBeside(desired, facts, name, outline)];
-      }),
-    ),
+    new Map(services.map((name) => [name, workBeside(desired, facts, name)])),
   );
-}
-
-function workBeside(
-  desired: Desired,
-  facts: PlannedFacts,
-  name: string,
-  outline: ServiceOutline,
-): ServiceWork {
-  const found = facts.services[name] ?? {};
-  const { follows, ...circumstances } = circumstancesOf(desired, name);
-  const work = workToFollow(outline, desired.digests[name] ?? {}, found, circumstances);
-  if (follows === undefined) return work;
-  return { actions: [...new Set([...work.actions, ...workToRestart(outline, found)])], reason: follows };
 }

@@ -27,6 +27,8 @@ export interface Plan {
    * more.
    */
   readonly later?: readonly Kind[];
+  /** Of a limited apply only: how many tasks the rest of the spec needs. */
+  readonly left?: number;
 }
 
 /** A plan as the activity PLAN returns it. */
@@ -53,6 +55,8 @@ export interface Kind {
   readonly chain: readonly Step[];
   /** Services its nodes have when the plan is done. */
   readonly services: readonly string[];
+  /** In a limited apply: they are not all services of the group, or more. */
+  readonly ownServices?: true;
 }
 
 export type Range = readonly [first: number, last: number];

@@ -38,7 +38,10 @@ export function checkNodes({ intent, current }: PlanningInput, ids: readonly str
   );
   const unknown = ids.filter((id) => !there.has(id));
   if (unknown.length > 0)
-    throw new PlanError(`there is no node ${list(unknown)}; the cluster has ${list([...there].toSorted())}`);
+    throw new PlanError(
+      `there is no node ${listNames(unknown)}; the cluster has ${listNames([...there].toSorted())}`,
+      { word: unknown[0] ?? '', known: [...there] },
+    );
 }
 
 /**
@@ -51,7 +54,7 @@ export function meantServices(
   action: ServiceAction,
 ): readonly string[] {
   const { intent } = input;
-  const names = 'services' in intent ? intent.services : [];
+  const { services: names = [] } = 'services' in intent ? intent : {};
   const nodes = 'nodes' in intent ? intent.nodes : undefined;
   const placed = new Set(
     input.current.nodes.flatMap((summary) =>
@@ -64,20 +67,24 @@ export function meantServices(
   if (names.length === 0) return able.filter((name) => placed.has(name));
   for (const name of names) {
     if (!Object.hasOwn(outlines, name))
-      throw new PlanError(`there is no service ${name}; the cluster has ${list(Object.keys(outlines))}`);
+      throw new PlanError(
+        `there is no service ${name}; the cluster has ${listNames(Object.keys(outlines))}`,
+        { word: name, known: Object.keys(outlines) },
+      );
     if (!able.includes(name))
       throw new PlanError(
-        `${intent.kind} needs an action ${action.toLowerCase()}, which service ${name} does not declare; those that do: ${list(able)}`,
+        `${intent.kind} needs an action ${action.toLowerCase()}, which service ${name} does not declare; those that do: ${listNames(able)}`,
       );
     if (!placed.has(name))
       throw new PlanError(
-        `service ${name} is on ${nodes === undefined ? 'no node' : `none of the nodes ${list(nodes)}`}`,
+        `service ${name} is on ${nodes === undefined ? 'no node' : `none of the nodes ${listNames(nodes)}`}`,
       );
   }
   return names;
 }
 
-function list(names: readonly string[]): string {
+/** At most ten of the names. */
+export function listNames(names: readonly string[]): string {
   if (names.length === 0) return 'none';
   const more = names.length - named;
   return `${names.slice(0, named).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;

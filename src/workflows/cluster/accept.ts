@@ -43,7 +43,8 @@ export function acceptApply(memory: Memory, request: ApplyRequest): ApplyReply {
   if (same !== undefined && operation?.state === 'held' && request.queue !== true)
     putBeforeHeld(memory, same);
   if (same !== undefined) return { operation: same, clusterUid: memory.state.uid, unchanged: true };
-  const intent: Intent = { kind: 'apply', width: request.width };
+  const { width, nodes, services } = request;
+  const intent: Intent = { kind: 'apply', width, nodes, services };
   return reply(
     memory,
     queueOperation(memory, { intent, by: request.by, spec: request.spec, waits: request.queue === true }),
@@ -82,9 +83,18 @@ export function refuseOperate(memory: Memory, { intent, queue = false }: Operate
   const busy = refuseBusy(state, queue);
   if (busy !== undefined) return busy;
   if (operation?.state !== 'held' || queue || intent.kind === 'rollback') return undefined;
-  const takesOver = intent.kind === 'replace' && ['apply', 'rollback', 'replace'].includes(operation.kind);
-  if (takesOver) return undefined;
+  if (intent.kind === 'replace' && ['apply', 'rollback', 'replace'].includes(operation.kind))
+    return refuseOutside(operation, intent.nodes);
   return `cluster ${name} holds operation ${operation.id} (${operation.what}), which failed: retry, replace a node, roll back, apply a corrected file, cancel or delete first`;
+}
+
+/** A held apply that is limited to some nodes replaces no others. */
+function refuseOutside({ id, what, intent }: Operation, nodes: readonly string[]): string | undefined {
+  if (intent.kind !== 'apply' || intent.nodes === undefined) return undefined;
+  const outside = nodes.filter((node) => intent.nodes?.includes(node) === false);
+  return outside.length === 0
+    ? undefined
+    : `operation ${id} (${what}) is held and does not include ${outside.join(', ')}; cancel it first, or replace only its nodes`;
 }
 
 export function acceptOperate(memory: Memory, { intent, by, queue = false }: OperateRequest): ApplyReply {
@@ -293,18 +303,31 @@ function heldOperation({ state }: Memory): Operation {
  * The operation that is applying this very spec, so that a repeated request changes nothing. At rest, an
  * apply of the same spec probes and repairs the machines, unless it is create-only.
  */
-function sameAsUnderWay({ state }: Memory, { spec, createOnly = false }: ApplyRequest): string | undefined {
+function sameAsUnderWay({ state }: Memory, request: ApplyRequest): string | undefined {
+  const { spec, createOnly = false } = request;
   const wanted = stableJson(spec as Json);
   const isWanted = (other: unknown): boolean => other !== undefined && stableJson(other as Json) === wanted;
   const { operation, queue } = state;
   if (operation?.kind === 'delete' || queue.some((queued) => queued.operation.kind === 'delete'))
     return undefined;
-  const queued = queue.find((entry) => isWanted(entry.spec));
+  const queued = queue.find((entry) => isWanted(entry.spec) && hasScope(entry.operation.intent, request));
   if (queued !== undefined) return queued.operation.id;
   if (operation === undefined && createOnly && isWanted(state.spec))
-    return state.history.find(({ kind, state: end }) => kind === 'apply' && end === 'done')?.id;
-  if (operation?.kind !== 'apply') return undefined;
+    return state.history.find(
+      ({ kind, state: end, left = 0 }) => kind === 'apply' && end === 'done' && left === 0,
+    )?.id;
+  if (operation?.kind !== 'apply' || !hasScope(operation.intent, request)) return undefined;
   return isWanted(state.target ?? state.spec) ? operation.id : undefined;
+}
+
+/** A limited apply is another one than that of the whole spec. */
+function hasScope(intent: Intent, wanted: Pick<ApplyRequest, 'nodes' | 'services'>): boolean {
+  const sorted = (names: readonly string[] | undefined): Json => names?.toSorted() ?? null;
+  const own: typeof wanted = intent.kind === 'apply' ? intent : {};
+  return (
+    stableJson([sorted(own.nodes), sorted(own.services)]) ===
+    stableJson([sorted(wanted.nodes), sorted(wanted.services)])
+  );
 }
 
 /** Puts an operation that is over among the remembered ones. */

@@ -28,9 +28,9 @@ export function applyPlan(memory: NodesMemory, planned: PlannedNodes): void {
   }
 }
 
-/** The services of each group in the planned spec. */
-export function servicesOfGroups({ spec }: Plan): Readonly<Record<string, readonly string[]>> | undefined {
-  if (spec === undefined) return undefined;
+/** The services of each group in the planned spec; a limited apply changes those of its kinds only. */
+export function servicesOfGroups({ spec, left }: Plan): PlannedNodes['services'] {
+  if (spec === undefined || left !== undefined) return undefined;
   return Object.fromEntries(Object.entries(spec.nodes).map(([group, { services }]) => [group, services]));
 }
 
@@ -54,6 +54,7 @@ function takeNode(
   }
   if (memory.state.nodes[id] !== undefined) {
     showNode(memory, id);
+    if (kind.ownServices === true) changeServices(memory, id, kind.services);
     return;
   }
   const node: NodeState = {

@@ -88,7 +88,8 @@ function stoppedBy(state: ClusterState, intent: Intent): readonly string[] {
   return stopped.filter((name) => !started.includes(name));
 }
 
-function noteAchieved(memory: Memory, { kind }: Operation): void {
+function noteAchieved(memory: Memory, { kind, left = 0 }: Operation): void {
+  if (left > 0) return;
   const { spec, achieved } = memory.state;
   // Rolled back to nothing: there never was a spec that came true.
   if (spec === undefined || (kind === 'rollback' && achieved === undefined)) return;

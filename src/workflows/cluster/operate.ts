@@ -108,7 +108,13 @@ async function planWhatIsLeft(memory: Memory): Promise<ServedPlan> {
     intent.kind === 'delete' || (intent.kind === 'rollback' && target === undefined)
       ? undefined
       : (target ?? spec);
-  const request: PlanRequest = { clusterName: name, intent, current: summarise(memory.state), spec: wanted };
+  const request: PlanRequest = {
+    clusterName: name,
+    intent,
+    current: summarise(memory.state),
+    spec: wanted,
+    ...(operation?.left === undefined ? {} : { again: true }),
+  };
   return schedule('PLAN', request, { summary: `PLAN ${describeIntent(intent).slice(0, 60)} of ${name}` });
 }
 
@@ -123,7 +129,19 @@ function rejectionOf(error: unknown): { readonly message: string; readonly inval
 
 /** Takes the plan over into the state: the accepted spec, new nodes, nodes that leave, the work to do. */
 function adopt(memory: Memory, plan: ServedPlan, { adopted }: PreviousRun): void {
-  const { spec, features, limits, gates, placements, plugins, imports, width = 1, widths, later = [] } = plan;
+  const {
+    spec,
+    features,
+    limits,
+    gates,
+    placements,
+    plugins,
+    imports,
+    width = 1,
+    widths,
+    later = [],
+    left,
+  } = plan;
   memory.state = { ...memory.state, features, limits, ...(plugins === undefined ? {} : { plugins }) };
   if (spec !== undefined) {
     const retired = Object.entries(servicesOf(memory.state)).filter(
@@ -174,6 +192,7 @@ function adopt(memory: Memory, plan: ServedPlan, { adopted }: PreviousRun): void
   };
   const { done = 0 } = memory.state.operation?.tasks ?? {};
   changeOperation(memory, { tasks: { done, total: done + taskCount(plan), failed: 0 } });
+  if (left !== undefined) changeOperation(memory, { left });
   if (isEmptyPlan(plan) && done === 0) changeOperation(memory, { unchanged: true });
 }
 
@@ -292,8 +311,9 @@ function tidy(memory: Memory): void {
         changeNode(memory, node.nodeId, (before) => withoutService(before, service));
     }
   }
+  const inGroups = Object.values(memory.state.groups).flatMap(({ rows }) => rows);
   const standing = new Set(
-    Object.values(memory.state.nodes).flatMap((node) => Object.keys(node.facts.services)),
+    [...Object.values(memory.state.nodes), ...inGroups].flatMap(({ facts }) => Object.keys(facts.services)),
   );
   const retired = Object.entries(memory.state.retired).filter(([name]) => standing.has(name));
   memory.state = {

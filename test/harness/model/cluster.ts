@@ -86,6 +86,7 @@ export class TestCluster {
     );
     return planOperation({
       intent,
+      ...(this.state.operation?.left === undefined ? {} : { again: true }),
       spec: wanted,
       current: summarise(this.state),
       placements,
@@ -162,13 +163,16 @@ export class TestCluster {
     return { done, failed, stuck, widest };
   }
 
-  #adopt({ spec, kinds }: Plan): void {
+  #adopt({ spec, kinds, left }: Plan): void {
+    const { operation } = this.state;
+    if (operation !== undefined && left !== undefined)
+      this.state = { ...this.state, operation: { ...operation, left } };
     if (spec !== undefined) {
       const retired = Object.fromEntries(
         Object.entries(servicesOf(this.state)).filter(([name]) => spec.services[name] === undefined),
       );
       this.state = { ...this.state, spec, retired };
-      for (const node of Object.values(this.state.nodes))
+      for (const node of left === undefined ? Object.values(this.state.nodes) : [])
         this.#join(node.nodeId, spec.nodes[node.group]?.services ?? node.services);
     }
     for (const kind of kinds)
@@ -201,7 +205,7 @@ export class TestCluster {
         nodes: { ...this.state.nodes, [id]: made },
       };
       this.#touch(kind.services);
-    }
+    } else if (kind.ownServices === true) this.#join(id, kind.services);
   }
 
   #join(id: string, services: readonly string[]): void {

@@ -28,6 +28,7 @@ export function describePlan(
     })),
     lostDisks: kindsLosingDisks(plan).flatMap(nodesOf),
     stopped: current.stopped ?? [],
+    left: plan.left,
     notes: plan.notes ?? [],
     specChanges: changes,
     layout: layoutOf(plan),

@@ -40,6 +40,13 @@ export function describeCounts(plan: Plan): string {
   return `Plan: ${words.join(', ')}; ${formatCount(allTasks(plan), 'task')}${rolling}.${describeLostDisks(plan)}`;
 }
 
+/** What a limited apply leaves; undefined if it is all of the spec. */
+export function describeLeft({ left = 0 }: Pick<Plan, 'left'>): string | undefined {
+  if (left === 0) return undefined;
+  const [tasks, are] = [formatCount(left, 'task'), left === 1 ? 'is' : 'are'];
+  return `${tasks} outside of --nodes/--services ${are} left; apply the file again without them for the rest.`;
+}
+
 function describeLostDisks(plan: Plan): string {
   const kinds = kindsLosingDisks(plan);
   const count = kinds.reduce((sum, { nodes }) => sum + countOf(nodes), 0);

@@ -1,15 +1,15 @@
 import type { ClusterSpec } from '../../../model/cluster/spec.js';
 import { isEmptyPlan } from '../../../model/plan/plan.js';
-import type { ServerOptions } from '../../configuration.js';
+import type { ScopeOptions, ServerOptions } from '../../configuration.js';
 import { CliError, exitCodes } from '../../errors.js';
 import { reportError } from '../../report-error.js';
 import { readSpec } from '../../spec-file.js';
 import type { VariableOptions } from '../../given-variables.js';
 import { verb } from '../../verb.js';
 import type { GraphForm } from './graph.js';
-import { type Planned, plannedShown, previewApply } from './preview.js';
+import { applyIntentOf, type Planned, plannedShown, previewApply } from './preview.js';
 
-interface PlanOptions extends ServerOptions, VariableOptions {
+interface PlanOptions extends ServerOptions, ScopeOptions, VariableOptions {
   readonly graph?: GraphForm;
   readonly detailedExitcode?: boolean;
   readonly rolling?: number;
@@ -33,12 +33,11 @@ export async function plan(file: string, options: PlanOptions): Promise<number> 
 
 const preview = verb<[spec: ClusterSpec, file: string, options: PlanOptions], Planned>(
   async (session, spec, file, options) => {
-    const { look, rolling, graph, detailedExitcode } = options;
+    const { look, graph, detailedExitcode } = options;
     const { name } = spec;
     if (look) await session.client.look(name);
     const found = await previewApply(session, spec, file, options);
-    const intent = { kind: 'apply', width: rolling } as const;
-    return { name, intent, preview: found, graph, detailedExitcode };
+    return { name, intent: applyIntentOf(options), preview: found, graph, detailedExitcode };
   },
   {
     ...plannedShown,

@@ -1,7 +1,8 @@
 import type { PlanPreview } from '../../../client/preview.js';
 import { describeIntent } from '../../../model/cluster/operation.js';
-import type { Intent } from '../../../model/plan/intent.js';
+import type { ApplyIntent, Intent } from '../../../model/plan/intent.js';
 import type { ClusterSpec } from '../../../model/cluster/spec.js';
+import type { ScopeOptions } from '../../configuration.js';
 import { CliError } from '../../errors.js';
 import type { Session } from '../../session.js';
 import { placeProblems } from '../../spec-file.js';
@@ -20,14 +21,20 @@ export interface Planned {
   readonly detailedExitcode?: boolean;
 }
 
+type ApplyScope = ScopeOptions & { readonly rolling?: number };
+
+export function applyIntentOf({ rolling, nodes, services }: ApplyScope): ApplyIntent {
+  return { kind: 'apply', width: rolling, nodes, services };
+}
+
 /** What an apply would do. @throws ProblemsError with places in the file. */
 export async function previewApply(
   { client }: Session,
   spec: ClusterSpec,
   file: string,
-  { rolling }: { readonly rolling?: number },
+  options: ApplyScope,
 ): Promise<PlanPreview> {
-  return client.plan(spec, { width: rolling }).catch((error: unknown) => {
+  return client.plan(spec, applyIntentOf(options)).catch((error: unknown) => {
     throw refusalOf(placeProblems(error, file));
   });
 }

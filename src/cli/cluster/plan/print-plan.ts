@@ -5,7 +5,7 @@ import type { Output } from '../../output.js';
 import { wrapTo } from '../../table.js';
 import { describeGate, taskWords } from '../node-text.js';
 import { describeDrift, driftOf } from './drift.js';
-import { describeCounts, describeNodes, signs } from './plan-text.js';
+import { describeCounts, describeLeft, describeNodes, signs } from './plan-text.js';
 import { optional } from '../../format.js';
 
 export interface ShownPlan {
@@ -24,8 +24,10 @@ export function printPlan(output: Output, { name, what, preview }: ShownPlan): v
   for (const line of drift.map(describeDrift)) output.line(`drift: ${line}`, 'yellow');
   const { stopped = [] } = current;
   if (stopped.length > 0) output.line(`stopped by a user, and not started: ${stopped.join(', ')}`);
+  const left = describeLeft(plan);
   if (isEmptyPlan(plan)) {
     output.line('No changes.');
+    if (left !== undefined) output.line(left);
     return;
   }
   if (drift.length + stopped.length > 0) output.line();
@@ -42,6 +44,7 @@ export function printPlan(output: Output, { name, what, preview }: ShownPlan): v
   }
   output.line();
   output.line(describeCounts(plan), 'bold');
+  if (left !== undefined) output.line(left);
 }
 
 const diffStyles = { '+': 'green', '-': 'red', ' ': undefined } as const;
