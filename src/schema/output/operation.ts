@@ -59,6 +59,7 @@ export const operationSchema = exactly<Operation>()(
         .describe('Nodes that it went on without.'),
       repairs: count.optional().describe('How often it replaced lost machines.'),
       abandoned: texts.optional().describe('Machines that were given up undeleted.'),
+      left: count.optional().describe('Tasks of the spec that a limited apply left.'),
       unchanged: z.literal(true).optional().describe('There was nothing to do.'),
     })
     .meta({ id: 'operation' }),

@@ -40,6 +40,7 @@ export const planSchema = z.object({
   what: z.string().describe('The operation in words.'),
   changes: z.boolean().describe('Whether there is anything to do.'),
   warnings: texts,
+  left: count.optional().describe('Tasks of the spec that a limited apply leaves.'),
   counts: z
     .object({
       create: count.optional(),
