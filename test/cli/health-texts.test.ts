@@ -29,6 +29,7 @@ describe('the health of a service', () => {
       ({
         name: 'web',
         queued: [],
+        history: [],
         looks: { asked: 0, done: 0, every: 60 },
         nodes: [{ nodeId: 'app-1', health: { web: { well: true, at: ago(age) } } }],
       }) as unknown as ClusterStatus;

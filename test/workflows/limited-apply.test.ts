@@ -52,8 +52,8 @@ describe('an apply that is limited to nodes or services', () => {
     );
     const { nodes: made } = await client.status('part');
     expect(made.map(({ nodeId, services }) => [nodeId, services])).toEqual([
-      ['app-1', ['app']],
       ['db-1', ['db']],
+      ['app-1', ['app']],
     ]);
 
     expect(await applied(spec, { nodes: ['app-3'] })).toMatchObject({
@@ -84,15 +84,21 @@ describe('an apply that is limited to nodes or services', () => {
     const { client } = stack;
     const spec = closed({
       name: 'kept',
-      nodes: { app: nodes(2, ['app']) },
+      nodes: { db: nodes(1, ['db']), app: nodes(2, ['app']) },
       services: {
-        app: { actions: { start: ledger.script({ gate: 'kept', body: 'test -e "$GATE.fine" || exit 4' }) } },
+        db: { actions: { start: ledger.script() } },
+        app: {
+          runtime: { requires: ['db'] },
+          actions: { start: ledger.script({ gate: 'kept', body: 'test -e "$GATE.fine" || exit 4' }) },
+        },
       },
     });
     await ledger.open('kept');
     const limit = { nodes: ['app-2'] };
     expect(await applied(spec, limit)).toMatchObject({ id: '1', state: 'held' });
-    await expect(client.operate('kept', { kind: 'replace', nodes: ['app-1'] })).rejects.toThrow();
+    await expect(client.operate('kept', { kind: 'replace', nodes: ['db-1'] })).rejects.toThrow(
+      'operation 1 (apply on app-2) is held and does not include db-1',
+    );
     await ledger.open('kept.fine');
     expect(await applied(spec, limit)).toMatchObject({ id: '1', state: 'done', left: 4 });
     expect(await applied(spec)).toMatchObject({ id: '2', state: 'done' });
