@@ -3,7 +3,8 @@ import { nextSteps } from '../../src/cli/cluster/next-steps.js';
 import { withHealth } from '../../src/cli/cluster/node-text.js';
 import { nodeStatus } from '../../src/model/cluster/report.js';
 import type { ClusterStatus } from '../../src/model/cluster/view.js';
-import type { Drift, NodeState } from '../../src/model/node/state.js';
+import type { Drift } from '../../src/model/node/drift.js';
+import type { NodeState } from '../../src/model/node/state.js';
 
 const now = Date.parse('2026-01-01T00:00:00Z');
 const ago = (seconds: number): string => new Date(now - seconds * 1_000).toISOString();

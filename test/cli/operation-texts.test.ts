@@ -12,7 +12,7 @@ import { findTroubles } from '../../src/cli/system/troubles.js';
 import { show as showAnswer } from '../../src/cli/verb.js';
 import type { WaitResult } from '../../src/client/wait.js';
 import type { FailureRecord } from '../../src/model/node/failure.js';
-import type { Drift } from '../../src/model/node/state.js';
+import type { Drift } from '../../src/model/node/drift.js';
 import type { Operation } from '../../src/model/cluster/operation.js';
 import type { Kind, Plan } from '../../src/model/plan/plan.js';
 import type { ClusterStatus, NodeStatus } from '../../src/model/cluster/view.js';

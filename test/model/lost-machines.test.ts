@@ -3,7 +3,8 @@ import { newGroup, type NodeGroup } from '../../src/model/cluster/group.js';
 import { holdsForRepairOnly } from '../../src/model/cluster/repair.js';
 import type { ClusterState } from '../../src/model/cluster/state.js';
 import type { FailureRecord, Loss } from '../../src/model/node/failure.js';
-import type { Drift, NodeState } from '../../src/model/node/state.js';
+import type { Drift } from '../../src/model/node/drift.js';
+import type { NodeState } from '../../src/model/node/state.js';
 import type { Operation } from '../../src/model/cluster/operation.js';
 
 const failure = (seen?: Loss['seen']): Partial<NodeState> => ({

@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import { anySignal } from '../../model/signals.js';
 import type { ProbedNode } from '../../model/node/probe.js';
 import { mergePayload } from '../../model/node/payload.js';
-import type { Drift } from '../../model/node/state.js';
+import type { Drift } from '../../model/node/drift.js';
 import type { Machine } from '../../plugins/contract.js';
 import { isPluginError } from '../../plugins/errors.js';
 import { findLogin } from '../provider/address.js';

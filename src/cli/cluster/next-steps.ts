@@ -1,5 +1,5 @@
 import type { FailureRecord } from '../../model/node/failure.js';
-import type { Drift } from '../../model/node/state.js';
+import type { Drift } from '../../model/node/drift.js';
 import { isStale } from './node-text.js';
 import { leftOf, type Operation } from '../../model/cluster/operation.js';
 import type { ClusterStatus } from '../../model/cluster/view.js';

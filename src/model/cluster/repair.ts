@@ -1,4 +1,4 @@
-import type { Drift } from '../node/state.js';
+import type { Drift } from '../node/drift.js';
 import { countOf } from '../plan/plan.js';
 import { defaultRepair } from './default-repair.js';
 import type { ClusterState } from './state.js';

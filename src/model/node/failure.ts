@@ -1,6 +1,6 @@
 import type { AnyAction } from '../action.js';
 import type { JsonObject } from '../json.js';
-import type { Drift } from './state.js';
+import type { Drift } from './drift.js';
 
 /** A machine that does not run any more, as its provider shows it. */
 export interface Loss {

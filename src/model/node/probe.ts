@@ -1,6 +1,6 @@
 import type { JsonObject } from '../json.js';
 import type { HealthCheck } from './health.js';
-import type { Drift } from './state.js';
+import type { Drift } from './drift.js';
 
 /** Requests and replies of the activities that probe machines. Plain JSON. */
 

@@ -1,6 +1,7 @@
 import type { Placement, PlannedPlacement } from './placement.js';
 import type { Action } from '../action.js';
 import type { JsonObject } from '../json.js';
+import type { Drift } from './drift.js';
 import type { FailureRecord } from './failure.js';
 import type { ServiceHealth } from './health.js';
 
@@ -23,14 +24,6 @@ export interface NodeFacts {
   readonly seen?: Drift;
   readonly services: Readonly<Record<string, ServiceFacts>>;
 }
-
-/**
- * `gone`: the provider has no such machine; `stopped`: it has it, switched off; `rebooted`: it came up again
- * since it was confirmed; `moved`: it has another address; `unreachable`: the provider says that it runs, and
- * SSH does not answer.
- */
-const drifts = ['gone', 'stopped', 'rebooted', 'moved', 'unreachable'] as const;
-export type Drift = (typeof drifts)[number];
 
 export interface ServiceFacts {
   /** Digest of the action (and, for CONFIGURE, of the cluster's configuration) that was carried out. */

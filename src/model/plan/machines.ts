@@ -1,5 +1,5 @@
 import type { PlannedFacts, PlanningInput, NodeSummary } from './current.js';
-import type { Drift } from '../node/state.js';
+import type { Drift } from '../node/drift.js';
 import { nodeId } from '../names.js';
 import { indexesOf, rangesOf } from './plan.js';
 import { isTouched, isWholeNode, splitRow } from './scope.js';

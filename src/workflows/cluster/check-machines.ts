@@ -1,5 +1,5 @@
 import { condition } from '@temporalio/workflow';
-import type { Drift } from '../../model/node/state.js';
+import type { Drift } from '../../model/node/drift.js';
 import { queueOperation } from './accept.js';
 import { groupsOver, instructAll } from './groups.js';
 import { noteChange } from '../entity.js';

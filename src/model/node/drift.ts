@@ -1,0 +1,7 @@
+/**
+ * `gone`: the provider has no such machine; `stopped`: it has it, switched off; `rebooted`: it came up again
+ * since it was confirmed; `moved`: it has another address; `unreachable`: the provider says that it runs, and
+ * SSH does not answer.
+ */
+const drifts = ['gone', 'stopped', 'rebooted', 'moved', 'unreachable'] as const;
+export type Drift = (typeof drifts)[number];
