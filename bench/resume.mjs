@@ -1,6 +1,7 @@
 // How soon work continues after the only worker was killed, ended (SIGTERM) or frozen (SIGSTOP): from the new worker's
-// first poll to each cluster's next finished task. Each cluster has two tasks in flight.
-// Usage: npm run bench -- resume [KILLS [SIGKILL|SIGTERM|SIGSTOP [CLUSTERS]]]
+// first poll to each cluster's next finished task, and from the signal to the next attempt of each task in flight. Each
+// cluster has two tasks in flight.
+// Usage: npm run bench -- resume [KILLS [SIGKILL|SIGTERM|SIGSTOP [CLUSTERS [SECONDS]]]]
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -24,6 +25,7 @@ const { loadConfig } = await load('config/index.js');
 const kills = Number(process.argv[2] ?? 20);
 const signal = process.argv[3] ?? 'SIGKILL';
 const clusters = Number(process.argv[4] ?? 4);
+const scriptSeconds = process.argv[5] ?? '0.5';
 const folder = mkdtempSync(join(tmpdir(), 'heddle-resume-'));
 const children = [];
 const { cacheFolder, environment } = loadConfig({ cwd: '/' });
@@ -107,14 +109,20 @@ async function measure() {
     // A frozen worker would take part again.
     await end(previous, 'SIGKILL');
   }
-  const finished = await Promise.all(names.map((name) => finishedTasks(client, name)));
   working.on = false;
   await work;
+  const finished = await Promise.all(names.map((name) => finishedTasks(client, name)));
+  const again = (await Promise.all(names.map((name) => secondAttempts(client, name)))).flat();
+  const continued = restarts.flatMap(({ killedAt }, index) =>
+    again
+      .filter((time) => time > killedAt && time < (restarts[index + 1]?.killedAt ?? Infinity))
+      .map((time) => time - killedAt),
+  );
   const waits = restarts.flatMap(({ polledAt }) =>
     finished.flatMap((times) => times.find((time) => time > polledAt) ?? []).map((time) => time - polledAt),
   );
   say(
-    `${kills} times ${signal} to the only worker of ${clusters} clusters that run scripts of 0.5 s without a pause`,
+    `${kills} times ${signal} to the only worker of ${clusters} clusters that run scripts of ${scriptSeconds} s without a pause`,
   );
   say(
     `signal to the end of the process: ${percentiles(restarts.map(({ killedAt, goneAt }) => goneAt - killedAt))}`,
@@ -123,6 +131,7 @@ async function measure() {
     `start of the next worker to its first poll: ${percentiles(restarts.map(({ goneAt, polledAt }) => polledAt - goneAt))}`,
   );
   say(`first poll to the next finished task of each cluster: ${percentiles(waits)}`);
+  say(`signal to the next attempt of each task in flight: ${percentiles(continued)}`);
   const states = await Promise.all(
     names.map(async (name) => (await client.status(name)).history.map(({ state }) => state)),
   );
@@ -134,16 +143,11 @@ async function measure() {
 
 /** One operation after the other, each of a script on each of two nodes. */
 async function keepBusy(client, name, working) {
-  const script = (text) => ({ type: 'shell', fields: { script: text } });
+  const script = { type: 'shell', fields: { script: `sleep ${scriptSeconds}` } };
   const parsed = parseSpec({
     name,
     nodes: { app: { count: 2, provider: 'local', hardware: 'small', image: 'host', services: ['app'] } },
-    services: {
-      app: {
-        peers: 'none',
-        actions: { start: script('sleep 0.5'), stop: script('sleep 0.5'), configure: script('sleep 0.5') },
-      },
-    },
+    services: { app: { peers: 'none', actions: { start: script, stop: script, configure: script } } },
   });
   await client.waitFor(name, (await surely(() => client.apply(parsed.spec))).operation);
   while (working.on) {
@@ -167,13 +171,27 @@ async function surely(ask) {
 
 /** When tasks of a cluster ended well, in ms, by the server's clock, which is ours. */
 async function finishedTasks(client, name) {
-  const times = [];
+  const events = await eventsOf(client, name);
+  return events.filter((event) => event.activityTaskCompletedEventAttributes).map(timeOf);
+}
+
+/** When the last attempts of tasks began that had more than one. */
+async function secondAttempts(client, name) {
+  const events = await eventsOf(client, name);
+  return events.filter((event) => event.activityTaskStartedEventAttributes?.attempt > 1).map(timeOf);
+}
+
+async function eventsOf(client, name) {
+  const events = [];
   for await (const { runId } of client.temporal.workflow.list({ query: `WorkflowId = 'cluster/${name}'` })) {
-    const { events } = await client.temporal.workflow.getHandle(`cluster/${name}`, runId).fetchHistory();
-    const ended = (events ?? []).filter((event) => event.activityTaskCompletedEventAttributes);
-    times.push(...ended.map(({ eventTime }) => Number(eventTime.seconds) * 1_000 + eventTime.nanos / 1e6));
+    const history = await client.temporal.workflow.getHandle(`cluster/${name}`, runId).fetchHistory();
+    events.push(...(history.events ?? []));
   }
-  return times.toSorted((one, other) => one - other);
+  return events.toSorted((one, other) => timeOf(one) - timeOf(other));
+}
+
+function timeOf({ eventTime }) {
+  return Number(eventTime.seconds) * 1_000 + eventTime.nanos / 1e6;
 }
 
 async function startMachines() {

@@ -166,13 +166,18 @@ export abstract class EntityClient {
   }
 }
 
-/** Queries until `resultOf` gives a result; waits out restarts of workers and server. */
+/**
+ * Queries until `resultOf` gives a result, at first more often than `everyMs`; waits out restarts of workers and
+ * server.
+ */
 export async function waitUntil<View, Result>(
   query: () => Promise<View>,
   resultOf: (view: View) => Result | undefined,
   { everyMs = 400, signal, onView, onSilence, patienceMs = 5 * 60_000 }: WaitUntilOptions<View> = {},
 ): Promise<Result> {
-  for (let answeredAt = Date.now(); ; await pause(everyMs, undefined, { signal })) {
+  const beganAt = Date.now();
+  const interval = (): number => Math.min(everyMs, Math.max(50, (Date.now() - beganAt) / 10));
+  for (let answeredAt = beganAt; ; await pause(interval(), undefined, { signal })) {
     let view: View;
     try {
       view = await query();

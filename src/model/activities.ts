@@ -116,7 +116,7 @@ export interface RetryRow {
 }
 
 /** The heartbeat timeout of all activities; after a false alarm the next attempt attaches to the work. */
-export const heartbeatMs = 5_000;
+export const heartbeatMs = 4_000;
 
 const second = 1_000;
 const minute = 60 * second;

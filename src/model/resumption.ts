@@ -4,7 +4,7 @@
  */
 
 /** Delay in ms before an activity without heartbeats starts again; the next attempt continues its work. */
-export const retryAfterMs = 500;
+export const retryAfterMs = 200;
 
 /**
  * Longest time, in ms, that a worker may take for one workflow task. A task that died with its worker is

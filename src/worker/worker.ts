@@ -209,9 +209,9 @@ export async function prepareWorkers({
     interceptors: { activity: [openInputs] },
     shutdownGraceTime: '2 seconds',
     shutdownForceTime: '30 seconds',
-    // The SDK would hold heartbeats back for four fifths of their timeout, and leave a second until a false
+    // The SDK would hold heartbeats back for four fifths of their timeout, and leave less than a second until a false
     // alarm.
-    maxHeartbeatThrottleInterval: '2 seconds',
+    maxHeartbeatThrottleInterval: '1500 milliseconds',
   } as const satisfies Partial<WorkerOptions>;
   const activities = createActivities(parts);
   const queues = role === 'builder' ? builderWorkers(config) : siteWorkers(config, accounts);

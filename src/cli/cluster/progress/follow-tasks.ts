@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { clusterWorkflowId } from '../../../model/names.js';
@@ -24,6 +25,8 @@ const lookMs = 2_000;
 export async function followTasks(temporal: Client, cluster: string, options: FollowOptions): Promise<void> {
   const ended = new AbortController();
   const signal = anySignal([options.signal, ended.signal]);
+  // One for each group of the cluster.
+  setMaxListeners(0, signal);
   const followed = new Set<string>();
   const follow = (workflowId: string): Promise<void> => {
     followed.add(workflowId);

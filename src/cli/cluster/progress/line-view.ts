@@ -32,15 +32,19 @@ export function openLineView(
     spokeAt = Date.now();
     output.line(`${formatClock(new Date(at))} ${text}`);
   };
-  const told = followTasks(temporal, cluster, {
-    operation,
-    since,
-    signal: stop.signal,
-    onEnd: async (run) => say(run.end?.at ?? Date.now(), await describeEnd(temporal, run)),
-    // The wait itself reports a server that does not answer.
-  }).catch(() => undefined);
+  const follow = (): Promise<void> =>
+    followTasks(temporal, cluster, {
+      operation,
+      since,
+      signal: stop.signal,
+      onEnd: async (run) => say(run.end?.at ?? Date.now(), await describeEnd(temporal, run)),
+      // The wait itself reports a server that does not answer.
+    }).catch(() => undefined);
+  let told: Promise<void> | undefined;
   return {
     show(status, shown) {
+      // Following reads whole histories, which takes a second for 1,000 nodes.
+      if (shown.tasks.total > 0) told ??= follow();
       if (Date.now() - spokeAt > quietMs) say(Date.now(), describeQuiet(status, shown));
     },
     warn(text) {
@@ -48,6 +52,7 @@ export function openLineView(
       warned = text;
     },
     async end() {
+      if (told === undefined) return;
       // The last lines may still be on their way.
       setTimeout(() => stop.abort(), 300).unref();
       await told;
