@@ -1,30 +1,29 @@
 // Creates of clusters from 10 to 10,000 nodes whose tasks do nothing: time, memory, and size of the histories.
-// Usage: npm run bench -- scale [NODES ...]
+// Usage: npm run bench -- scale [NODES ...]; NODESxCLUSTERS creates several clusters at once.
 import { loadavg } from 'node:os';
 import { emptyCluster, openStack, peakMemory } from './stack.mjs';
 
-const sizes = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [10, 100, 1_000, 10_000];
+const sizes = process.argv.length > 2 ? process.argv.slice(2) : ['10', '100', '1000', '10000'];
 const stack = await openStack();
 try {
-  for (const nodes of sizes) {
-    const name = `scale-${nodes}`;
+  for (const size of sizes) {
+    const [each, clusters = 1] = size.split('x').map(Number);
+    const nodes = each * clusters;
+    const names = Array.from({ length: clusters }, (_, index) => `scale-${size}-${index + 1}`);
+    const applyAll = (everyMs) => Promise.all(names.map((name) => create(name, each, everyMs)));
     const worker = await stack.startEmptyWorker();
-    const { seconds, workerMs, serverMs } = await stack.measure(worker, async () => {
-      const { operation } = await stack.client.apply(emptyCluster(name, nodes));
-      const end = await stack.client.waitFor(name, operation, { everyMs: 1_000 });
-      if (end.operation.state !== 'done') throw new Error(end.operation.reason);
-      return end.operation.tasks.done;
-    });
+    const { seconds, workerMs, serverMs } = await stack.measure(worker, async () =>
+      (await applyAll(1_000)).reduce((sum, tasks) => sum + tasks, 0),
+    );
     const memory = peakMemory(worker.pid);
     const began = performance.now();
-    const { operation } = await stack.client.apply(emptyCluster(name, nodes));
-    await stack.client.waitFor(name, operation, { everyMs: 100 });
+    await applyAll(100);
     const again = (performance.now() - began) / 1_000;
     await worker.stop();
-    const histories = await historiesOf(name);
+    const histories = (await Promise.all(names.map(historiesOf))).flat();
     const bytes = histories.reduce((sum, history) => sum + history.bytes, 0);
     console.log(
-      `${nodes} nodes: ${seconds.toFixed(1)} s, ${((seconds * 1_000) / nodes).toFixed(1)} ms per node; ` +
+      `${clusters === 1 ? '' : `${clusters} clusters, `}${nodes} nodes: ${seconds.toFixed(1)} s, ${((seconds * 1_000) / nodes).toFixed(1)} ms per node; ` +
         `CPU of a task: worker ${workerMs.toFixed(1)} ms, server ${serverMs.toFixed(1)} ms; worker ${memory} MB; ` +
         `the same file again: ${again.toFixed(1)} s; ${histories.length} histories, ` +
         `${(bytes / nodes / 1_024).toFixed(1)} KB per node, largest ${largest(histories, 'events')} events ` +
@@ -35,6 +34,13 @@ try {
   await stack.close();
 }
 process.exit();
+
+async function create(name, nodes, everyMs) {
+  const { operation } = await stack.client.apply(emptyCluster(name, nodes));
+  const end = await stack.client.waitFor(name, operation, { everyMs });
+  if (end.operation.state !== 'done') throw new Error(end.operation.reason);
+  return end.operation.tasks.done;
+}
 
 async function historiesOf(name) {
   const { workflow } = stack.temporal;

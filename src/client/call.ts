@@ -146,13 +146,12 @@ async function explainSilence(temporal: Client, what: string, cause: unknown): P
   const address = connection instanceof Connection ? connection.options.address : 'its address';
   try {
     const pollers = await temporal.withDeadline(Date.now() + pollersMs, () => countPollers(temporal));
+    const queue = `task queue "${workflowQueue}" of ${address}`;
     const seen =
-      pollers === 0 ? 'no worker polls' : 'a worker was there a short while ago, but none answers on';
-    return new HeddleError(
-      'NoWorker',
-      `${what}: ${seen} task queue "${workflowQueue}" of ${address}; start one with 'heddle worker' (or 'heddle dev'), then try again`,
-      { cause },
-    );
+      pollers === 0
+        ? `no worker polls ${queue}; start one`
+        : `no worker of ${queue} has answered in time: those of the last minutes are busy or have ended. Try again, or start one`;
+    return new HeddleError('NoWorker', `${what}: ${seen} with 'heddle worker' (or 'heddle dev')`, { cause });
   } catch {
     return new HeddleError(
       'NoServer',
