@@ -65,6 +65,7 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
     may: /^(model|schema)\/|^plugins\/errors\.js$|^node:|^(zod|yaml|fastest-levenshtein)$/,
   },
   { files: /^ssh\//, may: /^(model|ssh)\/|^plugins\/(contract|errors)\.js$|^node:|^ssh2$/ },
+  { files: /^store\/s3\//, may: /^(model|store)\/|^node:|^(aws4fetch|fast-xml-parser|p-limit)$/ },
   { files: /^store\//, may: /^(model|store|schema)\/|^node:|^(tar|write-file-atomic)$/ },
   {
     files: /^client\//,

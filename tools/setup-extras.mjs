@@ -1,6 +1,6 @@
 // @ts-check
 import { spawnSync } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeBootImage } from './boot-image.mjs';
 import { cacheFolder, root, runMain, say } from './environment.mjs';
@@ -58,6 +58,7 @@ await runMain(async () => {
   if (missing.length > 0) installPackages(missing);
   installMoto();
   installEmulators(join(cacheFolder(), emulators.folder));
+  buildObjectStore();
   makeNodeImage();
   makeBootImage();
   installAnsible();
@@ -91,6 +92,19 @@ function installMoto() {
     'flask-cors==6.0.5',
   ]);
   writeFileSync(done, '');
+}
+
+/** The Versity S3 Gateway, an object store for the tests of logs. */
+function buildObjectStore() {
+  const folder = join(cacheFolder(), 'versitygw');
+  const program = join(folder, 'versitygw-1.8.0');
+  if (existsSync(program)) return say(`the object store is there: ${program}`);
+  if (!onPath('go')) throw new Error('Go is not on PATH: the object store of the tests cannot be built');
+  say(`builds the Versity S3 Gateway from source into ${folder}: about two minutes`);
+  mkdirSync(folder, { recursive: true });
+  const env = { ...process.env, GOBIN: folder, CGO_ENABLED: '0' };
+  run(['go', 'install', 'github.com/versity/versitygw/cmd/versitygw@v1.8.0'], env);
+  renameSync(join(folder, 'versitygw'), program);
 }
 
 /** @param {string} folder */
@@ -142,8 +156,12 @@ function installPodmanCompose() {
 }
 
 /** @param {string[]} words */
-function run([program = '', ...words]) {
-  const { status, error } = spawnSync(program, words, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
+function run([program = '', ...words], env = process.env) {
+  const { status, error } = spawnSync(program, words, {
+    cwd: root,
+    env,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
   if (error) throw error;
   if (status !== 0) throw new Error(`${program} ended with ${status}`);
 }

@@ -164,6 +164,7 @@ export function beginAttempt(
     async close() {
       clearInterval(timer);
       forget();
+      output.note('debug', `attempt ${info.attempt} ended`);
       const unwritten = await output.close();
       if (unwritten !== undefined)
         parts.log.warn(facts, `the task's log is not whole: ${redactor.redact(unwritten.message)}`);

@@ -169,6 +169,8 @@ export interface ShellOptions {
 export interface LogStore {
   /** Returns `full` when the log accepts no more. */
   append(name: string, chunk: Uint8Array): Promise<'full' | void>;
+  /** No line follows for now, and people may read the log. */
+  flush(name: string): void;
 }
 
 export interface WorkerLog {

@@ -1,4 +1,5 @@
 import { activityInfo, Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
 import { actions, type Action, type AnyAction } from '../model/action.js';
 import type { JsonObject } from '../model/json.js';
 import type { BatchActivities } from '../model/node/batch.js';
@@ -275,17 +276,20 @@ async function conclude<Result>(
   name: ActivityName,
   work: () => Promise<Result>,
 ): Promise<Result> {
+  let isTaskOver = true;
   try {
     const result = await work();
     attempt.log.debug(`${attempt.title} done`);
     return result;
   } catch (error) {
     const failure = toFailure(error, attempt, activityTable[name].retry, isAction(name) ? name : undefined);
+    isTaskOver = !(failure instanceof ApplicationFailure) || failure.nonRetryable === true;
     if (attempt.detach.aborted) attempt.log.debug(`${attempt.title} detached`, { reason: failure.message });
     else attempt.log.warn(failure.message);
     throw failure;
   } finally {
     await attempt.close();
+    if (isTaskOver) attempt.output.flush();
   }
 }
 

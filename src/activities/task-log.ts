@@ -17,6 +17,8 @@ export interface TaskLog {
    * Writes the rest. A log that cannot be written does not fail its task: the first error is only returned.
    */
   close(): Promise<Error | undefined>;
+  /** Sends what was written where readers find it, sooner than the store does by itself. */
+  flush(): void;
 }
 
 /** Keeps nothing. */
@@ -26,6 +28,7 @@ export const noTaskLog: TaskLog = {
   print: () => Promise.resolve(),
   tails: () => ({}),
   close: () => Promise.resolve(undefined),
+  flush: () => undefined,
 };
 
 /** Handled at a time, in bytes: a chunk can have megabytes, and its texts and lines several times as many. */
@@ -68,6 +71,7 @@ export function openTaskLog(store: LogStore, name: string, redactor: () => Redac
       for (const stream of streams) keep(stream, printed[stream].end());
       return writer.close();
     },
+    flush: () => store.flush(name),
   };
 }
 

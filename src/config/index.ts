@@ -11,6 +11,7 @@ import {
   configSchema,
   metricsAddressSchema,
   readConfigFile,
+  type WrittenBucket,
   type WrittenConfig,
   type WrittenProvider,
 } from '../schema/config.js';
@@ -47,7 +48,9 @@ export interface Config {
   /** Keys as `heddle keys export` prints them, from HEDDLE_KEYS; they take the place of the folder's. */
   readonly keys?: string;
   readonly storeFolder: string;
-  /** How long logs of tasks are kept, in days. */
+  /** The object store that takes the logs, as written; absent: they stay in the folder. */
+  readonly bucket?: WrittenBucket;
+  /** How long logs of tasks are kept in the folder, in days. */
   readonly logDays: number;
   readonly encryption: 'required' | 'optional';
   /** Secret references that cluster files may use, as patterns; all where it is absent. */
@@ -197,6 +200,7 @@ export function loadConfig({
       written: written.store.folder,
       fallback: join(dataFolder, 'store'),
     }),
+    bucket: written.store.s3,
     logDays: written.store.logDays,
     encryption: written.encryption,
     allowedReferences: written.secrets?.allow,

@@ -227,6 +227,11 @@ export interface AutomatorParts {
   readonly shell: Shell;
   /** For a tool on the worker that logs in by itself; absent in plugins that run as programs. */
   readonly address?: NodeAddress;
+  /**
+   * Writes what a tool on the worker prints to the task's log, at once and with secrets redacted. Results do not
+   * repeat it. Absent in plugins that run as programs.
+   */
+  readonly print?: (stream: 'stdout' | 'stderr', text: string) => Promise<void>;
   /** The user's timeout for this run, in ms; scripts enforce it by themselves. */
   readonly timeoutMs?: number;
 }

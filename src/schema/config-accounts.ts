@@ -16,7 +16,7 @@ const hostKeySchema = z
 const wordsSchema = (title: string, description: string) =>
   z.record(foreignNameSchema, foreignNameSchema).exactOptional().meta({ title, description });
 
-const secretTextSchema = z.union([z.string().min(1), secretReferenceSchema], {
+export const secretTextSchema = z.union([z.string().min(1), secretReferenceSchema], {
   error: 'Text, or a reference such as {secret: "file:PATH"}.',
 });
 

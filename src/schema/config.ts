@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { fieldsSchema } from './any-fields.js';
+import { bucketSchema } from './config-bucket.js';
 import { pathSchema, pluginLimitsSchema, providerSchema } from './config-accounts.js';
 import { durationSchema } from './duration.js';
 import { pluginNameSchema, simpleNameSchema } from './names.js';
@@ -95,8 +96,9 @@ export const configSchema = z
           .exactOptional()
           .meta({
             title: 'Folder',
-            description: 'Where logs and files of specs are; store in the data folder unless given.',
+            description: 'Where logs and resources are on a worker; store in the data folder unless given.',
           }),
+        s3: bucketSchema.exactOptional(),
         logDays: z
           .int()
           .min(1)
@@ -104,7 +106,8 @@ export const configSchema = z
           .default(90)
           .meta({
             title: 'Log days',
-            description: 'How long logs of tasks are kept after they were written last; 90 unless given.',
+            description:
+              'How long logs of tasks are kept in the folder after they were written last; 90 unless given.',
           }),
       })
       .prefault({})
@@ -360,6 +363,7 @@ export const configSchema = z
   });
 
 export type WrittenConfig = z.output<typeof configSchema>;
+export type WrittenBucket = NonNullable<WrittenConfig['store']['s3']>;
 export type WrittenProvider = WrittenConfig['providers'][string];
 
 export type ConfigReading =

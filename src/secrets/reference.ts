@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
 import { readSecret, schemes, type SecretSources } from './sources.js';
 
-export type { SecretSources } from './sources.js';
+export { secretSourcesOf, type SecretSources } from './sources.js';
 
 /**
  * `{secret: "env:NAME"}`, `file:PATH`, `exec:COMMAND WORDS…` or `vault:PATH#FIELD`; resolved by workers only.

@@ -25,6 +25,13 @@ interface VaultAccess {
   readonly namespace?: string;
 }
 
+/** The environment, and the Vault that Vault's own variables name. */
+export function secretSourcesOf({ environment }: Pick<SecretSources, 'environment'>): SecretSources {
+  const { VAULT_ADDR: address, VAULT_TOKEN: token, VAULT_NAMESPACE: namespace } = environment;
+  if (address === undefined || token === undefined) return { environment };
+  return { environment, vault: { address, token, namespace } };
+}
+
 export const schemes = ['env', 'file', 'exec', 'vault'] as const;
 
 const sizeLimit = 64 * 1024;

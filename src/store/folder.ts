@@ -1,11 +1,17 @@
-import { createHash } from 'node:crypto';
 import { constants, statSync } from 'node:fs';
-import { mkdir, open, stat, type FileHandle } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import writeFileAtomic from 'write-file-atomic';
+import { mkdir, open, readdir, type FileHandle } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
 import { whyNotPrivate } from '../schema/trusted-path.js';
 import { appendLimited } from './append-limited.js';
-import { isDigest, parseLogName, StoreError, type ByteRange, type Digest, type Store } from './store.js';
+import {
+  parseLogName,
+  parseLogPrefix,
+  StoreError,
+  type ByteRange,
+  type LogArchive,
+  type LogStore,
+  type StoredLog,
+} from './store.js';
 
 export interface FolderStoreOptions {
   readonly folder: string;
@@ -13,85 +19,75 @@ export interface FolderStoreOptions {
   readonly logLimit?: number;
 }
 
-const defaultLogLimit = 64 * 1024 * 1024;
+export const defaultLogLimit = 64 * 1024 * 1024;
 
-/**
- * A store in a private folder: content under `sha256/<2 digits>/`, logs under `logs/`. @throws StoreError if
- * others have access to the folder.
- */
-export function createFolderStore({ folder, logLimit = defaultLogLimit }: FolderStoreOptions): Store {
+/** Logs under `logs/` of a private folder. @throws StoreError if others have access to the folder. */
+export function createFolderStore({ folder, logLimit = defaultLogLimit }: FolderStoreOptions): LogStore {
+  requirePrivate(folder);
+  return {
+    async append(log, chunk) {
+      const file = join(folder, 'logs', ...parseLogName(log));
+      const work = { file, chunk, limit: logLimit, notice: cutNotice(logLimit) };
+      try {
+        return appendLimited(work);
+      } catch (error) {
+        if (!isAbsent(error)) throw error;
+        await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+        return appendLimited(work);
+      }
+    },
+    flush: () => undefined,
+    close: () => Promise.resolve(),
+  };
+}
+
+export function cutNotice(limit: number): string {
+  return `\n[heddle: this log was cut at ${limit} bytes]\n`;
+}
+
+/** @throws StoreError */
+export function requirePrivate(folder: string): void {
   const stat = statSync(folder, { throwIfNoEntry: false });
   const distrust = stat === undefined ? undefined : whyNotPrivate(folder, stat);
   if (distrust !== undefined)
     throw new StoreError(`${folder} ${distrust.wrong}, and holds the logs of tasks. ${distrust.right}`);
-  return new FolderStore(folder, logLimit);
 }
 
-class FolderStore implements Store {
-  readonly #folder: string;
-  readonly #logLimit: number;
+/** Reads the logs of a folder store, with any number of writers at work. */
+export function openFolderArchive(folder: string): LogArchive {
+  const logs = join(folder, 'logs');
+  return {
+    place: folder,
+    lagMs: 0,
+    async find(prefix) {
+      const place = join(logs, ...parseLogPrefix(prefix));
+      const files = prefix.endsWith('.log') ? [place] : await filesIn(place);
+      return files.flatMap((file) => storedLog(logs, file));
+    },
+  };
+}
 
-  constructor(folder: string, logLimit: number) {
-    this.#folder = folder;
-    this.#logLimit = logLimit;
-  }
+function storedLog(logs: string, file: string): readonly StoredLog[] {
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return [];
+  const log = relative(logs, file).replaceAll('\\', '/');
+  return [{ log, id: log, read: (range) => readFileRange(file, range) }];
+}
 
-  async put(content: Uint8Array): Promise<Digest> {
-    const digest: Digest = `sha256:${createHash('sha256').update(content).digest('hex')}`;
-    const file = this.#fileOf(digest);
-    if ((await sizeOf(file)) === content.length) return digest;
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-    await writeFileAtomic(file, Buffer.from(content), { mode: 0o600, fsync: false });
-    return digest;
-  }
+async function filesIn(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  return entries
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.log'))
+    .map(({ parentPath, name }) => join(parentPath, name));
+}
 
-  async append(log: string, chunk: Uint8Array): Promise<'full' | void> {
-    const file = this.#logFile(log);
-    const work = {
-      file,
-      chunk,
-      limit: this.#logLimit,
-      notice: `\n[heddle: this log was cut at ${this.#logLimit} bytes]\n`,
-    };
-    try {
-      return appendLimited(work);
-    } catch (error) {
-      if (!isAbsent(error)) throw error;
-      await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-      return appendLimited(work);
-    }
-  }
-
-  async read(name: string, { offset, length }: ByteRange): Promise<Uint8Array> {
-    const handle = await open(this.#fileOf(name), constants.O_RDONLY | constants.O_NOFOLLOW).catch(
-      (cause: unknown) => {
-        throw isAbsent(cause)
-          ? new StoreError(`${name} is not in ${this.#folder}; it may be on another worker, or removed`, {
-              cause,
-            })
-          : cause;
-      },
-    );
-    try {
-      const { size } = await handle.stat();
-      return await readRange(handle, offset, Math.max(0, Math.min(length, size - offset)));
-    } finally {
-      await handle.close();
-    }
-  }
-
-  async size(name: string): Promise<number | undefined> {
-    return sizeOf(this.#fileOf(name));
-  }
-
-  #fileOf(name: string): string {
-    if (!isDigest(name)) return this.#logFile(name);
-    const hex = name.slice('sha256:'.length);
-    return join(this.#folder, 'sha256', hex.slice(0, 2), hex);
-  }
-
-  #logFile(name: string): string {
-    return join(this.#folder, 'logs', ...parseLogName(name));
+/** @throws Error ENOENT */
+export async function readFileRange(file: string, { offset, length }: ByteRange): Promise<Uint8Array> {
+  const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW);
+  try {
+    const { size } = await handle.stat();
+    return await readRange(handle, offset, Math.max(0, Math.min(length, size - offset)));
+  } finally {
+    await handle.close();
   }
 }
 
@@ -106,15 +102,6 @@ async function readRange(handle: FileHandle, offset: number, length: number): Pr
   return bytes.subarray(0, filled);
 }
 
-async function sizeOf(file: string): Promise<number | undefined> {
-  try {
-    return (await stat(file)).size;
-  } catch (error) {
-    if (isAbsent(error)) return undefined;
-    throw error;
-  }
-}
-
-function isAbsent(error: unknown): boolean {
+export function isAbsent(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }

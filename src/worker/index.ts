@@ -7,5 +7,6 @@
  */
 export { createActivities, type CoreParts } from '../activities/table.js';
 export { loadConfig, type Config } from '../config/index.js';
-export { keyRingOf, secretSourcesOf } from './secret-sources.js';
+export { keyRingOf } from './key-ring.js';
+export { secretSourcesOf } from '../secrets/reference.js';
 export { prepareWorkers, type HeddleWorkerOptions, type PreparedWorkers } from './worker.js';

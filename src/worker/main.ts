@@ -2,7 +2,8 @@ import { parseArgs } from 'node:util';
 import { pino } from 'pino';
 import { loadConfig } from '../config/index.js';
 import { prepareFolder } from '../config/prepare-folder.js';
-import { keyRingOf, secretSourcesOf } from './secret-sources.js';
+import { secretSourcesOf } from '../secrets/reference.js';
+import { keyRingOf } from './key-ring.js';
 import { startWorker } from './worker.js';
 
 await main();

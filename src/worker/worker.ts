@@ -28,7 +28,6 @@ import { createPool, type ConnectionPool } from '../ssh/pool.js';
 import { probe } from '../ssh/probe.js';
 import { createShell } from '../ssh/shell.js';
 import type { SshTarget } from '../ssh/target.js';
-import { createFolderStore } from '../store/folder.js';
 import { pruneLogsDaily } from '../store/prune-logs.js';
 import { heddle } from '../temporal-plugin.js';
 import { createClaims, createRateLimiters, locksOf } from './account-workflows.js';
@@ -41,6 +40,7 @@ import { installRuntime } from './runtime.js';
 import { dumpStacks } from './stack-dump.js';
 import { identityOf } from './identity.js';
 import { leasesOf } from './leases.js';
+import { openLogStore } from './log-store.js';
 import { differencesFromOthers } from '../client/workers.js';
 import { readOutputsBy } from './read-outputs.js';
 import { openInputs } from './open-inputs.js';
@@ -158,6 +158,7 @@ export async function prepareWorkers({
     days: config.logDays,
     say: (removed) => log.info({ removed }, 'old logs of tasks were removed'),
   });
+  const logs = openLogStore(config, secretSources, (message) => log.warn(message));
   const parts: CoreParts = {
     features: { searchAttributes: missing.length === 0 },
     limits: config.limits,
@@ -175,7 +176,7 @@ export async function prepareWorkers({
     inFlight,
     log,
     nodes: accessNodes(pool),
-    logs: createFolderStore({ folder: config.storeFolder }),
+    logs,
     resolveSecrets: async (value, origin) =>
       resolveSecrets(value, secretSources, { ...origin, allows }).catch((error: unknown) => {
         throw error instanceof SecretError ? new PluginError('Auth', error.message, { cause: error }) : error;
@@ -222,6 +223,7 @@ export async function prepareWorkers({
     inFlight,
     close: async () => {
       stopPruning();
+      await logs.close();
       await pool.closeAll();
       await registry.close();
       await connection.close();

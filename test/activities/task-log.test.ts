@@ -101,7 +101,7 @@ describe('a task log', () => {
 
   it('reports that it cannot be written, without failing the task', async () => {
     const log = openTaskLog(
-      { append: () => Promise.reject(new Error('no space left')) },
+      { append: () => Promise.reject(new Error('no space left')), flush: () => undefined },
       name,
       () => redactor,
     );

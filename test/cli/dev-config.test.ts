@@ -31,7 +31,14 @@ it('the worker of heddle dev uses all settings of heddle.yaml', async () => {
     cacheFolder: join(folder, 'cache'),
     plugins: [join(folder, 'plugins')],
     keys: { folder: join(folder, 'keys') },
-    store: { folder: join(folder, 'store'), logDays: 7 },
+    store: {
+      folder: join(folder, 'store'),
+      logDays: 7,
+      s3: {
+        ...{ endpoint: 'https://s3.example.org', bucket: 'logs', region: 'eu-central-1', prefix: 'heddle/' },
+        ...{ accessKeyId: 'AK', secretAccessKey: { secret: 'env:S3_SECRET' } },
+      },
+    },
     periodicChecks: { every: '1m' },
     encryption: 'optional',
     builder: { builds: 2, uploads: 3, folder: join(folder, 'built'), commands: { debian: ['/bin/make'] } },

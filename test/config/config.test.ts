@@ -106,6 +106,30 @@ describe('the configuration', () => {
     });
   });
 
+  test('gives the object store of the logs, and refuses one that cannot be meant', () => {
+    const s3 = (more: string): string =>
+      `store: {s3: {endpoint: "https://s3.example.org", bucket: logs, accessKeyId: AK, secretAccessKey: {secret: "env:S3"}${more}}}\n`;
+    write('work/heddle.yaml', s3(''));
+    expect(load().bucket).toEqual({
+      ...{ endpoint: 'https://s3.example.org', bucket: 'logs', region: 'us-east-1', prefix: '' },
+      ...{ accessKeyId: 'AK', secretAccessKey: { secret: 'env:S3' } },
+    });
+    write(
+      'work/heddle.yaml',
+      s3(', prefix: logs').replace('https:', 'http:').replace('{secret: "env:S3"}', 'typed'),
+    );
+    const message = failure();
+    for (const part of [
+      'store.s3.endpoint',
+      'unencrypted',
+      'store.s3.prefix',
+      'slash',
+      'store.s3.secretAccessKey',
+    ])
+      expect(message).toContain(part);
+    expect(message).not.toContain('typed');
+  });
+
   test('gives the address of the metrics; a variable overrides the file, and neither may be a name', () => {
     expect(load().metricsAddress).toBeUndefined();
     write('work/heddle.yaml', 'metrics: {address: "127.0.0.1:9464"}\n');

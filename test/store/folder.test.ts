@@ -1,16 +1,15 @@
-import { createHash } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createFolderStore } from '../../src/store/folder.js';
-import { StoreError, type Store } from '../../src/store/store.js';
+import { createFolderStore, openFolderArchive } from '../../src/store/folder.js';
+import { type LogStore, StoreError } from '../../src/store/store.js';
 
 const log = '0b7c/app-2/web.INSTALL.3.log';
 const all = { offset: 0, length: 1e6 };
 let base: string;
 let folder: string;
-let store: Store;
+let store: LogStore;
 
 beforeEach(async () => {
   base = await mkdtemp(join(tmpdir(), 'heddle-store-'));
@@ -18,37 +17,6 @@ beforeEach(async () => {
   store = createFolderStore({ folder });
 });
 afterEach(() => rm(base, { recursive: true, force: true }));
-
-describe('content', () => {
-  it('is named by its digest, kept once, and read in ranges', async () => {
-    const content = Buffer.from('0123456789');
-    const digest = await store.put(content);
-    expect(digest).toBe(`sha256:${createHash('sha256').update(content).digest('hex')}`);
-    expect(await store.put(content)).toBe(digest);
-    expect(await readdir(join(folder, 'sha256', digest.slice(7, 9)))).toHaveLength(1);
-    expect(await store.size(digest)).toBe(10);
-    expect(text(await store.read(digest, { offset: 2, length: 3 }))).toBe('234');
-    expect(text(await store.read(digest, { offset: 8, length: 100 }))).toBe('89');
-    expect(text(await store.read(digest, { offset: 50, length: 1 }))).toBe('');
-  });
-
-  it('distinguishes absent and empty content', async () => {
-    const empty = await store.put(new Uint8Array());
-    expect(await store.size(empty)).toBe(0);
-    expect(await store.size(`sha256:${'0'.repeat(64)}`)).toBeUndefined();
-    await expect(store.read(`sha256:${'0'.repeat(64)}`, all)).rejects.toThrow(/is not in .*store/);
-  });
-
-  it('can be put concurrently', async () => {
-    const content = Buffer.alloc(100_000, 'x');
-    const digests = await Promise.all(Array.from({ length: 10 }, () => store.put(content)));
-    expect(new Set(digests).size).toBe(1);
-    expect(await store.size(digests[0] ?? '')).toBe(100_000);
-    expect(await readdir(dirname(join(folder, 'sha256', digests[0]?.slice(7, 9) ?? '', 'x')))).toHaveLength(
-      1,
-    );
-  });
-});
 
 describe('a log', () => {
   it('grows at its end, with two writers too', async () => {
@@ -58,27 +26,24 @@ describe('a log', () => {
         (index % 2 === 0 ? store : other).append(log, Buffer.from(`line ${index}\n`)),
       ),
     );
-    const lines = text(await store.read(log, all))
-      .trimEnd()
-      .split('\n');
+    const lines = (await read(log)).trimEnd().split('\n');
     expect(lines.toSorted((a, b) => a.localeCompare(b))).toEqual(
       Array.from({ length: 40 }, (_, index) => `line ${index}`).toSorted((a, b) => a.localeCompare(b)),
     );
-    expect(await store.size(log)).toBe(Buffer.byteLength(`${lines.join('\n')}\n`));
   });
 
   it('keeps its beginning when it reaches the limit, notes it once, and grows no more', async () => {
     const small = createFolderStore({ folder, logLimit: 10 });
     for (const chunk of ['01234', '56789ABC', 'DEF', 'GHI']) await small.append(log, Buffer.from(chunk));
-    expect(text(await small.read(log, all))).toBe('0123456789\n[heddle: this log was cut at 10 bytes]\n');
+    expect(await read(log)).toBe('0123456789\n[heddle: this log was cut at 10 bytes]\n');
   });
 
   it('that ends exactly at the limit does not count as cut until more arrives', async () => {
     const small = createFolderStore({ folder, logLimit: 10 });
     await small.append(log, Buffer.from('0123456789'));
-    expect(await small.size(log)).toBe(10);
+    expect(await read(log)).toBe('0123456789');
     await small.append(log, Buffer.from('A'));
-    expect(text(await small.read(log, all))).toContain('cut at 10 bytes');
+    expect(await read(log)).toContain('cut at 10 bytes');
   });
 
   it.each([
@@ -101,9 +66,25 @@ describe('a log', () => {
     'a/-rf/c.log',
   ])('refuses the name %j and touches nothing', async (name) => {
     await expect(store.append(name, Buffer.from('x'))).rejects.toThrow(StoreError);
-    await expect(store.read(name, all)).rejects.toThrow(StoreError);
-    await expect(store.size(name)).rejects.toThrow(StoreError);
     expect(await readdir(base)).toEqual([]);
+  });
+
+  it('is found by the uid of its cluster and by its name, and read in ranges', async () => {
+    const archive = openFolderArchive(folder);
+    expect(await archive.find('0b7c')).toEqual([]);
+    await store.append(log, Buffer.from('0123456789'));
+    await store.append('0b7c/app-1/web.START.1.log', Buffer.from('x'));
+    await store.append('0b7d/app-1/web.START.1.log', Buffer.from('x'));
+    expect((await archive.find('0b7c')).map((found) => found.log).toSorted()).toEqual([
+      '0b7c/app-1/web.START.1.log',
+      log,
+    ]);
+    expect((await archive.find(log)).map((found) => found.log)).toEqual([log]);
+    expect(await archive.find('0b7c/app-2/none.log')).toEqual([]);
+    expect(await read(log, { offset: 2, length: 3 })).toBe('234');
+    expect(await read(log, { offset: 8, length: 100 })).toBe('89');
+    expect(await read(log, { offset: 50, length: 1 })).toBe('');
+    await expect(archive.find('../x')).rejects.toThrow(StoreError);
   });
 
   it('is not written through a link', async () => {
@@ -119,7 +100,6 @@ describe('a log', () => {
 (process.platform === 'win32' ? describe.skip : describe)('modes', () => {
   it('have modes 0700 and 0600 throughout', async () => {
     await store.append(log, Buffer.from('x'));
-    await store.put(Buffer.from('y'));
     for (const name of await readdir(folder, { recursive: true })) {
       const found = await stat(join(folder, name));
       expect([name, (found.mode & 0o777).toString(8)]).toEqual([name, found.isDirectory() ? '700' : '600']);
@@ -133,6 +113,7 @@ describe('a log', () => {
   });
 });
 
-function text(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString();
+async function read(prefix: string, { offset, length } = all): Promise<string> {
+  const [found] = await openFolderArchive(folder).find(prefix);
+  return Buffer.from((await found?.read({ offset, length })) ?? []).toString();
 }

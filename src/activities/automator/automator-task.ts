@@ -211,6 +211,7 @@ function open(
     fields,
     shell,
     address: node.address,
+    print: (stream, text) => attempt.output.print(stream, Buffer.from(text)),
     detach: attempt.detach,
     timeoutMs,
     endsAt: Date.now() + startToCloseTimeoutMs - Math.min(lastWordsMs, startToCloseTimeoutMs / 10),

@@ -3,6 +3,7 @@ import { call } from '../../client/call.js';
 import type { Operation } from '../../model/cluster/operation.js';
 import type { Session } from '../session.js';
 import { readPrinted } from './log/log-parts.js';
+import { openArchive } from './log/open-archive.js';
 import { asObject, decodeFailure, decodeFirst, textOf } from './task/decode-history.js';
 import { readTasks } from './task/history-events.js';
 import type { TaskRun } from './task/task-events.js';
@@ -43,13 +44,14 @@ export async function readResults(
     () => readTasks(temporal, cluster, { operation: operation.id, action: 'EXEC', since }),
     readMs,
   );
+  const archive = openArchive(config);
   const results: ExecResult[] = [];
   for (const node of nodes) {
     const run = runs.find(({ nodeId }) => nodeId === node);
     const outcome = await readOutcome(temporal, run);
     const report = asObject(outcome.report);
     const log = textOf(report['log']);
-    const printed = log === undefined ? undefined : await readPrinted(config.storeFolder, log);
+    const printed = log === undefined ? undefined : await readPrinted(archive, log);
     const { stdout, stderr } = printed ?? {
       stdout: textOf(report['stdout']) ?? '',
       stderr: textOf(report['stderr']) ?? '',

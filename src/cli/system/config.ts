@@ -37,6 +37,7 @@ export const show = localVerb(
         cacheFolder,
         keyFolder,
         storeFolder,
+        ...(config.bucket && { 'store.s3': `${config.bucket.bucket} at ${config.bucket.endpoint}` }),
         site,
         encryption,
         'temporal.address': address,

@@ -22,6 +22,7 @@ import {
   skipped,
   warn,
 } from './doctor-local.js';
+import { checkObjectStore } from './doctor-object-store.js';
 import { checkSweep } from './doctor-sweep.js';
 import {
   checkAttributes,
@@ -65,6 +66,7 @@ async function* examine(options: ServerOptions): AsyncGenerator<Finding> {
   yield ok('configuration', config.file ?? 'no heddle.yaml, so defaults and the environment');
   yield checkFolder('data folder', config.dataFolder);
   yield checkFolder('store', config.storeFolder);
+  if (config.bucket !== undefined) yield checkObjectStore(config);
   yield checkDisk(config.dataFolder);
   yield checkKeys(config);
   yield checkPlugins(config);

@@ -1,7 +1,5 @@
-import { constants } from 'node:fs';
-import { open, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { parseLogName } from '../../../store/store.js';
+import pLimit from 'p-limit';
+import type { LogArchive, StoredLog } from '../../../store/store.js';
 
 /** One line of a task's log. */
 export interface LogEntry {
@@ -16,9 +14,9 @@ export interface LogEntry {
   readonly text?: string;
 }
 
-/** What the name of a log says: one run of one task. */
+/** What the name of a log says: one run of one task, as one worker wrote it. */
 export interface LogSource {
-  readonly file: string;
+  readonly stored: StoredLog;
   readonly node: string;
   readonly operation: string;
   readonly incarnation: number;
@@ -31,39 +29,19 @@ export interface LogSource {
 const namePattern =
   /^(?<operation>[^.]+)\.(?<incarnation>\d+)\.(?<service>.+)\.(?<action>[A-Z]+)\.(?<run>\d+)\.log$/;
 
-/** Where the folder store keeps the logs of a cluster. */
-export function logFolderOf(storeFolder: string, clusterUid: string): string {
-  return join(storeFolder, 'logs', clusterUid);
+/** Logs of tasks in a cluster, or one of them by its name. */
+export async function findLogs(archive: LogArchive, prefix: string): Promise<readonly LogSource[]> {
+  const found = await archive.find(prefix);
+  return found.flatMap((stored) => sourceOf(stored) ?? []);
 }
 
-/**
- * The path of a log in the folder store.
- * @throws StoreError for an invalid name.
- */
-export function logFileOf(storeFolder: string, name: string): string {
-  return join(storeFolder, 'logs', ...parseLogName(name));
-}
-
-/** The logs of a cluster in this folder; none if the folder does not exist. */
-export async function findLogs(folder: string): Promise<readonly LogSource[]> {
-  const nodes = await readdir(folder).catch(() => []);
-  const found = await Promise.all(
-    nodes.map(async (node) => {
-      const names = await readdir(join(folder, node)).catch(() => []);
-      return names.flatMap((name) => {
-        const source = sourceOf(node, name);
-        return source === undefined ? [] : [{ ...source, file: join(folder, node, name) }];
-      });
-    }),
-  );
-  return found.flat();
-}
-
-function sourceOf(node: string, name: string): Omit<LogSource, 'file'> | undefined {
+function sourceOf(stored: StoredLog): LogSource | undefined {
+  const [, node = '', name = ''] = stored.log.split('/');
   const parts = namePattern.exec(name)?.groups;
   if (parts === undefined) return undefined;
   const { operation = '', incarnation, service = '-', action = '', run } = parts;
   return {
+    stored,
     node,
     operation,
     incarnation: Number(incarnation),
@@ -74,16 +52,17 @@ function sourceOf(node: string, name: string): Omit<LogSource, 'file'> | undefin
 }
 
 const chunkBytes = 64 * 1024;
+const readsAtOnce = 16;
 
 /** Reads a log in pieces, and continues when more is written. Keeps no file open. */
-export class LogReader<Source extends { readonly file: string } = LogSource> {
-  readonly source: Source;
+export class LogReader {
+  source: LogSource;
   #offset = 0;
-  #rest = Buffer.alloc(0);
+  #rest: Buffer = Buffer.alloc(0);
   #entries: LogEntry[] = [];
   #last = '';
 
-  constructor(source: Source) {
+  constructor(source: LogSource) {
     this.source = source;
   }
 
@@ -100,7 +79,7 @@ export class LogReader<Source extends { readonly file: string } = LogSource> {
   }
 
   async #fill(): Promise<boolean> {
-    const chunk = await this.#read();
+    const chunk = await this.source.stored.read({ offset: this.#offset, length: chunkBytes });
     if (chunk.length === 0) return false;
     this.#offset += chunk.length;
     const bytes = Buffer.concat([this.#rest, chunk]);
@@ -112,16 +91,6 @@ export class LogReader<Source extends { readonly file: string } = LogSource> {
       .filter((line) => line !== '');
     this.#entries = lines.map((line) => this.#parse(line));
     return true;
-  }
-
-  async #read(): Promise<Buffer> {
-    const handle = await open(this.source.file, constants.O_RDONLY | constants.O_NOFOLLOW);
-    try {
-      const { bytesRead, buffer } = await handle.read(Buffer.alloc(chunkBytes), 0, chunkBytes, this.#offset);
-      return buffer.subarray(0, bytesRead);
-    } finally {
-      await handle.close();
-    }
   }
 
   /** A line that is no entry, such as the notice of a truncated log, gets the time of the entry before it. */
@@ -147,11 +116,11 @@ export interface PlacedEntry {
 
 /** The entries of several logs in the order of their times, as far as they are written. */
 export async function* mergeLogs(readers: readonly LogReader[]): AsyncGenerator<PlacedEntry> {
-  const heads: Head[] = [];
-  for (const reader of readers) {
-    const entry = await reader.peek();
-    if (entry !== undefined) heads.push({ reader, entry });
-  }
+  const limit = pLimit(readsAtOnce);
+  const peeked = await Promise.all(
+    readers.map((reader) => limit(async () => ({ reader, entry: await reader.peek() }))),
+  );
+  const heads = peeked.filter((head): head is Head => head.entry !== undefined);
   const waiting = heads.toSorted((a, b) => compareTimes(a.entry, b.entry));
   // Only logs whose times overlap are compared with each other.
   const active: Head[] = [];

@@ -1,51 +1,68 @@
-import { lstat } from 'node:fs/promises';
-import { type LogEntry, logFileOf, LogReader } from './log-files.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { StoreError, type LogArchive } from '../../../store/store.js';
+import { findLogs, LogReader, mergeLogs, type LogEntry } from './log-files.js';
 
-/** The last lines of one log, as they were printed and logged; none when the log is not here. */
+/** The last lines of one log, as they were printed and logged; none when the log cannot be read here. */
 export async function readLogEnd(
-  storeFolder: string,
+  archive: LogArchive,
   name: string,
   lines: number,
 ): Promise<readonly string[]> {
   let last: readonly string[] = [];
-  for await (const entry of readEntries(logFileOf(storeFolder, name)))
-    last = [...last, ...linesOf(entry)].slice(-lines);
+  for await (const entry of readEntries(archive, name)) last = [...last, ...linesOf(entry)].slice(-lines);
   return last;
 }
 
 function linesOf({ text, level, message }: LogEntry): readonly string[] {
   if (text !== undefined) return text.replace(/\n$/, '').split('\n');
-  return message === undefined ? [] : [`${level ?? 'info'}: ${message}`];
+  return message === undefined || level === 'debug' ? [] : [`${level ?? 'info'}: ${message}`];
 }
 
-/** All that the last attempt of a task printed; undefined when its log is not here. */
-export async function readPrinted(
-  storeFolder: string,
+interface Printed {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const lookMs = 500;
+
+/**
+ * All that the last attempt of a task printed. The log of a task that has ended may still be on its way here.
+ * Undefined when its end does not arrive.
+ */
+export async function readPrinted(archive: LogArchive, name: string): Promise<Printed | undefined> {
+  const until = Date.now() + archive.lagMs;
+  for (;;) {
+    const { ended, printed } = await readAttempt(archive, name);
+    if (ended) return printed;
+    if (Date.now() > until) return undefined;
+    await sleep(lookMs);
+  }
+}
+
+async function readAttempt(
+  archive: LogArchive,
   name: string,
-): Promise<{ readonly stdout: string; readonly stderr: string } | undefined> {
-  const file = logFileOf(storeFolder, name);
-  if (!(await exists(file))) return undefined;
+): Promise<{ readonly ended: boolean; readonly printed: Printed }> {
   let printed = { stdout: '', stderr: '' };
-  for await (const { stream, text = '', message = '' } of readEntries(file)) {
+  let ended = false;
+  for await (const { stream, text = '', message = '' } of readEntries(archive, name)) {
     if (stream !== undefined) printed[stream] += text;
-    // A later attempt repeats the output of the run from the start.
-    else if (/^attempt \d+$/.test(message)) printed = { stdout: '', stderr: '' };
+    else if (/^attempt \d+ ended$/.test(message)) ended = true;
+    else if (/^attempt \d+$/.test(message)) {
+      // A later attempt repeats the output of the run from the start.
+      printed = { stdout: '', stderr: '' };
+      ended = false;
+    }
   }
-  return printed;
+  return { ended, printed };
 }
 
-async function* readEntries(file: string): AsyncGenerator<LogEntry> {
-  if (!(await exists(file))) return;
-  const reader = new LogReader({ file });
-  for (let entry = await reader.peek(); entry !== undefined; entry = await reader.peek()) {
-    reader.take();
-    yield entry;
+async function* readEntries(archive: LogArchive, name: string): AsyncGenerator<LogEntry> {
+  try {
+    const readers = (await findLogs(archive, name)).map((source) => new LogReader(source));
+    for await (const { entry } of mergeLogs(readers)) yield entry;
+  } catch (error) {
+    // The server has the end of what was printed, which serves while an object store does not answer.
+    if (!(error instanceof StoreError)) throw error;
   }
-}
-
-function exists(file: string): Promise<boolean> {
-  return lstat(file).then(
-    (stat) => stat.isFile(),
-    () => false,
-  );
 }

@@ -3,20 +3,15 @@ import { cleanLine, cleanText } from '../../clean-text.js';
 import type { ServerOptions } from '../../configuration.js';
 import { CliError, exitCodes } from '../../errors.js';
 import { catchInterrupt } from '../../waiting.js';
+import type { LogArchive } from '../../../store/store.js';
 import type { Output } from '../../output.js';
 import type { Session } from '../../session.js';
 import { verb } from '../../verb.js';
 import { formatClock } from '../../format.js';
 import { describeLatest } from '../describe-cluster.js';
 import { printFailures } from '../failure-text.js';
-import {
-  findLogs,
-  logFolderOf,
-  LogReader,
-  type LogSource,
-  mergeLogs,
-  type PlacedEntry,
-} from './log-files.js';
+import { openArchive } from './open-archive.js';
+import { findLogs, LogReader, type LogSource, mergeLogs, type PlacedEntry } from './log-files.js';
 
 interface LogsOptions extends ServerOptions {
   readonly service?: string;
@@ -29,8 +24,10 @@ const levels = ['debug', 'info', 'warn', 'error'] as const;
 type LogLevel = (typeof levels)[number];
 
 const followMs = 300;
+/** An object store is asked less often. */
+const followRemoteMs = 2_000;
 
-/** What ran on a cluster's nodes and what it printed, by time, from the store of this machine. */
+/** What ran on a cluster's nodes and what it printed, by time. */
 export const logs = verb(
   async (session: Session, name: string, node: string | undefined, options: LogsOptions) => {
     const { output, config } = session;
@@ -42,13 +39,13 @@ export const logs = verb(
         `the server does not know the uid of ${name} yet; try again when a worker has taken it up`,
         { next: 'heddle doctor' },
       );
-    const folder = logFolderOf(config.storeFolder, uid);
+    const archive = openArchive(config);
     const wanted = (source: LogSource): boolean => isWanted(source, node, options);
-    const readers = (await findLogs(folder)).filter(wanted).map((source) => new LogReader(source));
+    const readers = (await findLogs(archive, uid)).filter(wanted).map((source) => new LogReader(source));
     if (readers.length === 0) await refuseUnknown(session, name, node, options);
-    if (readers.length === 0 && !isFollowing) return reportNone(session, name, { folder, node, options });
+    if (readers.length === 0 && !isFollowing) return reportNone(session, name, { archive, node, options });
     for await (const placed of mergeLogs(readers)) print(output, placed, level);
-    if (isFollowing) await follow(output, { folder, readers, wanted, level });
+    if (isFollowing) await follow(output, { archive, uid, readers, wanted, level });
     return { code: isFollowing ? exitCodes.interrupted : exitCodes.ok };
   },
   // Each log line is a record.
@@ -64,26 +61,28 @@ function isWanted(source: LogSource, node: string | undefined, { service, action
 }
 
 interface Followed {
-  readonly folder: string;
+  readonly archive: LogArchive;
+  readonly uid: string;
   readonly readers: LogReader[];
   readonly wanted: (source: LogSource) => boolean;
   readonly level: LogLevel;
 }
 
 /** Looks for more, and for new logs, until Ctrl-C. */
-async function follow(output: Output, { folder, readers, wanted, level }: Followed): Promise<void> {
+async function follow(output: Output, { archive, uid, readers, wanted, level }: Followed): Promise<void> {
   const { signal, release } = catchInterrupt();
-  const known = new Set(readers.map(({ source }) => source.file));
+  const known = new Map(readers.map((reader) => [reader.source.stored.id, reader]));
   try {
     while (!signal.aborted) {
-      await sleep(followMs, undefined, { signal }).catch(() => undefined);
-      for (const source of (await findLogs(folder)).filter(
-        (found) => wanted(found) && !known.has(found.file),
-      )) {
-        known.add(source.file);
-        readers.push(new LogReader(source));
+      const pauseMs = archive.lagMs > 0 ? followRemoteMs : followMs;
+      await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+      for (const source of (await findLogs(archive, uid)).filter(wanted)) {
+        const { id } = source.stored;
+        const reader = known.get(id) ?? new LogReader(source);
+        reader.source = source;
+        known.set(id, reader);
       }
-      for await (const placed of mergeLogs(readers)) print(output, placed, level);
+      for await (const placed of mergeLogs([...known.values()])) print(output, placed, level);
     }
   } finally {
     release();
@@ -93,7 +92,7 @@ async function follow(output: Output, { folder, readers, wanted, level }: Follow
 function print(output: Output, { source, entry }: PlacedEntry, level: LogLevel): void {
   const rank = levels.findIndex((known) => known === (entry.level ?? 'info'));
   if (rank < levels.indexOf(level)) return;
-  const { file: _file, ...task } = source;
+  const { stored: _stored, ...task } = source;
   output.record({ ...task, ...entry });
   const title = `${source.service === undefined ? '' : `${source.service}/`}${source.action}`;
   const head = `${formatClock(new Date(entry.t))} ${cleanLine(source.node)} ${cleanLine(title)}`;
@@ -134,21 +133,23 @@ async function refuseUnknown(
 }
 
 interface Missing {
-  readonly folder: string;
+  readonly archive: LogArchive;
   readonly node: string | undefined;
   readonly options: LogsOptions;
 }
 
 /** The logs lie elsewhere, or there are none: what the cluster itself remembers is shown. */
 async function reportNone({ client, output }: Session, name: string, missing: Missing): Promise<never> {
-  const { folder, node } = missing;
+  const { archive, node } = missing;
   const known = await client.status(name).catch(() => undefined);
   const nodes = known?.nodes.filter(({ nodeId }) => node === undefined || nodeId === node) ?? [];
   if (known !== undefined) printFailures(output, { ...known, nodes }, Date.now());
   throw new CliError(
     'NotFound',
-    `${describeMissing(missing)} are on this machine (${folder}). ` +
-      "Logs lie in the store of the worker that ran the task; run this there, or see the end of what a task printed with 'heddle task show'.",
+    archive.lagMs > 0
+      ? `${describeMissing(missing)} are in ${archive.place}; see the end of what a task printed with 'heddle task show'.`
+      : `${describeMissing(missing)} are on this machine (${archive.place}). ` +
+          "Without store.s3 in heddle.yaml they lie in the store of the worker that ran the task; run this there, or see the end of what a task printed with 'heddle task show'.",
     { next: `heddle task show ${name} NODE/SERVICE/ACTION` },
   );
 }

@@ -1,6 +1,7 @@
 import { call } from '../../../client/call.js';
 import type { Action } from '../../../model/action.js';
 import type { Json, JsonObject } from '../../../model/json.js';
+import type { LogArchive } from '../../../store/store.js';
 import { taskTitle } from '../../../model/names.js';
 import { stripSecrets } from '../../../model/node/strip-secrets.js';
 import { cleanLine, cleanText } from '../../clean-text.js';
@@ -11,6 +12,7 @@ import type { Session } from '../../session.js';
 import { verb } from '../../verb.js';
 import { formatDuration, formatMoment } from '../../format.js';
 import { readLogEnd } from '../log/log-parts.js';
+import { openArchive } from '../log/open-archive.js';
 import { asObject, decodeFailure, decodeFirst, textOf } from './decode-history.js';
 import { findTask, type FoundTask, type TaskSearch } from './find-task.js';
 import { workflowsOf } from './history-events.js';
@@ -94,16 +96,16 @@ async function describeTask({ temporal, config }: Session, { run, pending }: Fou
     result: Object.keys(result).length > 0 ? stripSecrets(result) : undefined,
     failure: failure && { kind: failure.type, message: failure.message, exitCode: details['exitCode'] },
     log,
-    tail: await readTail(config.storeFolder, log, report),
+    tail: await readTail(openArchive(config), log, report),
   };
 }
 
 async function readTail(
-  storeFolder: string,
+  archive: LogArchive,
   log: string | undefined,
   report: JsonObject,
 ): Promise<readonly string[]> {
-  const lines = log === undefined ? [] : await readLogEnd(storeFolder, log, shownLines);
+  const lines = log === undefined ? [] : await readLogEnd(archive, log, shownLines);
   if (lines.length > 0) return lines;
   return ['stdout', 'stderr']
     .flatMap((stream) => (textOf(report[stream]) ?? '').split('\n'))

@@ -101,7 +101,7 @@ export class AnsibleAutomator extends UniformAutomator {
     stopped: AbortSignal,
   ): Promise<Outcome> {
     const { task, log } = this;
-    const { address, detach } = this.#parts;
+    const { address, detach, print = async () => undefined } = this.#parts;
     if (address === undefined)
       throw new PluginError('Invalid', 'automator ansible was not told the way to the node');
     const signal = anySignal([this.signal, stopped, ...(detach === undefined ? [] : [detach])]);
@@ -109,7 +109,7 @@ export class AnsibleAutomator extends UniformAutomator {
     // A folder from the store replaces the administrator's.
     const folder = task.resources?.['from']?.path ?? settings.folder;
     const { story, end } = await play({
-      ...{ task, address, fields, data, place, log, signal },
+      ...{ task, address, fields, data, place, log, print, signal },
       settings: { ...settings, folder },
     });
     if (detach?.aborted === true)
@@ -120,7 +120,7 @@ export class AnsibleAutomator extends UniformAutomator {
     const { transcript: stdout, custom: result } = story;
     if (signal.aborted)
       return { ok: false, message: 'the play was ended', exitCode: 143, stdout, stderr: end.said };
-    return end.exitCode === 0 && story.played ? { ok: true, result, stdout } : failureOf(story, end);
+    return end.exitCode === 0 && story.played ? { ok: true, result } : failureOf(story, end);
   }
 }
 

@@ -33,7 +33,7 @@ const results: Readonly<Record<string, string>> = {
   'item-failed': 'an item failed',
 };
 
-/** Reads events as they come, logs progress, and keeps what matters at the end. */
+/** Reads events as they come, prints the progress, and keeps what matters at the end. */
 export class PlayReader {
   readonly #log: PluginLog;
   #plays = 0;
@@ -46,8 +46,13 @@ export class PlayReader {
     unreachable: undefined as string | undefined,
   };
 
-  constructor(log: PluginLog) {
+  readonly #print: (text: string) => Promise<void>;
+  /** Texts are printed one after the other: a long one takes several turns. */
+  #printing: Promise<void> = Promise.resolve();
+
+  constructor(log: PluginLog, print: (text: string) => Promise<void>) {
     this.#log = log;
+    this.#print = print;
   }
 
   read(line: string): void {
@@ -60,6 +65,11 @@ export class PlayReader {
     else if (kind === 'task') this.#log.debug(`TASK [${textOf(event, 'task')}]`);
     else if (kind === 'stats' && isJsonObject(event['custom'])) this.#story.custom = event['custom'];
     else if (typeof kind === 'string') this.#readResult(event, kind);
+  }
+
+  /** Settles when all that was read is printed. */
+  end(): Promise<void> {
+    return this.#printing;
   }
 
   story(): PlayStory {
@@ -77,7 +87,6 @@ export class PlayReader {
     const stderr = textOf(event, 'stderr', 'module_stderr');
     const head = `TASK [${task}] ${result}${isBad && message !== '' ? `: ${message}` : ''}`;
     this.#write([isIgnored ? `${head} (ignored)` : head, stdout, stderr].filter(Boolean).join('\n'));
-    this.#log[isBad ? 'warn' : 'info'](head.split('\n', 1)[0] ?? '');
     if (kind === 'ok' || kind === 'failed') this.#story.tasks += 1;
     if (kind === 'failed' && !isIgnored)
       this.#story.failed = { task, message, stdout, stderr, rc: exitCodeOf(event['rc']) };
@@ -85,7 +94,9 @@ export class PlayReader {
   }
 
   #write(text: string): void {
-    this.#story.transcript = `${this.#story.transcript}${text}\n`.slice(-maxTranscript);
+    const line = `${text}\n`;
+    this.#story.transcript = `${this.#story.transcript}${line}`.slice(-maxTranscript);
+    this.#printing = this.#printing.then(() => this.#print(line));
   }
 }
 

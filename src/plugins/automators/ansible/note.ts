@@ -6,7 +6,8 @@ const outcomeSchema = z.discriminatedUnion('ok', [
   z.strictObject({
     ok: z.literal(true),
     result: z.record(z.string(), z.json()).transform((value): JsonObject => value),
-    stdout: z.string(),
+    // Notes of earlier versions have it.
+    stdout: z.string().optional(),
   }),
   z.strictObject({
     ok: z.literal(false),
@@ -42,17 +43,24 @@ export function readNote(before: Json | undefined): PlayNote | undefined {
 }
 
 export function endedNote(outcome: Outcome): PlayNote {
-  const stdout = outcome.stdout.slice(-keptText);
-  if (outcome.ok) return { state: 'ended', outcome: { ...outcome, stdout } };
+  if (outcome.ok) return { state: 'ended', outcome };
   const message = outcome.message.slice(0, keptText);
   return {
     state: 'ended',
-    outcome: { ...outcome, message, stdout, stderr: outcome.stderr.slice(-keptText) },
+    outcome: {
+      ...outcome,
+      message,
+      stdout: outcome.stdout.slice(-keptText),
+      stderr: outcome.stderr.slice(-keptText),
+    },
   };
 }
 
-/** @throws PluginError ScriptFailed if the play failed. */
+/**
+ * The output is left out: it was printed while the play went on.
+ * @throws PluginError ScriptFailed if the play failed.
+ */
 export function toResult(outcome: Outcome): TaskResult {
-  if (outcome.ok) return { result: outcome.result, stdout: outcome.stdout };
+  if (outcome.ok) return { result: outcome.result };
   throw new PluginError('ScriptFailed', outcome.message, outcome);
 }

@@ -18,6 +18,7 @@ export interface Play {
   readonly data: string;
   readonly place: NodePlace;
   readonly log: PluginLog;
+  readonly print: (stream: 'stdout' | 'stderr', text: string) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
@@ -30,11 +31,12 @@ export async function play({
   data,
   place,
   log,
+  print,
   signal,
 }: Play): Promise<{ readonly story: PlayStory; readonly end: ToolEnd }> {
   await checkFiles(settings, fields);
   const folder = mkdtempSync(join(tmpdir(), 'heddle-'));
-  const reader = new PlayReader(log);
+  const reader = new PlayReader(log, (text) => print('stdout', text));
   try {
     mkdirSync(join(folder, 'tmp'), { mode: 0o700 });
     const files: PlayFiles = {
@@ -62,7 +64,10 @@ export async function play({
       },
     });
     const ofJump = readFileSync(join(folder, jumpSaid), 'utf8').slice(-2_000);
-    return { story: reader.story(), end: { ...end, said: `${end.said}${ofJump}` } };
+    const said = `${end.said}${ofJump}`;
+    await reader.end();
+    if (said !== '') await print('stderr', said);
+    return { story: reader.story(), end: { ...end, said } };
   } finally {
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   }

@@ -62,12 +62,27 @@ describe.skipIf(missing !== undefined)('a real ansible-core', () => {
       admin: { folder: admin },
     });
     expect(read('main')).toBe('8080 127.0.0.8,127.0.0.1');
-    expect(player.said).toContain('TASK [web : ansible.builtin.copy] changed');
+    expect(player.printed).toContain('TASK [web : ansible.builtin.copy] changed\n');
     await play({
       fields: { role: 'web', tasksFrom: 'stop', vars: { home: node.home } },
       admin: { folder: admin },
     });
     expect(existsSync(join(node.home, 'main'))).toBe(false);
+  });
+
+  test('has each line of a play once in the log, and prints it while the play goes on', async () => {
+    const [said, printed] = [player.said.length, player.printed.length];
+    const { stdout = '' } = await play({
+      fields: { playbook: shell('echo said once; echo heard once >&2') },
+    });
+    const lines = [...player.said.slice(said), ...player.printed.slice(printed), stdout]
+      .join('\n')
+      .split('\n');
+    const count = (line: string): number => lines.filter((found) => found === line).length;
+    expect(
+      ['PLAY [all]', 'TASK [ansible.builtin.shell] changed', 'said once', 'heard once'].map(count),
+    ).toEqual([1, 1, 1, 1]);
+    expect(stdout).toBe('');
   });
 
   test('evaluates no template in data of nodes, and returns what set_stats sets', async () => {

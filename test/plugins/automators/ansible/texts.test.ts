@@ -176,13 +176,16 @@ test.each([
   expect(() => readSettings(written)).toThrow('automators.ansible.fields.');
 });
 
-test('events report progress and the end of the play', () => {
-  const lines: string[] = [];
-  const say = (message: string): void => {
-    lines.push(message);
-  };
-  const log: PluginLog = { debug: () => undefined, info: say, warn: say, error: say };
-  const reader = new PlayReader(log);
+const quiet: PluginLog = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
+
+test('events are printed as they come, and report the end of the play', async () => {
+  const printed: string[] = [];
+  const reader = new PlayReader(quiet, async (text) => void printed.push(text));
   const events = [
     { event: 'play', name: 'site' },
     { event: 'ok', task: 'one', changed: true, stdout: 'hello' },
@@ -193,11 +196,13 @@ test('events report progress and the end of the play', () => {
   ];
   for (const event of events) reader.read(JSON.stringify(event));
   for (const noise of ['no JSON', '[1]', '{"event": 7}', '{"event": "unknown"}']) reader.read(noise);
-  expect(lines).toEqual([
-    'TASK [one] changed',
-    'TASK [two] skipped',
-    'TASK [three] failed: not yet',
-    'TASK [four] failed: no such',
+  await reader.end();
+  expect(printed).toEqual([
+    'PLAY [site]\n',
+    'TASK [one] changed\nhello\n',
+    'TASK [two] skipped\n',
+    'TASK [three] failed: not yet (ignored)\n',
+    'TASK [four] failed: no such\npackage\n',
   ]);
   expect(reader.story()).toMatchObject({
     tasks: 3,

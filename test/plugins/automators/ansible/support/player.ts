@@ -28,6 +28,8 @@ export interface Playing {
 export class Player {
   readonly pool: ConnectionPool = createPool();
   readonly said: string[] = [];
+  /** What went to the task's log while it was played. */
+  readonly printed: string[] = [];
   readonly #target: SshTarget;
   readonly #task: Task;
 
@@ -84,6 +86,7 @@ export class Player {
       detach,
       shell,
       address,
+      print: async (_stream, text) => void this.printed.push(text),
       fields: { program: ansibleProgram, ...admin },
       ...limit,
       ...(note === undefined ? {} : { note }),

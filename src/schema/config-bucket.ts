@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { isUnprotected } from '../model/endpoint.js';
+import { secretTextSchema } from './config-accounts.js';
+import { secretReferenceSchema } from './fields.js';
+
+/** An object store for the logs of tasks. */
+export const bucketSchema = z
+  .strictObject({
+    endpoint: z
+      .url({ protocol: /^https?$/, error: 'An address that begins with https://.' })
+      .refine((url) => !isUnprotected(url), {
+        error: 'Logs would cross the network unencrypted: an address that begins with https://.',
+      })
+      .meta({
+        title: 'Endpoint',
+        description: 'Address of the object store: "https://s3.eu-central-1.amazonaws.com".',
+      }),
+    bucket: z
+      .string()
+      .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, {
+        error: 'The name of a bucket: 3 to 63 lower-case letters, digits, dots and hyphens.',
+      })
+      .meta({ title: 'Bucket', description: 'A bucket that exists; Heddle creates none.' }),
+    region: z
+      .string()
+      .regex(/^[a-z0-9-]{1,64}$/, { error: 'A region: eu-central-1.' })
+      .default('us-east-1')
+      .meta({ title: 'Region', description: '"us-east-1" unless given; many stores take any.' }),
+    prefix: z
+      .string()
+      .regex(/^([A-Za-z0-9_-][A-Za-z0-9._-]{0,99}\/){0,8}$/)
+      .default('')
+      .meta({
+        title: 'Prefix',
+        description: 'What the names of all objects begin with, ending with a slash: "heddle/".',
+      }),
+    accessKeyId: secretTextSchema.meta({
+      title: 'Access key ID',
+      description: 'Text, or a reference such as {secret: "env:S3_ACCESS_KEY_ID"}.',
+    }),
+    secretAccessKey: secretReferenceSchema.meta({
+      title: 'Secret access key',
+      writeOnly: true,
+      description: 'A reference: {secret: "env:S3_SECRET_ACCESS_KEY"}.',
+    }),
+  })
+  .meta({
+    title: 'Object store',
+    description:
+      'Where logs are for all workers and readers, by the S3 API: {endpoint, bucket, region, prefix, accessKeyId, secretAccessKey}; in the folder unless given.',
+  });

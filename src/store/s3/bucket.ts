@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto';
+import { AwsClient } from 'aws4fetch';
+import { XMLParser } from 'fast-xml-parser';
+import { anySignal } from '../../model/signals.js';
+import { StoreError, type ByteRange } from '../store.js';
+
+/** A bucket of an object store with Amazon's S3 API. */
+export interface BucketSettings {
+  /** Such as `https://s3.eu-central-1.amazonaws.com`. */
+  readonly endpoint: string;
+  readonly bucket: string;
+  readonly region: string;
+  /** What all keys begin with: empty, or ending with a slash. */
+  readonly prefix: string;
+}
+
+export interface BucketCredentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+}
+
+interface StoredObject {
+  /** Without the bucket's prefix. */
+  readonly key: string;
+  readonly size: number;
+}
+
+export interface Bucket {
+  /** For people. */
+  readonly place: string;
+  put(key: string, content: Uint8Array, signal?: AbortSignal): Promise<void>;
+  /** All objects whose keys begin with the prefix, in the order of their keys. */
+  list(prefix: string): Promise<readonly StoredObject[]>;
+  read(key: string, range: ByteRange): Promise<Uint8Array>;
+}
+
+/** Longest time of one request, in ms. */
+const requestMs = 30_000;
+/** How long credentials are used before they are read again, in ms. */
+const credentialsMs = 60_000;
+
+/** @param readCredentials asked again from time to time, and after each refusal. */
+export function openBucket(
+  settings: BucketSettings,
+  readCredentials: () => Promise<BucketCredentials>,
+): Bucket {
+  const { endpoint, bucket, region, prefix } = settings;
+  const root = `${endpoint.replace(/\/+$/, '')}/${bucket}`;
+  const place = `bucket ${bucket} at ${endpoint}`;
+  let known: { readonly client: AwsClient; readonly until: number } | undefined;
+
+  const client = async (): Promise<AwsClient> => {
+    if (known === undefined || Date.now() > known.until)
+      known = {
+        client: new AwsClient({ ...(await readCredentials()), service: 's3', region, retries: 0 }),
+        until: Date.now() + credentialsMs,
+      };
+    return known.client;
+  };
+
+  /** @throws StoreError for any answer but a success. */
+  const request = async (what: string, url: string, init: RequestInit = {}): Promise<Response> => {
+    const { signal } = init;
+    const limit = AbortSignal.timeout(requestMs);
+    const response = await (
+      await client()
+    )
+      .fetch(url, { ...init, signal: anySignal(signal ? [signal, limit] : [limit]) })
+      .catch((cause: unknown) => {
+        throw new StoreError(`${what}: ${place} does not answer: ${reasonOf(cause)}`, { cause });
+      });
+    if (response.ok) return response;
+    if (response.status === 401 || response.status === 403) known = undefined;
+    const why = describeRefusal(await response.text().catch(() => ''));
+    throw new StoreError(`${what}: ${place} answers ${response.status}${why}`);
+  };
+
+  return {
+    place,
+    async put(key, content, signal) {
+      const sha256 = createHash('sha256').update(content).digest('hex');
+      const headers = { 'content-type': 'application/x-ndjson', 'x-amz-content-sha256': sha256 };
+      const body = Buffer.from(content);
+      const url = `${root}/${encodeKey(prefix + key)}`;
+      await (await request('a log is not sent', url, { method: 'PUT', body, headers, signal })).arrayBuffer();
+    },
+    async list(from) {
+      const found: StoredObject[] = [];
+      for (let token: string | undefined = ''; token !== undefined;) {
+        const query = new URLSearchParams({ 'list-type': '2', prefix: prefix + from });
+        if (token !== '') query.set('continuation-token', token);
+        const response = await request('logs are not listed', `${root}?${query.toString()}`);
+        const page = parsePage(await response.text(), place);
+        found.push(...page.objects.map(({ key, size }) => ({ key: key.slice(prefix.length), size })));
+        token = page.next;
+      }
+      return found;
+    },
+    async read(key, { offset, length }) {
+      if (length === 0) return new Uint8Array();
+      const headers = { range: `bytes=${offset}-${offset + length - 1}` };
+      const response = await request('a log is not read', `${root}/${encodeKey(prefix + key)}`, { headers });
+      return new Uint8Array(await response.arrayBuffer());
+    },
+  };
+}
+
+function encodeKey(key: string): string {
+  return key.split('/').map(encodeURIComponent).join('/');
+}
+
+const parser = new XMLParser({ parseTagValue: false, isArray: (name) => name === 'Contents' });
+
+interface Page {
+  readonly objects: readonly StoredObject[];
+  /** Where the next page begins. */
+  readonly next?: string;
+}
+
+interface ListBucketResult {
+  readonly IsTruncated?: string;
+  readonly NextContinuationToken?: string;
+  readonly Contents?: readonly { readonly Key?: string; readonly Size?: string }[];
+}
+
+function parsePage(xml: string, place: string): Page {
+  const { ListBucketResult: page } = parse<{ readonly ListBucketResult?: ListBucketResult | '' }>(xml);
+  if (page === undefined || page === '')
+    throw new StoreError(`logs are not listed: ${place} does not answer as S3 does; look at its endpoint`);
+  const objects = (page.Contents ?? []).map(({ Key: key = '', Size: size }) => ({ key, size: Number(size) }));
+  return { objects, next: page.IsTruncated === 'true' ? page.NextContinuationToken : undefined };
+}
+
+function describeRefusal(body: string): string {
+  const { Error: error } = parse<{ readonly Error?: { readonly Code?: string; readonly Message?: string } }>(
+    body,
+  );
+  const words = [error?.Code, error?.Message].filter((word) => word !== undefined).join(': ');
+  return words === '' ? '' : ` (${words.slice(0, 300)})`;
+}
+
+/** What is no XML has no elements. */
+function parse<Document>(xml: string): Partial<Document> {
+  try {
+    return parser.parse(xml) as Partial<Document>;
+  } catch {
+    return {};
+  }
+}
+
+/** `fetch failed` alone helps nobody: its cause does. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? reasonOf(error.cause) : error.message || error.name;
+}
