@@ -21,30 +21,20 @@ const { heddle } = await load('temporal-plugin.js');
 const { HeddleClient } = await load('client/index.js');
 const { loadConfig } = await load('config/index.js');
 
-/** Starts a server and gives a client; `startWorker` adds worker processes with this heddle.yaml. */
+/**
+ * Starts a server, or uses the one that BENCH_SERVER names ("ADDRESS PID[,PID...]", whose CPU time counts), and gives
+ * a client; `startWorker` adds worker processes with this heddle.yaml.
+ */
 export async function openStack({ config = {} } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const { cacheFolder, environment } = loadConfig({ cwd: '/' });
-  const binary = await findBinary({
-    temporalCli: environment.TEMPORAL_CLI,
-    path: environment.PATH,
-    cacheFolder,
-    download: false,
-    say: () => {},
-  });
-  const server = await startServer({
-    binary: binary.path,
-    dataFolder: join(folder, 'server'),
-    port: 0,
-    ui: false,
-    searchAttributes: heddleSearchAttributes,
-    say: () => {},
-  });
+  const server = runningServer() ?? (await startOwnServer(folder, { cacheFolder, environment }));
   const keys = join(folder, 'keys');
   const keyRing = openKeyRing({ folder: keys, create: true });
   const connection = await Connection.connect({ address: server.address });
   const temporal = new Client({ connection, plugins: [heddle({ keys: keyRing })] });
   const children = [];
+  const serverCpu = () => (server.pids ?? [server.pid]).reduce((sum, pid) => sum + cpuSeconds(pid), 0);
   return {
     folder,
     server,
@@ -72,7 +62,7 @@ export async function openStack({ config = {} } = {}) {
       startProgram(children, [...nodeOptions, here('bare-worker.mjs'), server.address]),
     /** Times an asynchronous function that resolves to its number of tasks. */
     async measure({ pid }, work) {
-      const before = { worker: cpuSeconds(pid), server: cpuSeconds(server.pid) };
+      const before = { worker: cpuSeconds(pid), server: serverCpu() };
       const began = performance.now();
       const tasks = await work();
       const seconds = (performance.now() - began) / 1_000;
@@ -82,7 +72,7 @@ export async function openStack({ config = {} } = {}) {
         seconds,
         rate: tasks / seconds,
         workerMs: each(cpuSeconds(pid) - before.worker),
-        serverMs: each(cpuSeconds(server.pid) - before.server),
+        serverMs: each(serverCpu() - before.server),
       };
     },
     async close() {
@@ -92,6 +82,29 @@ export async function openStack({ config = {} } = {}) {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+function runningServer() {
+  const [address, pids] = process.env.BENCH_SERVER?.split(' ') ?? [];
+  return address && { address, pids: pids.split(',').map(Number), stop: async () => {} };
+}
+
+async function startOwnServer(folder, { cacheFolder, environment }) {
+  const binary = await findBinary({
+    temporalCli: environment.TEMPORAL_CLI,
+    path: environment.PATH,
+    cacheFolder,
+    download: false,
+    say: () => {},
+  });
+  return startServer({
+    binary: binary.path,
+    dataFolder: join(folder, 'server'),
+    port: 0,
+    ui: false,
+    searchAttributes: heddleSearchAttributes,
+    say: () => {},
+  });
 }
 
 function here(file) {
