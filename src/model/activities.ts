@@ -220,6 +220,7 @@ export const activityTable: Readonly<Record<ActivityName, ActivityRow>> = {
     budgetMs: 6 * hour,
     noProgressMs: 20 * minute,
   },
+  END_RUN: { ...power, method: 'endRun' },
   UNLOAD: { ...power, method: 'unload', attemptMs: 10 * minute, budgetMs: 20 * minute },
   // One look per attempt, like CONFIRM.
   REACH: { ...machine, budgetMs: 15 * minute },

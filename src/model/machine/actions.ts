@@ -15,6 +15,7 @@ export const machineActions = [
   'GET_CURRENT_IMAGE',
   'LOAD',
   'CAPTURE',
+  'END_RUN',
   'UNLOAD',
   'REACH',
   'PRE_RELOAD',

@@ -114,6 +114,7 @@ export async function openBench(
       release: () => Promise.resolve(),
       held: () => Promise.resolve({}),
     }),
+    runFolder: join(folder, 'runs'),
     pools: {
       ask: () => Promise.reject(new Error('no pools here')),
       look: () => Promise.resolve(undefined),

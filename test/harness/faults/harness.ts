@@ -203,6 +203,7 @@ async function partsOf(temporal: Client, registry: Registry, cloud: Cloud): Prom
       release: () => Promise.resolve(),
       held: () => Promise.resolve({}),
     }),
+    runFolder: tmpdir(),
     pools: readNodePools(temporal),
     absences: createAbsences(),
     turns: () => ({ take: () => Promise.resolve(true), release: () => Promise.resolve() }),
