@@ -5,6 +5,7 @@ import { PluginError } from '../../plugins/errors.js';
 import { readKnowledge, readLoad, readOutcome, readPower, readSize } from '../../schema/machine-answer.js';
 import { insist, settle, whyOf } from './outcomes.js';
 import { askProvider, imageInput, requireAbility, type OpenProvider } from './call-provider.js';
+import { probeSsh } from './probe-ssh.js';
 import type { MachineHandler, MachineCall } from '../task-call.js';
 
 /** Machine actions of the provider. */
@@ -20,7 +21,11 @@ export const providerVerbs = {
       }
     }),
   POWER_ON: (call) => verb(call, 'powerOn'),
-  POWER_OFF: (call) => verb(call, 'powerOff'),
+  POWER_OFF: async (call) => {
+    await verb(call, 'powerOff');
+    await refuteOff(call);
+    return {};
+  },
   POWER_RESET: (call) =>
     askProvider(call, async (open) => {
       await resetPower(call, open);
@@ -86,6 +91,23 @@ function doubt({ attempt }: MachineCall, error: unknown): unknown {
   return attempt.number === 1 || mayPass
     ? error
     : new PluginError('UnknownOutcome', error.message, { cause: error });
+}
+
+/** How long a machine that is off is given to answer, in ms. */
+const refuteMs = 3_000;
+
+/**
+ * A controller may report "off" for a machine that runs: its disk must not be written then.
+ * @throws PluginError Retryable if the machine's system answers.
+ */
+async function refuteOff(call: MachineCall): Promise<void> {
+  if (typeof call.request.config['ipaddress'] !== 'string') return;
+  const { answers } = await probeSsh(call, AbortSignal.timeout(refuteMs));
+  if (answers)
+    insist(call.action, {
+      answer: 'unknown',
+      why: 'it is reported as off, and SSH answers at its address; check which machine its controller switches, and which has the address',
+    });
 }
 
 function verb(

@@ -23,6 +23,9 @@ import { MachineRuns } from './machine-runs.js';
 import { readImager, readMachines, type RealMachine } from './machine-fields.js';
 import { powerFields, powerLimitsOf, type PowerDriver, type PowerLimits } from './power-driver.js';
 
+/** One reading of a controller may be old, or wrong. */
+const equalReadings = 2;
+
 /**
  * Real machines with a management controller each: CREATE claims a free one, DELETE releases it.
  * What their controllers speak is the subclass's; where images come from is the administrator's programs'.
@@ -115,9 +118,9 @@ export abstract class RealMachines
     return machine;
   }
 
-  protected powerLimits(readings: number): PowerLimits {
+  protected powerLimits(): PowerLimits {
     const what = `provider ${this.task.provider.name}`;
-    return powerLimitsOf(parseFields(z.object(powerFields), this.fields, what), readings);
+    return powerLimitsOf(parseFields(z.object(powerFields), this.fields, what), equalReadings);
   }
 
   private async imager(input: MachineInput): Promise<ImageTool> {

@@ -43,7 +43,7 @@ export class IpmiProvider extends RealMachines {
       shutDown: () => tell('soft'),
       cycle: () => tell('cycle'),
     };
-    return new PowerDriver(controls, this.powerLimits(1), this.signal);
+    return new PowerDriver(controls, this.powerLimits(), this.signal);
   }
 
   override async setBootOf(machine: RealMachine, target: BootTarget): Promise<Outcome> {
