@@ -75,6 +75,8 @@ function actionsOf(
   return machineActions.filter((action) => {
     const { by, method, queue } = activityTable[action];
     if (method === undefined) return queue === 'site';
+    // The controller of a machine that exists already is asked instead of its system, which it may not have.
+    if (action === 'ENROL' && !plugin.descriptor.capabilities.includes('claims')) return false;
     if (action === 'POWER_RESET')
       return plugin.abilities.includes('powerReset') || plugin.abilities.includes('powerOff');
     return (by === 'provider' ? plugin : system)?.abilities.includes(method) === true;

@@ -16,7 +16,7 @@ export const providerVerbs = {
       try {
         return { power: readPower(await ask(open.machine), open.source('powerStatus')) };
       } catch (error) {
-        if (error instanceof PluginError && error.kind === 'Invalid') throw error;
+        if (error instanceof PluginError && (error.kind === 'Invalid' || error.kind === 'Auth')) throw error;
         return { power: { power: 'unknown' as const, why: whyOf(error, call.attempt.signal) } };
       }
     }),

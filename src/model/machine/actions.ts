@@ -4,6 +4,7 @@
  */
 export const machineActions = [
   'NODE_STATUS',
+  'ENROL',
   'POWER_STATUS',
   'POWER_ON',
   'POWER_OFF',

@@ -86,7 +86,7 @@ function openState(input: MachineInput): MachineState {
     name,
     uid,
     registration,
-    state: 'reloading',
+    state: 'enrolling',
     payload: {},
     history: [],
     operations: 1,
