@@ -41,6 +41,8 @@ export interface ActivityParts {
   readonly turns: (provider: string) => Locks;
   /** For accounts whose calls are limited: when they may be called. */
   readonly rateLimiters: (provider: string) => RateLimiter | undefined;
+  /** Concurrent loads and captures of a site. */
+  readonly loadsAtOnce: number;
   readonly resources: Resources;
   /** Machines that this process missed at their providers. */
   readonly absences: Absences;

@@ -12,8 +12,6 @@ import type { ProviderAccount } from '../../model/provider-account.js';
 export interface AccountParts {
   readonly registry: Registry;
   readonly providers: Readonly<Record<string, ProviderAccount>>;
-  /** Concurrent loads and captures per site. */
-  readonly loadsAtOnce: number;
 }
 
 /**
@@ -29,7 +27,7 @@ export async function describeAccount(parts: AccountParts, request: AccountReque
   }
 }
 
-function describe({ registry, providers, loadsAtOnce }: AccountParts, request: AccountRequest): AccountReply {
+function describe({ registry, providers }: AccountParts, request: AccountRequest): AccountReply {
   const account = providers[request.provider];
   if (account === undefined) {
     throw new PluginError(
@@ -64,7 +62,6 @@ function describe({ registry, providers, loadsAtOnce }: AccountParts, request: A
     flavor: account.hardware?.[flavor] ?? flavor,
     image: account.images?.[image] ?? image,
     can: actionsOf(plugin, system),
-    places: loadsAtOnce,
   };
 }
 

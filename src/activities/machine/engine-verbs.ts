@@ -25,6 +25,6 @@ export const engineVerbs = {
   GET_CURRENT_IMAGE: byWay({ ssh: recordVerbs.GET_CURRENT_IMAGE, plugin: currentImageOfPlugin }),
   TAINT: byWay({ ssh: recordVerbs.TAINT, plugin: taintByPlugin }),
   MAKE_PASSWORD: async () => ({ password: randomBytes(18).toString('base64url') }),
-  ACQUIRE_PERMIT: (call) => acquirePermit(call, call.request.order.slots?.places ?? 1, 'loads and captures'),
+  ACQUIRE_PERMIT: (call) => acquirePermit(call, call.parts.loadsAtOnce, 'loads and captures'),
   RELEASE_PERMIT: releasePermit,
 } as const satisfies Readonly<Record<string, MachineHandler>>;

@@ -115,6 +115,7 @@ export async function openBench(
       held: () => Promise.resolve({}),
     }),
     runFolder: join(folder, 'runs'),
+    loadsAtOnce: 1,
     pools: {
       ask: () => Promise.reject(new Error('no pools here')),
       look: () => Promise.resolve(undefined),

@@ -204,6 +204,7 @@ async function partsOf(temporal: Client, registry: Registry, cloud: Cloud): Prom
       held: () => Promise.resolve({}),
     }),
     runFolder: tmpdir(),
+    loadsAtOnce: 1,
     pools: readNodePools(temporal),
     absences: createAbsences(),
     turns: () => ({ take: () => Promise.resolve(true), release: () => Promise.resolve() }),
