@@ -25,7 +25,7 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   },
   {
     files: /^activities\//,
-    may: /^(model|schema|activities)\/|^plugins\/(contract|registry|errors)\.js$|^(p-limit|@temporalio\/(activity|common))$|^node:/,
+    may: /^(model|schema|activities)\/|^detached\/detached-run\.js$|^plugins\/(contract|registry|errors)\.js$|^(p-limit|@temporalio\/(activity|common))$|^node:/,
   },
   {
     files: /^plugins\/providers\/aws\//,
@@ -41,11 +41,11 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   },
   {
     files: /^plugins\/(providers|automators)\//,
-    may: /^model\/|^plugins\/(contract|errors|automator-fields|fill-words|known-hosts|node-resource|node-tool|uniform-automator|task-environment|cloud-init\/[^/]+|bare-metal\/index|provider-base\/[^/]+)\.js$|^node:|^zod$/,
+    may: /^model\/|^detached\/detached-run\.js$|^plugins\/(contract|errors|automator-fields|fill-words|known-hosts|node-resource|node-tool|uniform-automator|task-environment|cloud-init\/[^/]+|bare-metal\/index|provider-base\/[^/]+)\.js$|^node:|^zod$/,
   },
   {
     files: /^plugins\/bare-metal\//,
-    may: /^model\/|^plugins\/(contract|errors|fill-words|known-hosts|machine-abilities|bare-metal\/[^/]+|provider-base\/[^/]+)\.js$|^node:|^(zod|execa)$/,
+    may: /^model\/|^detached\/detached-run\.js$|^plugins\/(contract|errors|fill-words|known-hosts|machine-abilities|bare-metal\/[^/]+|provider-base\/[^/]+)\.js$|^node:|^(zod|execa)$/,
   },
   {
     files: /^plugins\/provider-base\//,
@@ -66,6 +66,7 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   },
   { files: /^ssh\//, may: /^(model|ssh)\/|^plugins\/(contract|errors)\.js$|^node:|^ssh2$/ },
   { files: /^store\/s3\//, may: /^(model|store)\/|^node:|^(aws4fetch|fast-xml-parser|p-limit)$/ },
+  { files: /^detached\//, may: /^detached\/|^plugins\/errors\.js$|^node:/ },
   { files: /^store\//, may: /^(model|store|schema)\/|^node:|^(tar|write-file-atomic)$/ },
   {
     files: /^client\//,
@@ -121,7 +122,7 @@ function sources(): readonly string[] {
 
 /** Whoever starts a program needs its environment; the file imports nothing. */
 const childEnvironment = 'config/child-environment.js';
-const mayStartPrograms = /^(activities|plugins|testing|local)\//;
+const mayStartPrograms = /^(activities|detached|plugins|testing|local)\//;
 
 function violations(imports: readonly Import[]): readonly string[] {
   return imports.flatMap(({ from, to, typeOnly }) => {

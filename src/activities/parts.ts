@@ -33,12 +33,16 @@ export interface ActivityParts {
   readonly installation: string;
   /** For providers whose machines carry no tags: the owner of each machine of an account. */
   readonly claims: (provider: string) => Claims;
+  /** Records of the programs that providers run on this host outside of the worker. */
+  readonly runFolder: string;
   /** For machines that are nodes of pools. */
   readonly pools: NodePools;
   /** For providers whose client bears one call at a time: whose turn it is to call an account. */
   readonly turns: (provider: string) => Locks;
   /** For accounts whose calls are limited: when they may be called. */
   readonly rateLimiters: (provider: string) => RateLimiter | undefined;
+  /** Concurrent loads and captures of a site. */
+  readonly loadsAtOnce: number;
   readonly resources: Resources;
   /** Machines that this process missed at their providers. */
   readonly absences: Absences;

@@ -57,8 +57,6 @@ import { noTaskLog } from './task-log.js';
 export interface CoreParts extends ActivityParts {
   readonly features: ServerFeatures;
   readonly limits: Limits;
-  /** Loads and captures of a site at once. */
-  readonly loadsAtOnce: number;
   /** Names of the builders' commands. */
   readonly commands: readonly string[];
   readonly readOutputs: ReadOutputs;

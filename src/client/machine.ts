@@ -14,11 +14,13 @@ import {
 } from '../model/machine/node-machine.js';
 import { faultOf } from '../model/machine/request.js';
 import {
+  claimsWorkflowId,
   workflowQueue,
   machineWorkflowId,
   machineWorkflowType,
   nodeMachineWorkflowType,
   nodeOperationId,
+  runsOf,
 } from '../model/names.js';
 import type { MachineInput } from '../workflows/machine/workflow.js';
 import {
@@ -28,7 +30,7 @@ import {
   operateMachineUpdate,
   type MachineReply,
 } from '../workflows/machine/messages.js';
-import { payloadQuery } from '../workflows/cluster/messages.js';
+import { claimUpdate, heldClaimsQuery, payloadQuery } from '../workflows/cluster/messages.js';
 import { call } from './call.js';
 import { EntityClient, waitUntil, type WaitUntilOptions } from './entity-client.js';
 import { HeddleError } from './errors.js';
@@ -122,6 +124,38 @@ export class MachineClient extends EntityClient {
   /** Cancels the running operation. A load that has begun to write leaves the machine failed. */
   cancel(name: string): Promise<MachineReply> {
     return this.update('cancel', name, cancelMachineUpdate, { by: this.by });
+  }
+
+  /**
+   * States that no program of a load or capture that was started on a worker host runs there any more, such as
+   * after the host was replaced. Heddle then starts others.
+   * @throws HeddleError NotFound if no program is recorded, Refused if it was started on another host.
+   */
+  async confirmEnded(
+    name: string,
+    host: string,
+  ): Promise<{ readonly machine: string; readonly what: string }> {
+    const { provider, providerid: machine = name } = await this.show(name);
+    const handle = this.temporal.workflow.getHandle(claimsWorkflowId(runsOf(provider)));
+    const held = await call(this.temporal, `confirm-ended ${name}`, () =>
+      handle.query(heldClaimsQuery),
+    ).catch((error: unknown) => {
+      if (error instanceof HeddleError && error.code === 'NotFound') return undefined;
+      throw error;
+    });
+    const key = held?.[machine];
+    if (key === undefined)
+      throw new HeddleError('NotFound', `no program of a load or capture runs on machine ${name}`);
+    const writer = JSON.parse(key) as { readonly host: string; readonly what: string };
+    if (writer.host !== host)
+      throw new HeddleError(
+        'Refused',
+        `${writer.what} was started on worker host ${writer.host}, not ${host}`,
+      );
+    await call(this.temporal, `confirm-ended ${name}`, () =>
+      handle.executeUpdate(claimUpdate, { args: [{ take: [], candidates: [], release: [key] }] }),
+    );
+    return { machine: name, what: writer.what };
   }
 
   show(name: string): Promise<MachineView> {

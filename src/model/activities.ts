@@ -196,6 +196,8 @@ export const activityTable: Readonly<Record<ActivityName, ActivityRow>> = {
   DELETE_BATCH: del,
 
   NODE_STATUS: machine,
+  // Controllers lock an account after a few wrong passwords.
+  ENROL: { ...question, method: 'powerStatus', retry: { ...machine.retry, attempts: 3 } },
   POWER_STATUS: { ...question, method: 'powerStatus' },
   POWER_ON: { ...power, method: 'powerOn' },
   POWER_OFF: { ...power, method: 'powerOff' },
@@ -220,6 +222,7 @@ export const activityTable: Readonly<Record<ActivityName, ActivityRow>> = {
     budgetMs: 6 * hour,
     noProgressMs: 20 * minute,
   },
+  END_RUN: { ...power, method: 'endRun' },
   UNLOAD: { ...power, method: 'unload', attemptMs: 10 * minute, budgetMs: 20 * minute },
   // One look per attempt, like CONFIRM.
   REACH: { ...machine, budgetMs: 15 * minute },

@@ -73,6 +73,11 @@ export function slotsOf(site: string): string {
   return `slots-of-site/${site}`;
 }
 
+/** Programs that run on the machines of an account, claimed like its machines. */
+export function runsOf(provider: string): string {
+  return `runs-of/${provider}`;
+}
+
 /** An image with its builds; also how tags name whose the machines of its builds are. */
 export function imageWorkflowId(image: string): string {
   return `image/${image}`;

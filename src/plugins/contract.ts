@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../model/json.js';
 import type { Task, TaskResult } from '../model/node/task.js';
 import { PluginError } from './errors.js';
 import type { MachineInput } from './machine-abilities.js';
-import type { Calls, Claims, NodeAddress, NodePools, PluginLog, Shell } from './services.js';
+import type { Calls, Claims, NodeAddress, NodePools, PluginLog, RunRecords, Shell } from './services.js';
 
 export type * from './machine-abilities.js';
 export type * from './services.js';
@@ -35,6 +35,8 @@ export interface PluginContext {
   readonly fields: JsonObject;
   /** For providers whose machines carry no tags: which key has which machine of the account. */
   readonly claims?: Claims;
+  /** For providers that start programs outside of the worker. */
+  readonly runs?: RunRecords;
   /** For providers: the account's rate limit. */
   readonly calls?: Calls;
   /** For the provider whose machines are nodes of pools. */

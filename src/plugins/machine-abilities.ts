@@ -101,6 +101,14 @@ export interface CanCapture {
 }
 
 /**
+ * Ability: ends the program of `load`, `capture` or `retrieveImage` that runs outside of the worker, with all of
+ * its processes. Called after such a call ended without a certain answer. `done`: no process is left.
+ */
+export interface CanEndRun {
+  endRun(machine: MachineInput): Promise<Outcome>;
+}
+
+/**
  * Ability: releases what the machine holds, and leaves nothing of its user. Without it `sanitize` does that.
  */
 export interface CanUnload {
@@ -182,6 +190,7 @@ export type MachineAbilities = CanPower &
   CanRetrieve &
   CanLoad &
   CanCapture &
+  CanEndRun &
   CanUnload &
   CanTellAssigned &
   CanBeReached &

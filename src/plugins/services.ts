@@ -108,6 +108,14 @@ export interface Claims {
   held(): Promise<Readonly<Record<string, string>>>;
 }
 
+/** Where runs of programs outside of the worker are recorded (`src/detached`). */
+export interface RunRecords {
+  /** On this worker host, for its runs. */
+  readonly folder: string;
+  /** Of the account, for all worker hosts: who runs a program on which machine. */
+  readonly claims: Claims;
+}
+
 /** Rate limit of a provider account over all workers: `limits.callsPerSecond` in heddle.yaml. */
 export interface Calls {
   /**

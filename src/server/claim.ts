@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { endProcess, isRunning, recordProcess, type ProcessRecord } from './process.js';
+import { isRunning, markOf, type ProcessMark } from '../detached/process-mark.js';
+import { endProcess } from './process.js';
 
 /** Who uses the server of a data folder; kept in the folder while the server runs. */
 interface ClaimRecord {
-  readonly owner: ProcessRecord;
+  readonly owner: ProcessMark;
   /** Absent until the server was spawned. */
-  readonly server?: ProcessRecord;
+  readonly server?: ProcessMark;
   readonly address?: string;
 }
 
@@ -25,7 +26,7 @@ export interface Claim {
 export async function claimDataFolder(dataFolder: string, say: (line: string) => void): Promise<Claim> {
   await mkdir(dataFolder, { recursive: true, mode: 0o700 });
   const file = join(dataFolder, 'temporal-server.json');
-  const owner = await recordProcess(process.pid);
+  const owner = await markOf(process.pid);
   if (owner === undefined)
     throw new Error(
       `this process (${process.pid}) cannot be seen in the process table, which the claim of ${dataFolder} needs`,
@@ -37,7 +38,7 @@ export async function claimDataFolder(dataFolder: string, say: (line: string) =>
   }
   return {
     recordServer: async (pid, address) => {
-      const server = await recordProcess(pid);
+      const server = await markOf(pid);
       // A server that has ended already needs no record.
       if (server !== undefined) await replace(file, { owner, server, address });
     },

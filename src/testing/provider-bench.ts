@@ -1,4 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Action } from '../model/action.js';
 import type { JsonObject } from '../model/json.js';
@@ -58,6 +60,8 @@ export class ProviderBench {
   /** Separates this run from others on the same account. */
   readonly installation = randomUUID();
   readonly #claims = createClaims();
+  readonly #runClaims = createClaims();
+  readonly #runFolder = join(tmpdir(), `heddle-runs-${randomUUID()}`);
   readonly #clusterUid = randomUUID();
   #count = 0;
 
@@ -238,6 +242,7 @@ export class ProviderBench {
       signal: options.signal === undefined ? limit : anySignal([limit, options.signal]),
       fields,
       claims: this.#claims,
+      runs: { folder: this.#runFolder, claims: this.#runClaims },
       calls: this.calls,
     });
   }

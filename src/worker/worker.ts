@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { Client } from '@temporalio/client';
 import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
@@ -21,7 +22,6 @@ import {
   SecretError,
   type SecretSources,
 } from '../secrets/reference.js';
-import { isRunning, recordProcess } from '../server/process.js';
 import { registerSearchAttributes } from '../server/setup.js';
 import { keepPeriodicChecksSchedule, keepSweepSchedule } from '../server/schedules.js';
 import { createPool, type ConnectionPool } from '../ssh/pool.js';
@@ -191,14 +191,12 @@ export async function prepareWorkers({
         temporal.workflow.getHandle(workflowId).executeUpdate(peersUpdate, { args: [request] }),
       ),
     claims: createClaims(temporal),
+    runFolder: join(config.dataFolder, 'runs'),
     pools: readNodePools(temporal),
     absences: createAbsences(),
     runs: readWorkflowRuns(temporal),
     clusters: readClusterRecords(temporal),
-    builder:
-      role === 'builder'
-        ? { ...config.builder, name: hostname(), processes: { record: recordProcess, isRunning } }
-        : undefined,
+    builder: role === 'builder' ? { ...config.builder, name: hostname() } : undefined,
   };
   const identity = identityOf({ ...config, providers, automators }, registry);
   for (const difference of await differencesFromOthers(temporal, identity)) log.warn(difference);

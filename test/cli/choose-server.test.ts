@@ -5,12 +5,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { chooseServer } from '../../src/cli/configuration.js';
 import { devRecordFile, writeDevRecord } from '../../src/cli/system/dev-record.js';
 import { loadConfig } from '../../src/config/index.js';
-import { recordProcess } from '../../src/server/process.js';
+import { markOf } from '../../src/detached/process-mark.js';
 
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'heddle-choose-'));
-  const owner = await recordProcess(process.pid);
+  const owner = await markOf(process.pid);
   if (owner === undefined) throw new Error('this process is not in the process table');
   await writeDevRecord(folder, {
     owner,

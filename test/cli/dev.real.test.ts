@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { readDevRecord, type DevRecord } from '../../src/cli/system/dev-record.js';
-import { isRunning } from '../../src/server/process.js';
+import { isRunning } from '../../src/detached/process-mark.js';
 import { until } from '../harness/until.js';
 import { type Ended, runHeddle, type Running, startHeddle } from '../harness/cli/run-heddle.js';
 

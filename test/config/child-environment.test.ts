@@ -2,20 +2,18 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { runCommand as runImageCommand } from '../../src/activities/image/command-run.js';
 import { notify } from '../../src/activities/reservation/notify.js';
 import {
   childEnvironment,
   secretCommandEnvironment,
   workerEnvironment,
 } from '../../src/config/child-environment.js';
+import { runDetached } from '../../src/detached/detached-run.js';
 import { runTool } from '../../src/plugins/automators/ansible/tool.js';
 import { runCommand } from '../../src/plugins/bare-metal/run-command.js';
 import { Virsh } from '../../src/plugins/providers/libvirt/virsh.js';
-import { runLasting } from '../../src/plugins/providers/service/lasting-run.js';
 import { resolveSecrets } from '../../src/secrets/reference.js';
 import { launch } from '../../src/server/launch.js';
-import { isRunning, recordProcess } from '../../src/server/process.js';
 import { readBinaryVersion } from '../../src/server/version.js';
 import { exec } from '../harness/local/ssh.js';
 import { TestService } from '../harness/local/service.js';
@@ -104,29 +102,16 @@ describe('a program that Heddle starts gets no credential of the worker', () => 
           .catch(() => undefined),
     ],
     [
-      'a program of the service provider',
+      'a program that outlives the worker',
       () =>
-        runLasting({
-          folder: join(folder, 'lasting'),
+        runDetached({
+          folder: join(folder, 'detached'),
           what: 'print',
           token: 't',
           program: () => ({ words: [printer], environment: {} }),
-          progress: () => undefined,
+          isAnswer: () => true,
           signal,
           detach: undefined,
-        }),
-    ],
-    [
-      'a command that builds an image',
-      () =>
-        runImageCommand({
-          folder: join(folder, 'build'),
-          words: [printer],
-          environment: {},
-          processes: { record: recordProcess, isRunning },
-          timeoutMs: 600_000,
-          signal,
-          detach: signal,
         }),
     ],
   ];

@@ -276,6 +276,15 @@ it('records a standalone machine that is loaded, switched and captured', () =>
     await keep('machine', 'machine/one');
   }));
 
+it('records a standalone machine whose account is described again before each operation', () =>
+  inStudio(here(), async ({ stack, keep }) => {
+    const { add, operate } = openGround(stack);
+    await add('one');
+    await operate('one', { kind: 'load', image: host });
+    await operate('one', { kind: 'power', verb: 'status' });
+    await keep('machine-refreshed', 'machine/one');
+  }));
+
 /** Keeps the first runs of a workflow that continued as new. */
 async function keepRuns(
   { stack, keep }: Pick<Studio, 'stack' | 'keep'>,

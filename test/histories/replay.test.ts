@@ -31,6 +31,7 @@ const wanted = [
   'lender',
   'lock',
   'machine',
+  'machine-refreshed',
   'machine-reserved',
   'node-machine-captured',
   'node-machine-loaded',

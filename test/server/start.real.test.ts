@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { checkServer } from '../../src/server/check.js';
-import { isRunning, recordProcess } from '../../src/server/process.js';
+import { isRunning, markOf } from '../../src/detached/process-mark.js';
 import { startServer, type RunningServer, type StartOptions } from '../../src/server/start.js';
 
 let folder: string;
@@ -69,7 +69,7 @@ describe('stopping and starting', () => {
   test('keeps the data, and leaves neither process nor claim', async () => {
     const first = await start({ searchAttributes: ['HeddleCluster'] });
     await startWorkflow(first);
-    const process1 = await recordProcess(first.pid);
+    const process1 = await markOf(first.pid);
     await first.stop();
     expect(process1 !== undefined && (await isRunning(process1))).toBe(false);
     await expect(readFile(join(folder, 'temporal-server.json'))).rejects.toThrow('ENOENT');
@@ -142,7 +142,7 @@ describe('when the process that started it is killed', () => {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const [output] = (await once(parent.stdout, 'data')) as [Buffer];
-    const record = await recordProcess(Number(output.toString()));
+    const record = await markOf(Number(output.toString()));
     parent.kill('SIGKILL');
     await once(parent, 'close');
     if (record === undefined) throw new Error('the server of the killed process was never seen');

@@ -1,10 +1,10 @@
-import { readFile, rename, rm } from 'node:fs/promises';
+import { open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { runDetached } from '../../detached/detached-run.js';
 import { anySignal } from '../../model/signals.js';
 import { formatImageRef } from '../../model/machine/image.js';
 import { PluginError } from '../../plugins/errors.js';
 import type { MachineHandler, MachineCall } from '../task-call.js';
-import { runCommand, tailOf } from './command-run.js';
 import { describeFile, fileOf } from './files.js';
 import type { BuilderParts } from './parts.js';
 
@@ -26,33 +26,38 @@ export const buildFile: MachineHandler = async (call) => {
   const files = command.formats.map((format) => ({ format, path: fileOf(builder.folder, image, format) }));
   const { attempt } = call;
   attempt.at(`runs ${command.name}`);
-  const { exitCode, output, logFile } = await runCommand({
+  const { code, directory, logFile } = await runDetached({
     folder,
-    words,
-    processes: builder.processes,
+    what: `command ${command.name} for ${formatImageRef(image)}`,
+    token,
+    isAnswer: () => true,
     timeoutMs: command.timeoutMs ?? longestMs,
     signal: attempt.signal,
     detach: attempt.detach,
-    environment: {
-      PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-      HOME: folder,
-      ...command.environment,
-      HEDDLE_IMAGE: image.name,
-      HEDDLE_REVISION: image.revision,
-      HEDDLE_FORMATS: command.formats.join(' '),
-    },
+    program: (own) => ({
+      words,
+      environment: {
+        PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+        HOME: folder,
+        ...command.environment,
+        HEDDLE_IMAGE: image.name,
+        HEDDLE_REVISION: image.revision,
+        HEDDLE_FORMATS: command.formats.join(' '),
+        HEDDLE_OUTPUT: outputIn(own),
+      },
+    }),
   });
   await attempt.output.print('stdout', await readFile(logFile).catch(() => Buffer.alloc(0)));
-  if (exitCode !== 0)
+  if (code !== 0)
     throw new PluginError(
       'ScriptFailed',
-      `command ${command.name} for ${formatImageRef(image)} ended with exit code ${exitCode}: ${(await tailOf(logFile)).trim().slice(-500)}`,
-      { exitCode, stdout: await tailOf(logFile) },
+      `command ${command.name} for ${formatImageRef(image)} ended with exit code ${code}: ${(await tailOf(logFile)).trim().slice(-500)}`,
+      { exitCode: code, stdout: await tailOf(logFile) },
     );
   const made: Awaited<ReturnType<typeof describeFile>>[] = [];
   for (const { format, path } of files) {
     // An earlier attempt may have moved it already.
-    await rename(`${output}.${format}`, path).catch(() => undefined);
+    await rename(`${outputIn(directory)}.${format}`, path).catch(() => undefined);
     attempt.at(`reads ${path}`);
     made.push(
       await describeFile(path, format, anySignal([attempt.signal, attempt.detach])).catch(
@@ -74,4 +79,29 @@ export const buildFile: MachineHandler = async (call) => {
 export function builderOf({ parts }: MachineCall): BuilderParts {
   if (parts.builder === undefined) throw new PluginError('Invalid', 'this worker is no builder');
   return parts.builder;
+}
+
+/** What comes before the dot of each file that the command makes. */
+function outputIn(directory: string): string {
+  return join(directory, 'image');
+}
+
+/** The end of what it printed. */
+async function tailOf(logFile: string): Promise<string> {
+  const bytes = 4_096;
+  try {
+    const file = await open(logFile, 'r');
+    try {
+      const { size } = await file.stat();
+      const { buffer, bytesRead } = await file.read({
+        buffer: Buffer.alloc(bytes),
+        position: Math.max(0, size - bytes),
+      });
+      return buffer.subarray(0, bytesRead).toString('utf8');
+    } finally {
+      await file.close();
+    }
+  } catch {
+    return '';
+  }
 }

@@ -6,18 +6,6 @@ export interface BuilderParts {
   readonly builds: number;
   /** Commands that make files, by their names. */
   readonly commands: Readonly<Record<string, readonly string[]>>;
-  readonly processes: Processes;
   /** Names this builder, for people. */
   readonly name: string;
-}
-
-/** Which process is which, also when its number was given to another one since. */
-export interface Processes {
-  record(pid: number): Promise<ProcessMark | undefined>;
-  isRunning(mark: ProcessMark): Promise<boolean>;
-}
-
-export interface ProcessMark {
-  readonly pid: number;
-  readonly started: string;
 }

@@ -12,8 +12,6 @@ import type { ProviderAccount } from '../../model/provider-account.js';
 export interface AccountParts {
   readonly registry: Registry;
   readonly providers: Readonly<Record<string, ProviderAccount>>;
-  /** Concurrent loads and captures per site. */
-  readonly loadsAtOnce: number;
 }
 
 /**
@@ -29,7 +27,7 @@ export async function describeAccount(parts: AccountParts, request: AccountReque
   }
 }
 
-function describe({ registry, providers, loadsAtOnce }: AccountParts, request: AccountRequest): AccountReply {
+function describe({ registry, providers }: AccountParts, request: AccountRequest): AccountReply {
   const account = providers[request.provider];
   if (account === undefined) {
     throw new PluginError(
@@ -64,7 +62,6 @@ function describe({ registry, providers, loadsAtOnce }: AccountParts, request: A
     flavor: account.hardware?.[flavor] ?? flavor,
     image: account.images?.[image] ?? image,
     can: actionsOf(plugin, system),
-    places: loadsAtOnce,
   };
 }
 
@@ -75,6 +72,8 @@ function actionsOf(
   return machineActions.filter((action) => {
     const { by, method, queue } = activityTable[action];
     if (method === undefined) return queue === 'site';
+    // The controller of a machine that exists already is asked instead of its system, which it may not have.
+    if (action === 'ENROL' && !plugin.descriptor.capabilities.includes('claims')) return false;
     if (action === 'POWER_RESET')
       return plugin.abilities.includes('powerReset') || plugin.abilities.includes('powerOff');
     return (by === 'provider' ? plugin : system)?.abilities.includes(method) === true;

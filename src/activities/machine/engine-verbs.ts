@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { confirmMachine } from '../provider/confirm-machine.js';
 import { askProvider } from './call-provider.js';
+import { enrolMachine } from './enrol-machine.js';
 import { recordVerbs } from './image-record.js';
 import { nodeStatus } from './node-status.js';
 import { byWay, currentImageOfPlugin, statusByPlugin, taintByPlugin } from './plugin-status.js';
@@ -11,6 +12,7 @@ import { releasePermit, acquirePermit } from './permits.js';
 export const engineVerbs = {
   NODE_STATUS: byWay({ ssh: nodeStatus, plugin: statusByPlugin }),
   /** One probe, as in CONFIRM: the provider reports the address, and the machine answers there. */
+  ENROL: enrolMachine,
   REACH: (call) =>
     askProvider(call, async (open) => {
       const { request } = call;
@@ -23,6 +25,6 @@ export const engineVerbs = {
   GET_CURRENT_IMAGE: byWay({ ssh: recordVerbs.GET_CURRENT_IMAGE, plugin: currentImageOfPlugin }),
   TAINT: byWay({ ssh: recordVerbs.TAINT, plugin: taintByPlugin }),
   MAKE_PASSWORD: async () => ({ password: randomBytes(18).toString('base64url') }),
-  ACQUIRE_PERMIT: (call) => acquirePermit(call, call.request.order.slots?.places ?? 1, 'loads and captures'),
+  ACQUIRE_PERMIT: (call) => acquirePermit(call, call.parts.loadsAtOnce, 'loads and captures'),
   RELEASE_PERMIT: releasePermit,
 } as const satisfies Readonly<Record<string, MachineHandler>>;

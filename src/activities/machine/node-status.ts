@@ -3,12 +3,12 @@ import type { Known, Power } from '../../model/machine/answer.js';
 import type { Evidence, RecordReading } from '../../model/machine/evidence.js';
 import { decideNodeStatus } from '../../model/machine/node-status.js';
 import { readPower, readWord } from '../../schema/machine-answer.js';
-import { reachNode } from '../automator/automator-task.js';
 import { whyOf } from './outcomes.js';
 import { askProvider, requireAbility } from './call-provider.js';
 import { openShell, parseRecord, readRecordText } from './image-record.js';
 import { askLogIns } from './log-ins.js';
 import type { MachineHandler, MachineCall } from '../task-call.js';
+import { probeSsh } from './probe-ssh.js';
 import { checkImage } from './system-verbs.js';
 
 /**
@@ -72,25 +72,12 @@ async function askSsh(
   power: Power,
   notes: string[],
 ): Promise<{ readonly ping: Known; readonly ssh: Known }> {
-  const { parts, request, attempt } = call;
-  attempt.at('looks whether SSH answers');
-  try {
-    const { address } = await reachNode(parts, request, attempt);
-    await parts.nodes.probe(address, anySignal([attempt.signal, attempt.detach]));
-    return { ping: 'yes', ssh: 'yes' };
-  } catch (error) {
-    const why = whyOf(error, anySignal([attempt.signal, attempt.detach]));
-    notes.push(why);
-    // A refused connection proves that the host is up.
-    const ping: Known = /ECONNREFUSED|refused the login|shows host key|does not answer as an SSH server/.test(
-      why,
-    )
-      ? 'yes'
-      : power === 'off'
-        ? 'no'
-        : 'unknown';
-    return { ping, ssh: power === 'off' ? 'no' : 'unknown' };
-  }
+  const { answers, why } = await probeSsh(call);
+  if (why === undefined) return { ping: 'yes', ssh: 'yes' };
+  notes.push(why);
+  // A refused connection proves that the host is up.
+  const ping: Known = answers || /ECONNREFUSED/.test(why) ? 'yes' : power === 'off' ? 'no' : 'unknown';
+  return { ping, ssh: power === 'off' && !answers ? 'no' : 'unknown' };
 }
 
 async function askRecord(call: MachineCall, notes: string[]): Promise<RecordReading> {

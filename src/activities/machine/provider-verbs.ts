@@ -5,6 +5,7 @@ import { PluginError } from '../../plugins/errors.js';
 import { readKnowledge, readLoad, readOutcome, readPower, readSize } from '../../schema/machine-answer.js';
 import { insist, settle, whyOf } from './outcomes.js';
 import { askProvider, imageInput, requireAbility, type OpenProvider } from './call-provider.js';
+import { probeSsh } from './probe-ssh.js';
 import type { MachineHandler, MachineCall } from '../task-call.js';
 
 /** Machine actions of the provider. */
@@ -15,12 +16,16 @@ export const providerVerbs = {
       try {
         return { power: readPower(await ask(open.machine), open.source('powerStatus')) };
       } catch (error) {
-        if (error instanceof PluginError && error.kind === 'Invalid') throw error;
+        if (error instanceof PluginError && (error.kind === 'Invalid' || error.kind === 'Auth')) throw error;
         return { power: { power: 'unknown' as const, why: whyOf(error, call.attempt.signal) } };
       }
     }),
   POWER_ON: (call) => verb(call, 'powerOn'),
-  POWER_OFF: (call) => verb(call, 'powerOff'),
+  POWER_OFF: async (call) => {
+    await verb(call, 'powerOff');
+    await refuteOff(call);
+    return {};
+  },
   POWER_RESET: (call) =>
     askProvider(call, async (open) => {
       await resetPower(call, open);
@@ -63,18 +68,52 @@ export const providerVerbs = {
       return { sizeMb };
     }),
   RETRIEVE_IMAGE: (call) => imageVerb(call, 'retrieveImage'),
-  LOAD: (call) =>
-    askProvider(call, async (open) => {
-      const returned = await requireAbility(open, 'load')(imageInput(call, open));
-      const { untouched, ...outcome } = readLoad(returned, open.source('load'));
-      insist(call.action, outcome);
-      return untouched === undefined ? {} : { untouched };
-    }),
+  LOAD: async (call) => {
+    const { untouched, ...outcome } = await askProvider(call, async (open) =>
+      readLoad(await requireAbility(open, 'load')(imageInput(call, open)), open.source('load')),
+    ).catch((error: unknown) => {
+      throw doubt(call, error);
+    });
+    insist(call.action, outcome);
+    return untouched === undefined ? {} : { untouched };
+  },
   CAPTURE: (call) => imageVerb(call, 'capture', { imageTags: captureTags(call) }),
+  END_RUN: (call) => verb(call, 'endRun'),
   UNLOAD: (call) => verb(call, 'unload'),
 } as const satisfies Readonly<Record<string, MachineHandler>>;
 
-function verb(call: MachineCall, method: 'powerOn' | 'powerOff' | 'unload'): ReturnType<MachineHandler> {
+/**
+ * An earlier attempt may have written. Then only the provider's own answer says that the disk is unchanged, and not
+ * an error such as a machine that is missing in heddle.yaml now.
+ */
+function doubt({ attempt }: MachineCall, error: unknown): unknown {
+  const mayPass = !(error instanceof PluginError) || error.kind === 'Retryable' || error.kind === 'NotReady';
+  return attempt.number === 1 || mayPass
+    ? error
+    : new PluginError('UnknownOutcome', error.message, { cause: error });
+}
+
+/** How long a machine that is off is given to answer, in ms. */
+const refuteMs = 3_000;
+
+/**
+ * A controller may report "off" for a machine that runs: its disk must not be written then.
+ * @throws PluginError Retryable if the machine's system answers.
+ */
+async function refuteOff(call: MachineCall): Promise<void> {
+  if (typeof call.request.config['ipaddress'] !== 'string') return;
+  const { answers } = await probeSsh(call, AbortSignal.timeout(refuteMs));
+  if (answers)
+    insist(call.action, {
+      answer: 'unknown',
+      why: 'it is reported as off, and SSH answers at its address; check which machine its controller switches, and which has the address',
+    });
+}
+
+function verb(
+  call: MachineCall,
+  method: 'powerOn' | 'powerOff' | 'endRun' | 'unload',
+): ReturnType<MachineHandler> {
   return askProvider(call, async (open) => {
     const carryOut = requireAbility(open, method);
     insist(call.action, readOutcome(await carryOut(open.machine), open.source(method)));

@@ -1,3 +1,4 @@
+import { runsOf } from '../../model/names.js';
 import { anySignal } from '../../model/signals.js';
 import type { TaskRequest } from '../../model/node/task-request.js';
 import type { Task } from '../../model/node/task.js';
@@ -83,6 +84,7 @@ export async function callProvider<Value>(
     detach: attempt.detach,
     fields,
     claims: parts.claims(account),
+    runs: { folder: parts.runFolder, claims: parts.claims(runsOf(account)) },
     calls: admission.calls(signal),
     pools: parts.pools,
     resolveSecret: (reference) => resolveOwnSecret(parts, request, attempt, reference),

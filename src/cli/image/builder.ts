@@ -8,7 +8,8 @@ import type { Config } from '../../config/index.js';
 import { prepareFolder } from '../../config/prepare-folder.js';
 import { buildQueue } from '../../model/names.js';
 import { readLogTail } from '../../server/launch.js';
-import { endProcess, isRunning, recordProcess, type ProcessRecord } from '../../server/process.js';
+import { isRunning, markOf, type ProcessMark } from '../../detached/process-mark.js';
+import { endProcess } from '../../server/process.js';
 import { readConfiguration, type CommonOptions, type ServerOptions } from '../configuration.js';
 import { CliError } from '../errors.js';
 import { localVerb } from '../verb.js';
@@ -56,7 +57,7 @@ async function startDetached(options: ServerOptions) {
       next,
     });
   };
-  const record = child.pid === undefined ? undefined : await recordProcess(child.pid);
+  const record = child.pid === undefined ? undefined : await markOf(child.pid);
   if (record === undefined) throw await failure('start');
   await writeFileAtomic(recordFile(config), JSON.stringify(record), { mode: 0o600 });
   const polls = await waitForPoller({
@@ -93,11 +94,11 @@ function recordFile({ dataFolder }: Config): string {
   return join(dataFolder, 'builder.json');
 }
 
-async function readRecord(config: Config): Promise<ProcessRecord | undefined> {
+async function readRecord(config: Config): Promise<ProcessMark | undefined> {
   const text = await readFile(recordFile(config), 'utf8').catch(() => undefined);
   if (text === undefined) return undefined;
   try {
-    const record = JSON.parse(text) as ProcessRecord;
+    const record = JSON.parse(text) as ProcessMark;
     if (Number.isInteger(record.pid) && typeof record.started === 'string') return record;
   } catch {
     // Reported below.

@@ -147,6 +147,14 @@ export const machineCommands: readonly CommandDefinition[] = [
         options: waitOptions,
         load: async () => (await import('./operate.js')).cancel,
       }),
+      command('confirm-ended <name>', 'confirm that a program of its worker host has ended', {
+        more: ', which Heddle cannot see; it then starts others. A program that still runs would overwrite the disk',
+        options: [
+          option('--host <name>', 'the worker host, as messages name it').makeOptionMandatory(),
+          yesOption,
+        ],
+        load: async () => (await import('./confirm-ended.js')).confirmEnded,
+      }),
       command('move <name>', 'move it to another provider account', {
         more: ', while it is not in use: to another provisioning system or another site',
         options: [

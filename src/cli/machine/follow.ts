@@ -63,12 +63,18 @@ export const outcomeShown = {
     printEnd(output, outcome.machine, outcome.operation);
     if (outcome.access) printAccess(output, outcome.machine.name, outcome.access);
   },
-  exitCode: (outcome) => (hasEndedAs(outcome, ['done']) ? exitCodes.ok : exitCodes.failed),
+  exitCode: (outcome) =>
+    hasEndedAs(outcome, ['done']) && !isUnknown(outcome) ? exitCodes.ok : exitCodes.failed,
 } satisfies Shown<[], Outcome>;
 
 /** Whether the operation is accepted, or has ended in one of these states. */
 export function hasEndedAs(outcome: Outcome, states: readonly MachineOperation['state'][]): boolean {
   return 'accepted' in outcome || states.includes(outcome.operation.state);
+}
+
+/** A question that was answered with "unknown". */
+function isUnknown(outcome: Outcome): boolean {
+  return 'operation' in outcome && outcome.operation.result?.power?.power === 'unknown';
 }
 
 function showCommand(name: string): string {

@@ -4,7 +4,7 @@ import type { Config } from '../../config/index.js';
 import { startCodecServer, type CodecServer } from '../../secrets/codec-server.js';
 import { openKeyRing } from '../../secrets/keys.js';
 import { readLogTail } from '../../server/launch.js';
-import { recordProcess, type ProcessRecord } from '../../server/process.js';
+import { markOf, type ProcessMark } from '../../detached/process-mark.js';
 import { heddleSearchAttributes } from '../../server/setup.js';
 import { startServer, type RunningServer } from '../../server/start.js';
 import { startAccountsPage } from '../account/page/server.js';
@@ -100,8 +100,8 @@ export async function startParts(config: Config, binary: string, options: DevOpt
 }
 
 /** A process that has just ended is recorded as never started. */
-async function findProcess(pid: number): Promise<ProcessRecord> {
-  return (await recordProcess(pid)) ?? { pid, started: 'gone' };
+async function findProcess(pid: number): Promise<ProcessMark> {
+  return (await markOf(pid)) ?? { pid, started: 'gone' };
 }
 
 /**

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import writeFileAtomic from 'write-file-atomic';
 import { errorAt, ProblemsError } from '../../schema/problem.js';
 import { readTextFile } from '../../schema/read-text.js';
-import { isRunning, type ProcessRecord } from '../../server/process.js';
+import { isRunning, type ProcessMark } from '../../detached/process-mark.js';
 
 /** Where `heddle dev` of a data folder runs; kept as dev.json in the folder while it does. */
 export interface DevRecord {
-  readonly owner: ProcessRecord;
+  readonly owner: ProcessMark;
   /** host:port of the Temporal server. */
   readonly address: string;
   readonly namespace: string;
@@ -22,9 +22,9 @@ export interface DevRecord {
   /** The configuration that its worker has, for further workers. */
   readonly workerConfig: string;
   readonly processes: {
-    readonly server: ProcessRecord;
-    readonly machines: ProcessRecord;
-    readonly worker: ProcessRecord;
+    readonly server: ProcessMark;
+    readonly machines: ProcessMark;
+    readonly worker: ProcessMark;
   };
 }
 

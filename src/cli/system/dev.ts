@@ -1,7 +1,8 @@
 import type { Config } from '../../config/index.js';
 import { prepareFolder } from '../../config/prepare-folder.js';
 import { findBinary } from '../../server/find-binary.js';
-import { endProcess, isRunning, recordProcess } from '../../server/process.js';
+import { isRunning, markOf } from '../../detached/process-mark.js';
+import { endProcess } from '../../server/process.js';
 import { ProblemsError } from '../../schema/problem.js';
 import { openWorkspace } from '../account/workspace.js';
 import { CliError, exitCodes } from '../errors.js';
@@ -95,7 +96,7 @@ async function endStrays({ dataFolder }: Config, say: (line: string) => void): P
 
 /** Writes where everything runs, and gives the way to write it again. */
 async function openRecord({ dataFolder }: Config, parts: DevParts): Promise<() => Promise<void>> {
-  const owner = await recordProcess(process.pid);
+  const owner = await markOf(process.pid);
   if (owner === undefined)
     throw new Error(
       `this process (${process.pid}) cannot be seen in the process table, which its record in ${dataFolder} needs`,

@@ -4,6 +4,7 @@
  */
 export const machineActions = [
   'NODE_STATUS',
+  'ENROL',
   'POWER_STATUS',
   'POWER_ON',
   'POWER_OFF',
@@ -15,6 +16,7 @@ export const machineActions = [
   'GET_CURRENT_IMAGE',
   'LOAD',
   'CAPTURE',
+  'END_RUN',
   'UNLOAD',
   'REACH',
   'PRE_RELOAD',

@@ -32,8 +32,8 @@ export interface MachineOrder {
   readonly access?: Access;
   /** For TAINT. */
   readonly reason?: string;
-  /** For ACQUIRE_PERMIT and RELEASE_PERMIT: whose workers, how many places. */
-  readonly slots?: { readonly site: string; readonly places: number };
+  /** For ACQUIRE_PERMIT and RELEASE_PERMIT: whose workers. */
+  readonly slots?: { readonly site: string };
   /** For CAPTURE: the owner of the image and its key; absent: a person, who names it. */
   readonly belongs?: CaptureOwner;
   /** For SET_BOOT. */
@@ -124,6 +124,4 @@ export interface AccountReply {
   readonly image: string;
   /** The machine actions that the provider, and the system's part, can carry out. */
   readonly can: readonly string[];
-  /** Loads and captures of its site at once. */
-  readonly places: number;
 }

@@ -87,6 +87,10 @@ const rules: readonly Rule[] = [
     by === 'plugin' && ping !== 'yes'
       ? unknown(ping === 'no' ? 'it does not take orders now' : 'whether it takes orders is not known')
       : undefined,
+  ({ by, ssh, power }) =>
+    by === undefined && ssh === 'yes' && power === 'off'
+      ? unknown('it is reported as switched off, and SSH answers')
+      : undefined,
   ({ by, ssh }) =>
     by === undefined && ssh === 'no' ? reload('it is switched off, so SSH does not answer') : undefined,
   ({ by, ssh }) =>

@@ -1,11 +1,13 @@
 /**
  * States of a machine as users see them.
+ * `enrolling`: its registration is not complete.
  * `reserved`: for a user who has not logged in yet.
  * `timeout`: the user never logged in.
  * `failed`: its disk holds no image that is known to be valid.
  * `maintenance`: only people end it.
  */
 export const machineStates = [
+  'enrolling',
   'available',
   'reserved',
   'in use',
@@ -36,6 +38,7 @@ export type MachineEvent = (typeof machineEvents)[number];
 const transitions: Readonly<
   Record<MachineStateName, Readonly<Partial<Record<MachineEvent, MachineStateName | 'before'>>>>
 > = {
+  enrolling: {},
   available: {
     reserve: 'reserved',
     'begin load': 'reloading',

@@ -38,6 +38,12 @@ export abstract class ClaimingProvider<Thing extends Claimed> extends Provider {
   /** Those of the account. */
   protected abstract things(): readonly Thing[];
 
+  /**
+   * Ends a program that works on one for an earlier task or owner; returns when it no longer runs.
+   * @throws PluginError Retryable if that is not certain.
+   */
+  protected abstract settle(name: string): Promise<void>;
+
   override async create({ key, flavor }: CreateInput): Promise<TaskResult> {
     const { word } = this;
     const named = this.fields[word];
@@ -56,11 +62,14 @@ export abstract class ClaimingProvider<Thing extends Claimed> extends Provider {
         `provider ${this.task.provider.name} has ${fitting.length === 0 ? `no ${word}` : `no free ${word}`} ${what}; its ${word}s are ${all.map((thing) => thing.name).join(', ')}`,
       );
     }
+    await this.settle(name);
     this.log.info(`took ${word} ${name}`, { [word]: name });
     return { result: { providerid: name } };
   }
 
   override async delete({ key }: MachineInput): Promise<void> {
+    const name = await this.nameOf(key);
+    if (name !== undefined) await this.settle(name);
     await this.claims.release(key);
   }
 

@@ -1,48 +1,82 @@
 import type { Knowledge, Outcome, SizeReading } from '../../model/machine/answer.js';
+import type { DetachedRun, RunEnd } from '../../detached/detached-run.js';
+import { fillWords } from '../fill-words.js';
 import type { ImageInput } from '../machine-abilities.js';
 import type { Imager } from './machine-fields.js';
-import { fillWords } from '../fill-words.js';
-import { runCommand, type CommandResult } from './run-command.js';
+import type { MachineRuns } from './machine-runs.js';
+import { programEnvironment, runCommand } from './run-command.js';
 
-/** The administrator's programs for images, as the engine's questions. */
+interface ImageToolOptions {
+  readonly imager: Imager;
+  readonly machine: string;
+  readonly runs: MachineRuns;
+  readonly signal: AbortSignal;
+  readonly detach: AbortSignal | undefined;
+}
+
+/** Exit codes of the programs; any other means unknown. */
+const exits = { yes: 0, no: 1 } as const;
+
+/** The administrator's programs for images, as the engine's questions and detached runs. */
 export class ImageTool {
-  readonly #imager: Imager;
-  readonly #signal: AbortSignal;
+  readonly #options: ImageToolOptions;
 
-  constructor(imager: Imager, signal: AbortSignal) {
-    this.#imager = imager;
-    this.#signal = signal;
+  constructor(options: ImageToolOptions) {
+    this.#options = options;
   }
 
-  async exists(machine: string, input: ImageInput): Promise<Knowledge> {
-    const result = await this.#run('exists', machine, input);
+  async exists(input: ImageInput): Promise<Knowledge> {
+    const result = await this.#ask('exists', input);
     if (result === undefined) return { is: 'unknown', why: missing('exists') };
-    if (result.code === 0) return { is: 'yes' };
-    return result.code === 1 ? { is: 'no' } : { is: 'unknown', why: describeExit(result) };
+    if (result.code === exits.yes) return { is: 'yes' };
+    return result.code === exits.no ? { is: 'no' } : { is: 'unknown', why: describeExit(result) };
   }
 
-  async size(machine: string, input: ImageInput): Promise<SizeReading> {
-    const result = await this.#run('size', machine, input);
+  async size(input: ImageInput): Promise<SizeReading> {
+    const result = await this.#ask('size', input);
     if (result === undefined) return { why: missing('size') };
     const sizeMb = /^\s*(\d{1,9})\s*$/.exec(result.stdout)?.[1];
-    return result.code === 0 && sizeMb !== undefined
+    return result.code === exits.yes && sizeMb !== undefined
       ? { sizeMb: Number(sizeMb) }
       : { why: `no number of megabytes came: ${describeExit(result)}` };
   }
 
-  async execute(what: 'load' | 'capture' | 'retrieve', machine: string, input: ImageInput): Promise<Outcome> {
-    const result = await this.#run(what, machine, input);
-    if (result === undefined) return { answer: 'not done', why: missing(what) };
-    if (result.code === 0) return { answer: 'done' };
-    return { answer: result.code === 1 ? 'not done' : 'unknown', why: describeExit(result) };
+  async execute(what: 'load' | 'capture' | 'retrieve', input: ImageInput): Promise<Outcome> {
+    const filled = this.#fill(what, input);
+    if (filled === undefined) return { answer: 'not done', why: missing(what) };
+    const { machine, runs, signal, detach } = this.#options;
+    const { image, token, progress } = input;
+    const order: Omit<DetachedRun, 'folder'> = {
+      what: `${what} of ${image.name}@${image.revision} on ${machine}`,
+      token,
+      program: () => filled,
+      // A program whose outcome is unknown is started again, with the same token.
+      isAnswer: (code) => code === exits.yes || code === exits.no,
+      progress,
+      signal,
+      detach,
+    };
+    const end = await runs.run(order);
+    if (end.code === exits.yes) return { answer: 'done' };
+    return { answer: end.code === exits.no ? 'not done' : 'unknown', why: describeEnd(end) };
   }
 
-  async #run(
+  async #ask(
+    what: 'exists' | 'size',
+    input: ImageInput,
+  ): Promise<Awaited<ReturnType<typeof runCommand>> | undefined> {
+    const filled = this.#fill(what, input);
+    return filled === undefined
+      ? undefined
+      : runCommand(filled.words, { signal: this.#options.signal, environment: filled.environment });
+  }
+
+  #fill(
     what: keyof Imager,
-    machine: string,
-    { image, providerImage, token, progress }: ImageInput,
-  ): Promise<CommandResult | undefined> {
-    const command = this.#imager[what];
+    { image, providerImage, token }: ImageInput,
+  ): ReturnType<DetachedRun['program']> | undefined {
+    const { imager, machine } = this.#options;
+    const command = imager[what];
     if (command === undefined) return undefined;
     const values: Readonly<Record<string, string>> = {
       machine,
@@ -51,14 +85,15 @@ export class ImageTool {
       providerImage,
       token,
     };
-    const environment = Object.fromEntries(
-      Object.entries(values).map(([name, value]) => [`HEDDLE_${name.toUpperCase()}`, value]),
-    );
-    return runCommand(fillWords(command, values), {
-      signal: this.#signal,
-      environment,
-      onLine: what === 'size' ? undefined : progress,
-    });
+    return {
+      words: fillWords(command, values),
+      environment: {
+        ...programEnvironment,
+        ...Object.fromEntries(
+          Object.entries(values).map(([name, value]) => [`HEDDLE_${name.toUpperCase()}`, value]),
+        ),
+      },
+    };
   }
 }
 
@@ -66,7 +101,15 @@ function missing(what: string): string {
   return `the account's imager has no ${what}; add it to heddle.yaml`;
 }
 
-function describeExit({ code, stdout, stderr }: CommandResult): string {
-  const last = (stderr.trim() || stdout.trim()).split('\n').at(-1)?.slice(-300) ?? '';
+function describeExit({ code, stdout, stderr }: Awaited<ReturnType<typeof runCommand>>): string {
+  return describe(code, (stderr.trim() || stdout.trim()).split('\n').at(-1) ?? '');
+}
+
+function describeEnd({ code, lastLine }: RunEnd): string {
+  return describe(code, lastLine);
+}
+
+function describe(code: number | null, lastLine: string): string {
+  const last = lastLine.slice(-300);
   return `it ended with ${code ?? 'no exit code'}${last === '' ? '' : `: ${last}`}`;
 }

@@ -66,18 +66,21 @@ export class PowerDriver {
     this.#signal = signal;
   }
 
-  /** Controllers that switch slowly show the old state for a while: a reading counts when it stays. */
+  /**
+   * Controllers that switch slowly show the old state for a while, and a faulty one shows either: a reading
+   * counts when the next ones are equal.
+   */
   async status(): Promise<PowerReading> {
     const { readings, everyMs } = this.#limits;
-    let last = await this.#read();
-    for (let equal = 1; equal < readings;) {
+    const first = await this.#read();
+    for (let count = 1; count < readings && first.power !== 'unknown'; count += 1) {
       await this.#pause(everyMs);
       const next = await this.#read();
       if (next.power === 'unknown') return next;
-      equal = next.power === last.power ? equal + 1 : 1;
-      last = next;
+      if (next.power !== first.power)
+        return { power: 'unknown', why: `the controller reads ${first.power}, then ${next.power}` };
     }
-    return last;
+    return first;
   }
 
   async on(): Promise<Outcome> {

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import type { Knowledge, Outcome, PowerReading, SizeReading } from '../../model/machine/answer.js';
 import type { TaskResult } from '../../model/node/task.js';
-import type { MachineInput } from '../contract.js';
+import type { MachineInput, PluginContext } from '../contract.js';
+import { PluginError } from '../errors.js';
 import type {
   BootTarget,
   CanCapture,
+  CanEndRun,
   CanLoad,
   CanPower,
   CanReset,
@@ -17,8 +19,12 @@ import { parseFields } from '../provider-base/fields.js';
 import { resolveAddress } from '../provider-base/machines.js';
 import { ClaimingProvider } from './claiming-provider.js';
 import { ImageTool } from './image-tool.js';
+import { MachineRuns } from './machine-runs.js';
 import { readImager, readMachines, type RealMachine } from './machine-fields.js';
 import { powerFields, powerLimitsOf, type PowerDriver, type PowerLimits } from './power-driver.js';
+
+/** One reading of a controller may be old, or wrong. */
+const equalReadings = 2;
 
 /**
  * Real machines with a management controller each: CREATE claims a free one, DELETE releases it.
@@ -26,9 +32,15 @@ import { powerFields, powerLimitsOf, type PowerDriver, type PowerLimits } from '
  */
 export abstract class RealMachines
   extends ClaimingProvider<RealMachine>
-  implements CanPower, CanReset, CanSetBoot, CanShowImages, CanRetrieve, CanLoad, CanCapture
+  implements CanPower, CanReset, CanSetBoot, CanShowImages, CanRetrieve, CanLoad, CanCapture, CanEndRun
 {
   protected readonly word = 'machine';
+  readonly #context: PluginContext;
+
+  constructor(context: PluginContext) {
+    super(context);
+    this.#context = context;
+  }
 
   protected abstract power(machine: RealMachine): PowerDriver;
   abstract setBootOf(machine: RealMachine, target: BootTarget): Promise<Outcome>;
@@ -51,19 +63,19 @@ export abstract class RealMachines
   }
 
   async powerOn(input: MachineInput): Promise<Outcome> {
-    return this.power(await this.own(input)).on();
+    return this.power(await this.settled(input)).on();
   }
 
   async powerOff(input: MachineInput): Promise<Outcome> {
-    return this.power(await this.own(input)).off();
+    return this.power(await this.settled(input)).off();
   }
 
   async powerReset(input: MachineInput): Promise<Outcome> {
-    return this.power(await this.own(input)).reset();
+    return this.power(await this.settled(input)).reset();
   }
 
   async setBoot(input: MachineInput, target: BootTarget): Promise<Outcome> {
-    return this.setBootOf(await this.own(input), target);
+    return this.setBootOf(await this.settled(input), target);
   }
 
   async bootTarget(input: MachineInput): Promise<string | undefined> {
@@ -71,32 +83,63 @@ export abstract class RealMachines
   }
 
   async imageExists(input: ImageInput): Promise<Knowledge> {
-    return this.tool().exists((await this.own(input)).name, input);
+    return (await this.imager(input)).exists(input);
   }
 
   async imageSize(input: ImageInput): Promise<SizeReading> {
-    return this.tool().size((await this.own(input)).name, input);
+    return (await this.imager(input)).size(input);
   }
 
   async retrieveImage(input: ImageInput): Promise<Outcome> {
-    return this.tool().execute('retrieve', (await this.own(input)).name, input);
+    return (await this.imager(input)).execute('retrieve', input);
   }
 
   async load(input: ImageInput): Promise<Outcome> {
-    return this.tool().execute('load', (await this.own(input)).name, input);
+    return (await this.imager(input)).execute('load', input);
   }
 
   async capture(input: ImageInput): Promise<Outcome> {
-    return this.tool().execute('capture', (await this.own(input)).name, input);
+    return (await this.imager(input)).execute('capture', input);
   }
 
-  protected powerLimits(readings: number): PowerLimits {
+  async endRun(input: MachineInput): Promise<Outcome> {
+    await this.settled(input);
+    return { answer: 'done' };
+  }
+
+  protected override settle(machine: string): Promise<void> {
+    return this.runs(machine).end();
+  }
+
+  /** The machine, when no program of an earlier task works on it. */
+  private async settled(input: MachineInput): Promise<RealMachine> {
+    const machine = await this.own(input);
+    await this.settle(machine.name);
+    return machine;
+  }
+
+  protected powerLimits(): PowerLimits {
     const what = `provider ${this.task.provider.name}`;
-    return powerLimitsOf(parseFields(z.object(powerFields), this.fields, what), readings);
+    return powerLimitsOf(parseFields(z.object(powerFields), this.fields, what), equalReadings);
   }
 
-  private tool(): ImageTool {
-    return new ImageTool(readImager(this.fields, this.task.provider.name), this.signal);
+  private async imager(input: MachineInput): Promise<ImageTool> {
+    const { name } = await this.own(input);
+    return new ImageTool({
+      imager: readImager(this.fields, this.task.provider.name),
+      machine: name,
+      runs: this.runs(name),
+      signal: this.signal,
+      detach: this.#context.detach,
+    });
+  }
+
+  private runs(machine: string): MachineRuns {
+    const { runs: records } = this.#context;
+    const { provider, nodeId } = this.task;
+    if (records === undefined)
+      throw new PluginError('Invalid', `provider type ${provider.type} needs an engine that keeps runs`);
+    return new MachineRuns({ records, account: provider.name, machine, nodeId });
   }
 
   protected things(): readonly RealMachine[] {

@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
-import { createInterface } from 'node:readline';
 import { childEnvironment } from '../../config/child-environment.js';
 
-export interface CommandResult {
+interface CommandResult {
   /** Null where it could not be started, or was ended. */
   readonly code: number | null;
   readonly stdout: string;
@@ -10,24 +9,29 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-export interface CommandOptions {
+interface CommandOptions {
   readonly signal: AbortSignal;
   readonly environment?: Readonly<Record<string, string>>;
-  readonly onLine?: (line: string) => void;
 }
 
 const kept = 16_384;
 
+/** What programs of the administrator get of the worker's environment. */
+export const programEnvironment: Readonly<Record<string, string>> = {
+  PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/homebrew/bin',
+  LC_ALL: 'C',
+};
+
 /** Runs a program of the worker's system, without a shell; no variable of the worker but PATH reaches it. */
 export async function runCommand(
   [program = '', ...words]: readonly string[],
-  { signal, environment = {}, onLine }: CommandOptions,
+  { signal, environment = {} }: CommandOptions,
 ): Promise<CommandResult> {
   signal.throwIfAborted();
   return new Promise((resolve) => {
     const child = spawn(program, words, {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: childEnvironment({ set: { PATH: searchPath, LC_ALL: 'C', ...environment } }),
+      env: childEnvironment({ set: { ...programEnvironment, ...environment } }),
       signal,
       killSignal: 'SIGKILL',
     });
@@ -39,10 +43,7 @@ export async function runCommand(
     child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
       stderr = (stderr + chunk).slice(-kept);
     });
-    if (onLine !== undefined) createInterface({ input: child.stdout }).on('line', onLine);
     child.once('error', (error) => resolve({ code: null, stdout, stderr: error.message }));
     child.once('close', (code) => resolve({ code, stdout, stderr }));
   });
 }
-
-const searchPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/homebrew/bin';

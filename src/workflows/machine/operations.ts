@@ -9,11 +9,11 @@ import type {
 import { schedule } from '../schedule.js';
 import { clearAccess, extendAccess, grantAccess } from './access.js';
 import { capture, unload } from './capture.js';
-import { toNotDone } from './failure.js';
+import { NotDone, toNotDone } from './failure.js';
 import { load } from './load.js';
 import { change, happen, note, type MachineMemory } from './memory.js';
 import { moveTo } from './move.js';
-import { incarnation, runAction } from './run-step.js';
+import { can, incarnation, runAction } from './run-step.js';
 import { firstPayload, releaseMachine, task } from './three-tasks.js';
 
 const hour = 3_600_000;
@@ -85,11 +85,32 @@ async function register(memory: MachineMemory): Promise<OperationResult> {
   });
   change(memory, { account, begun: true, payload: firstPayload(name, account) });
   await task(memory, 'CREATE').catch((error: unknown) => withdraw(memory, error));
-  await task(memory, 'CONFIRM').catch((error: unknown) =>
+  const confirm = can(memory, 'ENROL') ? enrol(memory) : task(memory, 'CONFIRM');
+  await confirm.catch((error: unknown) =>
     isCancellation(error) ? withdraw(memory, error) : Promise.reject(error),
   );
   change(memory, { state: 'available' });
   return {};
+}
+
+/** How long the system of a machine that is on is given to answer, in ms. */
+const greetMs = 20_000;
+
+/** The machine's controller must answer; its system may be off, or absent. */
+async function enrol(memory: MachineMemory): Promise<void> {
+  const { power } = await runAction(memory, 'ENROL').catch((error: unknown) => {
+    const { answer, failure } = toNotDone(memory, 'ENROL', error);
+    const next = `correct it in heddle.yaml, then 'heddle machine remove ${memory.state.name}' and add it again`;
+    throw new NotDone(answer, { ...failure, message: `${failure.message}; ${next}` });
+  });
+  if (power?.power === 'off') {
+    change(memory, { keepsOff: true });
+    note(memory, 'it is switched off; a load, or power on, switches it on');
+    return;
+  }
+  await runAction(memory, 'REACH', { leftMs: greetMs }).catch((error: unknown) => {
+    note(memory, `its system does not answer; load an image: ${toNotDone(memory, 'REACH', error).message}`);
+  });
 }
 
 /** Releases the machine and frees its name. A machine that cannot be released stays registered, as failed. */

@@ -43,7 +43,8 @@ async function takeLook(memory: MachineMemory): Promise<Look> {
   const [there, status] = await Promise.all([askProvider(memory), askMachine(memory)]);
   if (status === undefined) return { there, power: 'unknown' };
   const { rpower, currentimage, evidence } = status;
-  const power = rpower === null ? 'unknown' : rpower === 1 ? 'on' : 'off';
+  const contradicts = rpower === 0 && status.ssh === 1;
+  const power = rpower === null || contradicts ? 'unknown' : rpower === 1 ? 'on' : 'off';
   if (currentimage !== null && evidence.revision !== null)
     return { there, power, image: { name: currentimage, revision: evidence.revision } };
   // Only a record that was read, or is certainly absent, says something about the image.

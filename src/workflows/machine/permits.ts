@@ -5,7 +5,7 @@ import { note, type MachineMemory } from './memory.js';
 import { runAction } from './run-step.js';
 
 export function permitsOf({ state: { account } }: MachineMemory): NonNullable<MachineOrder['slots']> {
-  return { site: account?.site ?? '', places: account?.places ?? 1 };
+  return { site: account?.site ?? '' };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, isCancellation, workflowInfo } from '@temporalio/workflow';
 import { activityTable } from '../../model/activities.js';
 import type { MachineAction } from '../../model/machine/actions.js';
 import type { MachineOrder, MachineTaskOutcome } from '../../model/machine/messages.js';
@@ -7,7 +7,8 @@ import { machineWorkflowId, taskId } from '../../model/names.js';
 import { mergePayload } from '../../model/node/payload.js';
 import { scheduleMachineTask } from '../schedule.js';
 import { now } from '../entity.js';
-import { change, changeOperation, type MachineMemory } from './memory.js';
+import { toNotDone } from './failure.js';
+import { change, changeOperation, note, type MachineMemory } from './memory.js';
 
 /** Of a machine that was never moved. */
 export const incarnation = 1;
@@ -111,7 +112,21 @@ export async function runStep(
   const { withinMs = leftMs } = step;
   const limitMs = Math.min(leftMs, withinMs);
   const limited = limitMs === Number.POSITIVE_INFINITY ? options : { ...options, leftMs: limitMs };
-  const outcome = await runAction(memory, step.action, limited);
+  const outcome = await runAction(memory, step.action, limited).catch(async (error: unknown) => {
+    if (startsRun.includes(step.action) && can(memory, 'END_RUN')) await endRun(memory);
+    throw error;
+  });
   change(memory, { measured: { ...memory.state.measured, [step.step]: Date.now() - began } });
   return outcome;
+}
+
+/** Actions whose program may outlive the worker that carries them out. */
+const startsRun: readonly MachineAction[] = ['RETRIEVE_IMAGE', 'LOAD', 'CAPTURE'];
+
+/** An attempt that was lost with its worker, or cancelled without one, has not ended its program. */
+async function endRun(memory: MachineMemory): Promise<void> {
+  await CancellationScope.nonCancellable(() => runAction(memory, 'END_RUN')).catch((error: unknown) => {
+    if (isCancellation(error)) throw error;
+    note(memory, toNotDone(memory, 'END_RUN', error).message);
+  });
 }

@@ -27,6 +27,7 @@ import { cancelOperation, operate } from './operate.js';
 import { carryOut } from './operations.js';
 import { checkMachine } from './periodic-check.js';
 import { ownershipOf } from './ownership.js';
+import { refreshAccount } from './refresh-account.js';
 
 export type MachineInput =
   | { readonly registration: Registration; readonly uid: string; readonly by: string }
@@ -52,7 +53,10 @@ export async function machine(input: MachineInput): Promise<string> {
 async function act(memory: MachineMemory): Promise<NextStep> {
   const { operation } = memory.state;
   if (operation === undefined) return memory.isCheckDue === true ? runPeriodicCheck(memory) : {};
-  await operate(memory, operation, () => carryOut(memory, operation));
+  await operate(memory, operation, async () => {
+    await refreshAccount(memory, operation.intent);
+    return carryOut(memory, operation);
+  });
   const { name, account, history } = memory.state;
   if (memory.removed === true) return { ended: `machine ${name} is no longer registered` };
   if (account === undefined) {
@@ -86,7 +90,7 @@ function openState(input: MachineInput): MachineState {
     name,
     uid,
     registration,
-    state: 'reloading',
+    state: 'enrolling',
     payload: {},
     history: [],
     operations: 1,

@@ -114,6 +114,8 @@ export async function openBench(
       release: () => Promise.resolve(),
       held: () => Promise.resolve({}),
     }),
+    runFolder: join(folder, 'runs'),
+    loadsAtOnce: 1,
     pools: {
       ask: () => Promise.reject(new Error('no pools here')),
       look: () => Promise.resolve(undefined),

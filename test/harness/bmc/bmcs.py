@@ -19,6 +19,7 @@ class Controller(bmc.Bmc):
         self.name = name
         self.machine = machine
         self.boot = 'default'
+        self.told_on = False
 
     def note(self, verb):
         log.write(f'{self.name} {verb}\n')
@@ -36,10 +37,14 @@ class Controller(bmc.Bmc):
         return 0
 
     def get_power_state(self):
+        # Reads a machine other than its own.
+        if self.name.startswith('misread') and not self.told_on:
+            return 'off'
         return 'off' if self.call('GET', '')['state'] in ('stopped', 'failed') else 'on'
 
     def power_on(self):
         self.note('on')
+        self.told_on = True
         return self.switch('on')
 
     def power_off(self):

@@ -203,6 +203,8 @@ async function partsOf(temporal: Client, registry: Registry, cloud: Cloud): Prom
       release: () => Promise.resolve(),
       held: () => Promise.resolve({}),
     }),
+    runFolder: tmpdir(),
+    loadsAtOnce: 1,
     pools: readNodePools(temporal),
     absences: createAbsences(),
     turns: () => ({ take: () => Promise.resolve(true), release: () => Promise.resolve() }),

@@ -18,6 +18,7 @@ const cases: readonly (readonly [what: string, Partial<Evidence>, Verdict])[] = 
   ['it has the image, untouched', {}, 'READY'],
   ['its system cannot be asked', { check: undefined as never }, 'READY'],
   ['its controller does not answer, and it does', { power: 'unknown' }, 'READY'],
+  ['it is reported as off, and answers', { power: 'off' }, 'UNKNOWN'],
   ['it is switched off', { ssh: 'no', ping: 'no', power: 'off', record: { is: 'unknown' } }, 'RELOAD'],
   ['SSH does not answer', { ssh: 'unknown', ping: 'unknown', record: { is: 'unknown' } }, 'UNKNOWN'],
   [

@@ -37,7 +37,6 @@ const machine = (part: Partial<MachineState> = {}): MachineState => ({
     flavor: 'f',
     image: 'i',
     can: ['LOAD', 'CAPTURE', 'IMAGE_EXISTS', 'POWER_ON'],
-    places: 1,
   },
   ...part,
 });
@@ -127,10 +126,7 @@ describe('requests that a machine refuses', () => {
     ],
     [
       'cleaning what is off',
-      {
-        keepsOff: true,
-        account: { type: 't', site: 's', flavor: 'f', image: 'i', can: ['SANITIZE'], places: 1 },
-      },
+      { keepsOff: true, account: { type: 't', site: 's', flavor: 'f', image: 'i', can: ['SANITIZE'] } },
       { kind: 'unload' },
       /m was switched off, .* part in unload; 'heddle machine power m on'/,
     ],
@@ -144,7 +140,6 @@ describe('requests that a machine refuses', () => {
           flavor: 'f',
           image: 'i',
           can: ['CAPTURE', 'IMAGE_EXISTS', 'PRE_CAPTURE'],
-          places: 1,
         },
       },
       { kind: 'capture', image, prove: true },
@@ -158,7 +153,7 @@ describe('requests that a machine refuses', () => {
     ],
     [
       'a capture that could write over an image',
-      { account: { type: 't', site: 's', flavor: 'f', image: 'i', can: ['CAPTURE'], places: 1 } },
+      { account: { type: 't', site: 's', flavor: 'f', image: 'i', can: ['CAPTURE'] } },
       { kind: 'capture', image, prove: true },
       /cannot do IMAGE_EXISTS/,
     ],
@@ -176,10 +171,7 @@ describe('requests that a machine refuses', () => {
     [{ keepsOff: true }, { kind: 'load', image }],
     [{ keepsOff: true }, { kind: 'capture', image, prove: true }],
     [
-      {
-        keepsOff: true,
-        account: { type: 't', site: 's', flavor: 'f', image: 'i', can: ['UNLOAD'], places: 1 },
-      },
+      { keepsOff: true, account: { type: 't', site: 's', flavor: 'f', image: 'i', can: ['UNLOAD'] } },
       { kind: 'unload' },
     ],
   ])('but it takes %j %j', (part, intent) => {

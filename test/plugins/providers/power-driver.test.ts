@@ -24,3 +24,33 @@ it.each<readonly [what: string, answers: readonly Told[], answer: string]>([
     await new PowerDriver(controls(...answers), limits, new AbortController().signal).on(),
   ).toMatchObject({ answer });
 });
+
+it.each<readonly [readings: readonly ('on' | 'off')[], power: string]>([
+  [['off', 'off'], 'off'],
+  [['off', 'on'], 'unknown'],
+  [['on', 'off'], 'unknown'],
+])(
+  'a controller that reads %j is %s, and no command is sent for what is unknown',
+  async (readings, power) => {
+    const driverOf = (commands: string[]): PowerDriver => {
+      let count = 0;
+      const note = (word: string): Promise<Told> => {
+        commands.push(word);
+        return Promise.resolve({ told: true });
+      };
+      return new PowerDriver(
+        {
+          read: () => Promise.resolve({ power: readings[count++ % readings.length] ?? 'off' }),
+          on: () => note('on'),
+          off: () => note('off'),
+        },
+        { ...limits, readings: 2 },
+        new AbortController().signal,
+      );
+    };
+    expect((await driverOf([]).status()).power).toBe(power);
+    const commands: string[] = [];
+    expect((await driverOf(commands).off()).answer).toBe(power === 'off' ? 'done' : 'unknown');
+    expect(commands).toEqual([]);
+  },
+);

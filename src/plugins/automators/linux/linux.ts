@@ -33,7 +33,19 @@ export class LinuxAutomator extends UniformAutomator implements SystemPart, CanG
   /** The image gets its record without tags: after each load the steps of `postLoad` are still to be done. */
   async preCapture(input: SystemInput): Promise<Outcome> {
     await writeRecord(this.shell, freshRecord(input));
-    return this.#exec('what belongs to this one machine could not be taken out', capturePrograms);
+    const cleaned = await this.#exec(
+      'what belongs to this one machine could not be taken out',
+      capturePrograms,
+    );
+    if (cleaned.answer !== 'done') return cleaned;
+    // A home that is mounted from elsewhere, or reset, would leave an image without its record.
+    const { revision } = (await readRecord(this.shell)) ?? {};
+    return revision === input.image.revision
+      ? cleaned
+      : {
+          answer: 'not done',
+          why: `the record of the image was written, and then names ${revision ?? 'no revision'}`,
+        };
   }
 
   /**

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { unsafeText } from '../../../model/safe-text.js';
-import type { BootTarget, Outcome, PowerReading } from '../../contract.js';
+import { PluginError, type BootTarget, type Outcome, type PowerReading } from '../../contract.js';
 import {
   PowerDriver,
   RealMachines,
@@ -26,6 +26,16 @@ const bmcSchema = z.strictObject({
 /** What a controller says when it has no power cycle: not in this state, or not at all. */
 const noCycle = /not supported in present state|Invalid data field|Invalid command|0xd5|0xcc|0xc1/i;
 
+/** What ipmitool prints, with -v, for a wrong password or user. */
+const refusedLogin =
+  /RAKP 2 HMAC is invalid|RAKP \d message indicates an error : (?:unauthorized|invalid role)[^\n]*/i;
+
+/**
+ * Logins after which a refusal counts. A busy controller may refuse one with the right password, and locks the
+ * account after a few.
+ */
+const mostLogins = 3;
+
 /** Real machines whose management controllers speak IPMI 2.0 over the network, by the program ipmitool. */
 export class IpmiProvider extends RealMachines {
   protected override power(machine: RealMachine): PowerDriver {
@@ -43,7 +53,7 @@ export class IpmiProvider extends RealMachines {
       shutDown: () => tell('soft'),
       cycle: () => tell('cycle'),
     };
-    return new PowerDriver(controls, this.powerLimits(1), this.signal);
+    return new PowerDriver(controls, this.powerLimits(), this.signal);
   }
 
   override async setBootOf(machine: RealMachine, target: BootTarget): Promise<Outcome> {
@@ -61,20 +71,29 @@ export class IpmiProvider extends RealMachines {
     return code === 0 && selector !== undefined ? selector.toLowerCase() : undefined;
   }
 
+  /** @throws PluginError Auth if the controller refuses the credentials. */
   async #readPower(machine: RealMachine): Promise<PowerReading> {
-    const { code, text } = await this.#ask(machine, ['chassis', 'power', 'status']);
-    const power = /Chassis Power is (on|off)/i.exec(text)?.[1]?.toLowerCase();
-    return code === 0 && (power === 'on' || power === 'off') ? { power } : { power: 'unknown', why: text };
+    let refused: string | undefined;
+    for (let login = 1; login <= mostLogins; login += 1) {
+      // Only with -v does ipmitool tell a refused login from silence.
+      const { code, text, said } = await this.#ask(machine, ['-v', 'chassis', 'power', 'status']);
+      refused = code === 0 ? undefined : refusedLogin.exec(said)?.[0];
+      if (refused === undefined) return readPower(code, text);
+    }
+    throw new PluginError(
+      'Auth',
+      `the controller of ${machine.name} refused the login ${mostLogins} times: ${refused}; check its user and password in heddle.yaml`,
+    );
   }
 
   /**
    * Runs one command. The cipher is fixed, since probing it takes seconds; an unreachable controller is
-   * reported after six. A wrong password and an unreachable controller look alike, so both count as silence.
+   * reported after six.
    */
   async #ask(
     { name, bmc: written }: RealMachine,
     words: readonly string[],
-  ): Promise<{ readonly code: number | null; readonly text: string }> {
+  ): Promise<{ readonly code: number | null; readonly text: string; readonly said: string }> {
     const bmc = parseFields(bmcSchema, written, `bmc of machine ${name}`);
     const command = [
       'ipmitool',
@@ -101,15 +120,21 @@ export class IpmiProvider extends RealMachines {
       environment: { IPMI_PASSWORD: bmc.password },
     });
     if (code === null && /ENOENT/.test(stderr))
-      return { code, text: 'ipmitool is not installed on this worker' };
+      return { code, text: 'ipmitool is not installed on this worker', said: stderr };
     const said = `${stdout.trim()} ${stderr.trim()}`.trim();
     this.log.debug(`ipmitool ${words.join(' ')} of ${name}`, { code: code ?? -1, said: said.slice(0, 300) });
     return {
       code,
+      said,
       text:
         code === 0
           ? stdout
           : `the controller of ${name} at ${bmc.host}:${bmc.port}: ${said.split('\n').at(-1)?.slice(0, 300) ?? ''}`,
     };
   }
+}
+
+function readPower(code: number | null, text: string): PowerReading {
+  const power = /Chassis Power is (on|off)/i.exec(text)?.[1]?.toLowerCase();
+  return code === 0 && (power === 'on' || power === 'off') ? { power } : { power: 'unknown', why: text };
 }

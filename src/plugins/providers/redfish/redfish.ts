@@ -7,7 +7,7 @@ import { RedfishSystem } from './system.js';
 /** Real machines whose management controllers speak Redfish. */
 export class RedfishProvider extends RealMachines {
   protected override power(machine: RealMachine): PowerDriver {
-    return powerDriverOf(this.#system(machine), this.powerLimits(2), this.signal);
+    return powerDriverOf(this.#system(machine), this.powerLimits(), this.signal);
   }
 
   override setBootOf(machine: RealMachine, target: BootTarget): Promise<Outcome> {

@@ -162,6 +162,6 @@ async function writeSynced(file: string, text: string): Promise<void> {
   }
 }
 
-export function isCode(error: unknown, code: string): boolean {
+function isCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code;
 }

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { endDetached, runDetached, type RunEnd } from '../../../detached/detached-run.js';
 import type { TaskResult } from '../../../model/node/task.js';
 import { ClaimingProvider, runCommand } from '../../bare-metal/index.js';
 import type {
@@ -8,6 +10,7 @@ import type {
   CanCapture,
   CanCheckImage,
   CanDeleteImage,
+  CanEndRun,
   CanListImages,
   CanLoad,
   CanShowImages,
@@ -24,7 +27,6 @@ import type {
 } from '../../contract.js';
 import { hasTags } from '../../provider-base/machines.js';
 import { readFolder, readPrograms, readResources, type Programs, type Resource } from './fields.js';
-import { runLasting, type RunEnd } from './lasting-run.js';
 import { dataIn, Library } from './library.js';
 import { answerOf, describeExit, exits, fillCommand, readCurrent, type Words } from './program.js';
 
@@ -45,7 +47,8 @@ export class ServiceProvider
     CanListImages,
     CanDeleteImage,
     CanCheckImage,
-    CanTaint
+    CanTaint,
+    CanEndRun
 {
   protected readonly word = 'resource';
   private readonly detach: AbortSignal | undefined;
@@ -168,6 +171,15 @@ export class ServiceProvider
     );
   }
 
+  async endRun(input: MachineInput): Promise<Outcome> {
+    await this.settle((await this.own(input)).name);
+    return { answer: 'done' };
+  }
+
+  protected override settle(resource: string): Promise<void> {
+    return endDetached(this.runsOf(resource));
+  }
+
   async listImages(tags: Readonly<Record<string, string>>): Promise<readonly UploadedImage[]> {
     const images = await this.library().list();
     return images
@@ -223,22 +235,27 @@ export class ServiceProvider
     fileIn: (directory: string) => string,
   ): Promise<RunEnd> {
     const programs: Programs = readPrograms(this.fields, this.account);
-    const folder = join(
-      readFolder(this.fields, this.account),
-      'runs',
-      createHash('sha256').update(`${this.account}\n${resource.name}`).digest('hex').slice(0, 32),
-    );
-    return runLasting({
-      folder,
+    return runDetached({
+      folder: this.runsOf(resource.name),
       what: `program ${what} of ${resource.name}`,
       token: input.token,
+      // A program whose outcome is unknown is started again.
+      isAnswer: (code) => code === exits.yes || code === exits.no,
       progress: input.progress,
       signal: this.signal,
       detach: this.detach,
-      program: (directory) =>
-        fillCommand(programs[what], resource, { ...aboutOf(input), file: fileIn(directory) }),
+      program: (directory) => {
+        mkdirSync(join(directory, 'image'), { mode: 0o700 });
+        return fillCommand(programs[what], resource, { ...aboutOf(input), file: fileIn(directory) });
+      },
       grows: what === 'capture' ? fileIn : undefined,
     });
+  }
+
+  /** All workers of the site see this folder, so it serves as the claim on the resource. */
+  private runsOf(resource: string): string {
+    const name = createHash('sha256').update(`${this.account}\n${resource}`).digest('hex').slice(0, 32);
+    return join(readFolder(this.fields, this.account), 'runs', name);
   }
 }
 

@@ -17,15 +17,28 @@ describe.skipIf(noEmulators !== undefined)(
         distPath: inject('distPath'),
         accounts,
       });
-      rack = await buildRack(stack.service, stack.folder, ['plain', 'nocycle', 'deaf', 'hung'], {
-        shutDownSeconds: 2,
-      });
+      rack = await buildRack(
+        stack.service,
+        stack.folder,
+        ['plain', 'nocycle', 'deaf', 'hung', 'misread', 'spare'],
+        { shutDownSeconds: 2 },
+      );
       // As many calls as ever: a limit that nobody kept would be refused at the start of the worker.
       accounts['rack'] = { type: 'ipmi', fields: rack.fields, limits: { callsPerSecond: 1_000 } };
+      const controllers = Object.entries((rack.fields as { readonly controllers: object }).controllers);
+      accounts['wrong'] = {
+        type: 'ipmi',
+        fields: {
+          ...rack.fields,
+          controllers: Object.fromEntries(
+            controllers.map(([name, bmc]) => [name, { ...(bmc as object), password: 'wrong' }]),
+          ),
+        },
+      };
       await stack.startWorker();
       ground = openGround(stack);
       await Promise.all(
-        ['plain', 'nocycle', 'deaf', 'hung'].map((name) =>
+        ['plain', 'nocycle', 'deaf', 'hung', 'misread'].map((name) =>
           ground.add(name, { provider: 'rack', fields: { machine: name } }),
         ),
       );
@@ -103,5 +116,41 @@ describe.skipIf(noEmulators !== undefined)(
       });
       expect(await rack.commands('hung')).toEqual(before);
     });
+
+    it('a machine that is reported as off and answers is unknown, and not written even by force', async () => {
+      expect((await ground.operate('misread', { kind: 'status' })).operation.result?.status).toMatchObject({
+        status: 'UNKNOWN',
+        rpower: 0,
+        ssh: 1,
+      });
+      const load = { kind: 'load', image: host, withinMs: 8_000 } as const;
+      expect((await ground.operate('misread', load)).operation).toMatchObject({ answer: 'unknown' });
+      const { operation, machine } = await ground.operate('misread', { ...load, force: true });
+      expect(operation).toMatchObject({ answer: 'unknown', failure: { action: 'POWER_OFF' } });
+      expect(machine.state).toBe('available');
+      expect(await ground.calls('load', 'misread')).toEqual([]);
+    }, 120_000);
+
+    it('a machine that is off, and does not answer, is registered; a wrong password fails with its cause', async () => {
+      const { machines } = stack.client;
+      const registration = { provider: 'rack', flavor: 'tiny', image: 'host', fields: { machine: 'spare' } };
+      const { id } = (await stack.service.machines()).find(
+        ({ hostname }) => hostname === 'machine-spare',
+      ) as { readonly id: string };
+      await stack.service.call('POST', `/v1/machines/${id}/power`, { power: 'off' });
+      const enrolled = await machines.add('spare', { ...registration, system: 'linux' });
+      const { operation, machine } = await ground.end('spare', enrolled.operation);
+      expect(operation).toMatchObject({ state: 'done', notes: [expect.stringContaining('switched off')] });
+      expect(machine.state).toBe('available');
+      const loaded = await ground.operate('spare', { kind: 'load', image: host });
+      expect(loaded.machine).toMatchObject({ state: 'available', image: host });
+      await ground.operate('spare', { kind: 'remove' });
+
+      const refused = await machines.add('locked', { ...registration, provider: 'wrong', system: 'linux' });
+      const failed = await ground.end('locked', refused.operation);
+      expect(failed.machine.state).toBe('failed');
+      expect(failed.machine.why).toMatch(/RAKP 2 HMAC is invalid.*heddle machine remove locked/);
+      expect(failed.operation).toMatchObject({ state: 'failed', failure: { action: 'ENROL', kind: 'Auth' } });
+    }, 120_000);
   },
 );

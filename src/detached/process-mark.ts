@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { childEnvironment } from '../../../config/child-environment.js';
-import { PluginError } from '../../errors.js';
+import { childEnvironment } from '../config/child-environment.js';
+import { PluginError } from '../plugins/errors.js';
 
 /** A process for ever: its pid may be given to another one later, its pid and start together may not. */
 export interface ProcessMark {

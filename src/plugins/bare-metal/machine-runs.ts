@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto';
+import { mkdir, stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { endDetached, runDetached, type DetachedRun, type RunEnd } from '../../detached/detached-run.js';
+import type { RunRecords } from '../contract.js';
+import { PluginError } from '../errors.js';
+
+/** Who runs a program on a machine, as the claim's key says. */
+interface Writer {
+  readonly host: string;
+  /** Where the host records the runs of the machine. */
+  readonly folder: string;
+  readonly what: string;
+  /** Distinguishes the runs of the machine. */
+  readonly run: string;
+}
+
+interface MachineRunsOptions {
+  readonly records: RunRecords;
+  readonly account: string;
+  /** The machine in the account, and its name in Heddle. */
+  readonly machine: string;
+  readonly nodeId: string;
+}
+
+/**
+ * Programs that write or read the disk of one physical machine: one at a time, on all worker hosts together. A
+ * run is claimed for its host before it starts, and the claim is released when no process of the run is left.
+ */
+export class MachineRuns {
+  readonly #options: MachineRunsOptions;
+
+  constructor(options: MachineRunsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Starts the program, or attaches to the run of the same work and token. Another run is ended first.
+   * @throws PluginError Retryable if another one may still run.
+   */
+  async run(order: Omit<DetachedRun, 'folder'>): Promise<RunEnd> {
+    const writer = await this.#claim(order);
+    try {
+      const end = await runDetached({ ...order, folder: writer.folder });
+      await this.#release(writer);
+      return end;
+    } catch (error) {
+      if (order.detach?.aborted !== true) await this.end();
+      throw error;
+    }
+  }
+
+  /**
+   * Ends the run of the machine, if there is one; returns when no process of it is left.
+   * @throws PluginError Retryable if that cannot be seen from this host.
+   */
+  async end(): Promise<void> {
+    const writer = await this.#writer();
+    if (writer !== undefined) await this.#end(writer);
+  }
+
+  async #claim({ what, token }: Pick<DetachedRun, 'what' | 'token'>): Promise<Writer> {
+    const { records, machine } = this.#options;
+    const run = createHash('sha256').update(`${what}\n${token}`).digest('hex').slice(0, 32);
+    const host = hostname();
+    const current = await this.#writer();
+    if (current?.run === run && current.host === host && (await isFolder(current.folder))) return current;
+    if (current !== undefined) await this.#end(current);
+    const writer: Writer = { host, folder: this.#folder(host), what, run };
+    // The folder comes first: a claim without a folder is one whose records were lost.
+    await mkdir(writer.folder, { recursive: true, mode: 0o700 });
+    if ((await records.claims.take(keyOf(writer), [machine])) === machine) return writer;
+    throw new PluginError('Retryable', `another worker has just started a program on machine ${machine}`);
+  }
+
+  async #end(writer: Writer): Promise<void> {
+    if (writer.host !== hostname() || !(await isFolder(writer.folder))) throw this.#unknown(writer);
+    await endDetached(writer.folder);
+    await this.#release(writer);
+  }
+
+  async #writer(): Promise<Writer | undefined> {
+    const { records, machine } = this.#options;
+    const key = (await records.claims.held())[machine];
+    return key === undefined ? undefined : (JSON.parse(key) as Writer);
+  }
+
+  async #release(writer: Writer): Promise<void> {
+    await this.#options.records.claims.release(keyOf(writer));
+  }
+
+  #folder(host: string): string {
+    const { records, account, machine } = this.#options;
+    const name = createHash('sha256').update(`${host}\n${account}\n${machine}`).digest('hex').slice(0, 32);
+    return join(records.folder, name);
+  }
+
+  #unknown({ host, what, folder }: Writer): PluginError {
+    const { machine, nodeId } = this.#options;
+    const where =
+      host === hostname()
+        ? `its records in ${folder} are gone`
+        : 'only a worker of that host can tell: start one there';
+    return new PluginError(
+      'Retryable',
+      `${what} was started on worker host ${host} and may still run, and ${where}. Nothing is done on machine ${machine} before. ` +
+        `If it certainly does not run, such as after a restart of ${host}, say so: heddle machine confirm-ended ${nodeId} --host ${host}`,
+      { retryAfterMs: 5_000 },
+    );
+  }
+}
+
+function keyOf({ host, folder, what, run }: Writer): string {
+  return JSON.stringify({ host, folder, what, run });
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}
