@@ -132,7 +132,8 @@ function check<Value>(
   }
 }
 
-function findFiles(folder: string, descriptor: Descriptor): Pick<FoundPlugin, 'entry' | 'command'> {
+/** The files that run, with absolute paths. @throws FileFault */
+export function findFiles(folder: string, descriptor: Descriptor): Pick<FoundPlugin, 'entry' | 'command'> {
   if (descriptor.command === undefined) return { entry: findEntry(folder, descriptor) };
   const command = findCommand(folder, descriptor.command);
   return { entry: command[0] ?? '', command };

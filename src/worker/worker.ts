@@ -35,6 +35,7 @@ import { createClaims, createRateLimiters, locksOf } from './account-workflows.j
 import { readClusterRecords } from './cluster-records.js';
 import { computersOf } from './computers.js';
 import { readNodePools } from './node-pools.js';
+import { openPluginCopies } from './plugin-copies.js';
 import { builderWorkers, siteWorkers } from './queues.js';
 import { openResourceCache, resourcesOf } from './resources.js';
 import { installRuntime } from './runtime.js';
@@ -122,9 +123,11 @@ export async function prepareWorkers({
   secretSources,
   role,
 }: HeddleWorkerOptions): Promise<PreparedWorkers> {
+  const copies = await openPluginCopies(config.dataFolder);
   const registry = await loadRegistry({
     folders: config.pluginFolders,
     programs: config.programs,
+    copyTo: copies.folder,
     log: { info: (message, attributes) => log.info({ ...attributes }, message) },
   });
   const accounts = withPools(config);
@@ -224,6 +227,7 @@ export async function prepareWorkers({
       stopPruning();
       await pool.closeAll();
       await registry.close();
+      copies.close();
       await connection.close();
     },
   };
