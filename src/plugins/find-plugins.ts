@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 import type { z } from 'zod';
 import {
   checkDescriptor,
+  checkKeysOfType,
   descriptorSchema,
   descriptorsOfSeed,
   fillDescriptor,
@@ -173,8 +174,15 @@ function readDescriptors(file: string, type: PluginType): DescriptorReading {
     `is ${descriptor.type}, but the plugin lies under ${typeFolders[type]}`,
     `Move it under ${typeFolders[descriptor.type]}.`,
   );
+  const fileName = basename(file, '.json');
+  const wrongName = errorAt(
+    ['name'],
+    `is ${descriptor.name}, but the file is ${fileName}.json`,
+    `Name the file ${descriptor.name}.json, or the plugin ${fileName}.`,
+  );
   const faults = [
-    ...(descriptor.type === type ? [] : [wrongType]),
+    ...(descriptor.type === type ? checkKeysOfType(parsed.data) : [wrongType]),
+    ...(descriptor.name === fileName ? [] : [wrongName]),
     ...checkDescriptor(descriptor),
     ...checkDefaults(descriptor),
   ];
