@@ -249,7 +249,11 @@ export class ProviderBench {
     call: (provider: ProviderWithAbilities) => ReturnType<ProviderWithAbilities['create']>,
   ): Promise<JsonObject> {
     const returned = await this.#record(() => call(this.#open(taskName, subject, options)));
-    const { result, output } = takeResult(returned, { plugin: this.plugin.descriptor, action: taskName });
+    const { result, output } = takeResult(returned, {
+      plugin: this.plugin.descriptor,
+      action: taskName,
+      secrets: this.opened.secrets,
+    });
     this.transcript.add(output);
     subject.config = mergePayload(subject.config, result);
     return result;
