@@ -75,7 +75,7 @@ export async function loadRegistry({
   const { found, problems } = findPlugins([...(builtIn ? [builtInRoot] : []), ...folders], builtInRoot);
   const faults: Problem[] = [...problems, ...findDuplicates(found)];
   const options: ProgramOptions = { ...programs, say: (text) => log.info(text) };
-  const sandbox = new Sandbox();
+  const sandbox = new Sandbox((text) => log.info(text));
   const closers: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
     await Promise.all(closers.map((end) => end()));

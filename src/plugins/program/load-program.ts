@@ -73,7 +73,7 @@ async function loadProgram<Context extends ProgramContext, Instance>(
     pass: descriptor.passEnvironment,
     set: descriptor.environment,
   });
-  const launch = { cwd: folder, environment, memoryBytes: memoryMb * 1024 * 1024 };
+  const launch = { plugin: descriptor.name, cwd: folder, environment, memoryBytes: memoryMb * 1024 * 1024 };
   const finish = (pool: HostPool | OneShotPool, abilities: readonly string[]): Loaded<Context, Instance> => {
     const plugin = { descriptor, pool, hosted: command === undefined, timeMs };
     return {
