@@ -127,7 +127,8 @@ def find(service, given):
 
 
 def described(machine):
-    state = {"pending": "starting", "booting": "starting", "deleting": "gone"}.get(read(machine, "state"), machine["state"])
+    # A machine that is being deleted is not gone yet.
+    state = {"pending": "starting", "booting": "starting", "deleting": "failed"}.get(read(machine, "state"), machine["state"])
     return {"providerid": read(machine, "id"), "key": read(machine, "key"), "tags": read(machine, "tags"), "state": state, "createdAt": read(machine, "createdAt")}
 
 

@@ -11,7 +11,8 @@ const states: Readonly<Record<string, Machine['state']>> = {
   running: 'running',
   stopping: 'stopped',
   stopped: 'stopped',
-  'shutting-down': 'gone',
+  // It is not gone yet, and cannot be used any more.
+  'shutting-down': 'failed',
   terminated: 'gone',
 };
 

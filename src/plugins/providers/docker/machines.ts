@@ -37,7 +37,8 @@ const states: Readonly<Record<string, Machine['state']>> = {
   stopped: 'stopped',
   stopping: 'stopped',
   dead: 'failed',
-  removing: 'gone',
+  // It is not gone yet, and cannot be used any more.
+  removing: 'failed',
 };
 
 export function machineOf(details: Details, fields: DockerFields): Machine {
