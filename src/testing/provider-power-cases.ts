@@ -1,5 +1,7 @@
 import { deepStrictEqual, notStrictEqual, ok, strictEqual } from 'node:assert/strict';
-import type { CurrentReading, Knowledge } from '../plugins/contract.js';
+import { setTimeout as pause } from 'node:timers/promises';
+import { tagNames } from '../model/names.js';
+import type { CurrentReading, Knowledge, Machine } from '../plugins/contract.js';
 import { readCurrentImage, readKnowledge } from '../schema/machine-answer.js';
 import { lacksProxy } from './api-faults.js';
 import {
@@ -20,6 +22,7 @@ import type { Case } from './runner.js';
 export type PowerCaseId =
   | 'machines'
   | 'power'
+  | 'power-state'
   | 'power-silent'
   | 'power-absent'
   | 'power-other-key'
@@ -57,6 +60,18 @@ export function powerCases(verbs: readonly MachineVerb[]): readonly Case<PowerCa
   ];
 }
 
+/** By find and by list, which may lag. */
+async function untilShown(bench: ProviderBench, { key }: Subject, expected: Machine['state']): Promise<void> {
+  const { consistencyWindowMs } = bench.plugin.descriptor;
+  const shown = async (): Promise<readonly (readonly [string, Machine['state'] | undefined])[]> => [
+    ...(bench.has('find') ? [['find', (await bench.find(key))[0]?.state] as const] : []),
+    ...(bench.has('list') ? [['list', (await bench.list({ [tagNames.key]: key }))[0]?.state] as const] : []),
+  ];
+  await pause(consistencyWindowMs);
+  for (const [method, state] of await shown())
+    strictEqual(state, expected, `the machine is ${expected}, and ${method} shows it as ${state}`);
+}
+
 const power: readonly Case<PowerCaseId, ProviderBench>[] = [
   {
     id: 'power',
@@ -79,6 +94,18 @@ const power: readonly Case<PowerCaseId, ProviderBench>[] = [
         await bringPower(bench, subject, 'powerOff');
         await bringPower(bench, subject, 'powerReset');
         await expectPower(bench, subject, 'on');
+      }),
+  },
+  {
+    id: 'power-state',
+    title: 'shows a machine that is off as stopped, and as running once it is on again',
+    run: (bench) =>
+      bench.withReady(async (subject) => {
+        await bringPower(bench, subject, 'powerOff');
+        await untilShown(bench, subject, 'stopped');
+        await bringPower(bench, subject, 'powerOn');
+        await bench.untilReady(subject);
+        await untilShown(bench, subject, 'running');
       }),
   },
   {
