@@ -203,7 +203,11 @@ export async function prepareWorkers({
         : undefined,
   };
   const identity = identityOf({ ...config, providers, automators }, registry);
-  for (const difference of await differencesFromOthers(temporal, identity)) log.warn(difference);
+  // A server that does not show its workers, or not to this one, keeps none from working.
+  const differences = await differencesFromOthers(temporal, identity).catch((error: unknown) => [
+    `this worker's configuration could not be compared with that of others: ${String(error)}`,
+  ]);
+  for (const difference of differences) log.warn(difference);
   const base = {
     connection,
     namespace,
