@@ -117,7 +117,7 @@ export class ProviderBench {
 
   create(subject: Subject, options: CallOptions = {}): Promise<JsonObject> {
     return this.#patiently(options, (isFirst) =>
-      isFirst ? this.#createOnce(subject, options) : this.#adoptOrCreate(subject),
+      isFirst ? this.#createOnce(subject, options) : this.#adoptOrCreate(subject, options),
     );
   }
 
@@ -213,14 +213,14 @@ export class ProviderBench {
 
   /** Creates as the next attempt does after one whose result was lost. */
   createAgain(subject: Subject): Promise<JsonObject> {
-    return this.#patiently({}, () => this.#adoptOrCreate(subject));
+    return this.#patiently({}, () => this.#adoptOrCreate(subject, {}));
   }
 
-  async #adoptOrCreate(subject: Subject): Promise<JsonObject> {
-    if (this.plugin.descriptor.idempotency === 'token') return this.#createOnce(subject, {});
+  async #adoptOrCreate(subject: Subject, options: CallOptions): Promise<JsonObject> {
+    if (this.plugin.descriptor.idempotency === 'token') return this.#createOnce(subject, options);
     await this.untilVisible();
     const [found] = await this.find(subject.key);
-    if (found === undefined) return this.#createOnce(subject, {});
+    if (found === undefined) return this.#createOnce(subject, options);
     const result: JsonObject = { ...found.created, providerid: found.providerid };
     subject.config = mergePayload(subject.config, result);
     return result;
