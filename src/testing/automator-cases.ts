@@ -3,7 +3,7 @@ import { serviceActions } from '../model/action.js';
 import { isPluginError } from '../plugins/errors.js';
 import type { AutomatorBench } from './automator-bench.js';
 import { systemMethods } from './automator-system-cases.js';
-import { endsItself, inTime } from './cancelled.js';
+import { endsOnRequest, inTime } from './cancelled.js';
 import { drain } from './drain.js';
 import { fieldCases, type FieldCaseId } from './field-cases.js';
 import type { Case } from './runner.js';
@@ -148,7 +148,7 @@ export const automatorCases: readonly Case<AutomatorCaseId, AutomatorBench>[] = 
         );
         await bench.until('the script to begin', async () => (await lines(bench, file)).length > 0);
         cancel.abort(new Error('the task was cancelled'));
-        endsItself(await inTime(call), bench.plugin.descriptor);
+        endsOnRequest(await inTime(call));
         await bench.until('the script to end', async () =>
           (await bench.node.look(`kill -0 "$(cat ${file})" 2>/dev/null || echo gone`)).includes('gone'),
         );

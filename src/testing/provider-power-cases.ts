@@ -61,7 +61,11 @@ export function powerCases(verbs: readonly MachineVerb[]): readonly Case<PowerCa
 }
 
 /** By find and by list, which may lag. */
-async function expectShown(bench: ProviderBench, { key }: Subject, expected: Machine['state']): Promise<void> {
+async function expectShown(
+  bench: ProviderBench,
+  { key }: Subject,
+  expected: Machine['state'],
+): Promise<void> {
   await pause(bench.plugin.descriptor.consistencyWindowMs);
   const [found] = bench.has('find') ? await bench.find(key) : [];
   const [listed] = bench.has('list') ? await bench.list({ [tagNames.key]: key }) : [];

@@ -225,7 +225,7 @@ describe("a result with a secret of the provider's account", () => {
   test.each<readonly [string, JsonObject]>([
     ['note', { providerid: 'i-1', note: 'hunter2-and-more' }],
     ['ssh-auth.password', { providerid: 'i-1', 'ssh-auth': { user: 'root', password: 'hunter2-and-more' } }],
-    ['links[1].url', { links: ['x', { url: 'https://me:hunter2-and-more@cloud' }] }],
+    ['links[1].url', { links: ['x', { url: 'https://cloud/?key=hunter2-and-more' }] }],
   ])('is refused with its place, %s', (place, result) => {
     expect(() => take(result)).toThrow(`${place}, which holds a secret of the account`);
     expect(() => take(result)).not.toThrow('hunter2');

@@ -167,7 +167,7 @@ const machinesSchema = z.array(
     providerid: z.string().min(1).max(512),
     key: z.string().exactOptional(),
     tags: z.record(z.string(), z.string()),
-    state: z.enum(['starting', 'running', 'stopped', 'gone', 'failed']),
+    state: z.enum(['starting', 'running', 'stopped', 'failed', 'deleting', 'gone']),
     createdAt: z.string().exactOptional(),
     address: z.string().exactOptional(),
     created: z.record(z.string(), z.json()).exactOptional(),

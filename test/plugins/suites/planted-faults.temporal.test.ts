@@ -88,7 +88,7 @@ describe('the suite of providers detects a plugin', () => {
     [
       'whose find shows a machine that is being deleted as gone',
       'gone',
-      [["deleting: 'failed'", "deleting: 'gone'"]],
+      [["deleting: 'deleting'", "deleting: 'gone'"]],
       'find shows no machine, or one that is gone, and DELETE says',
     ],
     [
@@ -174,15 +174,15 @@ describe('the suite of automators detects a plugin', () => {
       'plugin planted left ',
     ],
     [
-      'that ignores its signal',
+      'that cannot be ended but by force',
       'cancel',
       [
         [
           'environment: { NODE_NAME: nodeId } });',
-          'environment: { NODE_NAME: nodeId } }).catch(() => new Promise<never>(() => setInterval(() => {}, 1_000)));',
+          "environment: { NODE_NAME: nodeId } }).catch(() => new Promise<never>(() => process.on('SIGTERM', () => undefined)));",
         ],
       ],
-      'the class ignores its signal: pass this.signal to what it waits for',
+      'the plugin ignores its signal and SIGTERM',
     ],
   ])('%s', async (_what, id, faults, message) => {
     plant('automator', faults);

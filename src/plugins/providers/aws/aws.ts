@@ -132,7 +132,7 @@ export class AwsProvider extends Provider implements CanList, CanFind {
 }
 
 function hasEnded({ state }: Machine): boolean {
-  return state === 'failed' || state === 'gone';
+  return state === 'deleting' || state === 'gone';
 }
 
 async function isTerminated(ec2: Ec2, id: string): Promise<boolean> {

@@ -11,8 +11,7 @@ const states: Readonly<Record<string, Machine['state']>> = {
   running: 'running',
   stopping: 'stopped',
   stopped: 'stopped',
-  // It is not gone yet, and cannot be used any more.
-  'shutting-down': 'failed',
+  'shutting-down': 'deleting',
   terminated: 'gone',
 };
 

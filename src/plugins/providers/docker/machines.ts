@@ -37,8 +37,7 @@ const states: Readonly<Record<string, Machine['state']>> = {
   stopped: 'stopped',
   stopping: 'stopped',
   dead: 'failed',
-  // It is not gone yet, and cannot be used any more.
-  removing: 'failed',
+  removing: 'deleting',
 };
 
 export function machineOf(details: Details, fields: DockerFields): Machine {

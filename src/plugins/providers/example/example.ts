@@ -145,8 +145,7 @@ function machineOf({ id, state, key, tags, address, createdAt }: z.infer<typeof 
   const states: Readonly<Partial<Record<typeof state, Machine['state']>>> = {
     pending: 'starting',
     booting: 'starting',
-    // It is not gone yet.
-    deleting: 'failed',
+    deleting: 'deleting',
   };
   const shown =
     state === 'running' || state === 'stopped' || state === 'failed' ? state : (states[state] ?? 'starting');

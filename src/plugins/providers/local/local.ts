@@ -255,8 +255,8 @@ function machineOf(machine: MachineSummary): Machine {
     booting: 'starting',
     running: 'running',
     stopped: 'stopped',
+    deleting: 'deleting',
   };
-  // One that is being deleted is not gone yet, and cannot be used any more.
   const state = states[machine.state] ?? 'failed';
   return {
     providerid: machine.id,
