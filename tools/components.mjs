@@ -35,7 +35,7 @@ const components = [
       existsSync(join(cache, 'temporal-test-server'))
         ? (firstOf(['java', '-version']) ?? 'native')
         : undefined,
-    missing: 'not here: it is fetched with Java',
+    missing: setup,
   },
   {
     name: 'PostgreSQL',

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeBootImage } from './boot-image.mjs';
 import { cacheFolder, root, runMain, say } from './environment.mjs';
+import { getTimeSkipping } from './get-time-skipping.mjs';
 import { makeNodeImage } from './node-image.mjs';
 
 /** What `npm run test:real` needs of the system, and how to see that it is there. */
@@ -31,6 +32,8 @@ const packages = [
   { name: 'dnsmasq-base', has: () => onPath('dnsmasq') },
   { name: 'mtools', has: () => onPath('mcopy') },
   { name: 'iproute2', has: () => onPath('ip') },
+  { name: 'default-jre-headless', has: () => onPath('java') },
+  { name: 'maven', has: () => onPath('mvn') },
   {
     name: 'chromium',
     has: () => onPath('chromium') || onPath('chromium-browser') || onPath('google-chrome'),
@@ -63,6 +66,7 @@ await runMain(async () => {
   makeBootImage();
   installAnsible();
   installPodmanCompose();
+  await getTimeSkipping();
   const servers = join(cacheFolder(), 'servers');
   if (existsSync(join(servers, 'temporal-server')) && existsSync(join(servers, 'ui-server')))
     return say(`the servers are built: ${servers}`);

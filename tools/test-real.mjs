@@ -1,5 +1,6 @@
 // @ts-check
 import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { env } from 'node:process';
@@ -47,6 +48,8 @@ let skipped = 0;
 const table = [];
 try {
   await prepare();
+  // A second look at a failed file must play the same faults.
+  env['HEDDLE_FAULTS'] ??= String(randomInt(1_000_000));
   say('long tests, and those that need root, OpenSSH or Java');
   const tests = await runTestsWithSecondLook(['--project', 'real']);
   add('long tests, and those that need root, OpenSSH or Java', tests.passed, tests.failed);

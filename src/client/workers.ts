@@ -2,7 +2,13 @@ import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { coreQueue } from '../model/names.js';
-import { describeDifference, differingWorkers } from '../model/worker-identity.js';
+import {
+  describeDifference,
+  differingPlugins,
+  differingWorkers,
+  readIdentity,
+  type LoadedPlugin,
+} from '../model/worker-identity.js';
 
 /** A worker asks again at least once a minute; the server shows it for five. */
 const staleMs = 120_000;
@@ -34,9 +40,9 @@ export async function isPolled(client: Client, queue: string): Promise<boolean> 
   }
 }
 
-/** The identities of the workers of the core queue, without those that are known to have ended. */
-async function coreWorkers(client: Client): Promise<readonly string[]> {
-  const pollers = await pollersOf(client, coreQueue);
+/** The identities of the workers of a queue, without those that are known to have ended. */
+async function identitiesOn(client: Client, queue: string): Promise<readonly string[]> {
+  const pollers = await pollersOf(client, queue);
   const since = Date.now() - staleMs;
   const identities = pollers
     .filter(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1_000 >= since)
@@ -46,12 +52,26 @@ async function coreWorkers(client: Client): Promise<readonly string[]> {
 
 /** How the configurations of the workers of the core queue differ, a line for each; empty if they do not. */
 export async function workerDifferences(client: Client): Promise<readonly string[]> {
-  return differingWorkers(await coreWorkers(client)).map(describeDifference);
+  return differingWorkers(await identitiesOn(client, coreQueue)).map(describeDifference);
 }
 
 /** The same between a worker that is about to start and those that poll already. */
 export async function differencesFromOthers(client: Client, identity: string): Promise<readonly string[]> {
-  return differingWorkers([identity, ...(await coreWorkers(client))]).map(describeDifference);
+  return differingWorkers([identity, ...(await identitiesOn(client, coreQueue))]).map(describeDifference);
+}
+
+/** The workers of this host, on a site's queue, that loaded plugins before their files changed. */
+export async function workersWithOldPlugins<Plugin extends LoadedPlugin>(
+  client: Client,
+  queue: string,
+  onDisk: readonly Plugin[],
+): Promise<readonly { readonly worker: string; readonly plugins: readonly Plugin[] }[]> {
+  const here = (await identitiesOn(client, queue))
+    .map(readIdentity)
+    .filter(({ worker }) => worker.endsWith(`@${hostname()}`));
+  return here
+    .map((identity) => ({ worker: identity.worker, plugins: differingPlugins(identity, onDisk) }))
+    .filter(({ plugins }) => plugins.length > 0);
 }
 
 /** Of this host the processes are known. */

@@ -21,6 +21,35 @@ export function formatIdentity(worker: string, config: ConfigDigests, whole: str
   return identity.length <= maxIdentity ? identity : `${worker} config=${whole}`;
 }
 
+export interface LoadedPlugin {
+  readonly type: string;
+  readonly name: string;
+  readonly digest: string;
+  readonly builtIn: boolean;
+}
+
+/** Plugins that come with Heddle change with it. */
+export function pluginDigests(plugins: readonly LoadedPlugin[]): ConfigDigests {
+  const own = plugins.filter(({ builtIn }) => !builtIn);
+  return Object.fromEntries(own.map(({ type, name, digest }) => [entryOf(type, name), digest.slice(0, 8)]));
+}
+
+function entryOf(type: string, name: string): string {
+  return `plugin/${type}-${name}`;
+}
+
+/** The plugins that a worker runs in another content than the given one; empty if its identity does not say. */
+export function differingPlugins<Plugin extends LoadedPlugin>(
+  { config = {} }: WorkerIdentity,
+  plugins: readonly Plugin[],
+): readonly Plugin[] {
+  const current = pluginDigests(plugins);
+  return plugins.filter(({ type, name }) => {
+    const entry = entryOf(type, name);
+    return config[entry] !== undefined && config[entry] !== current[entry];
+  });
+}
+
 export function readIdentity(identity: string): WorkerIdentity {
   const [worker = '', ...entries] = identity.split(' ');
   if (!entries.some((entry) => entry.startsWith('config='))) return { worker };

@@ -83,7 +83,7 @@ export interface Machine {
   /** The key it was created with, if its tags contain it. */
   readonly key?: string;
   readonly tags: Readonly<Record<string, string>>;
-  readonly state: 'starting' | 'running' | 'stopped' | 'gone' | 'failed';
+  readonly state: 'starting' | 'running' | 'stopped' | 'failed' | 'deleting' | 'gone';
   /** When the provider says it was created, RFC 3339. */
   readonly createdAt?: string;
   /**

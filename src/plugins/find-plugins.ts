@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 import type { z } from 'zod';
 import {
   checkDescriptor,
+  checkKeysOfType,
   descriptorSchema,
   descriptorsOfSeed,
   fillDescriptor,
@@ -132,7 +133,8 @@ function check<Value>(
   }
 }
 
-function findFiles(folder: string, descriptor: Descriptor): Pick<FoundPlugin, 'entry' | 'command'> {
+/** The files that run, with absolute paths. @throws FileFault */
+export function findFiles(folder: string, descriptor: Descriptor): Pick<FoundPlugin, 'entry' | 'command'> {
   if (descriptor.command === undefined) return { entry: findEntry(folder, descriptor) };
   const command = findCommand(folder, descriptor.command);
   return { entry: command[0] ?? '', command };
@@ -172,8 +174,15 @@ function readDescriptors(file: string, type: PluginType): DescriptorReading {
     `is ${descriptor.type}, but the plugin lies under ${typeFolders[type]}`,
     `Move it under ${typeFolders[descriptor.type]}.`,
   );
+  const fileName = basename(file, '.json');
+  const wrongName = errorAt(
+    ['name'],
+    `is ${descriptor.name}, but the file is ${fileName}.json`,
+    `Name the file ${descriptor.name}.json, or the plugin ${fileName}.`,
+  );
   const faults = [
-    ...(descriptor.type === type ? [] : [wrongType]),
+    ...(descriptor.type === type ? checkKeysOfType(parsed.data) : [wrongType]),
+    ...(descriptor.name === fileName ? [] : [wrongName]),
     ...checkDescriptor(descriptor),
     ...checkDefaults(descriptor),
   ];

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
-import { extname, join, relative, sep } from 'node:path';
+import { dirname, extname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { Descriptor } from '../schema/descriptor.js';
 import { errorAt, type Problem } from '../schema/problem.js';
 import { readTextFile } from '../schema/read-text.js';
@@ -12,9 +12,14 @@ export class FileFault extends Error {}
 /** Resolves the links of a file of the plugin's folder. @throws FileFault when it leads outside. */
 export function resolveInside(folder: string, file: string): string {
   const path = realpathSync(join(folder, file));
-  if (relative(realpathSync(folder), path).startsWith(`..${sep}`))
-    throw new FileFault(`${file} lies outside the plugin's folder`);
+  if (!isInside(realpathSync(folder), path)) throw new FileFault(`${file} lies outside the plugin's folder`);
   return path;
+}
+
+/** By the paths alone. */
+export function isInside(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
 /** A worker runs a plugin's files, so other users must not be able to change them. */
@@ -44,6 +49,17 @@ const maxBytes = 64 * 1024 * 1024;
 /** Not part of a plugin: hidden files, dependencies, output of compilers, also of Python's while it runs. */
 const skipped = /^\.|^node_modules$|^__pycache__$|\.d\.[cm]?ts$|\.map$/;
 
+/** Whether the digest covers a file, given by its path within the plugin's folder. */
+export function isPartOfDigest(path: string): boolean {
+  return !path.split(sep).some((name) => skipped.test(name));
+}
+
+/** The target of a link, relative to the folder that the link is in. */
+export function linkTarget(link: string): string {
+  const folder = dirname(link);
+  return relative(folder, resolve(folder, readlinkSync(link)));
+}
+
 /**
  * SHA-256 over names and contents of a folder's files; a link counts as its target's path.
  * @throws FileFault
@@ -65,7 +81,7 @@ export function digestFolder(folder: string): string {
       bytes += item.isFile() ? statSync(full).size : 0;
       if (files > maxFiles || bytes > maxBytes)
         throw new FileFault(`is too large for a plugin: more than ${maxFiles} files or ${maxBytes} bytes`);
-      const content = item.isFile() ? readFileSync(full) : Buffer.from(readlinkSync(full));
+      const content = item.isFile() ? readFileSync(full) : Buffer.from(linkTarget(full));
       hash.update(`${name}\0${content.length}\0`).update(content);
     }
   }

@@ -1,9 +1,11 @@
+import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Descriptor } from '../schema/descriptor.js';
 import { errorAt, ProblemsError, type Problem } from '../schema/problem.js';
 import { suggest } from '../schema/suggest.js';
 import { clientPlan, Clients } from './clients.js';
 import type { PluginContext, PluginLog } from './contract.js';
+import { copyPlugin } from './copy-plugin.js';
 import { PluginError } from './errors.js';
 import { findPlugins, type FoundPlugin } from './find-plugins.js';
 import { abilitiesOf, loadClass } from './load-class.js';
@@ -48,6 +50,11 @@ export interface LoadOptions {
   /** Folders with `providers/` and `automators/`, besides the built-in one. */
   readonly folders: readonly string[];
   readonly log: Pick<PluginLog, 'info'>;
+  /**
+   * A folder that `close` removes. Plugins that are not built in are copied into it and run from there, so that
+   * later changes of their own folders do not reach them. Without it they run from their folders.
+   */
+  readonly copyTo?: string;
   /** Whether to load the plugins that come with Heddle; default true. */
   readonly builtIn?: boolean;
   /** For plugins that run as programs; default no variables of the worker, and the default limits. */
@@ -61,17 +68,19 @@ export interface LoadOptions {
 export async function loadRegistry({
   folders,
   log,
+  copyTo,
   builtIn = true,
   programs = { environment: {}, limits: {} },
 }: LoadOptions): Promise<Registry> {
   const { found, problems } = findPlugins([...(builtIn ? [builtInRoot] : []), ...folders], builtInRoot);
   const faults: Problem[] = [...problems, ...findDuplicates(found)];
   const options: ProgramOptions = { ...programs, say: (text) => log.info(text) };
-  const sandbox = new Sandbox();
+  const sandbox = new Sandbox((text) => log.info(text));
   const closers: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
     await Promise.all(closers.map((end) => end()));
     await sandbox.close();
+    if (copyTo !== undefined) await rm(copyTo, { recursive: true, force: true });
   };
   const register = async <Context extends PluginContext, Instance>(
     type: Descriptor['type'],
@@ -84,15 +93,19 @@ export async function loadRegistry({
     const registered: RegisteredPlugin<Context, Instance>[] = [];
     for (const plugin of found.filter(({ descriptor }) => descriptor.type === type)) {
       const { descriptor, digest, folder, root, place } = plugin;
+      let running = plugin;
       try {
+        if (root !== builtInRoot && copyTo !== undefined) running = copyPlugin(plugin, copyTo);
         const { close: closePlugin, ...loaded } = await (root === builtInRoot
           ? loadInProcess<Context, Instance>(plugin, log)
-          : loadProgram(plugin, sandbox, options));
+          : loadProgram(running, sandbox, options));
         closers.push(closePlugin);
         faults.push(...checkAbilities(descriptor, loaded.abilities).map((fault) => ({ ...fault, place })));
         registered.push({ descriptor, digest, folder, ...loaded });
       } catch (error) {
-        const wrong = error instanceof Error ? error.message : String(error);
+        const message = error instanceof Error ? error.message : String(error);
+        // The file to correct is the plugin's own, not its copy.
+        const wrong = message.replaceAll(running.folder, folder);
         faults.push({ ...errorAt([], `${type} ${descriptor.name}: ${wrong}`), place });
       }
     }

@@ -22,6 +22,8 @@ export interface ResultOf {
   readonly action: AnyAction;
   /** The node's payload, which the result must not make too large. Default: empty. */
   readonly config?: JsonObject;
+  /** Secrets of the account, which must not be kept with the node. */
+  readonly secrets?: readonly string[];
 }
 
 /**
@@ -31,7 +33,7 @@ export interface ResultOf {
  */
 export function acceptResult(
   returned: unknown,
-  { plugin, action, config = {} }: ResultOf,
+  { plugin, action, config = {}, secrets = [] }: ResultOf,
 ): ParsedResult & { readonly result: JsonObject } {
   const parsed = parseResult(returned, { plugin: plugin.name });
   const { result = {} } = parsed;
@@ -49,6 +51,7 @@ export function acceptResult(
         ]),
     ...refusedReferences(plugin, result),
     ...malformed(result, identity),
+    ...heldSecrets(result, secrets),
   ];
   if (faults.length > 0)
     throw new PluginError('Invalid', `plugin ${plugin.name} returned ${faults.join('; and ')}`);
@@ -90,6 +93,28 @@ function refusedReferences(plugin: ResultOf['plugin'], result: JsonObject): read
         'return the value under another key. In ssh-auth it needs passReferences in the descriptor'
       );
     });
+}
+
+/** Shorter ones, such as "root", occur in ordinary values. */
+const shortestSecret = 6;
+
+function heldSecrets(result: JsonObject, secrets: readonly string[]): readonly string[] {
+  const sought = secrets.filter((secret) => secret.length >= shortestSecret);
+  return textsIn(result)
+    .filter(([, text]) => sought.some((secret) => text.includes(secret)))
+    .map(
+      ([path]) =>
+        `${formatPath(path)}, which holds a secret of the account: results are kept with the node; ` +
+        'leave it out. A credential in ssh-auth needs passReferences in the descriptor',
+    );
+}
+
+function textsIn(value: Json, path: Path = []): readonly (readonly [Path, string])[] {
+  if (typeof value === 'string') return [[path, value]];
+  if (Array.isArray(value)) return value.flatMap((item: Json, index) => textsIn(item, [...path, index]));
+  return isJsonObject(value)
+    ? Object.entries(value).flatMap(([key, item]) => textsIn(item, [...path, key]))
+    : [];
 }
 
 function isCredential([first, second = '', ...rest]: Path): boolean {

@@ -321,6 +321,21 @@ const providerDefaults = {
   limits: {},
 } as const;
 
+const keysOfType: Readonly<Record<PluginType, readonly (keyof z.output<typeof descriptorSchema>)[]>> = {
+  provider: ['idempotency', 'consistencyWindowMs', 'callDeadlineMs', 'serial', 'countsCalls'],
+  automator: ['prepares'],
+};
+
+/** Keys that have a meaning only for plugins of the other type. */
+export function checkKeysOfType(written: z.output<typeof descriptorSchema>): readonly Problem[] {
+  const other = written.type === 'provider' ? 'automator' : 'provider';
+  return keysOfType[other]
+    .filter((key) => written[key] !== undefined)
+    .map((key) =>
+      errorAt([key], `is for ${other}s, and the plugin is of type ${written.type}`, 'Remove it.'),
+    );
+}
+
 /** Everything the schema cannot say of a descriptor. */
 export function checkDescriptor(descriptor: Descriptor): readonly Problem[] {
   return [

@@ -27,7 +27,26 @@ export type YamlReading =
  * bytes, deep nesting, exploding aliases, duplicate keys, several documents and tags.
  */
 export function readYaml(text: string, fileName: string, limits: PlainJsonLimits): YamlReading {
-  return readCanonicalJson(text, fileName, limits) ?? readDocument(text, fileName, limits);
+  const reading = readCanonicalJson(text, fileName, limits) ?? readDocument(text, fileName, limits);
+  if (reading.ok || !fileName.endsWith('.json')) return reading;
+  const fault = findJsonFault(text, reading.problems[0]?.place ?? { file: fileName, line: 1, column: 1 });
+  return fault === undefined ? reading : { ok: false, problems: [fault] };
+}
+
+/** What is wrong with a JSON file in the words of JSON: its author does not know the words of YAML. */
+function findJsonFault(text: string, near: Place): Problem | undefined {
+  try {
+    JSON.parse(text);
+    return undefined;
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    const position = / in JSON at position (\d+)/.exec(message)?.[1];
+    const before = text.slice(0, Number(position ?? 0)).split('\n');
+    const exact = { line: before.length, column: (before.at(-1) ?? '').length + 1 };
+    const wrong = message.replace(/ in JSON at position[\s\S]*|, (\.\.\.)?"[\s\S]*" is not valid JSON$/, '');
+    const place = position === undefined ? near : { ...near, ...exact };
+    return { ...errorAt([], `is not valid JSON: ${wrong}`), place };
+  }
 }
 
 /**

@@ -6,6 +6,8 @@ import type {
   AttemptNote,
   CanGrantAccess,
   NodeAddress,
+  SystemInput,
+  SystemPart,
   TaskResult,
 } from '../plugins/contract.js';
 import { loadRegistry, type AutomatorWithAbilities, type RegisteredAutomator } from '../plugins/registry.js';
@@ -32,6 +34,8 @@ export interface AutomatorBenchOptions {
   readonly admin?: JsonObject;
   /** It creates accounts on its machines. The node that `open` returns must be a whole system then. */
   readonly accounts?: boolean;
+  /** It has methods for loading and capturing. The node that `open` returns must be a whole system then. */
+  readonly system?: boolean;
   /** Longest wait for something to happen on the node, in ms; two minutes unless given. */
   readonly patienceMs?: number;
 }
@@ -119,6 +123,30 @@ export class AutomatorBench {
     );
     if (answer !== 'done') throw new Error(`${method} is ${JSON.stringify(answer)}: ${JSON.stringify(why)}`);
     return accounts;
+  }
+
+  /** One call of a method for loading and capturing; gives what it returned. */
+  async system(
+    method: keyof SystemPart,
+    resetNode: SystemInput['resetNode'] = () => Promise.resolve({ answer: 'done' }),
+  ): Promise<Json> {
+    const { answer = null } = await this.#attempt(
+      this.plugin,
+      'BOOTSTRAP',
+      undefined,
+      { operation: this.next() },
+      async (automator) => {
+        const outcome = await automator[method]?.({
+          image: { name: 'suite', revision: '1' },
+          machine: { id: this.#clusterUid, hostname: 'suite-app-1' },
+          user: 'nobody-of-the-suite',
+          at: '2026-01-01T00:00:00.000Z',
+          resetNode,
+        });
+        return { result: { answer: { ...outcome } } };
+      },
+    );
+    return answer;
   }
 
   /** Attempts of one task hear of each other, as the engine has them. */

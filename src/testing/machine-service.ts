@@ -24,9 +24,11 @@ const program = fileURLToPath(new URL('../../dist/local/main.js', import.meta.ur
 /** Starts one in a temporary folder. `sandbox` needs Linux and root. */
 export async function startMachineService(
   kind: 'directory' | 'sandbox' = 'directory',
+  /** How long a machine takes to go, in ms. */
+  deleteDelayMs = 20,
 ): Promise<MachineService> {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-machines-'));
-  const settings = ['--boot-delay', '20', '--delete-delay', '20', '--log-level', 'warn'];
+  const settings = ['--boot-delay', '20', '--delete-delay', `${deleteDelayMs}`, '--log-level', 'warn'];
   const child = spawn(process.execPath, [program, '--data', folder, '--kind', kind, ...settings], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: childEnvironment(),

@@ -13,7 +13,7 @@ import type { ProviderWithAbilities, RegisteredProvider } from '../plugins/regis
 import { CountedCalls, createClaims, makeTask, takeResult, Transcript } from './attempt.js';
 import type { ProviderBenchOptions, SuiteAccount } from './provider-options.js';
 import type { ApiProxy } from './proxy.js';
-import { until, untilReady } from './until.js';
+import { longestPauseMs, until, untilReady } from './until.js';
 
 /** An account that the suite opened, and the fields that its plugin gets. */
 export interface OpenedAccount {
@@ -50,6 +50,9 @@ export interface CallOptions {
   /** Whether the plugin gets the providerid; true by default. */
   readonly withId?: boolean;
 }
+
+/** Attempts of one call; a cloud that refuses more in a row is not at work. */
+const mostAttempts = 8;
 
 /** One account of a provider, called as the engine calls it: each attempt has its own plugin object. */
 export class ProviderBench {
@@ -116,7 +119,13 @@ export class ProviderBench {
     });
   }
 
-  async create(subject: Subject, options: CallOptions = {}): Promise<JsonObject> {
+  create(subject: Subject, options: CallOptions = {}): Promise<JsonObject> {
+    return this.#patiently(options, (isFirst) =>
+      isFirst ? this.#createOnce(subject, options) : this.#adoptOrCreate(subject, options),
+    );
+  }
+
+  async #createOnce(subject: Subject, options: CallOptions): Promise<JsonObject> {
     const { key, tags, nodeId } = subject;
     const { flavor, image } = this.opened.account;
     const input = {
@@ -133,12 +142,16 @@ export class ProviderBench {
 
   confirm(subject: Subject, options: CallOptions = {}): Promise<JsonObject> {
     const input = this.#input(subject, options);
-    return this.#run('CONFIRM', subject, options, (provider) => provider.confirm(input));
+    return this.#patiently(options, () =>
+      this.#run('CONFIRM', subject, options, (provider) => provider.confirm(input)),
+    );
   }
 
   delete(subject: Subject, options: CallOptions = {}): Promise<JsonObject> {
     const input = this.#input(subject, options);
-    return this.#run('DELETE', subject, options, (provider) => provider.delete(input));
+    return this.#patiently(options, () =>
+      this.#run('DELETE', subject, options, (provider) => provider.delete(input)),
+    );
   }
 
   /** CREATE, and CONFIRM until the machine is ready. */
@@ -168,7 +181,9 @@ export class ProviderBench {
     options: CallOptions = {},
   ): Promise<Answer> {
     const input = this.#input(subject, options);
-    return this.#record(() => call(this.#open('CONFIRM', subject, options, this.#patienceMs), input));
+    return this.#patiently(options, () =>
+      this.#record(() => call(this.#open('CONFIRM', subject, options, this.#patienceMs), input)),
+    );
   }
 
   /** Calls a method that concerns no machine. */
@@ -176,7 +191,9 @@ export class ProviderBench {
     call: (provider: ProviderWithAbilities) => Promise<Answer> | undefined,
     options: CallOptions = {},
   ): Promise<Answer> {
-    return this.#record(() => call(this.#open('CONFIRM', this.subject(), options)));
+    return this.#patiently(options, () =>
+      this.#record(() => call(this.#open('CONFIRM', this.subject(), options))),
+    );
   }
 
   /** Polls until the check returns something. @throws Error after the suite's patience. */
@@ -199,11 +216,15 @@ export class ProviderBench {
   }
 
   /** Creates as the next attempt does after one whose result was lost. */
-  async createAgain(subject: Subject): Promise<JsonObject> {
-    if (this.plugin.descriptor.idempotency === 'token') return this.create(subject);
+  createAgain(subject: Subject): Promise<JsonObject> {
+    return this.#patiently({}, () => this.#adoptOrCreate(subject, {}));
+  }
+
+  async #adoptOrCreate(subject: Subject, options: CallOptions): Promise<JsonObject> {
+    if (this.plugin.descriptor.idempotency === 'token') return this.#createOnce(subject, options);
     await this.untilVisible();
     const [found] = await this.find(subject.key);
-    if (found === undefined) return this.create(subject);
+    if (found === undefined) return this.#createOnce(subject, options);
     const result: JsonObject = { ...found.created, providerid: found.providerid };
     subject.config = mergePayload(subject.config, result);
     return result;
@@ -254,10 +275,35 @@ export class ProviderBench {
     call: (provider: ProviderWithAbilities) => ReturnType<ProviderWithAbilities['create']>,
   ): Promise<JsonObject> {
     const returned = await this.#record(() => call(this.#open(taskName, subject, options)));
-    const { result, output } = takeResult(returned, { plugin: this.plugin.descriptor, action: taskName });
+    const { result, output } = takeResult(returned, {
+      plugin: this.plugin.descriptor,
+      action: taskName,
+      secrets: this.opened.secrets,
+    });
     this.transcript.add(output);
     subject.config = mergePayload(subject.config, result);
     return result;
+  }
+
+  /**
+   * Repeats a call that the cloud itself refuses, by 429 or 502 as clouds do now and then, as the engine does.
+   * Faults that the suite causes pass.
+   */
+  async #patiently<Answer>(
+    { signal, fields }: CallOptions,
+    call: (isFirst: boolean) => Promise<Answer>,
+  ): Promise<Answer> {
+    const isProvoked = (): boolean =>
+      signal !== undefined || fields !== undefined || this.proxy?.isArmed() === true;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await call(attempt === 1);
+      } catch (error) {
+        const isRefusal = isPluginError(error) && error.kind === 'Retryable';
+        if (!isRefusal || attempt === mostAttempts || isProvoked()) throw error;
+        await pause(Math.min(error.retryAfterMs ?? longestPauseMs, longestPauseMs));
+      }
+    }
   }
 
   async #record<Answer>(call: () => Promise<Answer> | undefined): Promise<Answer> {

@@ -17,6 +17,7 @@ export type LifeCaseId =
   | 'login'
   | 'repetition'
   | 'same-moment'
+  | 'gone'
   | 'absent'
   | 'other-key'
   | 'find'
@@ -24,6 +25,7 @@ export type LifeCaseId =
   | 'list'
   | 'list-apart'
   | 'counted'
+  | 'notified'
   | 'drain'
   | FieldCaseId;
 
@@ -100,6 +102,20 @@ export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
       }),
   },
   {
+    id: 'gone',
+    title: 'shows a machine as gone, and ends DELETE, only when it is absent',
+    run: (bench) =>
+      bench.withReady(async (subject) => {
+        const login = bench.has('reach') ? undefined : await readTarget(subject.config);
+        await untilDeleted(bench, subject);
+        await bench.untilVisible();
+        if (bench.has('find'))
+          deepStrictEqual(await bench.find(subject.key), [], 'DELETE succeeded, and find shows the machine');
+        if (login !== undefined)
+          ok(!(await answers(login)), 'DELETE succeeded, and the machine still answers over SSH');
+      }),
+  },
+  {
     id: 'absent',
     title:
       'succeeds in deleting an absent machine: by its old id, by its key, and for a key that never had one',
@@ -170,17 +186,17 @@ export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
   },
   {
     id: 'list',
-    title: "lists its machines by our installation's tag, each with its key",
+    title: "lists its machines by our installation's tag, each with its key, as running once they are ready",
     lacks: lacksAbility('list'),
     run: (bench) =>
       bench.with(async (one) =>
         bench.with(async (other) => {
-          await bench.create(one);
-          await bench.create(other);
+          await bench.up(one);
+          await bench.up(other);
           await bench.until('both machines to be listed', async () => {
             const listed = await bench.list({ [tagNames.installation]: bench.installation });
             const keys = listed
-              .filter(({ state }) => state !== 'gone')
+              .filter(({ state }) => state === 'running')
               .map((machine) => machine.key ?? machine.tags[tagNames.key]);
             return [one, other].every(
               ({ key }) => keys.filter((listedKey) => listedKey === key).length === 1,
@@ -236,14 +252,27 @@ export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
       }),
   },
   {
+    id: 'notified',
+    title: 'accepts each notification that it has a method for, twice, and leaves the machine as it is',
+    run: (bench) =>
+      bench.with(async (subject) => {
+        if (!bench.has('nodeDeleted') && !bench.has('nodeReused')) return;
+        await bench.up(subject);
+        for (const _ of [1, 2]) await notify(bench, subject, 'nodeReused');
+        await bench.confirm(subject);
+        await bench.remove(subject);
+        for (const _ of [1, 2]) await notify(bench, subject, 'nodeDeleted');
+      }),
+  },
+  {
     id: 'drain',
-    title: 'closes everything it opened when its worker ends',
+    title: 'closes everything it opened when its worker ends, and leaves no process behind',
     run: (bench) =>
       drain(bench.opened.options.folders ?? [], async (registry) => {
         const plugin = registry.provider(bench.plugin.descriptor.name);
         const own = new ProviderBench({ ...bench.opened, plugin });
         await own.with(async (subject) => {
-          await own.create(subject);
+          await own.up(subject);
         });
       }),
   },
@@ -254,6 +283,42 @@ function leavesAddress({ config }: Subject): void {
   ok(typeof config['ipaddress'] === 'string', 'CONFIRM leaves an ipaddress');
   const auth = config['ssh-auth'];
   ok(isJsonObject(auth) && typeof auth['user'] === 'string', 'CREATE or CONFIRM leaves ssh-auth.user');
+}
+
+async function notify(
+  bench: ProviderBench,
+  subject: Subject,
+  method: 'nodeDeleted' | 'nodeReused',
+): Promise<void> {
+  if (bench.has(method)) await bench.act(subject, (provider, machine) => provider[method]?.(machine));
+}
+
+/** Repeats DELETE while it throws NotReady. What find does not show in between must be absent. */
+async function untilDeleted(bench: ProviderBench, subject: Subject): Promise<void> {
+  await bench.until('the machine to be gone', async () => {
+    if ((await whyNotDeleted(bench, subject)) === undefined) return true;
+    if (!bench.has('find') || (await bench.find(subject.key)).length > 0) return false;
+    const why = await whyNotDeleted(bench, subject);
+    ok(why === undefined, `find shows no machine, or one that is gone, and DELETE says: ${why}`);
+    return true;
+  });
+}
+
+async function whyNotDeleted(bench: ProviderBench, subject: Subject): Promise<string | undefined> {
+  try {
+    await bench.delete(subject);
+    return undefined;
+  } catch (error) {
+    if (isPluginError(error) && error.kind === 'NotReady') return error.message;
+    throw error;
+  }
+}
+
+async function answers(login: Awaited<ReturnType<typeof readTarget>>): Promise<boolean> {
+  return probe(login).then(
+    () => true,
+    () => false,
+  );
 }
 
 function lacksAbility(ability: 'list' | 'find'): (bench: ProviderBench) => string | undefined {

@@ -1,5 +1,7 @@
 import { deepStrictEqual, notStrictEqual, ok, strictEqual } from 'node:assert/strict';
-import type { CurrentReading, Knowledge } from '../plugins/contract.js';
+import { setTimeout as pause } from 'node:timers/promises';
+import { tagNames } from '../model/names.js';
+import type { CurrentReading, Knowledge, Machine } from '../plugins/contract.js';
 import { readCurrentImage, readKnowledge } from '../schema/machine-answer.js';
 import { lacksProxy } from './api-faults.js';
 import {
@@ -20,6 +22,7 @@ import type { Case } from './runner.js';
 export type PowerCaseId =
   | 'machines'
   | 'power'
+  | 'power-state'
   | 'power-silent'
   | 'power-absent'
   | 'power-other-key'
@@ -57,6 +60,20 @@ export function powerCases(verbs: readonly MachineVerb[]): readonly Case<PowerCa
   ];
 }
 
+/** By find and by list, which may lag. */
+async function expectShown(
+  bench: ProviderBench,
+  { key }: Subject,
+  expected: Machine['state'],
+): Promise<void> {
+  await pause(bench.plugin.descriptor.consistencyWindowMs);
+  const [found] = bench.has('find') ? await bench.find(key) : [];
+  const [listed] = bench.has('list') ? await bench.list({ [tagNames.key]: key }) : [];
+  for (const [method, machine] of Object.entries({ find: found, list: listed }))
+    if (bench.has(method))
+      strictEqual(machine?.state, expected, `the machine is ${expected}, and ${method} shows another state`);
+}
+
 const power: readonly Case<PowerCaseId, ProviderBench>[] = [
   {
     id: 'power',
@@ -79,6 +96,18 @@ const power: readonly Case<PowerCaseId, ProviderBench>[] = [
         await bringPower(bench, subject, 'powerOff');
         await bringPower(bench, subject, 'powerReset');
         await expectPower(bench, subject, 'on');
+      }),
+  },
+  {
+    id: 'power-state',
+    title: 'shows a machine that is off as stopped, and as running once it is on again',
+    run: (bench) =>
+      bench.withReady(async (subject) => {
+        await bringPower(bench, subject, 'powerOff');
+        await expectShown(bench, subject, 'stopped');
+        await bringPower(bench, subject, 'powerOn');
+        await bench.untilReady(subject);
+        await expectShown(bench, subject, 'running');
       }),
   },
   {

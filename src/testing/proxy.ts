@@ -31,6 +31,8 @@ export interface ApiProxy {
   set(fault: (call: PassingCall) => CallFault | undefined): void;
   /** Lets everything pass. */
   clear(): void;
+  /** Whether faults are set. */
+  isArmed(): boolean;
   /** Calls since the faults were set. */
   calls(): number;
   /** Calls that the API is still at, those included whose caller has gone. */
@@ -40,7 +42,8 @@ export interface ApiProxy {
 
 /** Opens a proxy on loopback to the API at this address. */
 export async function openProxy(target: string): Promise<ApiProxy> {
-  let decide: (call: PassingCall) => CallFault | undefined = () => undefined;
+  const passAll = (): undefined => undefined;
+  let decide: (call: PassingCall) => CallFault | undefined = passAll;
   let calls = 0;
   let underWay = 0;
   const server = createServer((incoming, answer) => {
@@ -62,7 +65,8 @@ export async function openProxy(target: string): Promise<ApiProxy> {
   return {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     set,
-    clear: () => set(() => undefined),
+    clear: () => set(passAll),
+    isArmed: () => decide !== passAll,
     calls: () => calls,
     underWay: () => underWay,
     async close() {

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { isPluginError } from '../plugins/errors.js';
 
 /** Longest pause between two calls in ms, even if the plugin asks for more. */
-const longestPauseMs = 500;
+export const longestPauseMs = 500;
 
 /** Polls until the check returns something. @throws Error that says what it waited for. */
 export async function until<Value>(

@@ -4,7 +4,7 @@ import type { Config } from '../config/index.js';
 import type { Json } from '../model/json.js';
 import { stableJson } from '../model/node/payload.js';
 import { stripSecrets } from '../model/node/strip-secrets.js';
-import { formatIdentity, type ConfigDigests } from '../model/worker-identity.js';
+import { formatIdentity, pluginDigests, type ConfigDigests } from '../model/worker-identity.js';
 import type { Registry } from '../plugins/registry.js';
 
 /** The identity of this process as a worker, with digests of what workers of one queue must agree on. */
@@ -17,16 +17,10 @@ function digestsOf(
   { providers, automators, allowedReferences, limits }: Config,
   registry: Registry,
 ): ConfigDigests {
-  const plugins = registry.versions().filter(({ builtIn }) => !builtIn);
   return {
     ...eachOf('provider', providers),
     ...eachOf('automator', automators),
-    ...eachOf(
-      'plugin',
-      Object.fromEntries(
-        plugins.map(({ type, name, version, digest }) => [`${type}-${name}`, { version, digest }]),
-      ),
-    ),
+    ...pluginDigests(registry.versions()),
     'secrets.allow': digestOf(allowedReferences ?? null),
     scale: digestOf({ ...limits }),
     version: digestOf(

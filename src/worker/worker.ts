@@ -34,6 +34,7 @@ import { createClaims, createRateLimiters, locksOf } from './account-workflows.j
 import { readClusterRecords } from './cluster-records.js';
 import { computersOf } from './computers.js';
 import { readNodePools } from './node-pools.js';
+import { openPluginCopies } from './plugin-copies.js';
 import { builderWorkers, siteWorkers } from './queues.js';
 import { openResourceCache, resourcesOf } from './resources.js';
 import { installRuntime } from './runtime.js';
@@ -122,9 +123,11 @@ export async function prepareWorkers({
   secretSources,
   role,
 }: HeddleWorkerOptions): Promise<PreparedWorkers> {
+  const copies = await openPluginCopies(config.dataFolder);
   const registry = await loadRegistry({
     folders: config.pluginFolders,
     programs: config.programs,
+    copyTo: copies.folder,
     log: { info: (message, attributes) => log.info({ ...attributes }, message) },
   });
   const accounts = withPools(config);
@@ -199,7 +202,11 @@ export async function prepareWorkers({
     builder: role === 'builder' ? { ...config.builder, name: hostname() } : undefined,
   };
   const identity = identityOf({ ...config, providers, automators }, registry);
-  for (const difference of await differencesFromOthers(temporal, identity)) log.warn(difference);
+  // A server that does not show its workers, or not to this one, keeps none from working.
+  const differences = await differencesFromOthers(temporal, identity).catch((error: unknown) => [
+    `this worker's configuration could not be compared with that of others: ${String(error)}`,
+  ]);
+  for (const difference of differences) log.warn(difference);
   const base = {
     connection,
     namespace,
@@ -224,6 +231,7 @@ export async function prepareWorkers({
       await logs.close();
       await pool.closeAll();
       await registry.close();
+      copies.close();
       await connection.close();
     },
   };

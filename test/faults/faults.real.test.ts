@@ -6,47 +6,55 @@ import { afterAll, beforeAll, describe, inject, vi } from 'vitest';
 import type { Limits } from '../../src/model/cluster/limits.js';
 import { type RunningServer, startServer } from '../../src/server/start.js';
 import { openHarness, type Harness } from '../harness/faults/harness.js';
-import { playFaults, usualModes } from '../harness/faults/table.js';
+import { playFaults, playsInTenth, usualModes, type SweepCut } from '../harness/faults/table.js';
 import { playWebUi } from '../harness/faults/web-ui.js';
 
 /**
- * The whole tables take long on two cores: HEDDLE_FAULTS=all asks for them. `npm test` runs a part of them.
+ * The whole tables take long on two cores: `npm run faults` runs them. `npm test` runs a fixed part of the first,
+ * and `npm run test:real` a random tenth of each, which HEDDLE_FAULTS repeats.
  */
-const wholeTable = (title: string, tests: () => void): void => {
-  if (env['HEDDLE_FAULTS'] !== undefined) describe(title, tests);
+const { HEDDLE_FAULTS: seed = '1' } = env;
+const isWhole = seed === 'all';
+const isInTenth = playsInTenth(seed);
+
+const table = (title: string, play: (plays: NonNullable<SweepCut['plays']>) => void): void => {
+  describe(isWhole ? title : `a tenth of ${title} (HEDDLE_FAULTS=${seed})`, () =>
+    play((...place) => isWhole || isInTenth(...place)),
+  );
 };
 
 vi.setConfig({ maxConcurrency: 16 });
 
-wholeTable('the table of faults', () => {
+table('the table of faults', (plays) => {
   const harness = openAround({});
-  playFaults(harness, { modes: usualModes });
-  playWebUi(harness, { every: 1 });
+  playFaults(harness, { modes: usualModes, plays });
+  playWebUi(harness, { every: isWhole ? 1 : 10 });
 });
 
-wholeTable('the faults where every workflow task replays the whole history', () => {
+table('the faults where every workflow task replays the whole history', (plays) => {
   const harness = openAround({ cachedWorkflows: 0 });
   playFaults(harness, {
     modes: ['loses its answer', 'is cancelled'],
-    plays: ({ tasks }, _mode, task) => tasks.indexOf(task) % 3 === 0,
+    plays: (operation, mode, task) => operation.tasks.indexOf(task) % 3 === 0 && plays(operation, mode, task),
   });
 });
 
 /** `db` is carried by the cluster's workflow, `web` by a group's. */
 const groups: Partial<Limits> = { inlineNodes: 1, groupNodes: 2 };
 
-wholeTable('the faults on a server that suggests continue-as-new after 50 events', () => {
+table('the faults on a server that suggests continue-as-new after 50 events', (plays) => {
   const server = openServer();
   const harness = openAround({ server });
-  playFaults(harness, { modes: ['ends its run'] });
+  playFaults(harness, { modes: ['ends its run'], plays });
 });
 
-wholeTable('the faults with groups, on a server that suggests continue-as-new after 50 events', () => {
+table('the faults with groups, on a server that suggests continue-as-new after 50 events', (plays) => {
   const server = openServer();
   const harness = openAround({ server, limits: groups });
   playFaults(harness, {
     modes: ['ends its run', 'fails for good', 'is cancelled', 'is met by delete'],
-    plays: ({ tasks }, _mode, task) => tasks.length < 6 || tasks.indexOf(task) % 2 === 1,
+    plays: (operation, mode, task) =>
+      (operation.tasks.length < 6 || operation.tasks.indexOf(task) % 2 === 1) && plays(operation, mode, task),
   });
 });
 

@@ -187,7 +187,41 @@ describe('the registry', () => {
 
 describe('an invalid plugin stops the worker, with file and error:', () => {
   test.each<readonly [string, () => void, string]>([
-    ['broken JSON', () => write('providers/cloud/cloud.json', '{"name": '), 'cloud.json:1:'],
+    [
+      'JSON that ends early',
+      () => write('providers/cloud/cloud.json', '{"name": '),
+      'cloud.json:1:10: is not valid JSON: Unexpected end of JSON input',
+    ],
+    [
+      'JSON without a comma',
+      () => write('providers/cloud/cloud.json', '{\n  "name": "cloud"\n  "type": "provider"\n}'),
+      `cloud.json:3:3: is not valid JSON: Expected ',' or '}' after property value`,
+    ],
+    [
+      "name that is not the file's",
+      () => {
+        writeProvider();
+        write('providers/cloud/cloud.json', { ...provider, name: 'clouds' });
+      },
+      'cloud.json:2:3: name: is clouds, but the file is cloud.json. Name the file clouds.json, or the plugin cloud.',
+    ],
+    [
+      'key of automators',
+      () => writeProvider({ prepares: 'users' }),
+      'prepares: is for automators, and the plugin is of type provider. Remove it.',
+    ],
+    [
+      'key of providers',
+      () => {
+        write('automators/script/script.json', {
+          ...provider,
+          name: 'script',
+          type: 'automator',
+          countsCalls: true,
+        });
+      },
+      'countsCalls: is for providers, and the plugin is of type automator. Remove it.',
+    ],
     [
       'unknown key',
       () => writeProvider({ classs: 'x' }),

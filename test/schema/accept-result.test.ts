@@ -216,3 +216,24 @@ describe('the result of a failure', () => {
     expect(acceptFailure(returned, 'CREATE')).toBeUndefined();
   });
 });
+
+describe("a result with a secret of the provider's account", () => {
+  const secrets = ['hunter2-and-more', 'root'];
+  const take = (result: JsonObject): unknown =>
+    acceptResult({ result }, { plugin: plain, action: 'CREATE', secrets });
+
+  test.each<readonly [string, JsonObject]>([
+    ['note', { providerid: 'i-1', note: 'hunter2-and-more' }],
+    ['ssh-auth.password', { providerid: 'i-1', 'ssh-auth': { user: 'root', password: 'hunter2-and-more' } }],
+    ['links[1].url', { links: ['x', { url: 'https://cloud/?key=hunter2-and-more' }] }],
+  ])('is refused with its place, %s', (place, result) => {
+    expect(() => take(result)).toThrow(`${place}, which holds a secret of the account`);
+    expect(() => take(result)).not.toThrow('hunter2');
+  });
+
+  test('is accepted if the secret is a short, ordinary word', () => {
+    expect(take({ providerid: 'i-1', 'ssh-auth': { user: 'root' } })).toMatchObject({
+      result: { providerid: 'i-1' },
+    });
+  });
+});

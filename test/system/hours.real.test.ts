@@ -38,10 +38,7 @@ function tell(...words: readonly string[]): string | undefined {
 }
 
 const program = await findTimeSkipping();
-const why =
-  program === undefined
-    ? ' (left out: Java is missing, or "node tools/get-time-skipping.mjs" was not run yet)'
-    : '';
+const why = program === undefined ? ' (left out: "npm run setup:extras" installs the server)' : '';
 
 describe.skipIf(program === undefined)(`long periods, with time skipped${why}`, () => {
   let folder: string;

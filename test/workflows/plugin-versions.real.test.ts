@@ -1,6 +1,9 @@
 import { chmod, cp, readFile, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { ClusterSpec } from '../../src/model/cluster/spec.js';
+import { heddleOn } from '../harness/cli/run-heddle.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
@@ -56,7 +59,7 @@ describe('a plugin that is changed during an operation', () => {
     await first.stop();
     await raiseVersion();
     await writeFile(gate, '');
-    await stack.startWorker();
+    const second = await stack.startWorker();
 
     expect((await client.waitFor('pinned', operation)).operation).toMatchObject({
       state: 'held',
@@ -78,5 +81,41 @@ describe('a plugin that is changed during an operation', () => {
 
     const { operation: deletion = '' } = await client.delete('pinned');
     expect((await client.waitFor('pinned', deletion)).operation.state).toBe('done');
+    await second.stop();
+  });
+
+  it('runs as its worker registered it until that worker restarts; doctor names the worker', async () => {
+    const { client, folder } = stack;
+    const { run } = heddleOn(() => stack);
+    const worker = await stack.startWorker();
+    const code = join(folder, 'plugins', 'automators', 'steps', 'steps.sh');
+    const script = { type: 'steps', fields: { script: 'true' } };
+    const spec = (services: string): ClusterSpec =>
+      closed({
+        name: 'edited',
+        nodes: { app: nodes(1, services.split(' ')) },
+        services: Object.fromEntries(
+          services.split(' ').map((name) => [name, { actions: { install: script, start: script } }]),
+        ),
+      });
+    expect((await run('doctor')).stdout).toMatch(/^ok +loaded plugins/m);
+    await writeFile(code, '#!/bin/sh\necho changed code ran >&2\nexit 1\n');
+
+    const { operation } = await client.apply(spec('web'));
+    expect((await client.waitFor('edited', operation)).operation.state).toBe('done');
+    const registered = (await client.status('edited')).plugins;
+    const { stdout } = await run('doctor');
+    expect(stdout).toMatch(/^warn +loaded plugins/m);
+    expect(stdout).toContain(`worker ${worker.pid}@${hostname()} runs earlier files of automator steps`);
+    expect(stdout).toContain(`next: kill ${worker.pid}`);
+
+    await worker.stop();
+    await stack.startWorker();
+    expect((await run('doctor')).stdout).toMatch(/^ok +loaded plugins/m);
+    const { operation: second } = await client.apply(spec('web extra'));
+    expect((await client.waitFor('edited', second)).operation.state).toBe('held');
+    const { plugins, nodes: failed } = await client.status('edited');
+    expect(failed[0]?.failure?.message).toContain('changed code ran');
+    expect(plugins?.['automator steps']?.digest).not.toBe(registered?.['automator steps']?.digest);
   });
 });

@@ -105,6 +105,8 @@ function judge(
       return undefined;
     case 'gone':
       return { kind: 'drift', seen: 'gone', why: `${account} says that machine ${named(node)} is gone` };
+    case 'deleting':
+      return { kind: 'drift', seen: 'gone', why: `${account} is deleting machine ${named(node)}` };
     case 'stopped':
       return {
         kind: 'drift',

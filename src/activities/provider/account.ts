@@ -16,6 +16,8 @@ export interface OpenAccount {
    * The administrator's fields with the user's over them, checked, with defaults and with secrets resolved.
    */
   readonly fields: JsonObject;
+  /** The administrator's secrets among them, which no result may contain. */
+  readonly secrets: readonly string[];
 }
 
 /** Without `fields` there is no user: user fields are left out. */
@@ -51,13 +53,16 @@ export async function openAccount(
   const usersOwn = withoutKeys(user.values, (key, value) => isKept(key) || isForbidden(value));
   const administrators = withoutKeys(admin.values, (key) => Object.hasOwn(usersOwn, key));
   const passed = passedReferences(descriptor);
-  const resolve = async (values: JsonObject, writtenBy: 'administrator' | 'user'): Promise<JsonObject> => {
+  const resolve = async (
+    values: JsonObject,
+    writtenBy: 'administrator' | 'user',
+  ): Promise<Pick<OpenAccount, 'fields' | 'secrets'>> => {
     const { value, secrets } = await parts.resolveSecrets(values, {
       writtenBy,
       place: `fields of provider ${name}`,
     });
     attempt.hide(secrets);
-    return isJsonObject(value) ? value : {};
+    return { fields: isJsonObject(value) ? value : {}, secrets };
   };
   const resolved = await resolve(
     withoutKeys(administrators, (key) => passed.includes(key)),
@@ -65,14 +70,14 @@ export async function openAccount(
   );
   // A user's reference is never passed on: it would be indistinguishable from an administrator's.
   const all: JsonObject = {
-    ...resolved,
+    ...resolved.fields,
     ...withoutKeys(administrators, (key) => !passed.includes(key)),
-    ...(await resolve(usersOwn, 'user')),
+    ...(await resolve(usersOwn, 'user')).fields,
   };
   // Only now is an address known that a reference stood for.
   const unprotected = checkEndpoints(descriptor, all, ['providers', name, 'fields']);
   if (unprotected.length > 0) throw new PluginError('Invalid', unprotected.map(formatProblem).join('; '));
-  return { name, plugin, fields: all };
+  return { name, plugin, fields: all, secrets: resolved.secrets };
 }
 
 function withoutKeys(values: JsonObject, isLeftOut: (key: string, value: Json) => boolean): JsonObject {

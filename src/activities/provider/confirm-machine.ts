@@ -14,13 +14,14 @@ import { refuseFailure } from '../results.js';
  * Ready means: the provider says so, there is an address, and SSH answers there under the expected host key.
  */
 export async function confirmMachine(
-  { parts, plugin, provider, request, attempt, machine, admission }: ProviderCall,
+  { parts, plugin, provider, request, attempt, machine, secrets, admission }: ProviderCall,
   budget: AbortSignal,
 ): Promise<JsonObject> {
   const taken = acceptResult(await lookSoon(provider, machine, attempt, budget), {
     plugin: plugin.descriptor,
     action: 'CONFIRM',
     config: request.config,
+    secrets,
   });
   // Waiting for SSH is not a provider call.
   await admission.turn?.release();

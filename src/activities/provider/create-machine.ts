@@ -13,7 +13,7 @@ import { refuseFailure } from '../results.js';
  * looks for the machine and adopts it.
  */
 export async function createMachine(call: ProviderCall, mayBeThere: boolean): Promise<JsonObject> {
-  const { plugin, provider, request, attempt, machine } = call;
+  const { plugin, provider, request, attempt, machine, secrets } = call;
   if (request.adopt === true) return adoptMachine(call);
   const earlier = mayBeThere ? await findMachine(call) : undefined;
   if (earlier !== undefined) {
@@ -44,7 +44,7 @@ export async function createMachine(call: ProviderCall, mayBeThere: boolean): Pr
         create,
       )
     : create());
-  const taken = acceptResult(returned, { plugin: plugin.descriptor, action: 'CREATE', config });
+  const taken = acceptResult(returned, { plugin: plugin.descriptor, action: 'CREATE', config, secrets });
   refuseFailure(plugin.descriptor.name, 'Invalid', taken);
   const id = taken.result['providerid'];
   if (typeof id !== 'string' || id === '') {
@@ -116,10 +116,10 @@ async function findMachine({ provider, machine }: ProviderCall): Promise<Machine
 }
 
 /** CREATE's result, as far as the provider can reproduce it. */
-function resultOf({ plugin, request }: ProviderCall, { providerid, created }: Machine): JsonObject {
+function resultOf({ plugin, request, secrets }: ProviderCall, { providerid, created }: Machine): JsonObject {
   return acceptResult(
     { result: { ...created, providerid } },
-    { plugin: plugin.descriptor, action: 'CREATE', config: request.config },
+    { plugin: plugin.descriptor, action: 'CREATE', config: request.config, secrets },
   ).result;
 }
 

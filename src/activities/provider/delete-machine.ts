@@ -50,6 +50,7 @@ async function askToDelete({
   provider,
   request,
   machine,
+  secrets,
   parts: { absences },
 }: ProviderCall): Promise<TaskResult & { readonly result: JsonObject }> {
   try {
@@ -57,6 +58,7 @@ async function askToDelete({
       plugin: descriptor,
       action: 'DELETE',
       config: request.config,
+      secrets,
     });
     refuseFailure(descriptor.name, 'Invalid', taken);
     await refuseOthers(provider, machine);

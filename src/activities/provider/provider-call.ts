@@ -38,6 +38,8 @@ export interface ProviderCall {
   readonly request: TaskRequest;
   readonly attempt: Attempt;
   readonly machine: MachineInput;
+  /** The account's, which no result may contain. */
+  readonly secrets: readonly string[];
   readonly admission: Admission;
 }
 
@@ -62,7 +64,7 @@ export async function callProvider<Value>(
     request,
     attempt,
   }: { readonly task: Task; readonly request: TaskRequest; readonly attempt: Attempt },
-  { plugin, fields, machine }: ProviderTarget,
+  { plugin, fields, secrets, machine }: ProviderTarget,
   { deadlineMs, signals = [], survivesCancel = false }: CallOptions,
   work: (call: ProviderCall) => Promise<Value>,
 ): Promise<Value> {
@@ -92,7 +94,7 @@ export async function callProvider<Value>(
   });
   attempt.at(`${task.taskName} by ${plugin.descriptor.name}`);
   try {
-    return await work({ parts, plugin, provider, request, attempt, machine, admission });
+    return await work({ parts, plugin, provider, request, attempt, machine, secrets, admission });
   } catch (error) {
     // A program that hangs repeatedly is a fault of the plugin.
     if (!deadline.aborted || isPluginError(error) || error instanceof ProgramFault) throw error;

@@ -3,7 +3,7 @@ import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Config, loadConfig } from '../../config/index.js';
 import { isWritable } from '../../config/prepare-folder.js';
-import { inspectPlugins } from '../inspect-plugins.js';
+import type { Registry } from '../../plugins/registry.js';
 import { openKeys } from '../configuration.js';
 import { messageOf } from '../report-error.js';
 import type { DevRecord } from './dev-record.js';
@@ -55,18 +55,12 @@ export function checkKeys(config: Config): Finding {
   }
 }
 
-export async function checkPlugins(config: Config): Promise<Finding> {
-  try {
-    const registry = await inspectPlugins(config);
-    const names = (plugins: readonly { readonly descriptor: { readonly name: string } }[]): string =>
-      plugins.map(({ descriptor }) => descriptor.name).join(', ');
-    return ok(
-      'plugins',
-      `providers ${names(registry.providers())}; automators ${names(registry.automators())}`,
-    );
-  } catch (error) {
-    return fail('plugins', messageOf(error), 'heddle plugins');
-  }
+/** `found` is why the plugins cannot be loaded if it is a text. */
+export function checkPlugins(found: Registry | string): Finding {
+  if (typeof found === 'string') return fail('plugins', found, 'heddle plugins');
+  const names = (plugins: readonly { readonly descriptor: { readonly name: string } }[]): string =>
+    plugins.map(({ descriptor }) => descriptor.name).join(', ');
+  return ok('plugins', `providers ${names(found.providers())}; automators ${names(found.automators())}`);
 }
 
 /** What one check of `heddle doctor` found. */

@@ -4,7 +4,8 @@ import type { Config } from '../../config/index.js';
 import { createNamespaceCommand, missingNamespaceText } from '../../model/endpoint.js';
 import { clusterWorkflowType, workflowQueue, providerQueue, siteQueue } from '../../model/names.js';
 import { checkSearchAttributes } from '../../server/setup.js';
-import { workerDifferences } from '../../client/workers.js';
+import { workerDifferences, workersWithOldPlugins } from '../../client/workers.js';
+import type { LoadedPlugin } from '../../model/worker-identity.js';
 import { openKeys } from '../configuration.js';
 import { fail, ok, warn, type Finding } from './doctor-local.js';
 import { lookAtQueue, type QueueTasks } from './pollers.js';
@@ -117,6 +118,30 @@ export async function checkDifferences(connection: Connection, namespace: string
     const text = [...found, 'which of them plans is chance; give all the same heddle.yaml'].join('\n');
     // A warning, for a change of the configuration reaches one worker after the other.
     return warn(check, text, 'heddle config show');
+  };
+  return make().catch((error: unknown) => warn(check, `could not be compared: ${messageOf(error)}`));
+}
+
+/** Compares the plugins that the workers of this machine run with the files on its disk. */
+export function checkLoadedPlugins(
+  connection: Connection,
+  namespace: string,
+  site: string,
+  onDisk: readonly LoadedPlugin[],
+): Promise<Finding> {
+  const check = 'loaded plugins';
+  const temporal = new Client({ connection, namespace });
+  const make = async (): Promise<Finding> => {
+    const found = await ask(connection, () => workersWithOldPlugins(temporal, siteQueue(site), onDisk));
+    if (found.length === 0) return ok(check, 'the workers of this machine run the plugins on its disk');
+    const lines = found.map(
+      ({ worker, plugins }) =>
+        `worker ${worker} runs earlier files of ${plugins.map(({ type, name }) => `${type} ${name}`).join(', ')}`,
+    );
+    const remedy =
+      'workers load plugins when they start; heddle dev and supervisors start an ended worker again';
+    const pids = found.map(({ worker }) => worker.split('@', 1).join());
+    return warn(check, [...lines, remedy].join('\n'), `kill ${pids.join(' ')}`);
   };
   return make().catch((error: unknown) => warn(check, `could not be compared: ${messageOf(error)}`));
 }

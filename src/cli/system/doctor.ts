@@ -28,10 +28,12 @@ import {
   checkAttributes,
   checkDifferences,
   checkEncryption,
+  checkLoadedPlugins,
   checkNamespace,
   checkPollers,
 } from './doctor-server.js';
 import { exitCodes } from '../errors.js';
+import { inspectPlugins } from '../inspect-plugins.js';
 import { createOutput, type Output, type Style } from '../output.js';
 import { messageOf } from '../report-error.js';
 import { temporalClient } from '../session.js';
@@ -69,7 +71,8 @@ async function* examine(options: ServerOptions): AsyncGenerator<Finding> {
   if (config.bucket !== undefined) yield checkObjectStore(config);
   yield checkDisk(config.dataFolder);
   yield checkKeys(config);
-  yield checkPlugins(config);
+  const plugins = await inspectPlugins(config).catch((error: unknown) => messageOf(error));
+  yield checkPlugins(plugins);
   const server = await chooseServer(config, options).catch((error: unknown) => messageOf(error));
   if (typeof server === 'string') return yield fail('heddle dev', server, 'heddle dev');
   const workers = configOfWorkers(config, server.dev);
@@ -90,6 +93,8 @@ async function* examine(options: ServerOptions): AsyncGenerator<Finding> {
     yield checkAttributes(connection, server.namespace);
     yield checkEncryption(connection, server.namespace, config);
     yield* await checkPollers(connection, server.namespace, workers);
+    if (typeof plugins !== 'string')
+      yield checkLoadedPlugins(connection, server.namespace, workers.site, plugins.versions());
     yield checkDifferences(connection, server.namespace);
     yield checkSweep(() => temporalClient(connection, server.namespace, config), Date.now());
   } finally {

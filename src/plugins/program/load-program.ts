@@ -73,7 +73,7 @@ async function loadProgram<Context extends ProgramContext, Instance>(
     pass: descriptor.passEnvironment,
     set: descriptor.environment,
   });
-  const launch = { cwd: folder, environment, memoryBytes: memoryMb * 1024 * 1024 };
+  const launch = { plugin: descriptor.name, cwd: folder, environment, memoryBytes: memoryMb * 1024 * 1024 };
   const finish = (pool: HostPool | OneShotPool, abilities: readonly string[]): Loaded<Context, Instance> => {
     const plugin = { descriptor, pool, hosted: command === undefined, timeMs };
     return {
@@ -167,7 +167,7 @@ const machinesSchema = z.array(
     providerid: z.string().min(1).max(512),
     key: z.string().exactOptional(),
     tags: z.record(z.string(), z.string()),
-    state: z.enum(['starting', 'running', 'stopped', 'gone', 'failed']),
+    state: z.enum(['starting', 'running', 'stopped', 'failed', 'deleting', 'gone']),
     createdAt: z.string().exactOptional(),
     address: z.string().exactOptional(),
     created: z.record(z.string(), z.json()).exactOptional(),

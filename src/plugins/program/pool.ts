@@ -203,10 +203,17 @@ export class HostPool implements ProgramPool {
   }
 
   async #start(): Promise<{ readonly host: Host; readonly methods: readonly string[] }> {
-    const { load, memoryBytes, cwd, environment } = this.#options;
+    const { plugin, load, memoryBytes, cwd, environment } = this.#options;
     const heap = Math.max(16, Math.floor(memoryBytes / 1024 / 1024));
     const command = [process.execPath, `--max-old-space-size=${heap}`, '--import', loader, hostMain];
-    const program = new Program(this.#sandbox, { command, cwd, environment, memoryBytes, channel: 'own' });
+    const program = new Program(this.#sandbox, {
+      plugin,
+      command,
+      cwd,
+      environment,
+      memoryBytes,
+      channel: 'own',
+    });
     try {
       const { methods, drains } = await loadClassIn(program, load);
       const host: Host = { program, drains, calls: 0 };

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { childEnvironment } from '../../config/child-environment.js';
 
@@ -43,10 +44,32 @@ export function preferForOomKill(pid: number): void {
   }
 }
 
-/** Processes whose environment has one of these folders as HOME; on Linux only. */
+/**
+ * The words that start a program so that all its descendants can be found by its home, on Linux. A soft limit
+ * that the kernel ignores marks them: unlike the environment, the group or the parent, a process that becomes a
+ * daemon keeps it.
+ */
+export function markedCommand(home: string, words: readonly string[]): readonly string[] {
+  return hasProcFs
+    ? ['/bin/sh', '-c', 'ulimit -S -m "$0" 2>/dev/null; exec "$@"', `${markOf(home)}`, ...words]
+    : words;
+}
+
+/** Processes of programs with one of these homes, by HOME in their environment or by their mark; on Linux only. */
 export function processesAtHome(homes: ReadonlySet<string>): readonly number[] {
+  if (!hasProcFs) return [];
+  const marks = new Set([...homes].map((home) => `${markOf(home) * 1024}`));
   const homeOf = (pid: number): string => /(?:^|\0)HOME=([^\0]*)/.exec(readProc(pid, 'environ'))?.[1] ?? '';
-  return hasProcFs ? allPids().filter((pid) => homes.has(homeOf(pid))) : [];
+  const limitOf = (pid: number): string =>
+    /^Max resident set +(\d+)/m.exec(readProc(pid, 'limits'))?.[1] ?? '';
+  // A zombie keeps its limits until its parent asks for its end.
+  const isZombie = (pid: number): boolean => /^State:\s+[ZX]/m.test(readProc(pid, 'status'));
+  return allPids().filter((pid) => homes.has(homeOf(pid)) || (marks.has(limitOf(pid)) && !isZombie(pid)));
+}
+
+/** A number of KiB for each home, larger than any memory. */
+function markOf(home: string): number {
+  return 2 ** 40 + createHash('sha256').update(home).digest().readUIntBE(0, 5);
 }
 
 /** Group and memory of one process. */

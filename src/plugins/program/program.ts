@@ -4,11 +4,13 @@ import { finished } from 'node:stream/promises';
 import type { Readable, Writable } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { childEnvironment } from '../../config/child-environment.js';
-import { memoryOf, signalQuietly } from './processes.js';
+import { markedCommand, memoryOf, signalQuietly } from './processes.js';
 import { limits, LineSplitter } from './protocol.js';
-import type { Sandbox } from './sandbox.js';
+import type { Left, Sandbox } from './sandbox.js';
 
 export interface LaunchOptions {
+  /** The plugin's name, for messages. */
+  readonly plugin: string;
   readonly command: readonly string[];
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
@@ -54,9 +56,9 @@ export class Program {
   #fault: string | undefined;
   #chunks = 0;
 
-  constructor(sandbox: Sandbox, { command, cwd, environment, memoryBytes, channel }: LaunchOptions) {
-    const [program = '', ...words] = command;
+  constructor(sandbox: Sandbox, { plugin, command, cwd, environment, memoryBytes, channel }: LaunchOptions) {
     const home = sandbox.makeHome();
+    const [program = '', ...words] = markedCommand(home, command);
     this.#sandbox = sandbox;
     this.#child = spawn(program, words, {
       cwd,
@@ -69,7 +71,7 @@ export class Program {
     this.#input = channel === 'own' ? own : stdin;
     // The program may end before it reads.
     this.#input?.on('error', () => undefined);
-    this.ended = this.#watch(home, [
+    this.ended = this.#watch({ home, plugin }, [
       this.#readMessages(channel === 'own' ? own : stdout),
       this.#readSpoken(stderr),
       ...(channel === 'own' ? [this.#readSpoken(stdout)] : []),
@@ -179,7 +181,7 @@ export class Program {
     lines.end();
   }
 
-  async #watch(home: string, readings: readonly Promise<void>[]): Promise<ProgramEnd> {
+  async #watch(own: Omit<Left, 'pid'>, readings: readonly Promise<void>[]): Promise<ProgramEnd> {
     const end = await new Promise<ProgramEnd>((resolve) => {
       this.#child.once('error', (error) => resolve({ words: `cannot be started: ${error.message}` }));
       this.#child.once('exit', (exitCode, signal) =>
@@ -196,7 +198,7 @@ export class Program {
     await Promise.race([Promise.all(readings), pause(drainMs, undefined, { ref: false })]);
     await this.readRest();
     for (const stream of stdio) stream?.destroy();
-    this.#sandbox.leave(pid ?? 0, home);
+    this.#sandbox.leave({ ...own, pid: pid ?? 0 });
     const fault = this.#fault;
     return fault === undefined ? end : { ...end, words: `was ended: ${fault}`, fault };
   }

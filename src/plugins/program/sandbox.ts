@@ -29,6 +29,13 @@ export interface Guarded {
   readonly onExceeded: (fault: string) => void;
 }
 
+/** A program that has ended. */
+export interface Left {
+  readonly pid: number;
+  readonly home: string;
+  readonly plugin: string;
+}
+
 /**
  * Homes of the programs of one worker, their limits, and their clean-up. Nothing is made before first use.
  */
@@ -36,9 +43,15 @@ export class Sandbox {
   readonly #guarded = new Map<number, Guarded>();
   #open: { readonly folder: string; readonly watchdog: Watchdog } | undefined;
   #timer: NodeJS.Timeout | undefined;
-  readonly #abandonedHomes = new Set<string>();
+  /** By their homes. */
+  readonly #ended = new Map<string, Left>();
   #cleaning: Promise<void> | undefined;
   readonly #closing = new AbortController();
+  readonly #say: (text: string) => void;
+
+  constructor(say: (text: string) => void = () => undefined) {
+    this.#say = say;
+  }
 
   /** An empty folder, which becomes a program's HOME; it identifies every process that the program starts. */
   makeHome(): string {
@@ -60,14 +73,15 @@ export class Sandbox {
   }
 
   /** Cleans up after a program: kills processes that it left running, and removes its home. */
-  leave(pid: number, home: string): void {
+  leave(left: Left): void {
+    const { pid, home } = left;
     this.#open?.watchdog.remove(pid);
     this.#guarded.delete(pid);
     if (this.#guarded.size === 0) {
       clearInterval(this.#timer);
       this.#timer = undefined;
     }
-    this.#abandonedHomes.add(home);
+    this.#ended.set(home, left);
     this.#cleaning ??= this.#clean().finally(() => {
       this.#cleaning = undefined;
     });
@@ -81,13 +95,15 @@ export class Sandbox {
   }
 
   async #clean(): Promise<void> {
-    while (this.#abandonedHomes.size > 0) {
+    while (this.#ended.size > 0) {
       await pause(gatherMs, undefined, { ref: false, signal: this.#closing.signal }).catch(() => undefined);
-      const homes = new Set(this.#abandonedHomes);
-      this.#abandonedHomes.clear();
-      await killAtHome(homes);
+      const ended = [...this.#ended.values()];
+      this.#ended.clear();
+      const homes = ended.map(({ home }) => home);
+      const killed = await killAtHome(new Set(homes));
+      if (killed > 0) this.#say(leftText(ended, killed));
       await Promise.allSettled(
-        [...homes].map((home) => rm(home, { recursive: true, force: true, maxRetries: 3 })),
+        homes.map((home) => rm(home, { recursive: true, force: true, maxRetries: 3 })),
       );
     }
   }
@@ -110,14 +126,25 @@ export class Sandbox {
 
 /**
  * Kills processes that left their program's group. Several rounds, because they may start others meanwhile.
+ * @returns how many there were.
  */
-async function killAtHome(homes: ReadonlySet<string>): Promise<void> {
+async function killAtHome(homes: ReadonlySet<string>): Promise<number> {
+  const killed = new Set<number>();
   for (let round = 0; round < 20; round += 1) {
     const pids = processesAtHome(homes);
-    if (pids.length === 0) return;
-    for (const pid of pids) signalQuietly(pid, 'SIGKILL');
+    if (pids.length === 0) break;
+    for (const pid of pids) {
+      killed.add(pid);
+      signalQuietly(pid, 'SIGKILL');
+    }
     await pause(round < 3 ? 5 : 50);
   }
+  return killed.size;
+}
+
+function leftText(ended: readonly Left[], killed: number): string {
+  const names = [...new Set(ended.map(({ plugin }) => plugin))].join(' or ');
+  return `plugin ${names} left ${killed} ${killed === 1 ? 'process' : 'processes'} behind, which ${killed === 1 ? 'was' : 'were'} ended`;
 }
 
 function megabytes(bytes: number): number {

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire, register } from 'node:module';
-import { extname } from 'node:path';
+import { extname, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { isMainThread } from 'node:worker_threads';
 
@@ -19,6 +19,7 @@ const contract = ['../contract.js', '../contract.ts']
 export async function resolve(specifier, context, next) {
   if (specifier === 'heddle/plugin' && contract !== undefined)
     return { url: contract.href, shortCircuit: true };
+  refuseOutside(specifier, context.parentURL);
   const source = sourceOf(specifier, context.parentURL);
   return source === undefined ? next(specifier, context) : { url: source, shortCircuit: true };
 }
@@ -30,6 +31,18 @@ export async function load(url, context, next) {
   const format = url.endsWith('.cts') ? 'commonjs' : 'module';
   const source = await readFile(new URL(url), 'utf8');
   return { format, shortCircuit: true, source: await compile(source, fileURLToPath(url), format) };
+}
+
+/**
+ * A plugin is its folder, in which its host runs: what lies outside has no part in its digest.
+ * @param {string} specifier @param {string | undefined} parent
+ */
+function refuseOutside(specifier, parent) {
+  if (parent?.startsWith('file:') !== true || !/^\.\.?\//.test(specifier)) return;
+  const [own, path] = [fileURLToPath(parent), fileURLToPath(new URL(specifier, parent))];
+  const folder = `${process.cwd()}${sep}`;
+  if (!own.startsWith(folder) || own.includes(`${sep}node_modules${sep}`) || path.startsWith(folder)) return;
+  throw new Error(`${own} imports ${specifier}, outside of the plugin's folder. Move it into the folder`);
 }
 
 /**

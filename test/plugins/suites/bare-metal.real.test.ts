@@ -18,6 +18,7 @@ const noHttp =
   'controllers are asked by programs or over connections of their own; their own tests let them fall silent';
 
 const without: ProviderSuiteOptions['without'] = {
+  gone: 'its machines stay as they are: DELETE only releases them',
   'lost-create': noApi,
   'lost-delete': noApi,
   cancel: noApi,

@@ -9,6 +9,9 @@ automatorSuite(
     name: 'linux',
     script: (script, data) => ({ script, data }),
     accounts: true,
-    ...(unable === undefined ? { open: () => openMachine('sandbox') } : { without: { access: unable } }),
+    system: true,
+    ...(unable === undefined
+      ? { open: () => openMachine('sandbox') }
+      : { without: { access: unable, system: unable, 'system-reset': unable } }),
   },
 );

@@ -2,10 +2,6 @@ import { afterAll, describe, test } from 'vitest';
 import { providerSuite } from '../../../src/testing/index.js';
 import { flavor, image, secret, startCloud } from '../providers/openstack/support/cloud.js';
 
-// oxlint-disable-next-line node/no-process-env -- asked for from outside: no configuration of the product
-const all = process.env['HEDDLE_OPENSTACK'] === 'all';
-const waits = 'it waits 23 s for each call that it loses; HEDDLE_OPENSTACK=all runs it';
-
 providerSuite(
   { describe, test, afterAll },
   {
@@ -31,7 +27,6 @@ providerSuite(
       'same-moment':
         'Nova knows no client tokens: the engine calls CREATE once at a time, and looks before it calls again',
       login: 'its servers are answers that were recorded: there is nothing to log in to',
-      ...(all ? {} : { 'lost-create': waits, cancel: waits, repetition: waits }),
     },
   },
 );

@@ -47,6 +47,7 @@ providerSuite(
       garbage: noApi,
       refusals: noApi,
       unreachable: noApi,
+      gone: 'its machines stay as they are: DELETE only releases them',
       'load-absent': 'a machine that stands by itself has what it has, so every image is there',
       'load-lost': noApi,
       'image-silent': noApi,

@@ -127,7 +127,7 @@ def find(service, given):
 
 
 def described(machine):
-    state = {"pending": "starting", "booting": "starting", "deleting": "gone"}.get(read(machine, "state"), machine["state"])
+    state = {"pending": "starting", "booting": "starting"}.get(read(machine, "state"), machine["state"])
     return {"providerid": read(machine, "id"), "key": read(machine, "key"), "tags": read(machine, "tags"), "state": state, "createdAt": read(machine, "createdAt")}
 
 

@@ -30,7 +30,7 @@ export class AwsProvider extends Provider implements CanList, CanFind {
       const { SubnetId, zone } = choosePlace(fields, input.key);
       const what = `RunInstances (flavor ${input.flavor}, image ${input.image}, ${SubnetId ?? zone ?? 'any zone'})`;
       const instance = await ec2.runInstance(request, what);
-      if (machineOf(instance, fields).state === 'gone') throw deleted(input.key, instance);
+      if (hasEnded(machineOf(instance, fields))) throw deleted(input.key, instance);
       this.log.info(`instance ${instance.InstanceId ?? ''} is on its way`, {
         providerid: instance.InstanceId ?? '',
       });
@@ -48,7 +48,7 @@ export class AwsProvider extends Provider implements CanList, CanFind {
         });
       const machine = machineOf(instance, fields);
       const { state, providerid: id } = machine;
-      if (state === 'gone') throw deleted(key, instance);
+      if (hasEnded(machine)) throw deleted(key, instance);
       requireKey({ providerid: id, key: machine.key }, key);
       if (state === 'stopped')
         throw new PluginError('NotReady', `instance ${id} is switched off: ${reasonOf(instance)}`, {
@@ -129,6 +129,10 @@ export class AwsProvider extends Provider implements CanList, CanFind {
       ec2.close();
     }
   }
+}
+
+function hasEnded({ state }: Machine): boolean {
+  return state === 'deleting' || state === 'gone';
 }
 
 async function isTerminated(ec2: Ec2, id: string): Promise<boolean> {

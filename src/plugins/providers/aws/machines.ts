@@ -11,7 +11,7 @@ const states: Readonly<Record<string, Machine['state']>> = {
   running: 'running',
   stopping: 'stopped',
   stopped: 'stopped',
-  'shutting-down': 'gone',
+  'shutting-down': 'deleting',
   terminated: 'gone',
 };
 

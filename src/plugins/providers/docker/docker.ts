@@ -60,7 +60,7 @@ export class DockerProvider
       State: { Status, ExitCode },
     } = details;
     const { state } = machineOf(details, fields);
-    if (state === 'failed' || state === 'gone')
+    if (state === 'failed' || state === 'deleting' || state === 'gone')
       throw new PluginError('Invalid', `container ${id.slice(0, 12)} is ${Status}. Replace the node.`);
     if (state === 'stopped' && ExitCode !== 0 && ExitCode < 128) {
       throw new PluginError(

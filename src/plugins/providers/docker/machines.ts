@@ -37,7 +37,7 @@ const states: Readonly<Record<string, Machine['state']>> = {
   stopped: 'stopped',
   stopping: 'stopped',
   dead: 'failed',
-  removing: 'gone',
+  removing: 'deleting',
 };
 
 export function machineOf(details: Details, fields: DockerFields): Machine {

@@ -13,7 +13,7 @@ import {
 } from '../../contract.js';
 import { readFields } from '../../provider-base/fields.js';
 import { ExampleApi } from './api.js';
-import { addressesOf, machinePath, parts, volumesOf } from './parts.js';
+import { addressesOf, machinePath, parts, partsWithTags, volumesOf } from './parts.js';
 
 const fieldsSchema = z.object({ endpoint: z.string(), apiKey: z.string(), volumeGb: z.number().default(10) });
 
@@ -71,10 +71,24 @@ export class ExampleProvider extends Provider implements CanList, CanFind {
     await undoSteps(parts, { api: this.#api(), key, providerid }, lookAgainMs);
   }
 
+  /**
+   * Also what an interrupted CREATE left without a machine, so that the sweep finds it. Parts are read first:
+   * otherwise a machine that is made meanwhile would be missing beside its parts.
+   */
   async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
-    return (await this.#pages(Object.entries(tags).map(([name, value]) => ['tag', `${name}=${value}`]))).map(
-      machineOf,
-    );
+    const made = await partsWithTags(this.#api(), tags);
+    const query = Object.entries(tags).map(([name, value]) => ['tag', `${name}=${value}`] as const);
+    const machines = (await this.#pages(query)).map(machineOf);
+    const isWhole = (key: string): boolean => machines.some((machine) => machine.key === key);
+    const halfMade = new Map(made.filter(({ key }) => !isWhole(key)).map((part) => [part.key, part]));
+    return [
+      ...machines,
+      ...[...halfMade.values()].map(({ id, ...part }): Machine => ({
+        ...part,
+        providerid: id,
+        state: 'failed',
+      })),
+    ];
   }
 
   /** A machine that lacks a part is found too, but without CREATE's result: it cannot be adopted. */
@@ -131,7 +145,7 @@ function machineOf({ id, state, key, tags, address, createdAt }: z.infer<typeof 
   const states: Readonly<Partial<Record<typeof state, Machine['state']>>> = {
     pending: 'starting',
     booting: 'starting',
-    deleting: 'gone',
+    deleting: 'deleting',
   };
   const shown =
     state === 'running' || state === 'stopped' || state === 'failed' ? state : (states[state] ?? 'starting');

@@ -131,6 +131,27 @@ export async function addressesOf({ api, key }: Subject): Promise<readonly strin
   ).addresses.map(({ id }) => id);
 }
 
+const taggedSchema = z.object({
+  id: z.string(),
+  key: z.string(),
+  tags: z.record(z.string(), z.string()),
+  createdAt: z.string(),
+});
+
+/** Volumes and addresses that carry all of the tags. */
+export async function partsWithTags(
+  api: ExampleApi,
+  tags: Readonly<Record<string, string>>,
+): Promise<readonly z.output<typeof taggedSchema>[]> {
+  const { volumes } = one(await api.call(z.object({ volumes: z.array(taggedSchema) }), 'GET', '/v1/volumes'));
+  const { addresses } = one(
+    await api.call(z.object({ addresses: z.array(taggedSchema) }), 'GET', '/v1/addresses'),
+  );
+  return [...volumes, ...addresses].filter((part) =>
+    Object.entries(tags).every(([name, value]) => part.tags[name] === value),
+  );
+}
+
 async function instancesOf({ api, key }: Subject): Promise<readonly string[]> {
   return one(
     await api.call(instancesSchema, 'GET', `/v1/machines?key=${encodeURIComponent(key)}`),

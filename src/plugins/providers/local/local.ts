@@ -134,12 +134,12 @@ export class LocalProvider
     const machines = await this.#api().list(
       Object.entries(tags).map(([name, value]) => ['tag', `${name}=${value}`]),
     );
-    return machines.flatMap((machine) => machineOf(machine) ?? []);
+    return machines.map(machineOf);
   }
 
   /** Each with CREATE's result; only describing a machine returns its login. */
   async find(key: string): Promise<readonly Machine[]> {
-    const found = (await this.#withKey(key)).flatMap((machine) => machineOf(machine) ?? []);
+    const found = (await this.#withKey(key)).map(machineOf);
     return Promise.all(
       found.map(async (machine) => {
         const path = machinePath(machine.providerid, key);
@@ -249,10 +249,15 @@ function notReady(message: string): PluginError {
   return new PluginError('NotReady', message, { retryAfterMs: lookAgainMs });
 }
 
-/** Undefined for one that is on its way out. */
-function machineOf(machine: MachineSummary): Machine | undefined {
-  if (machine.state === 'deleting') return undefined;
-  const state = machine.state === 'pending' || machine.state === 'booting' ? 'starting' : machine.state;
+function machineOf(machine: MachineSummary): Machine {
+  const states: Readonly<Partial<Record<MachineSummary['state'], Machine['state']>>> = {
+    pending: 'starting',
+    booting: 'starting',
+    running: 'running',
+    stopped: 'stopped',
+    deleting: 'deleting',
+  };
+  const state = states[machine.state] ?? 'failed';
   return {
     providerid: machine.id,
     key: machine.key,

@@ -93,7 +93,7 @@ describe('a container as the daemon shows it', () => {
     ['paused', 'stopped'],
     ['exited', 'stopped'],
     ['dead', 'failed'],
-    ['removing', 'gone'],
+    ['removing', 'deleting'],
   ])('%s is %s', (status, state) => {
     expect(machineOf(show(status), readFields({})).state).toBe(state);
   });

@@ -1,0 +1,69 @@
+import {
+  constants,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  symlinkSync,
+} from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { findFiles, type FoundPlugin } from './find-plugins.js';
+import { digestFolder, FileFault, isInside, isPartOfDigest, linkTarget } from './plugin-files.js';
+
+/**
+ * Copies a plugin, with its dependencies and hidden files, into a folder of its own under `root`.
+ * @returns the plugin as found in the copy. @throws FileFault
+ */
+export function copyPlugin(plugin: FoundPlugin, root: string): FoundPlugin {
+  const { descriptor, digest } = plugin;
+  const source = realpathSync(plugin.folder);
+  const outer = join(root, `${descriptor.type}-${descriptor.name}`);
+  mkdirSync(outer, { recursive: true, mode: 0o700 });
+  const folder = join(mirrorSurroundings(source, realpathSync(outer)), basename(source));
+  copyFolder(source, folder, source);
+  if (digestFolder(folder) !== digest)
+    throw new FileFault(`${plugin.folder} changed while it was copied. Start again when it is complete`);
+  return { ...plugin, folder, ...findFiles(folder, descriptor) };
+}
+
+/**
+ * Node takes packages, and the kind of a module, from the folders above it. They are no part of the plugin,
+ * so the copy refers to the same packages. @returns the folder that stands for the one above the source.
+ */
+function mirrorSurroundings(source: string, outer: string): string {
+  const parent = dirname(source);
+  if (parent === source) return outer;
+  const above = mirrorSurroundings(parent, outer);
+  const [packages, manifest] = [join(parent, 'node_modules'), join(parent, 'package.json')];
+  const hasPackages = basename(parent) !== 'node_modules' && existsSync(packages);
+  if (!hasPackages && !existsSync(manifest)) return above;
+  const place = join(above, basename(parent) || 'root');
+  mkdirSync(place);
+  if (hasPackages) symlinkSync(packages, join(place, 'node_modules'));
+  if (existsSync(manifest)) copyFileSync(manifest, join(place, 'package.json'));
+  return place;
+}
+
+function copyFolder(source: string, target: string, plugin: string): void {
+  mkdirSync(target, { mode: 0o700 });
+  for (const entry of readdirSync(source, { withFileTypes: true })) {
+    const [from, to] = [join(source, entry.name), join(target, entry.name)];
+    if (entry.isSymbolicLink()) copyLink(from, to, plugin);
+    else if (entry.isDirectory() && !generated.has(entry.name)) copyFolder(from, to, plugin);
+    else if (entry.isFile()) copyFileSync(from, to, constants.COPYFILE_FICLONE);
+  }
+}
+
+/** Large or outdated in a copy, and nothing runs from there. */
+const generated: ReadonlySet<string> = new Set(['.git', '__pycache__']);
+
+/** Links of dependencies may lead outside, such as to a workspace or an interpreter; those of the plugin may not. */
+function copyLink(from: string, to: string, plugin: string): void {
+  const target = linkTarget(from);
+  const path = resolve(dirname(from), target);
+  if (isInside(plugin, path)) return symlinkSync(target, to);
+  if (isPartOfDigest(relative(plugin, from)))
+    throw new FileFault(`${from} is a link to outside of the plugin's folder. Put the file itself there`);
+  symlinkSync(path, to);
+}
