@@ -17,6 +17,9 @@ export const imageWorkflowType = 'image';
 export const periodicChecksWorkflowType = 'periodicChecks';
 export const reservationsWorkflowType = 'reservations';
 
+/** The signal by which a cluster sends its events to the workflow that started it. */
+export const clusterEventSignalName = 'heddleClusterEvent';
+
 /** The Temporal Schedule that starts passes of the sweep. */
 export const sweepScheduleId = 'heddle-sweep';
 

@@ -24,6 +24,8 @@ export interface Memory extends NodesMemory, EntityMemory {
   closing?: true;
   /** Groups that a message is on its way to. */
   sending: readonly string[];
+  /** An event is being delivered. */
+  publishing?: true;
   /** Nodes that the plan adds to this workflow while it is being applied. */
   placing: number;
   /** The operation for which the holder of a node was last asked. */
