@@ -5,13 +5,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client, WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { stringify } from 'yaml';
 import { HeddleClient } from '../../src/client/index.js';
 import { loadConfig } from '../../src/config/index.js';
 import { openKeyRing } from '../../src/secrets/keys.js';
-import { heddle } from '../../src/temporal-plugin.js';
+import { type Parents, startParents } from '../harness/docs/parents.js';
 import { compilePrograms, type Programs } from '../harness/docs/programs.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
@@ -24,9 +23,7 @@ describe('a program with clusters of its own', () => {
   let stack: Stack;
   let program: ChildProcess;
   let output = '';
-  let connection: NativeConnection;
-  let parents: Worker;
-  let running: Promise<void>;
+  let parents: Parents;
   let environment: NodeJS.ProcessEnv;
 
   beforeAll(async () => {
@@ -54,29 +51,13 @@ describe('a program with clusters of its own', () => {
     program.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
       output += chunk;
     });
-    const plugins = [
-      heddle({ keys: openKeyRing({ folder: keys, create: false }), namespace: stack.namespace }),
-    ];
-    connection = await NativeConnection.connect({ address: inject('temporalAddress') });
-    parents = await Worker.create({
-      connection,
-      namespace: stack.namespace,
-      taskQueue: 'parents',
-      plugins,
-      workflowBundle: await bundleWorkflowCode({
-        workflowsPath: join(import.meta.dirname, '../harness/docs/parent-workflows.ts'),
-        plugins,
-        logger: quiet,
-      }),
-    });
-    running = parents.run();
+    const keyRing = openKeyRing({ folder: keys, create: false });
+    parents = await startParents(inject('temporalAddress'), stack.namespace, keyRing);
     await until('the program is ready', () => output.includes('"ready"'));
   });
 
   afterAll(async () => {
-    parents.shutdown();
-    await running;
-    await connection.close();
+    await parents.stop();
     const ended = once(program, 'exit');
     program.kill('SIGTERM');
     await ended;
@@ -91,7 +72,7 @@ describe('a program with clusters of its own', () => {
   });
   const start = (workflow: string, ...args: readonly unknown[]) =>
     stack.client.temporal.workflow.start(workflow, {
-      taskQueue: 'parents',
+      taskQueue: parents.taskQueue,
       workflowId: `${workflow}-${Math.random()}`,
       args: [...args],
     });
@@ -195,6 +176,3 @@ describe('a program with clusters of its own', () => {
     );
   });
 });
-
-const ignore = () => undefined;
-const quiet = { log: ignore, trace: ignore, debug: ignore, info: ignore, warn: ignore, error: ignore };
