@@ -14,7 +14,7 @@ export function identityOf(config: Config, registry: Registry): string {
 }
 
 function digestsOf(
-  { providers, automators, allowedReferences, limits }: Config,
+  { providers, automators, webhooks, allowedReferences, limits }: Config,
   registry: Registry,
 ): ConfigDigests {
   const plugins = registry.versions().filter(({ builtIn }) => !builtIn);
@@ -27,6 +27,7 @@ function digestsOf(
         plugins.map(({ type, name, version, digest }) => [`${type}-${name}`, { version, digest }]),
       ),
     ),
+    ...eachOf('webhook', webhooks),
     'secrets.allow': digestOf(allowedReferences ?? null),
     scale: digestOf({ ...limits }),
     version: digestOf(

@@ -172,6 +172,7 @@ export async function prepareWorkers({
     computers: computersOf(temporal),
     settings: config.reservations.settings,
     notify: config.reservations.notify,
+    webhooks: config.webhooks,
     registry,
     providers,
     automators,

@@ -76,8 +76,8 @@ export function withEvent(
   };
 }
 
-function hasReceivers({ parent }: Pick<ClusterState, 'parent'>): boolean {
-  return parent !== undefined;
+function hasReceivers({ parent, webhooks }: Pick<ClusterState, 'parent' | 'webhooks'>): boolean {
+  return parent !== undefined || webhooks !== undefined;
 }
 
 /** Announces nodes that were lost since the last call; forgets those that are back. */

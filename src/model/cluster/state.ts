@@ -7,6 +7,7 @@ import type { Operation } from './operation.js';
 import type { PluginPins } from '../node/placement.js';
 import type { ClusterSpec, ServiceSpec } from './spec.js';
 import type { Json } from '../json.js';
+import type { Webhook } from '../webhook.js';
 import type { TaskVariables } from './variables.js';
 import type { Coordination, NodesState } from './work.js';
 
@@ -70,6 +71,8 @@ export interface ClusterState extends NodesState {
   readonly readers?: Readonly<Record<string, Readonly<Record<string, Json>>>>;
   /** The workflow that started this one as its child: it receives the events. */
   readonly parent?: string;
+  /** The webhooks of the worker that planned last; absent if there are none. */
+  readonly webhooks?: readonly Webhook[];
   readonly events?: ClusterEvents;
 }
 

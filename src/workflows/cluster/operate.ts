@@ -138,12 +138,20 @@ function adopt(memory: Memory, plan: ServedPlan, { adopted }: PreviousRun): void
     placements,
     plugins,
     imports,
+    webhooks,
     width = 1,
     widths,
     later = [],
     left,
   } = plan;
-  memory.state = { ...memory.state, features, limits, ...(plugins === undefined ? {} : { plugins }) };
+  const { webhooks: _before, ...known } = memory.state;
+  memory.state = {
+    ...known,
+    features,
+    limits,
+    ...(plugins === undefined ? {} : { plugins }),
+    ...(webhooks === undefined ? {} : { webhooks }),
+  };
   if (spec !== undefined) {
     const retired = Object.entries(servicesOf(memory.state)).filter(
       ([service]) => spec.services[service] === undefined,

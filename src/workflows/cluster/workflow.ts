@@ -36,7 +36,7 @@ import { keepInstructing } from './groups.js';
 import { requestCheck, isCheckDue, look, checkAndRepair } from './check-machines.js';
 import { checkLease, releaseLease, grantLease, nodeReply, refuseLease } from './lease.js';
 import { exchangeOutputs, followImports, noteChangedImports, noteReader } from './outputs.js';
-import { keepSearchAttributes, type Memory } from './memory.js';
+import { keepMemo, keepSearchAttributes, type Memory } from './memory.js';
 import {
   abandonUpdate,
   applyUpdate,
@@ -107,6 +107,7 @@ export async function cluster(input: ClusterInput): Promise<string> {
     background: [
       () => keepInstructing(memory),
       () => keepSearchAttributes(memory),
+      () => keepMemo(memory),
       () => keepPublishing(memory),
     ],
     step: () => act(memory),
