@@ -28,7 +28,7 @@ const { loadConfig } = await load('config/index.js');
 export async function openStack({ config = {} } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const { cacheFolder, environment } = loadConfig({ cwd: '/' });
-  const server = runningServer() ?? (await startOwnServer(folder, { cacheFolder, environment }));
+  const server = runningServer(environment) ?? (await startOwnServer(folder, { cacheFolder, environment }));
   const keys = join(folder, 'keys');
   const keyRing = openKeyRing({ folder: keys, create: true });
   const connection = await Connection.connect({ address: server.address });
@@ -84,8 +84,8 @@ export async function openStack({ config = {} } = {}) {
   };
 }
 
-function runningServer() {
-  const [address, pids] = process.env.BENCH_SERVER?.split(' ') ?? [];
+function runningServer({ BENCH_SERVER }) {
+  const [address, pids] = BENCH_SERVER?.split(' ') ?? [];
   return address && { address, pids: pids.split(',').map(Number), stop: async () => {} };
 }
 

@@ -43,6 +43,7 @@ import { notifyReused } from './pool/notify-reused.js';
 import { createBatchActivities } from './provider/batch.js';
 import { findCandidates } from './reservation/find-machines.js';
 import { notify } from './reservation/notify.js';
+import { deliver, type WebhookParts } from './webhook/deliver.js';
 import { operateMachine } from './reservation/operate-machine.js';
 import type { Computers, NotifySettings } from './reservation/parts.js';
 import { createSharedLists, type SharedLists } from './provider/shared-lists.js';
@@ -54,7 +55,7 @@ import type { MachineHandler, TaskCall } from './task-call.js';
 import { noTaskLog } from './task-log.js';
 
 /** What planning, images and reservations need beside the parts of tasks. */
-export interface CoreParts extends ActivityParts {
+export interface CoreParts extends ActivityParts, Pick<WebhookParts, 'webhooks'> {
   readonly features: ServerFeatures;
   readonly limits: Limits;
   /** Names of the builders' commands. */
@@ -86,6 +87,7 @@ export function createActivities(parts: CoreParts): Activities {
     CHECK_LEASE: heartbeating((request) => checkLease(parts.leases, request)),
     FIND_CANDIDATES: heartbeating((request) => findCandidates(parts, request)),
     OPERATE_MACHINE: heartbeating((request) => operateMachine(parts, request)),
+    DELIVER: heartbeating((request) => deliver(parts, request)),
     NOTIFY: heartbeating((notifications) => notify(parts, notifications)),
   };
 }

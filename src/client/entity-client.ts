@@ -14,6 +14,7 @@ import { workflowQueue } from '../model/names.js';
 import { call } from './call.js';
 import { HeddleError } from './errors.js';
 import { listRunning } from './list.js';
+import { seals } from './seal-messages.js';
 
 export interface WaitUntilOptions<View> {
   /** Between queries, in ms; 400 by default. */
@@ -46,6 +47,10 @@ export interface StartRequest {
   readonly firstArgs?: readonly unknown[];
 }
 
+const missingPlugin =
+  "this Temporal client does not have Heddle's plugin, so it can neither encrypt messages nor read answers; " +
+  "make it with new Client({ …, plugins: [heddle({ keys })] }), with heddle from 'heddle/temporal' and the output of 'heddle keys export' as keys";
+
 /** The server's limit of a fairness key, in bytes; names of entities are ASCII. */
 const maxFairnessKey = 64;
 
@@ -56,7 +61,9 @@ export abstract class EntityClient {
   protected readonly by: string;
   readonly #kind: EntityKind;
 
+  /** @throws HeddleError Encryption if the Temporal client does not have Heddle's plugin. */
   constructor(temporal: Client, kind: EntityKind, by = `${userInfo().username}@${hostname()}`) {
+    if (!seals(temporal)) throw new HeddleError('Encryption', missingPlugin);
     this.temporal = temporal;
     this.by = by;
     this.#kind = kind;

@@ -29,7 +29,7 @@ export { parseSpec } from '../schema/cluster/read.js';
 export { loadSpecFile, readSpecFile } from '../schema/cluster/read.js';
 export { formatProblem, type Problem } from '../schema/problem.js';
 export { isEmptyPlan, taskCount, type Plan } from '../model/plan/plan.js';
-export type { ClusterSpec, GroupSpec, ServiceSpec } from '../model/cluster/spec.js';
+export type { ClusterSpec, GroupSpec, ServiceSpec, WrittenCluster } from '../model/cluster/spec.js';
 export type { Outputs, OutputValue } from '../model/cluster/outputs.js';
 export type { GivenValue, GivenValues } from '../schema/cluster/bind.js';
 export type { ClusterStatus, NodeStatus } from '../model/cluster/view.js';

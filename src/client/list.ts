@@ -3,6 +3,7 @@ import {
   rateLimiterWorkflowType,
   claimsWorkflowType,
   clusterWorkflowType,
+  deliveryWorkflowType,
   machineWorkflowType,
   nodeMachineWorkflowType,
   planWorkflowType,
@@ -69,6 +70,7 @@ export async function listOpenWorkflows(temporal: Client): Promise<readonly stri
     artifactsWorkflowType,
     lockWorkflowType,
     rateLimiterWorkflowType,
+    deliveryWorkflowType,
   );
   return running.map(({ workflowId }) => workflowId);
 }

@@ -1,4 +1,4 @@
-import type { ScheduleClientInterceptor, WorkflowClientInterceptor } from '@temporalio/client';
+import type { Client, ScheduleClientInterceptor, WorkflowClientInterceptor } from '@temporalio/client';
 import { isEnvelope, purposeOf, sealMessage } from '../model/messages/envelope.js';
 import { isHeddleMessage, messagesOf } from '../model/messages/table.js';
 
@@ -36,6 +36,14 @@ export const sealMessages: WorkflowClientInterceptor = {
   query: (input, next) =>
     next(input.args.length === 0 ? input : { ...input, args: seal('query', input.queryType, input) }),
 };
+
+/** Whether a client has Heddle's plugin, without which it can neither send messages nor read answers. */
+export function seals({ options }: Client): boolean {
+  const { workflow = [] } = options.interceptors ?? {};
+  if (Array.isArray(workflow)) return workflow.includes(sealMessages);
+  // The deprecated form creates them per workflow.
+  return (workflow.calls ?? []).some((create) => create({ workflowId: '' }) === sealMessages);
+}
 
 /**
  * The same for schedules that are created; the SDK has no interceptor for `update`, so `schedules.ts`

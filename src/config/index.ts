@@ -5,6 +5,7 @@ import type { JsonObject } from '../model/json.js';
 import type { ProviderAccount } from '../model/provider-account.js';
 import { toLimits, toReservations, toSweep, type ReservationConfig } from './convert.js';
 import { defaultLimits, type Limits } from '../model/cluster/limits.js';
+import type { WebhookAccount } from '../activities/webhook/deliver.js';
 import type { SweepSettings } from '../model/sweep/sweep.js';
 import type { ProgramOptions } from '../plugins/program/load-program.js';
 import {
@@ -67,6 +68,8 @@ export interface Config {
   readonly loadsAtOnce: number;
   /** Reservations of machines. */
   readonly reservations: ReservationConfig;
+  /** Receivers of events, by name. Secrets are references. */
+  readonly webhooks: Readonly<Record<string, WebhookAccount>>;
   /** How images are built, where this worker is a builder. */
   readonly builder: BuilderConfig;
   /** Where the worker's metrics can be read; absent: nowhere. */
@@ -211,6 +214,7 @@ export function loadConfig({
     checksEveryMs: milliseconds(written.periodicChecks?.every ?? 300),
     loadsAtOnce: written.loadsAtOnce,
     metricsAddress,
+    webhooks: written.webhooks,
     builder: {
       builds: written.builder?.builds ?? 1,
       uploads: written.builder?.uploads ?? 4,

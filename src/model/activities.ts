@@ -35,6 +35,7 @@ import type {
   OperateMachineReply,
   OperateMachineRequest,
 } from './reservation/messages.js';
+import type { Delivery, DeliveryReply } from './webhook.js';
 import type { ReservationNotification } from './reservation/state.js';
 import { retryAfterMs } from './resumption.js';
 import type {
@@ -72,6 +73,7 @@ export type Activities = Readonly<
     readonly CHECK_LEASE: (request: CheckLeaseRequest) => Promise<CheckLeaseReply>;
     readonly FIND_CANDIDATES: (request: FindCandidatesRequest) => Promise<FindCandidatesReply>;
     readonly OPERATE_MACHINE: (request: OperateMachineRequest) => Promise<OperateMachineReply>;
+    readonly DELIVER: (delivery: Delivery) => Promise<DeliveryReply>;
     readonly NOTIFY: (notifications: ReservationNotification) => Promise<{ readonly told: number }>;
   };
 export type ActivityName = keyof Activities;
@@ -275,6 +277,12 @@ export const activityTable: Readonly<Record<ActivityName, ActivityRow>> = {
   CHECK_LEASE: { ...core, budgetMs: 5 * minute },
   FIND_CANDIDATES: { ...core, attemptMs: 2 * minute, budgetMs: 5 * minute, ...attempts(5) },
   OPERATE_MACHINE: { ...core, attemptMs: 24 * hour, isAbandoned: true },
+  DELIVER: {
+    ...core,
+    attemptMs: minute,
+    budgetMs: 72 * hour,
+    retry: { by: 'server', initialMs: 5 * second, maximumMs: hour },
+  },
   NOTIFY: {
     ...core,
     budgetMs: 10 * minute,

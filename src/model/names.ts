@@ -16,6 +16,10 @@ export const artifactPartWorkflowType = 'artifactPart';
 export const imageWorkflowType = 'image';
 export const periodicChecksWorkflowType = 'periodicChecks';
 export const reservationsWorkflowType = 'reservations';
+export const deliveryWorkflowType = 'delivery';
+
+/** The signal by which a cluster sends its events to the workflow that started it. */
+export const clusterEventSignalName = 'heddleClusterEvent';
 
 /** The Temporal Schedule that starts passes of the sweep. */
 export const sweepScheduleId = 'heddle-sweep';
@@ -126,6 +130,14 @@ export const artifactsWorkflowId = 'artifacts';
 
 /** The calendar of reservations, one in a namespace. */
 export const reservationsWorkflowId = 'reservations';
+
+/** The delivery of an event to a webhook. */
+export function deliveryWorkflowId(
+  event: { readonly id: string; readonly type: string },
+  webhook: string,
+): string {
+  return `delivery/${event.id}/${event.type}/${webhook}`;
+}
 
 /** A part of a resource's content, by the digest of the whole. */
 export function artifactPartWorkflowId(digest: string, part: number): string {

@@ -1,3 +1,4 @@
+import { encryptedMessage } from '../secrets/failure-converter.js';
 import type { DataConverter, Payload, PayloadCodec } from '@temporalio/common';
 import { Worker, type ReplayWorkerOptions } from '@temporalio/worker';
 import { failureConverterPath, heddle, type KeyRing, type OnPlaintext } from '../temporal-plugin.js';
@@ -81,13 +82,10 @@ function messageOf(text: string, witnessed: string | undefined): string {
   const quoted = /Failure \{ message: "((?:[^"\\]|\\.)*)"/.exec(text)?.[1];
   const message = quoted?.replaceAll(/\\(.)/g, (_all, escaped: string) => (escaped === 'n' ? '\n' : escaped));
   if (message === undefined) return text;
-  return message === hidden
+  return message.endsWith(encryptedMessage)
     ? (witnessed ?? "the workflow's code threw an error; its message is encrypted")
     : message;
 }
-
-/** What the failure converter leaves of a message. */
-const hidden = 'Encoded failure';
 
 /** Records the last failure message before it is encrypted: this codec precedes the encryption. */
 function createWitness(): { readonly codec: PayloadCodec; forget(): void; seen(): string | undefined } {

@@ -7,6 +7,7 @@ import { pluginNameSchema, simpleNameSchema } from './names.js';
 import { errorAt, placeProblems, type Path, type Place, type Problem } from './problem.js';
 import { isPlainObject } from './plain-json.js';
 import { readYamlFile } from './yaml-source.js';
+import { webhookSchema } from './webhook.js';
 import { problemsFromZod } from './zod-problems.js';
 
 /** An address, not a name: it is where one listens. */
@@ -336,6 +337,14 @@ export const configSchema = z
       .meta({
         title: 'Reservations',
         description: 'Reservations of machines; the same on all workers: {prepare, remind, longest, notify}.',
+      }),
+    webhooks: z
+      .record(simpleNameSchema, webhookSchema)
+      .prefault({})
+      .meta({
+        title: 'Webhooks',
+        description:
+          'Receivers of events of clusters and reservations, by name; the same on all workers that serve heddle/core.',
       }),
     metrics: z
       .strictObject({

@@ -1,6 +1,9 @@
 import { DefaultFailureConverter } from '@temporalio/common';
 import { unreadHistory } from '../model/unread-history.js';
 
+/** Stands for the message of a failure where it is not decrypted. */
+export const encryptedMessage = 'see encodedAttributes';
+
 class EncodingFailureConverter extends DefaultFailureConverter {
   readonly #readable = new DefaultFailureConverter();
 
@@ -15,7 +18,7 @@ class EncodingFailureConverter extends DefaultFailureConverter {
     // Between threads an error loses its class.
     return error instanceof Error && error.message === unreadHistory.message
       ? this.#readable.errorToFailure(error, ...rest)
-      : super.errorToFailure(error, ...rest);
+      : withPlainWords(super.errorToFailure(error, ...rest));
   }
 
   override errorToFailureInner(
@@ -25,6 +28,19 @@ class EncodingFailureConverter extends DefaultFailureConverter {
     return { ...failure, stackTrace: failure.stackTrace && withoutBuildPaths(failure.stackTrace) };
   }
 }
+
+/**
+ * The Web UI shows the plain message in its rows, and the decrypted one below `encodedAttributes`. The type of a failure
+ * is not encrypted.
+ */
+function withPlainWords(failure: Failure): Failure {
+  const { applicationFailureInfo: application, timeoutFailureInfo, canceledFailureInfo } = failure;
+  const type =
+    application?.type || (timeoutFailureInfo ? 'Timeout' : canceledFailureInfo ? 'Cancelled' : 'Failure');
+  return { ...failure, message: `${type}: ${encryptedMessage}` };
+}
+
+type Failure = ReturnType<DefaultFailureConverter['errorToFailure']>;
 
 /** Stack traces name files of Heddle and of packages, not the folder that they are installed in. */
 function withoutBuildPaths(stack: string): string {

@@ -14,13 +14,14 @@ export function identityOf(config: Config, registry: Registry): string {
 }
 
 function digestsOf(
-  { providers, automators, allowedReferences, limits }: Config,
+  { providers, automators, webhooks, allowedReferences, limits }: Config,
   registry: Registry,
 ): ConfigDigests {
   return {
     ...eachOf('provider', providers),
     ...eachOf('automator', automators),
     ...pluginDigests(registry.versions()),
+    ...eachOf('webhook', webhooks),
     'secrets.allow': digestOf(allowedReferences ?? null),
     scale: digestOf({ ...limits }),
     version: digestOf(

@@ -71,6 +71,10 @@ export interface PreparedWorkers {
   /** The first one runs the workflows, unless the role is builder. */
   readonly workers: readonly WorkerOptions[];
   readonly temporal: Client;
+  /** For workers of your own in the same process. */
+  readonly connection: NativeConnection;
+  /** For `createActivities`, to replace one of them by your own. */
+  readonly parts: CoreParts;
   /** The namespace's UUID, which marks the machines; the workers must end when the server has another one. */
   readonly installation: string;
   readonly inFlight: InFlightList;
@@ -172,6 +176,7 @@ export async function prepareWorkers({
     computers: computersOf(temporal),
     settings: config.reservations.settings,
     notify: config.reservations.notify,
+    webhooks: config.webhooks,
     registry,
     providers,
     automators,
@@ -224,6 +229,8 @@ export async function prepareWorkers({
   return {
     workers: queues.map((options) => ({ ...base, activities, ...options })),
     temporal,
+    connection,
+    parts,
     installation,
     inFlight,
     close: async () => {

@@ -1,6 +1,7 @@
 export { rateLimiter } from './account/rate-limiter.js';
 export { claims } from './account/claims.js';
 export { cluster } from './cluster/workflow.js';
+export { delivery } from './delivery.js';
 export { group } from './cluster/group-workflow.js';
 export { image } from './image/workflow.js';
 export { machine } from './machine/workflow.js';

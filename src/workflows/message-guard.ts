@@ -1,6 +1,7 @@
 import {
   ApplicationFailure,
   log,
+  ParentClosePolicy,
   workflowInfo,
   type WorkflowInboundCallsInterceptor,
   type WorkflowInterceptors,
@@ -8,6 +9,7 @@ import {
 } from '@temporalio/workflow';
 import { openMessage, purposeOf, sealMessage, type MessageKind } from '../model/messages/envelope.js';
 import { argumentsOf, checkArguments, isHeddleMessage, messagesOf } from '../model/messages/table.js';
+import { clusterEventSignalName } from '../model/names.js';
 import type { Arguments } from '../model/messages/argument-shapes.js';
 import { refreshDetails } from './entity.js';
 
@@ -89,19 +91,24 @@ const outbound: WorkflowOutboundCallsInterceptor = {
     if (messagesOf(workflowInfo().workflowType) === undefined) return next(input);
     return next({ ...input, args: sealMessage(purposeOf('activity', input.activityType), input.args) });
   },
-  startChildWorkflowExecution(input, next) {
+  async startChildWorkflowExecution(input, next) {
     const { workflowType, options } = input;
     if (messagesOf(workflowType) === undefined) return next(input);
     return next({
       ...input,
-      options: { ...options, args: sealMessage(purposeOf('start', workflowType), options.args) },
+      options: {
+        ...options,
+        parentClosePolicy: outlivingPolicy(workflowType, options.parentClosePolicy),
+        args: sealMessage(purposeOf('start', workflowType), options.args),
+      },
     });
   },
   signalWorkflow(input, next) {
     const { target, signalName } = input;
     const workflowId =
       target.type === 'child' ? target.childWorkflowId : (target.workflowExecution.workflowId ?? '');
-    if (!isHeddleMessage(workflowId, 'signals', signalName)) return next(input);
+    if (signalName !== clusterEventSignalName && !isHeddleMessage(workflowId, 'signals', signalName))
+      return next(input);
     return next({ ...input, args: sealMessage(purposeOf('signal', signalName), input.args) });
   },
   continueAsNew(input, next) {
@@ -110,6 +117,19 @@ const outbound: WorkflowOutboundCallsInterceptor = {
     return next({ ...input, args: sealMessage(purposeOf('start', workflowType), input.args) });
   },
 };
+
+/**
+ * Temporal's default is to terminate a child with its parent, which would leave machines behind without a workflow.
+ */
+function outlivingPolicy(workflowType: string, policy: ParentClosePolicy | undefined): ParentClosePolicy {
+  if (policy === undefined) return ParentClosePolicy.ABANDON;
+  if (!policy.endsWith('TERMINATE')) return policy;
+  throw ApplicationFailure.nonRetryable(
+    `a workflow of type ${workflowType} must not be terminated with its parent, for nothing would delete its machines; ` +
+      'leave parentClosePolicy out, which means ABANDON, or use REQUEST_CANCEL, which cancels the operation under way',
+    'Invalid',
+  );
+}
 
 interface Received {
   readonly args: readonly unknown[];

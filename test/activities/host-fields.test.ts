@@ -52,6 +52,7 @@ describe.each(hostFields)('a user of provider %s %j who sets %j', (type, fields,
       limits: defaultLimits,
       forbiddenReferences: () => [],
       readOutputs: async () => undefined,
+      webhooks: {},
     };
     const nodes = {
       app: { count: 1, provider: 'box', hardware: 'any', image: 'node', services: [], fields: given },

@@ -195,7 +195,7 @@ describe('a plan as text', () => {
 describe('a cluster as text', () => {
   it('names machines with drift', () => {
     const { output, lines } = record();
-    printStatus(output, status({ nodes: [off, node('app-2')] }), [], now);
+    printStatus(output, status({ nodes: [off, node('app-2')] }), { troubles: [], deliveries: [] }, now);
     expect(lines).toEqual(
       expect.arrayContaining(['drift: app-1: machine m-1 should run, but lab has it switched off']),
     );

@@ -8,20 +8,21 @@ import { runHeddle } from '../harness/cli/run-heddle.js';
 test('a plugin from `heddle plugin new` passes the whole suite, after npm install and npm test', async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'heddle-new-'));
   try {
-    for (const [type, name] of [
+    for (const words of [
       ['provider', 'my-cloud'],
       ['automator', 'my-tool'],
+      ['automator', 'my-python', '--language', 'python'],
     ] as const) {
       expect(
-        await runHeddle(['plugin', 'new', type, name], { distPath: inject('distPath'), cwd }),
+        await runHeddle(['plugin', 'new', ...words], { distPath: inject('distPath'), cwd }),
       ).toMatchObject({ code: 0 });
     }
     const npm = (...words: readonly string[]) => spawnSync('npm', words, { cwd, encoding: 'utf8' });
     expect(npm('install', '--offline', '--no-audit', '--no-fund')).toMatchObject({ status: 0 });
     const { stdout, status } = npm('test');
     expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringMatching(/ fail 0\n/) });
-    // As many as both suites have for plugins that can do what those of the templates can.
-    expect(Number(/ pass (\d+)\n/.exec(stdout)?.[1])).toBeGreaterThanOrEqual(37);
+    // As many as the suites have for plugins that can do what those of the templates can.
+    expect(Number(/ pass (\d+)\n/.exec(stdout)?.[1])).toBeGreaterThanOrEqual(45);
   } finally {
     rmSync(cwd, { recursive: true, force: true });
   }

@@ -90,6 +90,7 @@ describe('references in cluster files', () => {
       limits: defaultLimits,
       forbiddenReferences: (value: Json) => forbiddenReferences(value, allowReferences(['env:APP_*'])),
       readOutputs: async () => undefined,
+      webhooks: {},
     };
     const script = (secret: string): object => ({
       type: 'shell',

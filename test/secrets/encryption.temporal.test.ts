@@ -102,7 +102,7 @@ describe('a worker and a client with the Heddle plugin', () => {
     expect(stored).toContain('Visible');
     expect(stored).toContain('WORKFLOW_EXECUTION_UPDATE_COMPLETED');
     expect(stored.match(/canary[\w-]*/g)).toBeNull();
-    expect(stored).toContain('Encoded failure');
+    expect(stored).toContain('see encodedAttributes');
     expect(stored).not.toContain('fixture-workflows');
     expect(decodedBase64(stored).match(/canary[\w-]*/g)).toBeNull();
   });

@@ -3,6 +3,25 @@ import { describe, expect, it } from 'vitest';
 import { failureConverter } from '../../src/secrets/failure-converter.js';
 
 describe('the failure converter', () => {
+  it('leaves the type of a failure readable, and neither its message nor its details', () => {
+    const failure = failureConverter.errorToFailure(
+      ApplicationFailure.create({
+        message: 'a secret',
+        type: 'ScriptFailed',
+        cause: new TypeError('another'),
+      }),
+      defaultPayloadConverter,
+    );
+    expect([failure.message, failure.cause?.message]).toEqual([
+      'ScriptFailed: see encodedAttributes',
+      'TypeError: see encodedAttributes',
+    ]);
+    expect(failureConverter.failureToError(failure, defaultPayloadConverter)).toMatchObject({
+      message: 'a secret',
+      cause: { message: 'another' },
+    });
+  });
+
   it('names files in stack traces without the folder they are installed in, also of causes', () => {
     const frames = [
       'at create (/opt/app/node_modules/@temporalio/common/dist/failure.js:185:16)',

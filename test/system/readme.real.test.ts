@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { parse } from 'yaml';
 import { loadConfig } from '../../src/config/index.js';
+import { compilePrograms } from '../harness/docs/programs.js';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');
@@ -98,14 +99,14 @@ describe('the README', () => {
     expect(deletion).toContain('web');
   }, 120_000);
 
-  it('has a program that creates a cluster', async () => {
-    const program = blocks.find(({ language }) => language === 'ts')?.text ?? '';
+  it('has a program that compiles under strict and creates a cluster', async () => {
+    const programs = compilePrograms('README.md');
+    const program = await readFile(join(programs.folder, 'program-1.js'), 'utf8');
     const { stdout: keys } = await run(process.execPath, heddleWords('keys export'), {
       cwd: root,
       env: environment,
     });
-    // Inside the package, so that its own name is found.
-    const file = join(root, 'dist', `readme-${process.pid}.mjs`);
+    const file = join(programs.folder, 'shown.js');
     await writeFile(
       file,
       `${program}\nconsole.log(status.phase, status.nodes.length);\nawait connection.close();\n`,
@@ -117,7 +118,7 @@ describe('the README', () => {
       });
       expect(stdout).toContain('idle 6');
     } finally {
-      await rm(file);
+      programs.remove();
     }
     await run(process.execPath, heddleWords('delete web --yes'), { cwd: root, env: environment });
   }, 120_000);

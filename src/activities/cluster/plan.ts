@@ -23,6 +23,7 @@ import { readImports, type ReadOutputs } from './imports.js';
 import { checkResources } from '../artifact/check.js';
 import type { ActivityParts } from '../parts.js';
 import type { ProviderAccount } from '../../model/provider-account.js';
+import { knownWebhooks, type Webhook } from '../../model/webhook.js';
 
 export interface PlanParts {
   readonly registry: Registry;
@@ -33,6 +34,7 @@ export interface PlanParts {
   readonly limits: Limits;
   readonly forbiddenReferences: ActivityParts['forbiddenReferences'];
   readonly readOutputs: ReadOutputs;
+  readonly webhooks: Readonly<Record<string, Pick<Webhook, 'events'>>>;
 }
 
 /**
@@ -61,6 +63,7 @@ export async function planCluster(parts: PlanParts, input: PlanRequest): Promise
     }),
     features,
     limits,
+    ...knownWebhooks(parts.webhooks),
   });
   try {
     if (input.spec === undefined) return plan();

@@ -3,6 +3,7 @@ import { formatImageRef, isSameImage, type ImageRef } from '../../model/machine/
 import type { MachineView } from '../../model/machine/state.js';
 import { unfitText } from '../../model/reservation/fit.js';
 import type { FindCandidatesReply, FindCandidatesRequest } from '../../model/reservation/messages.js';
+import { knownWebhooks } from '../../model/webhook.js';
 import type { ReservationParts } from './parts.js';
 
 /** Machines that are asked at once. */
@@ -14,7 +15,7 @@ const mostReasons = 10;
  * The activity FIND_CANDIDATES: registered machines that would do, best first, and why the others would not.
  */
 export async function findCandidates(
-  { computers, settings }: ReservationParts,
+  { computers, settings, webhooks }: ReservationParts,
   { wanted, image }: FindCandidatesRequest,
 ): Promise<FindCandidatesReply> {
   const names = wanted.machines ?? (await computers.names());
@@ -42,6 +43,7 @@ export async function findCandidates(
     computers: left.map(({ name, uid, defaultImage }) => ({ name, uid, defaultImage })),
     others: others.slice(0, mostReasons),
     settings,
+    ...knownWebhooks(webhooks),
   };
 }
 

@@ -1,7 +1,7 @@
 import { indexLabels } from '../../model/cluster/labels.js';
 import { leftOf, type Operation } from '../../model/cluster/operation.js';
 import type { ClusterStatus, NodeStatus } from '../../model/cluster/view.js';
-import type { NextStep, Trouble } from '../../schema/output/status.js';
+import type { DeliveryView, NextStep, StatusDocument, Trouble } from '../../schema/output/status.js';
 import { cleanLine, cleanText } from '../clean-text.js';
 import type { Output, Style } from '../output.js';
 import { formatAge, formatDuration, formatMoment } from '../format.js';
@@ -19,7 +19,7 @@ const styles: Readonly<Partial<Record<NodeStatus['state'], Style>>> = { failed: 
 export function printStatus(
   output: Output,
   status: ClusterStatus,
-  troubles: readonly Trouble[],
+  { troubles, deliveries }: Pick<StatusDocument, 'troubles' | 'deliveries'>,
   now: number,
 ): void {
   const { name, uid, phase, operation, lease, queued, history, stopped, locked, labels = {} } = status;
@@ -46,6 +46,7 @@ export function printStatus(
     printHistory(output, history.slice(0, shownHistory), now);
   }
   printFailures(output, status, now);
+  printDeliveries(output, deliveries, now);
   printTroubles(output, troubles);
   printNext(output, [...troubles.flatMap(({ next }) => next ?? []), ...nextSteps(status, now)]);
 }
@@ -72,6 +73,17 @@ export function printNodes(
   });
   for (const line of healthLines(nodes, now)) output.line(line, 'red');
   for (const line of driftLines(nodes)) output.line(line, 'yellow');
+}
+
+/** Events that webhooks have not received. */
+function printDeliveries(output: Output, deliveries: readonly DeliveryView[], now: number): void {
+  if (deliveries.length === 0) return;
+  output.line();
+  for (const { event, webhook, state, attempt = 1, since, failure } of deliveries) {
+    const how = state === 'given up' ? 'was given up' : `attempt ${attempt}, for ${formatAge(since, now)}`;
+    const why = failure === undefined ? '' : `: ${failure}`;
+    output.line(cleanLine(`${event} for webhook ${webhook}: ${how}${why}`), 'yellow');
+  }
 }
 
 export function printTroubles(output: Output, troubles: readonly Trouble[]): void {

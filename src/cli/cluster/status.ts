@@ -2,11 +2,18 @@ import { HeddleError } from '../../client/errors.js';
 import { endedStates } from '../../model/cluster/operation.js';
 import type { WaitResult } from '../../client/wait.js';
 import type { ClusterStatus } from '../../model/cluster/view.js';
-import type { NextStep, ServerView, StatusDocument, Trouble } from '../../schema/output/status.js';
+import type {
+  DeliveryView,
+  NextStep,
+  ServerView,
+  StatusDocument,
+  Trouble,
+} from '../../schema/output/status.js';
 import type { ServerOptions } from '../configuration.js';
 import type { Output } from '../output.js';
 import { describeError } from '../report-error.js';
 import { requireWorker, type Session } from '../session.js';
+import { lookAtDeliveries } from '../system/deliveries.js';
 import { lookAtServer } from '../system/server-view.js';
 import { findTroubles } from '../system/troubles.js';
 import { formatAge, formatMoment } from '../format.js';
@@ -36,15 +43,14 @@ export const status = verb(
     const found = await askWorkers(session, name);
     if (watch && !(found instanceof HeddleError)) return follow(session, found);
     const server = await lookAtServer(session.temporal, name);
-    const troubles = findTroubles(server, Date.now());
-    return found instanceof HeddleError
-      ? { described, server, troubles, error: found }
-      : { described, server, troubles, found };
+    const deliveries = await lookAtDeliveries(session.temporal, described.uid);
+    const known = { described, server, troubles: findTroubles(server, Date.now()), deliveries };
+    return found instanceof HeddleError ? { ...known, error: found } : { ...known, found };
   },
   {
     document: (answer): StatusDocument | undefined => {
       if ('end' in answer || 'rest' in answer) return undefined;
-      const { described, server, troubles } = answer;
+      const { described, server, troubles, deliveries } = answer;
       const next = troubles.flatMap((trouble) => trouble.next ?? []);
       if ('error' in answer)
         return {
@@ -52,6 +58,7 @@ export const status = verb(
           partial: true,
           server,
           troubles,
+          deliveries,
           next: [...next, ...stepsAfter(answer.error)],
         };
       const { found } = answer;
@@ -61,18 +68,20 @@ export const status = verb(
         ended: described.ended,
         server,
         troubles,
+        deliveries,
         next: [...next, ...nextSteps(found, Date.now())],
       };
     },
     print: (output, answer) => {
       if ('end' in answer) outcomeShown.print(output, answer);
-      else if ('rest' in answer) printStatus(output, answer.rest, [], Date.now());
+      else if ('rest' in answer)
+        printStatus(output, answer.rest, { troubles: [], deliveries: [] }, Date.now());
       else if ('error' in answer) printPartial(output, answer);
       else {
-        const { described, found, troubles } = answer;
+        const { described, found } = answer;
         if (described.ended !== undefined)
           output.line(`the last cluster ${described.name} ${described.ended}; this is its end`);
-        printStatus(output, found, troubles, Date.now());
+        printStatus(output, found, answer, Date.now());
       }
     },
     error: (answer) => {
@@ -89,6 +98,7 @@ interface Known {
   readonly described: ClusterDescription;
   readonly server: ServerView;
   readonly troubles: readonly Trouble[];
+  readonly deliveries: readonly DeliveryView[];
 }
 
 type Whole = Known & { readonly found: ClusterStatus };

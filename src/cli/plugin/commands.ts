@@ -25,7 +25,7 @@ export const pluginCommands: CommandDefinition = command('plugins', 'the plugins
       options: [
         choice(
           '--language <language>',
-          'what it is written in: python for providers, shell for automators',
+          'what it is written in: shell for automators only',
           ['typescript', 'python', 'shell'],
           'typescript',
         ),

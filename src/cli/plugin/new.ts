@@ -50,31 +50,29 @@ export const create = localVerb(
 );
 
 /** The examples in other languages are whole plugins too. */
-const examples: Readonly<
-  Record<PluginType, { readonly language: Language; readonly name: string; readonly ending: string }>
-> = {
-  provider: { language: 'python', name: 'machines', ending: 'py' },
-  automator: { language: 'shell', name: 'steps', ending: 'sh' },
+const examples: Readonly<Record<PluginType, Readonly<Partial<Record<Language, string>>>>> = {
+  provider: { python: 'machines' },
+  automator: { python: 'scripts', shell: 'steps' },
 };
+
+const endings = { python: 'py', shell: 'sh' } as const;
 
 function sources(type: PluginType, name: string, language: Language): Readonly<Record<string, string>> {
   const at = (ending: string): string => `${type}s/${name}/${name}.${ending}`;
   if (language === 'typescript')
     return { [at('json')]: fill(`${type}.json`, name), [at('ts')]: fill(`${type}.ts`, name) };
-  const example = examples[type];
-  if (example.language !== language) {
+  const example = examples[type][language];
+  if (example === undefined) {
     throw new CliError(
       'Usage',
-      `there is no ${type} in ${language} to begin with, only in typescript and ${example.language}; docs/plugin-programs.md tells what a program gets and answers`,
+      `there is no ${type} in ${language} to begin with, only in ${['typescript', ...Object.keys(examples[type])].join(', ')}; docs/plugin-programs.md tells what a program gets and answers`,
     );
   }
-  const file = (ending: string): string =>
-    readFileSync(
-      join(home, 'examples', 'plugins', `${type}s`, example.name, `${example.name}.${ending}`),
-      'utf8',
-    );
+  const ending = endings[language];
+  const file = (extension: string): string =>
+    readFileSync(join(home, 'examples', 'plugins', `${type}s`, example, `${example}.${extension}`), 'utf8');
   const { command, ...descriptor } = JSON.parse(file('json')) as { readonly command: readonly string[] };
-  const words = command.map((word) => word.replace(`./${example.name}.`, `./${name}.`));
+  const words = command.map((word) => word.replace(`./${example}.`, `./${name}.`));
   const own = {
     ...descriptor,
     $schema: '../../node_modules/heddle/schemas/plugin.schema.json',
@@ -83,10 +81,7 @@ function sources(type: PluginType, name: string, language: Language): Readonly<R
     version: '0.1.0',
     description: `${type === 'provider' ? 'Machines' : 'Services'} of ${name}`,
   };
-  return {
-    [at('json')]: `${JSON.stringify(own, undefined, 2)}\n`,
-    [at(example.ending)]: file(example.ending),
-  };
+  return { [at('json')]: `${JSON.stringify(own, undefined, 2)}\n`, [at(ending)]: file(ending) };
 }
 
 const home = fileURLToPath(new URL('../../../', import.meta.url));

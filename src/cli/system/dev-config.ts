@@ -43,6 +43,7 @@ export async function writeWorkerConfig(
       longest: `${settings.longestMs}ms`,
       notify,
     },
+    webhooks: config.webhooks,
     builder: config.builder,
     periodicChecks: { every: `${config.checksEveryMs}ms` },
     sweep: { every: `${sweep.everyMs}ms`, minimumAge: `${minimumAgeMs}ms`, ...policy },

@@ -11,6 +11,7 @@ import { devRecordFile, findDev, readDevRecord, removeDevRecord, writeDevRecord 
 import { startServicesAgain } from './dev-services.js';
 import { startParts, type DevOptions, type DevParts } from './dev-parts.js';
 import { createOutput, type Output } from '../output.js';
+import { webUiLink, webUiQueries } from './web-ui.js';
 import { catchInterrupt } from '../waiting.js';
 import { formatClock } from '../format.js';
 
@@ -120,7 +121,8 @@ async function refuseSecond({ dataFolder }: Config): Promise<void> {
 async function announce(output: Output, config: Config, parts: DevParts): Promise<void> {
   const record = await parts.record();
   const rows = [
-    ['Web UI', `${record.ui}/namespaces/${record.namespace}/workflows`],
+    ['Web UI', webUiLink(record, webUiQueries.own)],
+    ['held', webUiLink(record, webUiQueries.held)],
     ['Temporal', record.address],
     ['machines', `${record.machines.endpoint} (${parts.machineKind})`],
     ['accounts', record.accounts],

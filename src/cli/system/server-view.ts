@@ -45,7 +45,7 @@ export async function lookAtWorkflows(
   return { workflows: found.map(({ workflow }) => workflow), activities, queues };
 }
 
-async function lookAtWorkflow(
+export async function lookAtWorkflow(
   client: Client,
   id: string,
 ): Promise<{ readonly workflow: WorkflowView; readonly activities: readonly ActivityView[] }> {

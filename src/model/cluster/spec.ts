@@ -1,6 +1,6 @@
-import type { ClusterSpec } from '../../schema/cluster/spec.js';
+import type { ClusterSpec, WrittenCluster } from '../../schema/cluster/spec.js';
 
-export type { ClusterSpec };
+export type { ClusterSpec, WrittenCluster };
 
 /** What an apply does about machines that drifted. */
 export type RepairSpec = ClusterSpec['repair'];

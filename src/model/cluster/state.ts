@@ -2,10 +2,12 @@ import type { PeersState } from '../node/peers.js';
 import type { ServerFeatures, Limits } from './limits.js';
 import type { NodeLease } from '../node/lease.js';
 import type { NodeGroup } from './group.js';
+import type { ClusterEvents } from './event.js';
 import type { Operation } from './operation.js';
 import type { PluginPins } from '../node/placement.js';
 import type { ClusterSpec, ServiceSpec } from './spec.js';
 import type { Json } from '../json.js';
+import type { Webhook } from '../webhook.js';
 import type { TaskVariables } from './variables.js';
 import type { Coordination, NodesState } from './work.js';
 
@@ -67,6 +69,11 @@ export interface ClusterState extends NodesState {
   readonly reported?: Readonly<Record<string, string>>;
   /** The clusters that use outputs of this one, with the values that each has, by their names. */
   readonly readers?: Readonly<Record<string, Readonly<Record<string, Json>>>>;
+  /** The workflow that started this one as its child: it receives the events. */
+  readonly parent?: string;
+  /** The webhooks of the worker that planned last; absent if there are none. */
+  readonly webhooks?: readonly Webhook[];
+  readonly events?: ClusterEvents;
 }
 
 /** Nothing new is started for the operation under way, and what runs is cancelled. */

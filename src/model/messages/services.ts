@@ -1,5 +1,18 @@
 import { who, moment, milliseconds, content, type WorkflowMessages } from './argument-shapes.js';
-import { count, flag, id, list, nullable, number, optional, record, text, object, outline } from './shape.js';
+import {
+  count,
+  flag,
+  id,
+  jsonObject,
+  list,
+  nullable,
+  number,
+  optional,
+  record,
+  text,
+  object,
+  outline,
+} from './shape.js';
 
 /** The messages of workflows that others share: resources, locks, rate limiters, claims, periodic checks. */
 export const serviceRows = {
@@ -53,6 +66,18 @@ export const serviceRows = {
     },
     signals: {},
     queries: { held: [] },
+  },
+  delivery: {
+    ids: /^delivery\//,
+    start: [
+      object({
+        webhook: id(),
+        event: object({ id: text(500), type: text(100), timestamp: text(40), data: jsonObject(65_536) }),
+      }),
+    ],
+    updates: {},
+    signals: {},
+    queries: {},
   },
   sweep: {
     ids: /^sweep/,

@@ -1,6 +1,7 @@
 import type { TaskVariables } from '../cluster/variables.js';
 import type { PlannedPlacement, PluginPins } from '../node/placement.js';
 import type { Action } from '../action.js';
+import type { Webhook } from '../webhook.js';
 import type { ClusterSpec } from '../cluster/spec.js';
 import type { Limits, ServerFeatures } from '../cluster/limits.js';
 
@@ -41,6 +42,8 @@ export interface ServedPlan extends Plan {
    * The plugins that the spec uses, as the planning worker has them; absent without a spec, as for delete.
    */
   readonly plugins?: PluginPins;
+  /** The webhooks of that worker; absent if there are none. */
+  readonly webhooks?: readonly Webhook[];
   /** Values of variables that are outputs of other clusters; absent if there are none. */
   readonly imports?: TaskVariables;
 }

@@ -3,6 +3,7 @@ import type { Answer } from '../machine/answer.js';
 import type { ImageRef } from '../machine/image.js';
 import type { MachineIntent } from '../machine/state.js';
 import type { Verdict } from '../machine/node-status.js';
+import type { Webhook } from '../webhook.js';
 import type { ReservationView } from './view.js';
 
 /** What a client requests. Moments are in ms since the epoch. */
@@ -46,6 +47,8 @@ export interface FindCandidatesReply {
   /** Why others would not, in words; at most a few. */
   readonly others: readonly string[];
   readonly settings: ReservationSettings;
+  /** The webhooks of that worker; absent if there are none. */
+  readonly webhooks?: readonly Webhook[];
 }
 
 export interface Candidate {

@@ -6,6 +6,7 @@ import {
   type Reservation,
   type ReservationsState,
 } from './state.js';
+import type { HeddleEvent } from '../event.js';
 import { formatImageRef } from '../machine/image.js';
 
 /** Adds a notification. */
@@ -31,6 +32,21 @@ export function tell(
     },
   };
   return { ...state, notifications: [...state.notifications, notification].slice(-waitingAtMost) };
+}
+
+export type ReservationEvent = HeddleEvent<
+  `reservation.${NotificationEvent}`,
+  Pick<ReservationNotification, 'text' | 'reservation'>
+>;
+
+/** A notification as webhooks receive it. Ids of messages have no slashes and dots. */
+export function eventOf({ id, event, at, text, reservation }: ReservationNotification): ReservationEvent {
+  return {
+    id: id.replaceAll(/[/.]/g, '_'),
+    type: `reservation.${event}`,
+    timestamp: at,
+    data: { text, reservation },
+  };
 }
 
 /** Undeliverable notifications: the oldest are dropped; every reservation keeps its notes. */

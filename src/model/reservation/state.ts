@@ -1,4 +1,5 @@
 import type { ImageRef } from '../machine/image.js';
+import type { Webhook } from '../webhook.js';
 
 /** All reservations of an installation: the calendar. Moments are in ms since the epoch. */
 export interface ReservationsState {
@@ -10,6 +11,8 @@ export interface ReservationsState {
   readonly reservations: Readonly<Record<string, Reservation>>;
   /** Notifications that are not sent yet, oldest first. */
   readonly notifications: readonly ReservationNotification[];
+  /** The webhooks of the worker that looked for machines last; absent if there are none. */
+  readonly webhooks?: readonly Webhook[];
 }
 
 /** An image on machines, for a user, from a time to a time. */
@@ -175,7 +178,7 @@ export function newReservations(uid: string): ReservationsState {
  * `ready`: the user may log in. `reminder`: it ends soon. `moved`: another machine replaced one.
  * `ended`, `failed`: it is over. `attention`: a machine needs an administrator.
  */
-const notificationEvents = ['ready', 'reminder', 'moved', 'ended', 'failed', 'attention'] as const;
+export const notificationEvents = ['ready', 'reminder', 'moved', 'ended', 'failed', 'attention'] as const;
 
 export type NotificationEvent = (typeof notificationEvents)[number];
 

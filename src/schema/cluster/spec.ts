@@ -329,5 +329,7 @@ export const clusterSchema = z
     description: 'What a cluster should be: nodes, and the services on them.',
   });
 
+/** A cluster as people and programs write it; files and includes only in a cluster file. */
+export type WrittenCluster = DeepReadonly<z.input<typeof clusterSchema>>;
 /** A checked cluster: defaults are filled in, files inlined, short forms written out. */
 export type ClusterSpec = DeepReadonly<z.output<typeof clusterSchema>>;

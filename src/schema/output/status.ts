@@ -111,6 +111,16 @@ const queueSchema = z.object({
   last: z.object({ worker: z.string(), at: moment }).optional().describe('The last poll.'),
 });
 
+const deliverySchema = z.object({
+  id: z.string().describe('The workflow of the delivery.'),
+  event: z.string().describe('Its type.'),
+  webhook: z.string(),
+  state: z.enum(['under way', 'given up']),
+  attempt: count.optional(),
+  since: moment,
+  failure: z.string().optional().describe('Of the attempt before, or the last.'),
+});
+
 const nextStepSchema = z.object({ command: z.string(), why: z.string() });
 
 const serverMembers = {
@@ -132,6 +142,7 @@ const serverMembers = {
       }),
     )
     .describe('What keeps the cluster from going on.'),
+  deliveries: z.array(deliverySchema).describe('Events that webhooks have not received, the newest ten.'),
   next: z.array(nextStepSchema).describe('Useful commands, the most likely first.'),
 };
 
@@ -157,6 +168,7 @@ export type NodesDocument = Read<typeof nodesSchema>;
 export type ServerView = StatusDocument['server'];
 export type WorkflowView = Read<typeof workflowSchema>;
 export type ActivityView = Read<typeof activitySchema>;
+export type DeliveryView = Read<typeof deliverySchema>;
 /** The workers that poll a queue. */
 export type QueueView = Read<typeof queueSchema>;
 /** A command that is useful now, and its purpose. */

@@ -16,6 +16,7 @@ import { stableJson } from '../../model/node/payload.js';
 import type { ClusterState } from '../../model/cluster/state.js';
 import type { ClusterSpec } from '../../model/cluster/spec.js';
 import { now, noteChange } from '../entity.js';
+import { noteOutcome } from './events.js';
 import { groupOfNode, instruct, instructAll } from './groups.js';
 import { changeNodes, changeOperation, dropNode, type Memory } from './memory.js';
 import { refuseBusy, refuseDeleting, refuseUnknownNodes } from './refuse.js';
@@ -270,7 +271,19 @@ export function queueOperation(
 ): string {
   const { counters, queue } = memory.state;
   const id = String(counters.operation + 1);
-  const operation: Operation = {
+  const operation = newOperation(id, { intent, by });
+  const queued = { operation, spec, ...(waits ? { waits } : {}) };
+  memory.state = {
+    ...memory.state,
+    counters: { ...counters, operation: counters.operation + 1 },
+    queue: first ? [queued, ...queue] : [...queue, queued],
+  };
+  noteChange(memory);
+  return id;
+}
+
+export function newOperation(id: string, { intent, by }: Pick<Queueing, 'intent' | 'by'>): Operation {
+  return {
     id,
     kind: intent.kind,
     intent,
@@ -280,14 +293,6 @@ export function queueOperation(
     requestedAt: now(),
     tasks: { total: 0, done: 0, failed: 0 },
   };
-  const queued = { operation, spec, ...(waits ? { waits } : {}) };
-  memory.state = {
-    ...memory.state,
-    counters: { ...counters, operation: counters.operation + 1 },
-    queue: first ? [queued, ...queue] : [...queue, queued],
-  };
-  noteChange(memory);
-  return id;
 }
 
 function reply({ state }: Memory, operation: string): ApplyReply {
@@ -340,5 +345,6 @@ export function endOperation(memory: Memory, end: Operation['state'], operation:
     current === undefined || current.id === operation.id
       ? { ...state, history }
       : { ...memory.state, history };
+  noteOutcome(memory, ended);
   noteChange(memory);
 }

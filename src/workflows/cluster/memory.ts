@@ -1,6 +1,10 @@
-import { condition, upsertSearchAttributes } from '@temporalio/workflow';
+import { condition, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import { stableJson } from '../../model/node/payload.js';
+import { summariseSpec } from '../../model/cluster/spec-summary.js';
+import { patchedOnce } from '../patched-once.js';
 import { indexLabels } from '../../model/cluster/labels.js';
+import type { Json } from '../../model/json.js';
 import { searchAttributes } from '../../model/names.js';
 import type { NodeState } from '../../model/node/state.js';
 import type { Operation } from '../../model/cluster/operation.js';
@@ -24,6 +28,8 @@ export interface Memory extends NodesMemory, EntityMemory {
   closing?: true;
   /** Groups that a message is on its way to. */
   sending: readonly string[];
+  /** An event is being delivered. */
+  publishing?: true;
   /** Nodes that the plan adds to this workflow while it is being applied. */
   placing: number;
   /** The operation for which the holder of a node was last asked. */
@@ -109,6 +115,21 @@ const clusterKey = defineSearchAttributeKey(searchAttributes.cluster, SearchAttr
 const providerKey = defineSearchAttributeKey(searchAttributes.provider, SearchAttributeType.KEYWORD);
 const labelsKey = defineSearchAttributeKey(searchAttributes.labels, SearchAttributeType.KEYWORD_LIST);
 const phaseKey = defineSearchAttributeKey(searchAttributes.phase, SearchAttributeType.KEYWORD);
+
+/** Shows in the memo what the cluster consists of, whenever that changes. */
+export async function keepMemo(memory: Memory): Promise<never> {
+  let published = stableJson((workflowInfo().memo?.['heddleSpec'] ?? null) as Json);
+  for (;;) {
+    const seen = memory.changes;
+    const { spec } = memory.state;
+    const summary = spec === undefined ? null : summariseSpec(spec);
+    if (published !== stableJson(summary) && memory.closing !== true && patchedOnce('20261125-spec-memo')) {
+      published = stableJson(summary);
+      upsertMemo({ heddleSpec: summary });
+    }
+    await condition(() => memory.changes !== seen);
+  }
+}
 
 /** Updates the search attributes of the workflow whenever phase, providers or labels change. */
 export async function keepSearchAttributes(memory: Memory): Promise<never> {

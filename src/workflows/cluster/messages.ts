@@ -11,6 +11,8 @@ import type {
   PlainRequest,
   ReadOutputsRequest,
 } from '../../model/cluster/messages.js';
+import type { ClusterEvent } from '../../model/cluster/event.js';
+import { clusterEventSignalName } from '../../model/names.js';
 import type { PeersPage, PeersRequest } from '../../model/node/peers.js';
 import type { GroupReport, Instructions } from '../../model/cluster/group.js';
 import type { NamedMachine, Ownership } from '../../model/node/ownership.js';
@@ -33,6 +35,8 @@ export const resumeUpdate = defineUpdate<ApplyReply, [PlainRequest]>('resume');
 export const abandonUpdate = defineUpdate<ApplyReply, [AbandonRequest]>('abandon');
 /** For callers that cannot wait for a worker: the request is kept until one comes. */
 export const deleteSignal = defineSignal<[PlainRequest]>('requestDelete');
+/** To the workflow that started the cluster as its child. */
+export const clusterEventSignal = defineSignal<[ClusterEvent]>(clusterEventSignalName);
 export const statusQuery = defineQuery<ClusterStatus>('status');
 export const specQuery = defineQuery<ClusterSpec | null, [which: 'present' | 'rollback']>('spec');
 /** Digests of resources that the cluster uses, may go back to, or is asked to use. */

@@ -8,6 +8,7 @@ import { stableJson } from '../../model/node/payload.js';
 import { servicesOf, type ClusterState, type QueuedOperation } from '../../model/cluster/state.js';
 import { endOperation, queueOperation } from './accept.js';
 import { now } from '../entity.js';
+import { isPublished, noteOutcome } from './events.js';
 import { changeNodes, changeOperation, showNode, type Memory } from './memory.js';
 import { operate, type OperationEnd } from './operate.js';
 
@@ -110,6 +111,7 @@ function holdAgain(memory: Memory, { operation, nodes, target, stopped }: Cluste
   if (operation?.state !== 'held') return;
   const history = memory.state.history.filter(({ id }) => id !== operation.id);
   memory.state = { ...memory.state, operation, nodes, history, ...(target === undefined ? {} : { target }) };
+  noteOutcome(memory, operation);
 }
 
 function endHalted(memory: Memory, operation: Operation): void {
@@ -135,6 +137,7 @@ function holdOrRollBack(memory: Memory, operation: Operation): void {
     operation.kind === 'apply' && spec?.onFailure === 'rollback' && (operation.failures ?? []).length > 0;
   if (!byPolicy) {
     changeOperation(memory, { state: 'held' });
+    noteOutcome(memory, { ...operation, state: 'held' });
     return;
   }
   endOperation(memory, 'failed', operation);
@@ -159,7 +162,10 @@ export async function isOver(memory: Memory, end: OperationEnd): Promise<boolean
   if (!deleted && !rejected) return false;
   await condition(
     () =>
-      allHandlersFinished() && memory.sending.length === 0 && Object.keys(memory.state.groups).length === 0,
+      allHandlersFinished() &&
+      memory.sending.length === 0 &&
+      isPublished(memory) &&
+      Object.keys(memory.state.groups).length === 0,
   );
   // Asked for while the groups were ending: the cluster lives on.
   if (memory.state.queue.length > 0) return false;

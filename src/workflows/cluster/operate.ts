@@ -17,6 +17,7 @@ import { adoptPreviousRun, type PreviousRun } from './adoption.js';
 import { clusterExecutor } from './cluster-executor.js';
 import { startRun, type Run } from './executor.js';
 import { discardIncomplete } from './discard.js';
+import { noteStart } from './events.js';
 import { endEmptyGroups, groupsOver, groupsQuiet, instructAll } from './groups.js';
 import { changeNode, changeNodes, changeOperation, dropNode, type Memory } from './memory.js';
 import { schedule } from '../schedule.js';
@@ -137,12 +138,20 @@ function adopt(memory: Memory, plan: ServedPlan, { adopted }: PreviousRun): void
     placements,
     plugins,
     imports,
+    webhooks,
     width = 1,
     widths,
     later = [],
     left,
   } = plan;
-  memory.state = { ...memory.state, features, limits, ...(plugins === undefined ? {} : { plugins }) };
+  const { webhooks: _before, ...known } = memory.state;
+  memory.state = {
+    ...known,
+    features,
+    limits,
+    ...(plugins === undefined ? {} : { plugins }),
+    ...(webhooks === undefined ? {} : { webhooks }),
+  };
   if (spec !== undefined) {
     const retired = Object.entries(servicesOf(memory.state)).filter(
       ([service]) => spec.services[service] === undefined,
@@ -194,6 +203,7 @@ function adopt(memory: Memory, plan: ServedPlan, { adopted }: PreviousRun): void
   changeOperation(memory, { tasks: { done, total: done + taskCount(plan), failed: 0 } });
   if (left !== undefined) changeOperation(memory, { left });
   if (isEmptyPlan(plan) && done === 0) changeOperation(memory, { unchanged: true });
+  noteStart(memory);
 }
 
 async function carryOut(memory: Memory): Promise<OperationEnd> {

@@ -1,6 +1,6 @@
 import { milliseconds } from '../../model/milliseconds.js';
-import { ApplicationFailure, condition, log, uuid4, workflowInfo } from '@temporalio/workflow';
-import type { ClusterStart } from '../../model/cluster/messages.js';
+import { ApplicationFailure, condition, log, patched, uuid4, workflowInfo } from '@temporalio/workflow';
+import type { ClusterStart, PlainRequest } from '../../model/cluster/messages.js';
 import { clusterWorkflowId } from '../../model/names.js';
 import { noPeers, peersPage } from '../../model/node/peers.js';
 import { usedDigests } from '../../model/artifact/used.js';
@@ -19,6 +19,7 @@ import {
   acceptPause,
   acceptResume,
   acceptRetry,
+  newOperation,
   queueOperation,
   specBefore,
   refuseAbandon,
@@ -30,11 +31,12 @@ import {
   refuseResume,
   refuseRetry,
 } from './accept.js';
+import { keepPublishing, noteOutcome } from './events.js';
 import { keepInstructing } from './groups.js';
 import { requestCheck, isCheckDue, look, checkAndRepair } from './check-machines.js';
 import { checkLease, releaseLease, grantLease, nodeReply, refuseLease } from './lease.js';
 import { exchangeOutputs, followImports, noteChangedImports, noteReader } from './outputs.js';
-import { keepSearchAttributes, type Memory } from './memory.js';
+import { keepMemo, keepSearchAttributes, type Memory } from './memory.js';
 import {
   abandonUpdate,
   applyUpdate,
@@ -102,13 +104,18 @@ export async function cluster(input: ClusterInput): Promise<string> {
             withinMs: 30_000,
             otherwise: 'nothing was asked of this cluster',
           },
-    background: [() => keepInstructing(memory), () => keepSearchAttributes(memory)],
+    background: [
+      () => keepInstructing(memory),
+      () => keepSearchAttributes(memory),
+      () => keepMemo(memory),
+      () => keepPublishing(memory),
+    ],
     step: () => act(memory),
     budget: { idleEvents: 500 },
     drain: async () => {
       memory.closing = true;
       // A cancel or delete may still arrive meanwhile; the next run carries it out.
-      await condition(() => memory.sending.length === 0);
+      await condition(() => memory.sending.length === 0 && memory.publishing !== true);
     },
     carry: () => ({ ...memory.state, halt: memory.halt }),
     // Cancelling the workflow cancels the operation under way.
@@ -174,7 +181,14 @@ function openState(input: ClusterInput): ClusterState {
     groups: {},
     features: { searchAttributes: false },
     limits: defaultLimits,
+    ...parentOf(),
   };
+}
+
+/** Clusters that an earlier build started as children send no events. */
+function parentOf(): Pick<ClusterState, 'parent'> {
+  const { parent } = workflowInfo();
+  return parent === undefined || !patched('20261125-cluster-events') ? {} : { parent: parent.workflowId };
 }
 
 function isRawSpec(input: ClusterInput): boolean {
@@ -204,7 +218,7 @@ function messagesOf(memory: Memory): readonly Message[] {
     signal(deleteSignal, 'Delete the cluster; kept until a worker is available.', (request) => {
       const refusal = refuseDelete(memory);
       if (refusal === undefined) acceptDelete(memory, request);
-      else log.warn(`a request of ${request.by} to delete the cluster is ignored: ${refusal}`);
+      else rejectDelete(memory, request, refusal);
     }),
     update(
       retryUpdate,
@@ -263,6 +277,16 @@ function messagesOf(memory: Memory): readonly Message[] {
     signal(releaseSignal, 'Return a leased node.', (request) => releaseLease(memory, request)),
     ...queriesOf(memory),
   ];
+}
+
+/** The sender of a signal gets no answer; a parent workflow gets an event. */
+function rejectDelete(memory: Memory, { by }: PlainRequest, reason: string): void {
+  log.warn(`a request of ${by} to delete the cluster is ignored: ${reason}`);
+  noteOutcome(memory, {
+    ...newOperation('-', { intent: { kind: 'delete' }, by }),
+    state: 'rejected',
+    reason,
+  });
 }
 
 function queriesOf(memory: Memory): readonly Message[] {

@@ -25,7 +25,7 @@ import { setState, type ReservationsMemory } from './memory.js';
  */
 export async function reserve(memory: ReservationsMemory, request: ReserveRequest): Promise<ReserveReply> {
   const { wanted, image, user, by } = request;
-  const { computers, others, settings } = await find(request);
+  const { computers, others, settings, webhooks } = await find(request);
   const now = Date.now();
   const from = request.from ?? now;
   refuse(refuseRequest(memory.state, request, now) ?? refuseLength({ from, to: request.to }, settings));
@@ -38,6 +38,7 @@ export async function reserve(memory: ReservationsMemory, request: ReserveReques
   if ('lacking' in choice) throw refused(choice.lacking);
   const id = `r${memory.state.numbers + 1}`;
   const assignments = choice.chosen.map(newAssignment);
+  const { webhooks: _before, ...state } = memory.state;
   const reservation: Reservation = {
     id,
     user,
@@ -55,7 +56,7 @@ export async function reserve(memory: ReservationsMemory, request: ReserveReques
   setState(
     memory,
     withReservation(
-      { ...memory.state, numbers: memory.state.numbers + 1 },
+      { ...state, numbers: state.numbers + 1, ...(webhooks === undefined ? {} : { webhooks }) },
       withNote(reservation, now, `booked by ${by}: ${assignments.map(({ machine }) => machine).join(', ')}`),
     ),
   );

@@ -16,8 +16,10 @@ import {
   type ReservationNotification,
 } from '../../model/reservation/state.js';
 import { askUntil, intentOf, nextStep } from '../../model/reservation/steps.js';
-import { tell } from '../../model/reservation/notification.js';
+import { eventOf, tell } from '../../model/reservation/notification.js';
+import { startDeliveries } from '../delivery.js';
 import { noteChange } from '../entity.js';
+import { patchedOnce } from '../patched-once.js';
 import { schedule } from '../schedule.js';
 import { setState, type ReservationsMemory } from './memory.js';
 import { newAssignment } from './reserve.js';
@@ -163,6 +165,9 @@ async function sendNotification(
   memory: ReservationsMemory,
   notification: ReservationNotification,
 ): Promise<void> {
+  const { webhooks = [] } = memory.state;
+  if (webhooks.length > 0 && patchedOnce('20261125-webhooks'))
+    await startDeliveries(webhooks, eventOf(notification));
   try {
     await schedule('NOTIFY', notification, {
       summary: `NOTIFY ${notification.event} of ${notification.reservation.id}`,

@@ -85,6 +85,7 @@ export async function openHarness({
     limits: { ...defaultLimits, ...limits },
     forbiddenReferences: () => [],
     readOutputs: async () => undefined,
+    webhooks: {},
   };
   const base: Omit<WorkerOptions, 'taskQueue'> = {
     connection: workerConnection,

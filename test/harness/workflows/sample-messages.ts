@@ -204,6 +204,18 @@ export const samples: SampleMessages = {
     signals: {},
     queries: { held: [] },
   },
+  delivery: {
+    workflowId: 'delivery/u_1/operation.done/ops',
+    start: [
+      {
+        webhook: 'ops',
+        event: { id: 'u_1', type: 'operation.done', timestamp: '2026-11-25T00:00:00.000Z', data: {} },
+      },
+    ],
+    updates: {},
+    signals: {},
+    queries: {},
+  },
   sweep: {
     workflowId: 'sweep',
     start: [{ policy: { minimumAgeMs: 0, cap: 9, delete: true } }],

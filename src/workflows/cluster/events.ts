@@ -1,0 +1,79 @@
+import { condition } from '@temporalio/workflow';
+import {
+  noEvents,
+  outcomeOf,
+  withEvent,
+  withLostNodes,
+  type ClusterEvent,
+  type ClusterEventType,
+} from '../../model/cluster/event.js';
+import type { Operation, OperationState } from '../../model/cluster/operation.js';
+import type { ClusterState } from '../../model/cluster/state.js';
+import { startDeliveries } from '../delivery.js';
+import { noteChange, now } from '../entity.js';
+import { patchedOnce } from '../patched-once.js';
+import { signalIfThere } from '../signal-if-there.js';
+import type { Memory } from './memory.js';
+import { clusterEventSignal } from './messages.js';
+
+const eventOf: Readonly<Partial<Record<OperationState, ClusterEventType>>> = {
+  held: 'operation.held',
+  done: 'operation.done',
+  failed: 'operation.failed',
+  cancelled: 'operation.cancelled',
+  rejected: 'operation.rejected',
+  superseded: 'operation.superseded',
+};
+
+/** Announces that an operation has ended or is held, by its state. */
+export function noteOutcome(memory: Memory, operation: Operation): void {
+  const type = eventOf[operation.state];
+  if (type !== undefined) note(memory, type, operation);
+}
+
+/** Announces the start of the operation under way, once. */
+export function noteStart(memory: Memory): void {
+  const { operation, events = noEvents } = memory.state;
+  if (operation === undefined || events.started === operation.id) return;
+  note(memory, 'operation.started', operation);
+  if (memory.state.events !== undefined)
+    memory.state = { ...memory.state, events: { ...memory.state.events, started: operation.id } };
+}
+
+function note(memory: Memory, type: ClusterEventType, operation: Operation): void {
+  memory.state = withEvent(memory.state, type, { operation: outcomeOf(operation) }, now());
+}
+
+/** Delivers events in their order, one at a time. */
+export async function keepPublishing(memory: Memory): Promise<never> {
+  for (;;) {
+    const seen = memory.changes;
+    memory.state = withLostNodes(memory.state, now());
+    const [event] = memory.state.events?.waiting ?? [];
+    if (event === undefined || memory.closing === true) {
+      await condition(() => memory.changes !== seen);
+      continue;
+    }
+    memory.publishing = true;
+    await publish(memory.state, event);
+    memory.state = withoutEvent(memory.state, event);
+    delete memory.publishing;
+    noteChange(memory);
+  }
+}
+
+/** Every event has been handed over: the workflow may end. */
+export function isPublished({ state }: Memory): boolean {
+  return (state.events?.waiting ?? []).length === 0;
+}
+
+async function publish({ parent, webhooks = [] }: ClusterState, event: ClusterEvent): Promise<void> {
+  // A parent that has ended waits for nothing.
+  if (parent !== undefined) await signalIfThere(parent, clusterEventSignal, event);
+  if (webhooks.length > 0 && patchedOnce('20261125-webhooks')) await startDeliveries(webhooks, event);
+}
+
+function withoutEvent(state: ClusterState, { id }: ClusterEvent): ClusterState {
+  const { events = noEvents } = state;
+  return { ...state, events: { ...events, waiting: events.waiting.filter((other) => other.id !== id) } };
+}
