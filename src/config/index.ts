@@ -11,11 +11,11 @@ import type { ProgramOptions } from '../plugins/program/load-program.js';
 import {
   configSchema,
   metricsAddressSchema,
-  readConfigFile,
   type WrittenBucket,
   type WrittenConfig,
   type WrittenProvider,
 } from '../schema/config.js';
+import { readConfigFile } from '../schema/read-config.js';
 import { milliseconds } from '../model/milliseconds.js';
 import { defaultSite } from '../model/names.js';
 import { simpleNameSchema } from '../schema/names.js';

@@ -4,11 +4,7 @@ import { bucketSchema } from './config-bucket.js';
 import { pathSchema, pluginLimitsSchema, providerSchema } from './config-accounts.js';
 import { durationSchema } from './duration.js';
 import { pluginNameSchema, simpleNameSchema } from './names.js';
-import { errorAt, placeProblems, type Path, type Place, type Problem } from './problem.js';
-import { isPlainObject } from './plain-json.js';
-import { readYamlFile } from './yaml-source.js';
 import { webhookSchema } from './webhook.js';
-import { problemsFromZod } from './zod-problems.js';
 
 /** An address, not a name: it is where one listens. */
 export const metricsAddressSchema = z
@@ -374,30 +370,3 @@ export const configSchema = z
 export type WrittenConfig = z.output<typeof configSchema>;
 export type WrittenBucket = NonNullable<WrittenConfig['store']['s3']>;
 export type WrittenProvider = WrittenConfig['providers'][string];
-
-export type ConfigReading =
-  | { readonly ok: true; readonly config: WrittenConfig; readonly locate: (path: Path) => Place }
-  | { readonly ok: false; readonly problems: readonly Problem[] };
-
-/**
- * Checks the text of a heddle.yaml; every problem comes with its place. An empty file says nothing, and that
- * is fine.
- */
-export function readConfigFile(text: string, fileName: string): ConfigReading {
-  const top = { file: fileName, line: 1, column: 1 };
-  const saysNothing = text.split('\n').every((line) => /^\uFEFF?\s*(#|$)/.test(line));
-  if (saysNothing) return { ok: true, config: configSchema.parse({}), locate: () => top };
-  const source = readYamlFile(text, fileName, { bytes: 1024 * 1024, depth: 32 });
-  if (!source.ok) return source;
-  if (!isPlainObject(source.value))
-    return {
-      ok: false,
-      problems: [{ ...errorAt([], 'a configuration is a mapping of keys and values'), place: top }],
-    };
-  const parsed = configSchema.safeParse(source.value);
-  if (parsed.success) return { ok: true, config: parsed.data, locate: source.locate };
-  return {
-    ok: false,
-    problems: placeProblems(problemsFromZod(configSchema, parsed.error, source.value), source.locate),
-  };
-}

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { readConfigFile } from '../../src/schema/config.js';
+import { readConfigFile } from '../../src/schema/read-config.js';
 import { parseKeyRing } from '../../src/secrets/keys.js';
 import { floorProblem } from '../../src/server/version.js';
 

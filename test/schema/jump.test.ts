@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readConfigFile } from '../../src/schema/config.js';
+import { readConfigFile } from '../../src/schema/read-config.js';
 
 const key = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGkO';
 const read = (jump: string, more = '') =>

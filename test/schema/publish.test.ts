@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { readConfigFile } from '../../src/schema/config.js';
+import { readConfigFile } from '../../src/schema/read-config.js';
 import { formatProblem } from '../../src/schema/problem.js';
 import { publishedOutputSchemas, publishedSchemas } from '../../src/schema/publish.js';
 import { loadSpecFile, readSpecFile } from '../../src/schema/cluster/read.js';

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../../model/json.js';
-import { readConfigFile, type WrittenProvider } from '../../schema/config.js';
+import type { WrittenProvider } from '../../schema/config.js';
+import { readConfigFile } from '../../schema/read-config.js';
 import { hasErrors, ProblemsError } from '../../schema/problem.js';
 import { readTextFile } from '../../schema/read-text.js';
 import { CliError } from '../errors.js';

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isMap, parseDocument, YAMLMap, type Document } from 'yaml';
 import type { JsonObject } from '../../model/json.js';
-import { readConfigFile, type WrittenProvider } from '../../schema/config.js';
+import type { WrittenProvider } from '../../schema/config.js';
+import { readConfigFile } from '../../schema/read-config.js';
 import { CliError } from '../errors.js';
 
 /** What heddle.yaml says of an account that is written here. */
