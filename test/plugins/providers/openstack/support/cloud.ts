@@ -18,9 +18,8 @@ const recording = JSON.parse(
 export const secret = 'application-secret-of-the-tests';
 export const flavor = 'heddle.small';
 export const image = 'heddle-debian';
-export const imageId = String(
-  (recording.replies['images']?.body as { images: readonly { id: string }[] }).images[0]?.id,
-);
+export const imageId =
+  (recorded('images').body as { readonly images: readonly { id: string }[] }).images[0]?.id ?? '';
 
 export interface Cloud {
   readonly authUrl: string;
