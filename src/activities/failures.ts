@@ -3,7 +3,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { AnyAction } from '../model/action.js';
 import type { RetryRow } from '../model/activities.js';
 import type { FailureDetails, Loss } from '../model/node/failure.js';
-import { isPluginError, type FailureKind } from '../plugins/errors.js';
+import { isPluginError, ProgramFault, type FailureKind } from '../plugins/errors.js';
 import { acceptFailure } from '../schema/accept-result.js';
 import type { Attempt } from './attempt.js';
 
@@ -21,8 +21,9 @@ export class MachineLost extends Error {
 /** The one place that decides what Temporal tries again. */
 const retryable: readonly FailureKind[] = ['Retryable', 'NotReady'];
 
-/** Consecutive faults of a plugin, such as crashes and hangs, after which the task fails. */
-const toleratedFaults = 3;
+/** Consecutive faults of a plugin at which the task fails; a hang takes as long as the call may take. */
+const faultLimit = 3;
+const hangLimit = 2;
 
 /** Longest wait, in ms, that a provider's Retry-After can ask for. */
 const maxRetryAfterMs = 5 * 60_000;
@@ -69,7 +70,7 @@ export function toFailure(error: unknown, attempt: Attempt, retry: RetryRow, act
     return ApplicationFailure.create({
       message,
       type: 'Internal',
-      nonRetryable: faults >= toleratedFaults,
+      nonRetryable: faults >= (error instanceof ProgramFault && error.hung ? hangLimit : faultLimit),
       nextRetryDelay: delayOf(attempt, retry),
       ...causeOf(error, attempt),
       details: [detailsOf(attempt)],

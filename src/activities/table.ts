@@ -149,18 +149,21 @@ async function runTask({ parts, peers, lists, action, request, within }: TaskRun
   const attempt = openAttempt(parts, action, request, pluginOf(action, request), within);
   return conclude(attempt, action, async () => {
     checkPins(parts.registry, request.plugins);
+    const explaining = <Result>(call: TaskCall, result: Promise<Result>): Promise<Result> =>
+      result.catch(async (error: unknown) => {
+        throw await explainLostContact(error, call, lists);
+      });
     if (!isNodeAction(action)) {
       const machineRequest = request as MachineTaskRequest;
       const task = toTask(action, request, {});
       const call = { parts, action, row, task, request: machineRequest, attempt };
-      return { ...(await machineHandlers[action](call)), log: attempt.output.name };
+      const outcome = await explaining(call, machineHandlers[action](call));
+      return { ...outcome, log: attempt.output.name };
     }
     attempt.at('reads the peers');
     const nodes = await readNodes(peers, action, request);
     const call = { parts, action, row, task: toTask(action, request, nodes), request, attempt };
-    const result = await nodeHandlerOf(action)(call).catch(async (error: unknown) => {
-      throw row.by === 'automator' ? await explainLostContact(error, call, lists) : error;
-    });
+    const result = await explaining(call, nodeHandlerOf(action)(call));
     return { result, ...attempt.output.tails(), log: attempt.output.name };
   });
 }

@@ -70,8 +70,7 @@ export async function chooseServer(config: Config, options: ServerOptions): Prom
       dev: dev !== undefined && isSameAddress(named, dev.address) ? dev : undefined,
     };
   }
-  if (dev !== undefined)
-    return { address: dev.address, namespace: options.namespace ?? dev.namespace, from: 'dev', dev };
+  if (dev !== undefined) return { address: dev.address, namespace, from: 'dev', dev };
   return { address: temporal.address, namespace, from: 'default' };
 }
 

@@ -6,6 +6,8 @@ import { reportError } from './report-error.js';
 await main(process.argv.slice(2));
 
 async function main(words: readonly string[]): Promise<void> {
+  // Users cannot act on deprecations in libraries, such as that of TLS to an IP address.
+  process.noDeprecation = true;
   // The reader of standard output may stop reading: `heddle list | head -1`.
   process.stdout.on('error', (error) => {
     if ('code' in error && error.code === 'EPIPE') process.exit(exitCodes.ok);

@@ -1,5 +1,7 @@
-import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
+import { makeFolder } from '../schema/make-folder.js';
 import { errorAt, ProblemsError, type Problem } from '../schema/problem.js';
+import { wordsForWriteError } from '../schema/read-text.js';
 import { whyNotPrivate } from '../schema/trusted-path.js';
 
 /** Creates a private folder, or checks an existing one. @throws ProblemsError if it cannot be used. */
@@ -12,11 +14,10 @@ function createFolder(folder: string): Problem | undefined {
   const fault = folderFault(folder);
   if (fault !== undefined) return errorAt([], fault, otherFolder);
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     return undefined;
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    return errorAt([], `${folder} cannot be created: ${why}`, otherFolder);
+    return errorAt([], `${folder} cannot be created: ${wordsForWriteError(error)}`, otherFolder);
   }
 }
 

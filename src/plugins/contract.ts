@@ -207,21 +207,29 @@ export interface CanQuota {
   quota(): Promise<AccountQuota>;
 }
 
+/** The flavor and the image of a group, by the provider's own names. */
+export interface WantedKind {
+  readonly flavor: string;
+  readonly image: string;
+}
+
 /**
  * What machines of an account can be made of, by the provider's own names. A list that is left out is unknown,
- * and nothing is refused by it.
+ * and nothing is refused by it. Where a list would be long, `refused` says why CREATE would refuse the wanted
+ * flavor or image.
  */
 export interface AccountOffers {
   readonly flavors?: readonly string[];
   readonly images?: readonly string[];
+  readonly refused?: { readonly flavor?: string | undefined; readonly image?: string | undefined };
 }
 
 /**
  * Ability: what the account offers, so that a plan refuses what CREATE would refuse. Called outside of tasks:
- * `this.task` names no node.
+ * `this.task` names no node. It must not refuse what it cannot look up.
  */
 export interface CanOffer {
-  offers(): Promise<AccountOffers>;
+  offers(wanted: WantedKind): Promise<AccountOffers>;
 }
 
 /** The part of the context that only automators have. */

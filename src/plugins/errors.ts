@@ -68,4 +68,11 @@ export function isPluginError(error: unknown): error is PluginError {
 /** A program ended, hung, or gave no readable answer: a fault of the plugin, like an error that it throws. */
 export class ProgramFault extends Error {
   override readonly name = 'ProgramFault';
+  /** Whether it did not answer within the time limit of its call. */
+  readonly hung: boolean;
+
+  constructor(message: string, { hung = false }: { readonly hung?: boolean } = {}) {
+    super(message);
+    this.hung = hung;
+  }
 }

@@ -309,7 +309,7 @@ function checkDeclaration(path: readonly string[], field: FieldDeclaration): rea
 const providerDefaults = {
   idempotency: 'none',
   consistencyWindowMs: 0,
-  callDeadlineMs: 60_000,
+  callDeadlineMs: 30_000,
   serial: false,
   countsCalls: false,
   prepares: 'all',

@@ -45,3 +45,16 @@ export function wordsForFileError(error: unknown): string {
   if (code === 'EACCES' || code === 'EPERM') return 'reading it is not permitted';
   return error instanceof Error ? error.message : String(error);
 }
+
+/** Why a file or folder cannot be created, as the end of a sentence. */
+export function wordsForWriteError(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ENOENT') return 'the folder for it does not exist, or takes no files';
+  if (code === 'ENOTDIR') return 'it is below a file, not in a folder';
+  if (code === 'EEXIST') return 'there is one already';
+  if (code === 'EISDIR') return 'it is a folder';
+  if (code === 'EACCES' || code === 'EPERM') return 'writing there is not permitted';
+  if (code === 'EROFS') return 'its file system is read-only';
+  if (code === 'ENOSPC') return 'no space is left there';
+  return error instanceof Error ? error.message : String(error);
+}

@@ -3,7 +3,6 @@ import {
   closeSync,
   fsyncSync,
   linkSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -14,6 +13,8 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { makeFolder } from '../schema/make-folder.js';
+import { wordsForWriteError } from '../schema/read-text.js';
 import { formatKeys, KeyError, parseKeys, type KeyDocument } from './key-document.js';
 
 /** A document as it was read, and a stamp that differs once the file was replaced. */
@@ -63,13 +64,15 @@ export function createKeyFolder(folder: string, document: KeyDocument): boolean 
 
 function writeFirst(folder: string, document: KeyDocument): string {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     refuseOpenModes(folder, statSync(folder, { bigint: true }), '700');
     return writeAside(folder, document);
   } catch (error) {
     if (error instanceof KeyError) throw error;
-    const why = error instanceof Error ? error.message : String(error);
-    throw new KeyError(`keys cannot be written into ${folder}: ${why}`, { invalid: true, cause: error });
+    throw new KeyError(
+      `keys cannot be written into ${folder}: ${wordsForWriteError(error)}. Name another one with keyFolder in heddle.yaml, or with HEDDLE_DATA_FOLDER`,
+      { invalid: true, cause: error },
+    );
   }
 }
 

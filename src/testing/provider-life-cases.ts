@@ -2,6 +2,7 @@ import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import { isJsonObject } from '../model/json.js';
 import { mergePayload } from '../model/node/payload.js';
 import { tagNames } from '../model/names.js';
+import type { WantedKind } from '../plugins/contract.js';
 import { isPluginError } from '../plugins/errors.js';
 import { probe } from '../ssh/probe.js';
 import { drain } from './drain.js';
@@ -24,6 +25,7 @@ export type LifeCaseId =
   | 'created'
   | 'list'
   | 'list-apart'
+  | 'offers'
   | 'counted'
   | 'notified'
   | 'drain'
@@ -225,6 +227,29 @@ export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
       }),
   },
   {
+    id: 'offers',
+    title: 'offers the flavor and the image that CREATE takes, and refuses others that it can look up',
+    lacks: lacksAbility('offers'),
+    run: async (bench) => {
+      const { flavor, image } = bench.opened.account;
+      const refusedOf = async (wanted: WantedKind): Promise<readonly string[]> => {
+        const { flavors, images, refused = {} } = await bench.ask((provider) => provider.offers?.(wanted));
+        return [
+          ...(refused.flavor !== undefined || flavors?.includes(wanted.flavor) === false ? ['flavor'] : []),
+          ...(refused.image !== undefined || images?.includes(wanted.image) === false ? ['image'] : []),
+        ];
+      };
+      deepStrictEqual(await refusedOf({ flavor, image }), [], 'it refuses what CREATE takes');
+      deepStrictEqual(
+        [
+          ...(await refusedOf({ flavor: 'no-such-flavor', image })),
+          ...(await refusedOf({ flavor, image: 'no-such-image' })),
+        ],
+        ['flavor', 'image'],
+      );
+    },
+  },
+  {
     id: 'counted',
     title:
       'waits for the rate limiter before each API call if its descriptor has countsCalls, and for none otherwise',
@@ -321,7 +346,7 @@ async function answers(login: Awaited<ReturnType<typeof readTarget>>): Promise<b
   );
 }
 
-function lacksAbility(ability: 'list' | 'find'): (bench: ProviderBench) => string | undefined {
+function lacksAbility(ability: 'list' | 'find' | 'offers'): (bench: ProviderBench) => string | undefined {
   return (bench) => (bench.has(ability) ? undefined : `it has no method ${ability}`);
 }
 

@@ -225,7 +225,7 @@ function giveUp(owner: Owner, step: Step, failure: FailureRecord, peers: number)
     return 'done';
   }
   owner.change(({ current: _current, ...before }) => {
-    const node = failure.lost === undefined ? before : recordObservation(before, failure.lost);
+    const node = failure.lost === undefined ? before : recordObservation(before, failure.lost, failure.at);
     return { ...node, failure };
   });
   return 'failed';

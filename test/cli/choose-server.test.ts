@@ -44,6 +44,20 @@ it.each([
   },
 );
 
+it('a namespace that Temporal settings name is used beside heddle dev too', async () => {
+  const env = { HOME: folder, HEDDLE_DATA_FOLDER: folder };
+  const choose = async (more: object, namespace?: string): Promise<string> =>
+    (
+      await chooseServer(
+        loadConfig({ env: { ...env, ...more } }),
+        namespace === undefined ? {} : { namespace },
+      )
+    ).namespace;
+  expect(await choose({})).toBe('default');
+  expect(await choose({ TEMPORAL_NAMESPACE: 'team' })).toBe('team');
+  expect(await choose({ TEMPORAL_NAMESPACE: 'team' }, 'flag')).toBe('flag');
+});
+
 it('a damaged record of heddle dev is reported, so that no other server is used instead', async () => {
   const damaged = await mkdtemp(join(tmpdir(), 'heddle-choose-'));
   await writeFile(devRecordFile(damaged), '{"owner": ');

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { nextSteps } from '../../src/cli/cluster/next-steps.js';
-import { withHealth } from '../../src/cli/cluster/node-text.js';
+import { driftLines, withHealth } from '../../src/cli/cluster/node-text.js';
 import { nodeStatus } from '../../src/model/cluster/report.js';
-import type { ClusterStatus } from '../../src/model/cluster/view.js';
+import type { ClusterStatus, NodeStatus } from '../../src/model/cluster/view.js';
 import type { Drift } from '../../src/model/node/drift.js';
 import type { NodeState } from '../../src/model/node/state.js';
 
@@ -48,5 +48,15 @@ describe('the state of a node', () => {
     expect(state()).toBe('ready');
     for (const seen of ['rebooted', 'stopped', 'gone', 'moved', 'unreachable'] as const)
       expect(state(seen)).toBe('drifted');
+  });
+
+  it('is explained with the age of the probe that found it', () => {
+    const node = (more: object): readonly NodeStatus[] =>
+      [{ nodeId: 'app-1', drift: { seen: 'stopped', why: 'it is off', ...more } }] as unknown as NodeStatus[];
+    expect(driftLines(node({ at: ago(90) }), now)).toEqual([
+      'drift: app-1: it is off (looked at 1 m 30 s ago)',
+    ]);
+    // Recorded by an older build.
+    expect(driftLines(node({}), now)).toEqual(['drift: app-1: it is off']);
   });
 });

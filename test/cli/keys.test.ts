@@ -43,7 +43,14 @@ describe('heddle keys', () => {
     await run('a', ['create']);
     expect(await run('a', ['export', 'out.json'])).toMatchObject({ code: 0 });
     expect((await stat(join(folder, 'out.json'))).mode & 0o777).toBe(0o600);
-    expect(await run('a', ['export', 'out.json'])).toMatchObject({ code: 2 });
+    for (const [file, why] of [
+      ['out.json', 'there is one already'],
+      ['absent/out.json', 'the folder for it does not exist'],
+    ] as const)
+      expect(await run('a', ['export', file])).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(`cannot write ${file}: ${why}`),
+      });
     expect(await run('b', ['import', 'out.json'])).toMatchObject({ code: 0 });
     expect(await listed('b')).toEqual(await listed('a'));
     expect(await run('b', ['import', 'out.json'])).toMatchObject({

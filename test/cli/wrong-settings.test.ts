@@ -30,6 +30,18 @@ describe('a wrong setting', () => {
       /absent\.toml:1:1: .*there is no such file\. It was named by TEMPORAL_CONFIG_FILE/,
     ],
     ['broken keys', ['list'], { HEDDLE_KEYS: 'junk' }, /HEDDLE_KEYS: is not a JSON object\. Expected is/],
+    [
+      'a data folder where nothing can be created',
+      ['dev'],
+      { HEDDLE_DATA_FOLDER: '/proc/heddle' },
+      /\/proc\/heddle cannot be created: the folder for it does not exist, or takes no files\. Name another folder/,
+    ],
+    [
+      'keys for a folder where nothing can be created',
+      ['keys', 'create'],
+      { HEDDLE_DATA_FOLDER: '/proc/heddle' },
+      /keys cannot be written into \/proc\/heddle\/keys: .*Name another one with keyFolder in heddle\.yaml/,
+    ],
     ['a port that is none', ['dev', '--port', '99999'], {}, /It is a number from 0 to 65535/],
     [
       'an unknown provider type',
@@ -66,6 +78,15 @@ describe('a wrong setting', () => {
     expect(await run(['worker', '--namespace', 'absent'], { HEDDLE_KEYS: keys })).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('has no namespace "absent"'),
+    });
+  });
+
+  it('is TLS that the server does not speak, and libraries print no warnings of their own', async () => {
+    expect(await run(['list'], { TEMPORAL_TLS: 'true' })).toMatchObject({
+      code: 5,
+      stderr: expect.stringMatching(
+        /^error: No Temporal server answers at [^ ]+: what listens there does not speak TLS, which is configured\..*\nnext: heddle config show\n$/,
+      ),
     });
   });
 

@@ -83,7 +83,7 @@ describe('the registry', () => {
     expect(cloud).toMatchObject({
       abilities: ['list'],
       folder: join(root, 'providers/cloud'),
-      descriptor: { idempotency: 'none', callDeadlineMs: 60_000 },
+      descriptor: { idempotency: 'none', callDeadlineMs: 30_000 },
     });
     expect(cloud.digest).toMatch(/^[0-9a-f]{64}$/);
     expect(registry.automators().map(({ descriptor }) => [descriptor.name, descriptor.prepares])).toEqual([

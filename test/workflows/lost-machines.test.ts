@@ -1,8 +1,10 @@
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { nextSteps } from '../../src/cli/cluster/next-steps.js';
+import { openGround } from '../harness/machine/ground.js';
 import { type Stack, startStack } from '../harness/stack.js';
+import { until } from '../harness/until.js';
 import { openLedger, type Ledger } from '../harness/workflows/ledger.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 
@@ -37,7 +39,7 @@ describe('a task whose machine or plugin is dead', () => {
     await writeFile(join(folder, 'mute.json'), JSON.stringify(descriptor));
     await writeFile(
       join(folder, 'mute.sh'),
-      '#!/bin/sh\ngrep -q \'"call":"delete"\' && { echo \'{"status": 0}\'; exit; }\nsleep 600\n',
+      '#!/bin/sh\ngrep -q \'"call":"delete"\' && { echo \'{"status": 0}\'; exit; }\necho create >>calls\nsleep 600\n',
     );
     await chmod(join(folder, 'mute.sh'), 0o755);
   }
@@ -111,15 +113,50 @@ describe('a task whose machine or plugin is dead', () => {
     await remove('back');
   });
 
-  it.concurrent('is held after a plugin did not answer three times in a row', async () => {
+  it.concurrent('is held after a plugin hung twice in a row, and status names the ways out', async () => {
     const spec = closed({ name: 'mute', nodes: { app: nodes(1, [], { provider: 'mute' }) } });
     const { operation } = await stack.client.apply(spec);
     const { operation: held, status } = await stack.client.waitFor('mute', operation);
     expect(held).toMatchObject({
       state: 'held',
-      reason: expect.stringContaining('plugin mute did not answer create in time'),
+      reason: expect.stringContaining('plugin mute hangs: it did not answer create in time'),
     });
     expect(status.nodes).toMatchObject([{ incarnation: 1, failure: { kind: 'Internal', action: 'CREATE' } }]);
+    expect(nextSteps(status, Date.now()).map(({ command }) => command)).toEqual(
+      expect.arrayContaining(['heddle retry mute', 'heddle cancel mute']),
+    );
+    // A line for each call of CREATE.
+    expect((await readFile(join(stack.folder, 'plugins', 'providers', 'mute', 'calls'), 'utf8')).trim()).toBe(
+      'create\ncreate',
+    );
     await remove('mute');
+  });
+
+  it.concurrent('gets a new machine if the first one is switched off while it boots', async () => {
+    await stack.service.arm({ fault: 'never-boots', hostname: 'boot-app-1', count: 1 });
+    const operation = await apply('boot');
+    const machine = await until('the machine is created', async () => {
+      const found = (await stack.service.machines()).find(({ hostname }) => hostname === 'boot-app-1');
+      return found !== undefined && String(found['id']);
+    });
+    await stack.service.call('POST', `/v1/machines/${machine}/power`, { power: 'off' });
+    await ledger.open('boot');
+    const { operation: done, status } = await stack.client.waitFor('boot', operation);
+    expect(done.state).toBe('done');
+    expect(status.nodes).toMatchObject([{ incarnation: 2, state: 'ready' }]);
+    await remove('boot');
+  });
+
+  it.concurrent('of an operation of a standalone machine is reported as lost with its machine', async () => {
+    const ground = openGround(stack);
+    await ground.add('off');
+    await ground.operate('off', { kind: 'reserve', user: 'ada' });
+    const machine = (await stack.service.machines()).find(({ hostname }) => hostname === 'machine-off');
+    await stack.service.call('POST', `/v1/machines/${String(machine?.['id'])}/power`, { power: 'off' });
+    const { operation } = await ground.operate('off', { kind: 'log in', user: 'ada' });
+    expect(operation).toMatchObject({
+      state: 'failed',
+      failure: { kind: 'MachineLost', message: expect.stringContaining('has it switched off') },
+    });
   });
 });

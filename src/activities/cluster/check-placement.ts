@@ -33,21 +33,17 @@ async function checkAccount(
   attempt.at(`asks what provider ${provider.name} offers`);
   try {
     const view = await viewAccount(parts, lists, clusterId, provider, attempt);
-    const { flavors, images } = await view.offers();
-    const refuse = (key: string, word: string, name: string, known: readonly string[] | undefined) =>
-      known === undefined || known.includes(name)
-        ? []
-        : [
-            errorAt(
-              [...path, key],
-              `provider ${provider.name} has no ${word} ${JSON.stringify(name)}`,
-              suggest(name, known) ?? `It has: ${known.slice(0, 20).join(', ') || 'none'}.`,
-            ),
-          ];
-    const isPool = provider.type === 'pool';
+    const { flavors, images, refused = {} } = await view.offers({ flavor, image });
+    const refuse = (key: string, name: string, known: readonly string[] | undefined, reason?: string) => {
+      const wrong = `provider ${provider.name} has no ${key} ${JSON.stringify(name)}`;
+      if (reason !== undefined) return [errorAt([...path, key], `${wrong}: ${attempt.redact(reason)}`)];
+      if (known === undefined || known.includes(name)) return [];
+      const right = suggest(name, known) ?? `It has: ${known.slice(0, 20).join(', ') || 'none'}.`;
+      return [errorAt([...path, key], wrong, right)];
+    };
     return [
-      ...refuse(isPool ? 'label' : 'hardware', isPool ? 'label' : 'hardware', flavor, flavors),
-      ...refuse('image', 'image', image, images),
+      ...refuse(provider.type === 'pool' ? 'label' : 'hardware', flavor, flavors, refused.flavor),
+      ...refuse('image', image, images, refused.image),
     ];
   } catch (error) {
     return [problemOf(error, [...path, provider.type === 'pool' ? 'pool' : 'provider'])];

@@ -1,8 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { activityInfo } from '@temporalio/activity';
+import type { AnyAction } from '../../model/action.js';
 import { anySignal } from '../../model/signals.js';
 import type { Loss } from '../../model/node/failure.js';
 import type { ProbedNode } from '../../model/node/probe.js';
-import { isPluginError } from '../../plugins/errors.js';
+import { isPluginError, type PluginError } from '../../plugins/errors.js';
 import { MachineLost } from '../failures.js';
 import { viewAccount } from '../provider/account-view.js';
 import type { SharedLists } from '../provider/shared-lists.js';
@@ -11,6 +13,15 @@ import { probeAtProvider } from './probe-node.js';
 
 /** Time, in ms, to come back: a machine that restarts is shown as stopped for a moment. */
 const settleMs = 10_000;
+
+/** How long a machine may boot before its provider is asked, in ms. */
+const bootMs = 20_000;
+
+/** Actions that wait until the machine answers. */
+const waiting: readonly AnyAction[] = ['CONFIRM', 'REACH'];
+
+/** Actions of the engine that log in to the machine. */
+const byEngine: readonly AnyAction[] = ['TAINT', 'GET_CURRENT_IMAGE'];
 
 /**
  * The error of a task that may have lost contact with its machine: MachineLost if the provider shows, twice,
@@ -23,7 +34,7 @@ export async function explainLostContact(
 ): Promise<unknown> {
   const { attempt, request } = call;
   const ended = anySignal([attempt.signal, attempt.detach]);
-  if (!(error instanceof Error) || !mayHaveLostContact(error) || ended.aborted) return error;
+  if (!isPluginError(error) || !mayHaveLostContact(error, call) || ended.aborted) return error;
   try {
     attempt.at(`asks ${request.provider.name} whether the machine runs`);
     const first = await findLoss(call, lists);
@@ -38,10 +49,18 @@ export async function explainLostContact(
   }
 }
 
-/** A check that never passed has no exit code. */
-function mayHaveLostContact(error: Error): boolean {
-  if (!isPluginError(error)) return false;
-  return error.kind === 'Retryable' || (error.kind === 'ScriptFailed' && error.exitCode === undefined);
+/** Whether the error may come from a machine that does not run, rather than from its provider. */
+function mayHaveLostContact({ kind, exitCode }: PluginError, { action, row }: TaskCall): boolean {
+  if (waiting.includes(action)) return (kind === 'Retryable' || kind === 'NotReady') && spentMs() >= bootMs;
+  if (row.by !== 'automator' && row.by !== 'system' && !byEngine.includes(action)) return false;
+  // A check that never passed has no exit code.
+  return kind === 'Retryable' || (kind === 'ScriptFailed' && exitCode === undefined);
+}
+
+/** The time that earlier attempts took, in ms, by the server's clock. */
+function spentMs(): number {
+  const { scheduledTimestampMs, currentAttemptScheduledTimestampMs } = activityInfo();
+  return currentAttemptScheduledTimestampMs - scheduledTimestampMs;
 }
 
 /** How the provider shows a machine that does not run; `lagMs`: how long it may show less than there is. */

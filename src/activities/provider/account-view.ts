@@ -9,6 +9,7 @@ import type {
   Machine,
   MachineInput,
   UploadedImage,
+  WantedKind,
 } from '../../plugins/contract.js';
 import { isPluginError, PluginError } from '../../plugins/errors.js';
 import type { ProviderWithAbilities } from '../../plugins/registry.js';
@@ -47,7 +48,7 @@ export interface AccountView {
   /** Undefined if the provider cannot tell. */
   quota(): Promise<AccountQuota | undefined>;
   /** What machines can be made of; empty if the provider cannot tell. */
-  offers(): Promise<AccountOffers>;
+  offers(wanted: WantedKind): Promise<AccountOffers>;
 }
 
 /** @throws PluginError as opening the account does. */
@@ -160,7 +161,8 @@ export async function viewAccount(
         }
       : {}),
     quota: () => call(async (provider) => checkQuota(descriptor.name, await provider.quota?.())),
-    offers: () => call(async (provider) => checkOffers(descriptor.name, await provider.offers?.())),
+    offers: (wanted) =>
+      call(async (provider) => checkOffers(descriptor.name, await provider.offers?.(wanted))),
     reused: (node) =>
       call(async (provider) => {
         if (plugin.abilities.includes('nodeReused'))
@@ -251,10 +253,13 @@ function checkQuota(plugin: string, quota: AccountQuota | undefined): AccountQuo
 function checkOffers(plugin: string, offers: AccountOffers = {}): AccountOffers {
   const areNames = (names: unknown): boolean =>
     names === undefined || (Array.isArray(names) && names.every((name) => typeof name === 'string'));
-  if (areNames(offers.flavors) && areNames(offers.images)) return offers;
+  const isReason = (reason: unknown): boolean => reason === undefined || typeof reason === 'string';
+  const { flavors, images, refused = {} } = offers;
+  if (areNames(flavors) && areNames(images) && isReason(refused.flavor) && isReason(refused.image))
+    return offers;
   throw new PluginError(
     'Invalid',
-    `plugin ${plugin} returned no valid offers: {flavors: ["small"], images: ["debian"]} is expected`,
+    `plugin ${plugin} returned no valid offers: {flavors: ["small"], images: ["debian"], refused: {flavor: "why"}} is expected`,
   );
 }
 

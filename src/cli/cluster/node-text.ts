@@ -88,10 +88,14 @@ export function healthLines(nodes: readonly NodeStatus[], now: number): readonly
 /** A large cluster may have lost a whole rack. */
 const shown = 5;
 
-/** A line for each machine that the last look did not find as it should be. */
-export function driftLines(nodes: readonly NodeStatus[]): readonly string[] {
+/** A line for each machine that the last look did not find as it should be, with the age of that look. */
+export function driftLines(nodes: readonly NodeStatus[], now: number): readonly string[] {
   const lines = nodes.flatMap(({ nodeId, drift }) =>
-    drift === undefined ? [] : [`drift: ${nodeId}: ${drift.why}`],
+    drift === undefined
+      ? []
+      : [
+          `drift: ${nodeId}: ${drift.why}${drift.at === undefined ? '' : ` (looked at ${formatAge(drift.at, now)} ago)`}`,
+        ],
   );
   return lines.length <= shown
     ? lines

@@ -96,7 +96,9 @@ function printDone(output: Output, outcome: Ended): void {
   const probed = kind === 'apply' || kind === 'rollback';
   const warnings = [
     ...(reason === undefined ? [] : [reason]),
-    ...(probed ? driftLines(status.nodes).map((line) => `${line}; nothing was done about it`) : []),
+    ...(probed
+      ? driftLines(status.nodes, Date.now()).map((line) => `${line}; nothing was done about it`)
+      : []),
     ...abandoned.map((machine) => `given up undeleted: ${machine}`),
   ];
   const left = describeLeft(operation);

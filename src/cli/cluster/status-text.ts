@@ -72,7 +72,7 @@ export function printNodes(
     styleOf: (row) => styles[nodes[row]?.state ?? 'new'],
   });
   for (const line of healthLines(nodes, now)) output.line(line, 'red');
-  for (const line of driftLines(nodes)) output.line(line, 'yellow');
+  for (const line of driftLines(nodes, now)) output.line(line, 'yellow');
 }
 
 /** Events that webhooks have not received. */

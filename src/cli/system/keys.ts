@@ -14,9 +14,8 @@ import { CliError, exitCodes } from '../errors.js';
 import { openKeys, readConfiguration, type CommonOptions } from '../configuration.js';
 import { createOutput } from '../output.js';
 import { formatMoment } from '../format.js';
-import { messageOf } from '../report-error.js';
 import { localVerb } from '../verb.js';
-import { wordsForFileError } from '../../schema/read-text.js';
+import { wordsForFileError, wordsForWriteError } from '../../schema/read-text.js';
 
 export const create = localVerb(
   (options: CommonOptions) => {
@@ -100,7 +99,11 @@ export async function exportRing(file: string | undefined, options: CommonOption
     return exitCodes.ok;
   }
   const handle = await open(file, 'wx', 0o600).catch((cause: unknown) => {
-    throw new CliError('Invalid', `cannot write ${file}: ${messageOf(cause)}`, { cause });
+    throw new CliError(
+      'Invalid',
+      `cannot write ${file}: ${wordsForWriteError(cause)}; name a new file in a folder that exists`,
+      { cause, next: 'heddle keys export FILE' },
+    );
   });
   await handle.writeFile(text).finally(() => handle.close());
   const output = createOutput(options);

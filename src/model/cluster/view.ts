@@ -2,7 +2,7 @@ import type { FailureRecord } from '../node/failure.js';
 import type { ServiceHealth } from '../node/health.js';
 import type { JsonObject } from '../json.js';
 import type { NodeLease } from '../node/lease.js';
-import type { Drift } from '../node/drift.js';
+import type { RecordedDrift } from '../node/drift.js';
 import type { CurrentTask } from '../node/state.js';
 import type { Operation } from './operation.js';
 import type { PluginPins } from '../node/placement.js';
@@ -62,7 +62,7 @@ export interface NodeStatus {
   readonly current?: CurrentTask;
   readonly failure?: FailureRecord;
   /** Drift found by the last probe. */
-  readonly drift?: { readonly seen: Drift; readonly why: string };
+  readonly drift?: RecordedDrift;
   /** What the checks of its services found last, by their names. */
   readonly health?: Readonly<Record<string, ServiceHealth>>;
   /** The payload without secrets. */

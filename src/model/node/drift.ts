@@ -5,3 +5,12 @@
  */
 const drifts = ['gone', 'stopped', 'rebooted', 'moved', 'unreachable'] as const;
 export type Drift = (typeof drifts)[number];
+
+/** What the last probe found wrong with a machine. */
+export interface RecordedDrift {
+  readonly seen: Drift;
+  /** One line for people. */
+  readonly why: string;
+  /** RFC 3339; absent where an older build recorded it. */
+  readonly at?: string;
+}

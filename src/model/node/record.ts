@@ -106,15 +106,17 @@ export function recordHealth(
 }
 
 /**
- * Records an observation; undefined: the machine is as it should be. A reboot stays recorded until CONFIRM,
- * because a machine that answers may have lost its services.
+ * Records an observation, and when it was made (RFC 3339); undefined: the machine is as it should be. A reboot
+ * stays recorded until CONFIRM, because a machine that answers may have lost its services.
  */
 export function recordObservation(
   before: NodeState,
   observation: Pick<Observation, 'seen' | 'why'> | undefined,
+  at: string,
 ): NodeState {
   const stays = observation === undefined || observation.seen === 'moved';
-  if (stays && before.facts.seen === 'rebooted') return before;
+  if (stays && before.facts.seen === 'rebooted')
+    return before.drift === undefined ? before : { ...before, drift: { ...before.drift, at } };
   const {
     facts: { seen: _seen, ...facts },
     drift: _drift,
@@ -123,7 +125,7 @@ export function recordObservation(
   if (observation === undefined) return { ...node, facts };
   const { seen, why } = observation;
   const { health: _old, ...known } = node;
-  return { ...known, facts: { ...facts, seen }, drift: { seen, why } };
+  return { ...known, facts: { ...facts, seen }, drift: { seen, why, at } };
 }
 
 function recordServiceAction(

@@ -1,7 +1,7 @@
 import type { Placement, PlannedPlacement } from './placement.js';
 import type { Action } from '../action.js';
 import type { JsonObject } from '../json.js';
-import type { Drift } from './drift.js';
+import type { Drift, RecordedDrift } from './drift.js';
 import type { FailureRecord } from './failure.js';
 import type { ServiceHealth } from './health.js';
 
@@ -71,7 +71,7 @@ export interface NodeState {
   /** Why the node stopped; cleared by retry. */
   readonly failure?: FailureRecord;
   /** Drift found by the last probe, with the expected state. */
-  readonly drift?: { readonly seen: Drift; readonly why: string };
+  readonly drift?: RecordedDrift;
   readonly current?: CurrentTask;
   /** How services that have a check were found last, by their names. For people. */
   readonly health?: Readonly<Record<string, ServiceHealth>>;

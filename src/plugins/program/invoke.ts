@@ -96,10 +96,17 @@ async function invoke(
   if (!stop.aborted || answered) return finish;
   // A cancelled task waits until what it runs on the node has ended; otherwise the next attempt adopts that.
   if (signal.aborted && !isTimeout(signal)) await finish.pending;
-  const why = isTimeout(stop) ? `did not answer ${method.name} in time` : `was told to end in ${method.name}`;
+  const hung = isTimeout(stop);
+  if (hung && finish.waited)
+    throw new PluginError(
+      'Retryable',
+      `plugin ${descriptor.name} still waited for a request to the engine when the time for ${method.name} was over`,
+    );
+  const why = hung ? `hangs: it did not answer ${method.name} in time` : `was told to end in ${method.name}`;
   const said = finish.lastWords === '' ? '' : `; it last said: ${finish.lastWords}`;
   throw new ProgramFault(
     `plugin ${descriptor.name} ${why}; its program ${finish.end?.words ?? 'was ended'}${said}`,
+    { hung },
   );
 }
 

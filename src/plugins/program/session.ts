@@ -24,6 +24,8 @@ export interface Finish {
   readonly lastWords: string;
   /** Settles when its unanswered requests have been served. */
   readonly pending: Promise<unknown>;
+  /** Whether the program had unanswered requests when the call had to end. */
+  readonly waited: boolean;
 }
 
 /** How long a program has to end by itself after `cancel`, in ms. */
@@ -84,10 +86,12 @@ async function endOf(program: Program, { stop }: Call, answered?: Promise<unknow
 /** Serves the program's requests and logs its output; the returned function gives the received result. */
 function listen(
   program: Program,
-  { allowed, services, log }: Call,
+  { allowed, services, log, stop }: Call,
   onResult: (text: string) => void,
-): () => Pick<Finish, 'lastWords' | 'pending'> {
+): () => Pick<Finish, 'lastWords' | 'pending' | 'waited'> {
   const open = new Set<Promise<void>>();
+  let waited = false;
+  stop.addEventListener('abort', () => (waited = open.size > 0), { once: true });
   let lastWords = '';
   let logged = 0;
   const note = ({ level, text }: LogLine): void => {
@@ -120,7 +124,7 @@ function listen(
       note(line);
     },
   });
-  return () => ({ lastWords: lastWords.trim(), pending: Promise.allSettled(open) });
+  return () => ({ lastWords: lastWords.trim(), pending: Promise.allSettled(open), waited });
 }
 
 function isRequest(message: JsonObject): message is RequestMessage {

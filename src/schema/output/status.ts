@@ -36,7 +36,13 @@ const nodeSchema = exactly<NodeStatus>()(
         })
         .optional(),
       failure: failureSchema.optional(),
-      drift: z.object({ seen: driftSchema, why: z.string() }).optional(),
+      drift: z
+        .object({
+          seen: driftSchema,
+          why: z.string(),
+          at: moment.optional().describe('When it was seen last.'),
+        })
+        .optional(),
       health: z
         .record(z.string(), z.object({ well: z.boolean(), at: moment, why: z.string().optional() }))
         .optional()

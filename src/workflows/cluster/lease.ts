@@ -63,7 +63,11 @@ export function releaseLease(memory: Memory, { leaseId, repair, rewritten, broke
   if (broken !== true) {
     changeNode(memory, lease.nodeId, (node) =>
       rewritten === undefined
-        ? recordObservation(node, { seen: 'rebooted', why: `${lease.to} switched its machine off and on` })
+        ? recordObservation(
+            node,
+            { seen: 'rebooted', why: `${lease.to} switched its machine off and on` },
+            now(),
+          )
         : { ...node, payload: mergePayload(node.payload, rewritten), facts: withoutServices(node.facts) },
     );
   }

@@ -5,6 +5,7 @@ import type { Placement } from '../../model/node/placement.js';
 import { recordHealth, recordObservation } from '../../model/node/record.js';
 import type { ServiceSpec } from '../../model/cluster/spec.js';
 import { changeNode, type NodesMemory } from './memory.js';
+import { now } from '../entity.js';
 import { schedule } from '../schedule.js';
 
 /** Nodes per activity: its input stays small, and a slow provider gets few calls. */
@@ -62,7 +63,9 @@ async function probeBatch(
       const observation = observations.find((found) => found.nodeId === nodeId);
       const found = health.filter((one) => one.nodeId === nodeId);
       changeNode(memory, nodeId, (node) =>
-        node.incarnation === incarnation ? withHealth(recordObservation(node, observation), found) : node,
+        node.incarnation === incarnation
+          ? withHealth(recordObservation(node, observation, now()), found)
+          : node,
       );
     }
   } catch (error) {

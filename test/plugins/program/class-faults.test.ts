@@ -94,9 +94,9 @@ describe('a class that is not built in', () => {
   });
 
   it.concurrent.each([
-    ['hang', 'plugin q did not answer create in time'],
-    ['busy loop', 'plugin q did not answer create in time'],
-    ['deaf to signals', 'plugin q did not answer create in time; its program was ended by SIGKILL'],
+    ['hang', 'plugin q hangs: it did not answer create in time'],
+    ['busy loop', 'plugin q hangs: it did not answer create in time'],
+    ['deaf to signals', 'plugin q hangs: it did not answer create in time; its program was ended by SIGKILL'],
   ])('%s: is ended at its deadline, and the task is retried', async (how, words) => {
     const failure = await failureOf(bench.run('CREATE', how, { plugin: 'q' }));
     expect(failure).toMatchObject({

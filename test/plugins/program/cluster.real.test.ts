@@ -128,9 +128,9 @@ describe('plugins that run as programs, in a worker', () => {
     const cases = [
       ['exit', 'plugin bad gave no result: its program ended with exit code 1'],
       ['reject', 'rejected by the test'],
-      ['loop', 'plugin bad did not answer install in time'],
+      ['loop', 'plugin bad hangs: it did not answer install in time'],
       ['garbage', 'status should be a whole number, but is "0"'],
-      ['hang', 'plugin bad did not answer install in time'],
+      ['hang', 'plugin bad hangs: it did not answer install in time'],
     ] as const;
     const operations = await Promise.all(
       cases.map(([how]) => stack.client.apply(withBad(`bad-${how}`, 'bad', how))),

@@ -170,7 +170,7 @@ describe('a program for each task', () => {
     expect(failure).toMatchObject({
       type: 'Internal',
       nonRetryable: false,
-      message: expect.stringContaining('plugin q did not answer create in time'),
+      message: expect.stringContaining('plugin q hangs: it did not answer create in time'),
     });
   });
 

@@ -248,6 +248,16 @@ describe('an automator as a program', () => {
     await expect(running).rejects.toMatchObject({ name: 'CancelledFailure' });
     expect(bench.logged.join('\n')).toContain('heard: ');
   });
+
+  it('does not hang while its script runs: the attempt is retried', async () => {
+    const more = serviceTask('a', { script: 'sleep 1000', data: '' }, 'six');
+    const failure = await failureOf(bench.run('START', '', { more, timeMs: 5_000 }));
+    expect(failure).toMatchObject({
+      type: 'Retryable',
+      nonRetryable: false,
+      message: expect.stringContaining('plugin a still waited for a request to the engine'),
+    });
+  });
 });
 
 describe('a class in TypeScript, without a build step', () => {

@@ -1,6 +1,7 @@
 import type * as AwsSdk from '@aws-sdk/client-ec2';
 import type {
   DescribeInstancesCommandInput,
+  DescribeInstanceTypeOfferingsCommandInput,
   EC2Client,
   Instance,
   InstanceStateChange,
@@ -85,6 +86,40 @@ export class Ec2 {
     return part(part(Images, what, 'list of images')[0]?.RootDeviceName, what, 'root device');
   }
 
+  /** Whether the region, or any of the zones, has this instance type; undefined without the permission to ask. */
+  async offersType(type: string, zones?: readonly string[]): Promise<boolean | undefined> {
+    const what = `DescribeInstanceTypeOfferings of ${type}`;
+    const input: DescribeInstanceTypeOfferingsCommandInput = {
+      LocationType: zones === undefined ? 'region' : 'availability-zone',
+      Filters: [
+        { Name: 'instance-type', Values: [type] },
+        ...(zones === undefined ? [] : [{ Name: 'location', Values: [...zones] }]),
+      ],
+    };
+    return ifPermitted(async () => {
+      const { InstanceTypeOfferings } = await this.#send(what, (sdk, client, options) =>
+        client.send(new sdk.DescribeInstanceTypeOfferingsCommand(input), options),
+      );
+      const offered = part(InstanceTypeOfferings, what, 'list of offerings');
+      // A filter interprets * and ?.
+      return offered.some(({ InstanceType }) => InstanceType === type);
+    });
+  }
+
+  /** Undefined without the permission to ask, and for a parameter of SSM, which only a launch resolves. */
+  async hasImage(image: string): Promise<boolean | undefined> {
+    if (image.startsWith('resolve:')) return undefined;
+    const what = `DescribeImages of ${image}`;
+    return ifPermitted(async () => {
+      const found = await unlessAbsent(() =>
+        this.#send(what, (sdk, client, options) =>
+          client.send(new sdk.DescribeImagesCommand({ ImageIds: [image] }), options),
+        ),
+      );
+      return found !== undefined && part(found.Images, what, 'list of images').length > 0;
+    });
+  }
+
   async #send<Answer>(
     what: string,
     call: (sdk: Sdk, client: EC2Client, options: { readonly abortSignal: AbortSignal }) => Promise<Answer>,
@@ -133,13 +168,31 @@ function part<Value>(value: Value | undefined, what: string, name: string): Valu
   throw new PluginError('Retryable', `${what} gave an answer without its ${name}. Is the endpoint EC2's?`);
 }
 
-/** Undefined if EC2 reports no such instance. */
-async function unlessAbsent<Value>(call: () => Promise<Value>): Promise<Value | undefined> {
+const absent = [
+  'InvalidInstanceID.NotFound',
+  'InvalidAMIID.NotFound',
+  'InvalidAMIID.Malformed',
+  'InvalidAMIID.Unavailable',
+];
+
+/** Undefined if EC2 reports no such instance or image. */
+function unlessAbsent<Value>(call: () => Promise<Value>): Promise<Value | undefined> {
+  return unlessCode(absent, call);
+}
+
+/** Undefined if the account may not make this call: one that only machines need may do without. */
+function ifPermitted<Value>(call: () => Promise<Value>): Promise<Value | undefined> {
+  return unlessCode(['UnauthorizedOperation', 'AccessDenied', 'AccessDeniedException'], call);
+}
+
+async function unlessCode<Value>(
+  codes: readonly string[],
+  call: () => Promise<Value>,
+): Promise<Value | undefined> {
   try {
     return await call();
   } catch (error) {
-    if (error instanceof PluginError && codeOf(error.cause) === 'InvalidInstanceID.NotFound')
-      return undefined;
+    if (error instanceof PluginError && codes.includes(codeOf(error.cause))) return undefined;
     throw error;
   }
 }

@@ -4,12 +4,15 @@ import {
   PluginError,
   Provider,
   requireKey,
+  type AccountOffers,
   type CanFind,
   type CanList,
+  type CanOffer,
   type CreateInput,
   type Machine,
   type MachineInput,
   type TaskResult,
+  type WantedKind,
 } from '../../contract.js';
 import { hasTags, sshAuthOf } from '../../provider-base/machines.js';
 import { Ec2 } from './api.js';
@@ -22,7 +25,7 @@ const bootingMs = 3_000;
 const endingMs = 5_000;
 
 /** Instances of Amazon EC2. */
-export class AwsProvider extends Provider implements CanList, CanFind {
+export class AwsProvider extends Provider implements CanList, CanFind, CanOffer {
   override async create(input: CreateInput): Promise<TaskResult> {
     return this.#with(async (ec2, fields) => {
       const rootDevice = asksForRootVolume(fields) ? await ec2.rootDevice(input.image) : undefined;
@@ -118,6 +121,20 @@ export class AwsProvider extends Provider implements CanList, CanFind {
         created: created(instance, fields),
       })),
     );
+  }
+
+  /** A region has very many images: only what is wanted is looked up, as far as the account's permissions go. */
+  async offers({ flavor, image }: WantedKind): Promise<AccountOffers> {
+    return this.#with(async (ec2, { region, zones }) => {
+      const [type, found] = [await ec2.offersType(flavor, zones), await ec2.hasImage(image)];
+      const place = zones === undefined ? `region ${region}` : zones.join(', ');
+      return {
+        refused: {
+          flavor: type === false ? `EC2 has no such instance type in ${place}` : undefined,
+          image: found === false ? `EC2 shows no such image in region ${region}` : undefined,
+        },
+      };
+    });
   }
 
   async #with<Value>(use: (ec2: Ec2, fields: AwsFields) => Promise<Value>): Promise<Value> {

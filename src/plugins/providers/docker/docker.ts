@@ -5,9 +5,11 @@ import {
   PluginError,
   Provider,
   requireKey,
+  type AccountOffers,
   type CanDeleteImage,
   type CanFind,
   type CanList,
+  type CanOffer,
   type CanUploadImage,
   type CreateInput,
   type ImageFileInput,
@@ -18,13 +20,15 @@ import {
   type CanListImages,
   type TaskResult,
   type UploadedImage,
+  type WantedKind,
 } from '../../contract.js';
 import { sshAuthOf } from '../../provider-base/machines.js';
+import { refusalOf } from '../../provider-base/offers.js';
 import { isHostKey } from '../../known-hosts.js';
 import { DockerApi, type Answer } from './api.js';
-import { containerName, makeContainer, readSingleFile } from './container.js';
+import { containerName, limitsOf, makeContainer, readSingleFile } from './container.js';
 import { readFields, type DockerFields } from './fields.js';
-import { deleteImage, listImages, uploadImage } from './images.js';
+import { deleteImage, listImages, requireImage, uploadImage } from './images.js';
 import { createdSchema, detailsSchema, listSchema, machineOf, placeOf, type Details } from './machines.js';
 
 /** How long to wait before looking again, in ms. */
@@ -39,7 +43,7 @@ const nameTaken = /already in use|already exists|name .* in use/i;
 /** Containers with an SSH server, of Docker or Podman. */
 export class DockerProvider
   extends Provider
-  implements CanList, CanFind, CanUploadImage, CanListImages, CanDeleteImage
+  implements CanList, CanFind, CanOffer, CanUploadImage, CanListImages, CanDeleteImage
 {
   override async create(input: CreateInput): Promise<TaskResult> {
     const fields = readFields(this.fields);
@@ -122,6 +126,17 @@ export class DockerProvider
       ...machine,
       created: created(machine.providerid, fields),
     }));
+  }
+
+  /** A flavor follows a form, and images need not have names: only what is wanted is looked at. */
+  async offers({ flavor, image }: WantedKind): Promise<AccountOffers> {
+    const api = this.#api(readFields(this.fields));
+    return {
+      refused: {
+        flavor: await refusalOf(() => limitsOf(flavor)),
+        image: await refusalOf(() => requireImage(api, image)),
+      },
+    };
   }
 
   async uploadImage(input: ImageFileInput): Promise<Outcome & { readonly providerImage?: string }> {

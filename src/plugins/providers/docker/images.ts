@@ -64,6 +64,17 @@ export async function uploadImage(
   return { answer: 'done', providerImage: name };
 }
 
+/** @throws PluginError Invalid if the daemon does not have the image: CREATE fetches none. */
+export async function requireImage(api: DockerApi, image: string): Promise<void> {
+  // A name is part of a path, in which other characters would have a meaning.
+  const isName = /^[A-Za-z0-9][\w.:/@-]*$/.test(image);
+  if (isName && (await find(api, image)) !== undefined) return;
+  throw new PluginError(
+    'Invalid',
+    'its daemon has no such image, and CREATE fetches none: docker pull it there',
+  );
+}
+
 /** The daemon has it only when all of it has come. */
 async function takeIn(
   api: DockerApi,

@@ -2,10 +2,12 @@ import type { JsonObject } from '../../../model/json.js';
 import {
   PluginError,
   Provider,
+  type AccountOffers,
   type CanCapture,
   type CanFind,
   type CanList,
   type CanLoad,
+  type CanOffer,
   type CanPower,
   type CanReset,
   type CanRetrieve,
@@ -20,8 +22,10 @@ import {
   type PowerReading,
   type SizeReading,
   type TaskResult,
+  type WantedKind,
 } from '../../contract.js';
 import { hasTags, sshAuthOf } from '../../provider-base/machines.js';
+import { refusalOf } from '../../provider-base/offers.js';
 import type { PowerDriver } from '../../bare-metal/index.js';
 import { domainXml } from './domain.js';
 import { readFields, readFlavor, readImage, type LibvirtFields } from './fields.js';
@@ -38,7 +42,7 @@ import { domainOf, listDomains, readAddresses, type Domain } from './machines.js
 import { powerDriverOf } from './power.js';
 import { hostKeyOf, makeSeed } from './seed.js';
 import { existsAlready, noDomain, Virsh } from './virsh.js';
-import { Volumes } from './volumes.js';
+import { Volumes, type Volume } from './volumes.js';
 
 /** How long to wait before looking again, in ms. */
 const lookAgainMs = 2_000;
@@ -49,6 +53,7 @@ export class LibvirtProvider
   implements
     CanList,
     CanFind,
+    CanOffer,
     CanPower,
     CanReset,
     CanShowImages,
@@ -64,12 +69,7 @@ export class LibvirtProvider
     try {
       if ((await domainOf(virsh, input.key)) === undefined) {
         const base = await volumes.base(image);
-        if (size.disk !== undefined && size.disk < base.capacity) {
-          throw new PluginError(
-            'Invalid',
-            `the flavor ${input.flavor} has a smaller disk than the image ${image}, which has ${Math.ceil(base.capacity / 1_024 ** 3)} GiB`,
-          );
-        }
+        requireFit(input, base);
         const hostKey = hostKeyOf(fields, input.key);
         await volumes.makeLayer(identity.disk, base, size.disk ?? base.capacity);
         if (fields.cloudInit)
@@ -129,6 +129,16 @@ export class LibvirtProvider
   async find(key: string): Promise<readonly Machine[]> {
     const domain = await domainOf(this.#open().virsh, key);
     return domain === undefined ? [] : [{ ...machineOf(domain), created: created(domain.uuid, domain.user) }];
+  }
+
+  /** A flavor follows a form, and other volumes are no images: only what is wanted is looked at. */
+  async offers(wanted: WantedKind): Promise<AccountOffers> {
+    const { volumes } = this.#open();
+    let base: Volume | undefined;
+    const image = await refusalOf(async () => {
+      base = await volumes.base(readImage(wanted.image));
+    });
+    return { refused: { flavor: await refusalOf(() => requireFit(wanted, base)), image } };
   }
 
   async powerStatus(machine: MachineInput): Promise<PowerReading> {
@@ -207,6 +217,16 @@ export class LibvirtProvider
     const virsh = new Virsh(fields, this.signal, this.calls);
     return { fields, virsh, volumes: new Volumes(virsh, fields, fields.pool) };
   }
+}
+
+/** @throws PluginError Invalid for a malformed flavor, and for one with a smaller disk than the image. */
+function requireFit({ flavor, image }: WantedKind, base: Volume | undefined): void {
+  const { disk } = readFlavor(flavor);
+  if (base === undefined || disk === undefined || disk >= base.capacity) return;
+  throw new PluginError(
+    'Invalid',
+    `the flavor ${flavor} has a smaller disk than the image ${image}, which has ${Math.ceil(base.capacity / 1_024 ** 3)} GiB`,
+  );
 }
 
 function created(uuid: string, user: string): JsonObject {

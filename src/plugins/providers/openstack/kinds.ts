@@ -38,6 +38,12 @@ export function imageId(session: Session, image: string): Promise<string> {
     : remember(session, `image ${image}`, () => findImage(session, image));
 }
 
+/** @throws PluginError Invalid if there is no such image, also by an id, which CREATE passes on unseen. */
+export async function requireImage(session: Session, image: string): Promise<void> {
+  if (!uuid.test(image)) return void (await imageId(session, image));
+  if ((await imagesOf(session, 'id', image)).length === 0) throw noImage(image);
+}
+
 async function findFlavor(session: Session, flavor: string): Promise<string> {
   const { flavors } = await session.read(flavorsSchema, 'compute', {
     method: 'GET',
@@ -57,16 +63,25 @@ async function findFlavor(session: Session, flavor: string): Promise<string> {
 }
 
 async function findImage(session: Session, image: string): Promise<string> {
-  const { images } = await session.read(imagesSchema, 'image', {
-    method: 'GET',
-    path: `/images?status=active&name=${encodeURIComponent(`in:"${image.replaceAll('"', '\\"')}"`)}`,
-  });
+  const images = await imagesOf(session, 'name', image);
   const [first] = images;
-  if (first !== undefined && images.length === 1) return first.id;
+  if (first === undefined) throw noImage(image);
+  if (images.length === 1) return first.id;
   throw new PluginError(
     'Invalid',
-    images.length === 0
-      ? `there is no active image ${image} that this project may use`
-      : `${images.length} images are named ${image}: give the id of one (${images.map(({ id }) => id).join(', ')})`,
+    `${images.length} images are named ${image}: give the id of one (${images.map(({ id }) => id).join(', ')})`,
   );
+}
+
+async function imagesOf(
+  session: Session,
+  key: 'id' | 'name',
+  value: string,
+): Promise<z.output<typeof imagesSchema>['images']> {
+  const path = `/images?status=active&${key}=${encodeURIComponent(`in:"${value.replaceAll('"', '\\"')}"`)}`;
+  return (await session.read(imagesSchema, 'image', { method: 'GET', path })).images;
+}
+
+function noImage(image: string): PluginError {
+  return new PluginError('Invalid', `there is no active image ${image} that this project may use`);
 }

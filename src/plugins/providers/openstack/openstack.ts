@@ -10,16 +10,20 @@ import {
   requireKey,
   takeSteps,
   undoSteps,
+  type AccountOffers,
   type CanFind,
   type CanList,
+  type CanOffer,
   type CreateInput,
   type Machine,
   type MachineInput,
   type TaskResult,
+  type WantedKind,
 } from '../../contract.js';
 import { hasTags, sshAuthOf } from '../../provider-base/machines.js';
+import { refusalOf } from '../../provider-base/offers.js';
 import { readFields, type OpenStackFields } from './fields.js';
-import { flavorId, imageId } from './kinds.js';
+import { flavorId, imageId, requireImage } from './kinds.js';
 import { addressOf, detailsSchema, machineOf, novaTags, pageSchema, type Server } from './machines.js';
 import { partsOf, type Subject } from './parts.js';
 import { Session } from './session.js';
@@ -39,7 +43,7 @@ const interfacesSchema = z.object({
 });
 
 /** Servers of an OpenStack cloud. */
-export class OpenStackProvider extends Provider implements CanList, CanFind {
+export class OpenStackProvider extends Provider implements CanList, CanFind, CanOffer {
   override async create(input: CreateInput): Promise<TaskResult> {
     const fields = readFields(this.fields);
     const session = new Session(fields, this.signal, this.calls);
@@ -135,6 +139,17 @@ export class OpenStackProvider extends Provider implements CanList, CanFind {
       ...machine,
       created: { providerid: machine.providerid, 'ssh-auth': { user } },
     }));
+  }
+
+  /** A cloud may have very many images: only what is wanted is looked up. */
+  async offers({ flavor, image }: WantedKind): Promise<AccountOffers> {
+    const session = new Session(readFields(this.fields), this.signal, this.calls);
+    return {
+      refused: {
+        flavor: await refusalOf(() => flavorId(session, flavor)),
+        image: await refusalOf(() => requireImage(session, image)),
+      },
+    };
   }
 }
 

@@ -44,6 +44,7 @@ describe.skipIf(missing !== undefined)(
         throttle: 0,
         lag: false,
         refuse: undefined,
+        forbidden: [],
         pageSize: undefined,
       }),
     );
@@ -99,6 +100,22 @@ describe.skipIf(missing !== undefined)(
       await provider().confirm(machine);
       expect(await provider().find(machine.key)).toHaveLength(1);
       await provider().delete(machine);
+    });
+
+    test('a plan is told which instance types and images the region lacks, as far as the account may ask', async () => {
+      const good = { flavor: 't3.micro', image: 'ami-1e749f67' };
+      expect(await provider().offers(good)).toEqual({ refused: {} });
+      expect(
+        await provider({ zones: ['us-east-1e'] }).offers({ flavor: 't3.*', image: 'ami-00000000' }),
+      ).toEqual({
+        refused: {
+          flavor: 'EC2 has no such instance type in us-east-1e',
+          image: 'EC2 shows no such image in region us-east-1',
+        },
+      });
+      expect(await provider().offers({ ...good, image: 'resolve:ssm:/aws/debian' })).toEqual({ refused: {} });
+      ec2.faults.forbidden = ['DescribeInstanceTypeOfferings', 'DescribeImages'];
+      expect(await provider().offers({ flavor: 'huge', image: 'ami-00000000' })).toEqual({ refused: {} });
     });
 
     test('a key whose machine is gone gets no other, and changed fields are named as the reason', async () => {

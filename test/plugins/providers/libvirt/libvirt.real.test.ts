@@ -134,7 +134,7 @@ describe.skipIf(missing !== undefined)(
       await provider(driver).delete(input);
     });
 
-    test('reports errors of an image, a pool and a disk before it creates anything', async () => {
+    test('reports errors of an image, a pool and a disk to a plan, and before it creates anything', async () => {
       for (const [fields, more, said] of [
         [
           {},
@@ -151,7 +151,10 @@ describe.skipIf(missing !== undefined)(
           kind: 'Invalid',
           message: expect.stringContaining(said),
         });
+        const { refused = {} } = await provider({ ...driver, ...fields }).offers(machine(more));
+        expect(`${refused.flavor} ${refused.image}`).toContain(said);
       }
+      expect(await provider(driver).offers(machine())).toEqual({ refused: {} });
       libvirtd.virsh(libvirtd.test, 'vol-delete', '--pool', 'default-pool', 'large');
       expect(await provider(driver).list({})).toEqual([]);
     });

@@ -6,7 +6,7 @@ import { refusal } from '../../../../src/plugins/providers/openstack/http.js';
 import { addressOf, detailsSchema } from '../../../../src/plugins/providers/openstack/machines.js';
 import { makeServer, OpenStackProvider } from '../../../../src/plugins/providers/openstack/openstack.js';
 import { novaTags } from '../../../../src/plugins/providers/openstack/machines.js';
-import { flavor, image, recorded, secret, startCloud, type Cloud } from './support/cloud.js';
+import { flavor, image, imageId, recorded, secret, startCloud, type Cloud } from './support/cloud.js';
 
 const quiet = {
   debug: () => undefined,
@@ -252,5 +252,16 @@ describe('a machine', () => {
       0,
     ]);
     await provider(floats).delete(machine);
+  });
+});
+
+test('a plan is told why CREATE would refuse a flavor or an image, also for an id', async () => {
+  const offers = (wanted: { readonly flavor: string; readonly image: string }) => provider().offers(wanted);
+  expect(await offers({ flavor, image: imageId })).toEqual({ refused: {} });
+  expect(await offers({ flavor: 'huge', image: '00000000-0000-4000-8000-000000000000' })).toEqual({
+    refused: {
+      flavor: expect.stringMatching(/^there is no flavor huge in this project; there are .*heddle\.small/),
+      image: 'there is no active image 00000000-0000-4000-8000-000000000000 that this project may use',
+    },
   });
 });

@@ -17,6 +17,8 @@ export interface Ec2Faults {
   refuse?: { readonly status: number; readonly code: string } | undefined;
   /** Whether new instances are missing in lists and descriptions. */
   lag: boolean;
+  /** Actions that the account has no permission for. */
+  forbidden?: readonly string[];
   /** Most reservations in one page of a list, fewer than one asks for. */
   pageSize?: number | undefined;
 }
@@ -76,6 +78,8 @@ export async function startEc2(): Promise<Ec2Front> {
     const action = asked.get('Action') ?? '';
     if (incoming.headers.authorization?.includes(`Credential=${accessKeyId}/`) !== true)
       return errorXml(401, 'AuthFailure', 'AWS was not able to validate the provided access credentials');
+    if (faults.forbidden?.includes(action) === true)
+      return errorXml(403, 'UnauthorizedOperation', 'You are not authorized to perform this operation.');
     if (faults.throttle > 0) {
       faults.throttle -= 1;
       return errorXml(503, 'RequestLimitExceeded', 'Request limit exceeded.');

@@ -18,6 +18,8 @@ const recording = JSON.parse(
 export const secret = 'application-secret-of-the-tests';
 export const flavor = 'heddle.small';
 export const image = 'heddle-debian';
+export const imageId =
+  (recorded('images').body as { readonly images: readonly { id: string }[] }).images[0]?.id ?? '';
 
 export interface Cloud {
   readonly authUrl: string;
@@ -67,7 +69,10 @@ export async function startCloud(): Promise<Cloud> {
       case 'GET /v2.1/flavors':
         return recorded('flavors');
       case 'GET /v2/images':
-        return url.searchParams.get('name') === `in:"${image}"`
+        return [
+          ['name', image],
+          ['id', imageId],
+        ].some(([key = '', value]) => url.searchParams.get(key) === `in:"${value}"`)
           ? recorded('images')
           : recorded('images none');
       case 'POST /v2.1/servers':
