@@ -79,21 +79,23 @@ async function startCluster({ client, isLocal, say, signal }: Starting, name: st
   const spec = await client.spec(name);
   if (down.length === 0 || spec === null) return;
   const machines = `${formatCount(down.length, 'machine')} of cluster ${name} booted again`;
-  const obstacle = obstacleOf(status, spec.repair.rebooted === 'start');
+  const services = [...new Set(down.flatMap(({ running }) => running))];
+  const obstacle = obstacleOf(status, spec.repair.rebooted === 'start', services);
   if (obstacle === undefined) {
     const { operation } = await client.apply(spec);
     say(`${machines}; operation ${operation} starts their services`);
     return;
   }
-  const services = down.flatMap(({ nodeId, running }) => running.map((service) => `${service} on ${nodeId}`));
-  if (services.length > 0)
-    say(cleanLine(`${machines}, and ${obstacle.why}; down: ${services.join(', ')}; next: ${obstacle.next}`));
+  const places = down.flatMap(({ nodeId, running }) => running.map((service) => `${service} on ${nodeId}`));
+  if (places.length > 0)
+    say(cleanLine(`${machines}, and ${obstacle.why}; down: ${places.join(', ')}; next: ${obstacle.next}`));
 }
 
 /** Why services are not started without a user's word. */
 function obstacleOf(
   { name, operation, queued, history }: ClusterStatus,
   repairs: boolean,
+  services: readonly string[],
 ): { readonly why: string; readonly next: string } | undefined {
   if (operation !== undefined || queued.length > 0)
     return {
@@ -104,5 +106,8 @@ function obstacleOf(
   if (last?.state !== 'done') return { why: 'its last apply did not succeed', next: 'heddle apply FILE' };
   return repairs
     ? undefined
-    : { why: 'its file says `repair: {rebooted: nothing}`', next: `heddle restart ${name} SERVICES` };
+    : {
+        why: 'its file says `repair: {rebooted: nothing}`',
+        next: `heddle restart ${name} ${services.join(' ')}`,
+      };
 }
