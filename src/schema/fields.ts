@@ -26,9 +26,8 @@ export const secretReferenceSchema = z
   .strictObject({
     secret: z
       .string()
-      .regex(/^(env|file|exec|vault):\S/, {
-        error: 'env:NAME, file:PATH, exec:COMMAND or vault:PATH#FIELD.',
-      }),
+      .regex(/^(env|file|exec|vault):\S/, { error: 'env:NAME, file:PATH, exec:COMMAND or vault:PATH#FIELD.' })
+      .meta({ title: 'Secret', description: 'Where the secret is.' }),
   })
   .meta({
     title: 'Secret reference',

@@ -22,6 +22,7 @@ async function chainOf(services: Readonly<Record<string, string>>, facts?: Plann
       features: { searchAttributes: false },
       limits: defaultLimits,
       forbiddenReferences: () => [],
+      webhooks: {},
     } as never,
     {
       clusterName: 'web',

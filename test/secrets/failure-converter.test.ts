@@ -5,16 +5,12 @@ import { failureConverter } from '../../src/secrets/failure-converter.js';
 describe('the failure converter', () => {
   it('leaves the type of a failure readable, and neither its message nor its details', () => {
     const failure = failureConverter.errorToFailure(
-      ApplicationFailure.create({
-        message: 'a secret',
-        type: 'ScriptFailed',
-        cause: new TypeError('another'),
-      }),
+      ApplicationFailure.create({ message: 'a secret', type: 'ScriptFailed', cause: new Error('another') }),
       defaultPayloadConverter,
     );
     expect([failure.message, failure.cause?.message]).toEqual([
       'ScriptFailed: see encodedAttributes',
-      'TypeError: see encodedAttributes',
+      'Failure: see encodedAttributes',
     ]);
     expect(failureConverter.failureToError(failure, defaultPayloadConverter)).toMatchObject({
       message: 'a secret',

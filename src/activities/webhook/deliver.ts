@@ -57,7 +57,7 @@ async function sign(
   });
   const body = JSON.stringify(event);
   const timestamp = Math.floor(Date.now() / 1_000);
-  const headers = signedHeaders(String(value), { id, timestamp, body });
+  const headers = signedHeaders(typeof value === 'string' ? value : '', { id, timestamp, body });
   if (headers !== undefined) return { webhook, headers, body };
   throw failed(
     `${place} is no secret of a webhook: it begins with whsec_, and 24 to 64 bytes in Base64 follow, such as the output of: echo "whsec_$(openssl rand -base64 32)"`,
