@@ -19,7 +19,8 @@ describe('a client without an answer', () => {
     // call.
     const connection = Connection.lazy({ address: '127.0.0.1:1', interceptors: [] });
     try {
-      const client = new HeddleClient(new Client({ connection }), { by: 'test' });
+      const { plugins } = stack.client.temporal.options;
+      const client = new HeddleClient(new Client({ connection, plugins }), { by: 'test' });
       await expect(client.status('quiet')).rejects.toMatchObject({
         code: 'NoServer',
         message: expect.stringMatching(

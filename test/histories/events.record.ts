@@ -20,47 +20,44 @@ it('records clusters and reservations with webhooks, a delivery, and a cluster w
   await writeFile(join(folder, 'secret'), secret, { mode: 0o600 });
   const webhooks = { ops: { url: receiver.url, secret: { secret: `file:${join(folder, 'secret')}` } } };
   try {
-    await inStudio(
-      { ...here(), kind: 'sandbox', config: { webhooks } },
-      async ({ stack, ledger, keep, done }) => {
-        const { client, namespace } = stack;
-        const spec = closed({
-          name: 'events',
-          nodes: { app: nodes(1, ['app']) },
-          services: { app: { actions: { install: ledger.script({ body: 'exit 3' }) } } },
-        });
-        const { operation, clusterUid } = await client.apply(spec);
-        expect(await done('events', operation)).toBe('held');
-        expect(await done('events', (await client.delete('events')).operation)).toBe('done');
-        await keep('events', 'cluster/events');
-        await until('the delivery has ended', () => receiver.received.length === 5);
-        await keep('delivery', `delivery/${clusterUid}_2/operation.held/ops`);
+    await inStudio({ ...here(), kind: 'sandbox', config: { webhooks } }, async ({ stack, keep, done }) => {
+      const { client, namespace } = stack;
+      const spec = closed({
+        name: 'events',
+        nodes: { app: nodes(1, ['app']) },
+        services: { app: { actions: { install: { type: 'shell', fields: { script: 'exit 3' } } } } },
+      });
+      const { operation, clusterUid } = await client.apply(spec);
+      expect(await done('events', operation)).toBe('held');
+      expect(await done('events', (await client.delete('events')).operation)).toBe('done');
+      await keep('events', 'cluster/events');
+      await until('the delivery has ended', () => receiver.received.length === 5);
+      await keep('delivery', `delivery/${clusterUid}_2/operation.held/ops`);
 
-        const keys = openKeyRing({ folder: join(stack.folder, 'keys'), create: false });
-        const parents = await startParents(here().temporalAddress, namespace, keys);
-        const parent = await client.temporal.workflow.start('createAndDelete', {
-          taskQueue: parents.taskQueue,
-          workflowId: 'parent',
-          args: [{ ...spec, name: 'child' }],
-        });
-        await parent.result();
-        await keep('child', 'cluster/child');
-        await parents.stop();
+      const keys = openKeyRing({ folder: join(stack.folder, 'keys'), create: false });
+      const parents = await startParents(here().temporalAddress, namespace, keys);
+      const parent = await client.temporal.workflow.start('createAndDelete', {
+        taskQueue: parents.taskQueue,
+        workflowId: 'parent',
+        args: [{ ...spec, name: 'child' }],
+      });
+      await parent.result();
+      await keep('child', 'cluster/child');
+      await parents.stop();
 
-        await openGround(stack).add('one');
-        const { id } = await client.reservations.create({
-          image: 'host',
-          user: 'ada',
-          machines: ['one'],
-          for: '1h',
-        });
-        await client.reservations.waitUntil(id, ({ state }) => state === 'ready', { everyMs: 100 });
-        await until('the reservation is reported', () =>
-          receiver.received.some(({ type, isSigned }) => type === 'reservation.ready' && isSigned),
-        );
-        await keep('reservations-with-webhooks', reservationsWorkflowId);
-      },
-    );
+      await openGround(stack).add('one');
+      const { id } = await client.reservations.create({
+        image: 'host',
+        user: 'ada',
+        machines: ['one'],
+        for: '1h',
+      });
+      await client.reservations.waitUntil(id, ({ state }) => state === 'ready', { everyMs: 100 });
+      await until('the reservation is reported', () =>
+        receiver.received.some(({ type, isSigned }) => type === 'reservation.ready' && isSigned),
+      );
+      await keep('reservations-with-webhooks', reservationsWorkflowId);
+    });
   } finally {
     await receiver.close();
     await rm(folder, { recursive: true, force: true });

@@ -6,6 +6,7 @@ providerSuite(
   {
     name: 'example',
     endpoint: 'endpoint',
+    without: { offers: 'the example is about machines that are made of several things' },
     open: async () => {
       const service = await startMachineService();
       return {
