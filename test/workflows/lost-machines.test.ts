@@ -39,7 +39,9 @@ describe('a task whose machine or plugin is dead', () => {
     await writeFile(join(folder, 'mute.json'), JSON.stringify(descriptor));
     await writeFile(
       join(folder, 'mute.sh'),
-      '#!/bin/sh\ngrep -q \'"call":"delete"\' && { echo \'{"status": 0}\'; exit; }\necho create >>\'' + join(folder, 'calls') + '\'\nsleep 600\n',
+      '#!/bin/sh\ngrep -q \'"call":"delete"\' && { echo \'{"status": 0}\'; exit; }\necho create >>\'' +
+        join(folder, 'calls') +
+        "'\nsleep 600\n",
     );
     await chmod(join(folder, 'mute.sh'), 0o755);
   }
