@@ -30,6 +30,7 @@ const without: ProviderSuiteOptions['without'] = {
     'nobody is asked for credentials before the machine itself is, which is CONFIRM over SSH',
   redaction: 'credentials of machines belong into the payload, as references',
   'list-apart': 'its machines carry no tags: the engine keeps who has them, for one installation alone',
+  'power-state': 'find and list ask who has a machine, and no controller: its power is told by power',
   'power-lost': noHttp,
   'load-lost': noHttp,
   'capture-lost': noHttp,

@@ -6,7 +6,6 @@ providerSuite(
   {
     name: 'example',
     endpoint: 'endpoint',
-    without: { offers: 'the example is about machines that are made of several things' },
     open: async () => {
       const service = await startMachineService();
       return {
