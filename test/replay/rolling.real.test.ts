@@ -107,8 +107,8 @@ describe('workers of another build that take over running clusters', () => {
     await ledger.written('new app-1 app START begin');
     await ledger.open('new');
     expect(await settled('new', made)).toBe('done');
-    expect(await patchesOf('old')).toEqual([]);
-    expect(await patchesOf('new')).toEqual([patch]);
+    expect(await patchesOf('old')).not.toContain(patch);
+    expect(await patchesOf('new')).toContain(patch);
     await B.stop();
 
     // Going back: what B started holds the patch, which A does not have.
