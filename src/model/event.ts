@@ -10,3 +10,10 @@ export interface HeddleEvent<Type extends string = string, Data = unknown> {
   readonly timestamp: string;
   readonly data: Data;
 }
+
+/** A webhook of a configuration as workflows know it: its address and its secret stay with the workers. */
+export interface Webhook {
+  readonly name: string;
+  /** Types of events; all unless given. */
+  readonly events?: readonly string[];
+}

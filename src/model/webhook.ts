@@ -1,5 +1,5 @@
 import type { ClusterEvent } from './cluster/event.js';
-import type { HeddleEvent } from './event.js';
+import type { HeddleEvent, Webhook } from './event.js';
 import { notificationEvents } from './reservation/state.js';
 import type { ReservationEvent } from './reservation/notification.js';
 
@@ -17,13 +17,6 @@ export const eventTypes = [
 ] as const satisfies readonly (ClusterEvent | ReservationEvent)['type'][];
 
 export type EventType = (typeof eventTypes)[number];
-
-/** A webhook of heddle.yaml as workflows know it: its address and its secret stay with the workers. */
-export interface Webhook {
-  readonly name: string;
-  /** All unless given. */
-  readonly events?: readonly EventType[];
-}
 
 /** Input of the workflow `delivery` and of its activity: one event, to one webhook. */
 export interface Delivery {
@@ -50,5 +43,5 @@ export function knownWebhooks(webhooks: Readonly<Record<string, Pick<Webhook, 'e
 }
 
 export function subscribers(webhooks: readonly Webhook[], type: string): readonly Webhook[] {
-  return webhooks.filter(({ events = eventTypes }) => (events as readonly string[]).includes(type));
+  return webhooks.filter(({ events }) => events === undefined || events.includes(type));
 }

@@ -139,7 +139,7 @@ export class AutomatorBench {
         const outcome = await automator[method]?.({
           image: { name: 'suite', revision: '1' },
           machine: { id: this.#clusterUid, hostname: 'suite-app-1' },
-          user: 'nobody-of-the-suite',
+          user: 'user-of-the-suite',
           at: '2026-01-01T00:00:00.000Z',
           resetNode,
         });

@@ -8,8 +8,8 @@ import {
 } from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { deliveryWorkflowId, deliveryWorkflowType } from '../model/names.js';
-import type { HeddleEvent } from '../model/event.js';
-import { subscribers, type Delivery, type Webhook } from '../model/webhook.js';
+import type { HeddleEvent, Webhook } from '../model/event.js';
+import { subscribers, type Delivery } from '../model/webhook.js';
 import { schedule } from './schedule.js';
 
 /** Delivers one event to one webhook. A workflow of its own, so that a receiver that is down delays nothing else. */

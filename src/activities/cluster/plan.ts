@@ -23,7 +23,8 @@ import { readImports, type ReadOutputs } from './imports.js';
 import { checkResources } from '../artifact/check.js';
 import type { ActivityParts } from '../parts.js';
 import type { ProviderAccount } from '../../model/provider-account.js';
-import { knownWebhooks, type Webhook } from '../../model/webhook.js';
+import type { Webhook } from '../../model/event.js';
+import { knownWebhooks } from '../../model/webhook.js';
 
 export interface PlanParts {
   readonly registry: Registry;

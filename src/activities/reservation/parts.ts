@@ -2,7 +2,7 @@ import type { Knowledge } from '../../model/machine/answer.js';
 import type { ImageRef } from '../../model/machine/image.js';
 import type { MachineIntent, MachineView } from '../../model/machine/state.js';
 import type { ReservationSettings } from '../../model/reservation/state.js';
-import type { Webhook } from '../../model/webhook.js';
+import type { Webhook } from '../../model/event.js';
 import type { WorkerLog } from '../parts.js';
 
 /** What the activities of reservations are made of. */

@@ -7,7 +7,7 @@ import type { Operation } from './operation.js';
 import type { PluginPins } from '../node/placement.js';
 import type { ClusterSpec, ServiceSpec } from './spec.js';
 import type { Json } from '../json.js';
-import type { Webhook } from '../webhook.js';
+import type { Webhook } from '../event.js';
 import type { TaskVariables } from './variables.js';
 import type { Coordination, NodesState } from './work.js';
 

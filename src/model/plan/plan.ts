@@ -1,7 +1,7 @@
 import type { TaskVariables } from '../cluster/variables.js';
 import type { PlannedPlacement, PluginPins } from '../node/placement.js';
 import type { Action } from '../action.js';
-import type { Webhook } from '../webhook.js';
+import type { Webhook } from '../event.js';
 import type { ClusterSpec } from '../cluster/spec.js';
 import type { Limits, ServerFeatures } from '../cluster/limits.js';
 

@@ -3,7 +3,7 @@ import type { Answer } from '../machine/answer.js';
 import type { ImageRef } from '../machine/image.js';
 import type { MachineIntent } from '../machine/state.js';
 import type { Verdict } from '../machine/node-status.js';
-import type { Webhook } from '../webhook.js';
+import type { Webhook } from '../event.js';
 import type { ReservationView } from './view.js';
 
 /** What a client requests. Moments are in ms since the epoch. */

@@ -1,5 +1,5 @@
 import type { ImageRef } from '../machine/image.js';
-import type { Webhook } from '../webhook.js';
+import type { Webhook } from '../event.js';
 
 /** All reservations of an installation: the calendar. Moments are in ms since the epoch. */
 export interface ReservationsState {

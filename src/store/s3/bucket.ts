@@ -148,7 +148,7 @@ function parse<Document>(xml: string): Partial<Document> {
   }
 }
 
-/** `fetch failed` alone helps nobody: its cause does. */
+/** The cause of `fetch failed` says why it failed. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? reasonOf(error.cause) : error.message || error.name;

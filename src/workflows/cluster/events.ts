@@ -1,12 +1,6 @@
 import { condition } from '@temporalio/workflow';
-import {
-  noEvents,
-  outcomeOf,
-  withEvent,
-  withLostNodes,
-  type ClusterEvent,
-  type ClusterEventType,
-} from '../../model/cluster/event.js';
+import { noEvents, outcomeOf, type ClusterEvent, type ClusterEventType } from '../../model/cluster/event.js';
+import { withEvent, withLostNodes } from '../../model/cluster/add-event.js';
 import type { Operation, OperationState } from '../../model/cluster/operation.js';
 import type { ClusterState } from '../../model/cluster/state.js';
 import { startDeliveries } from '../delivery.js';
