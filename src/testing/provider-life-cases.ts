@@ -228,9 +228,9 @@ export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
   },
   {
     id: 'offers',
-    title: 'if it has offers: offers the flavor and the image that CREATE takes, and refuses others',
+    title: 'offers the flavor and the image that CREATE takes, and refuses others',
+    inapplicable: (bench) => (bench.has('offers') ? undefined : 'it has no method offers'),
     run: async (bench) => {
-      if (!bench.has('offers')) return;
       const { flavor, image } = bench.opened.account;
       const refusedOf = async (wanted: WantedKind): Promise<readonly string[]> => {
         const { flavors, images, refused = {} } = await bench.ask((provider) => provider.offers?.(wanted));
@@ -279,9 +279,10 @@ export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
   {
     id: 'notified',
     title: 'accepts each notification that it has a method for, twice, and leaves the machine as it is',
+    inapplicable: (bench) =>
+      bench.has('nodeDeleted') || bench.has('nodeReused') ? undefined : 'it has no method for notifications',
     run: (bench) =>
       bench.with(async (subject) => {
-        if (!bench.has('nodeDeleted') && !bench.has('nodeReused')) return;
         await bench.up(subject);
         for (const _ of [1, 2]) await notify(bench, subject, 'nodeReused');
         await bench.confirm(subject);

@@ -5,15 +5,21 @@ export interface Runner {
   readonly afterAll: (close: () => Promise<void>) => unknown;
 }
 
-type Test = (title: string, options: { readonly timeout: number }, run: () => Promise<void>) => unknown;
+type Test = (
+  title: string,
+  options: { readonly timeout: number },
+  run: (context: { readonly skip: (why: string) => unknown }) => Promise<void>,
+) => unknown;
 
 /** One thing that a plugin must do. */
 export interface Case<Id extends string, Bench> {
   readonly id: Id;
   /** What it does, as a test's title says it. */
   readonly title: string;
-  /** Why the case does not apply to this plugin; undefined if it does. */
+  /** What the plugin lacks for the case, which its suite must then leave out with a reason. */
   readonly lacks?: (bench: Bench) => string | undefined;
+  /** Why there is nothing to test, for methods that a plugin may omit: the case is shown as skipped. */
+  readonly inapplicable?: (bench: Bench) => string | undefined;
   readonly run: (bench: Bench) => Promise<void>;
 }
 
@@ -46,13 +52,13 @@ export function defineCases<Id extends string, Bench>(
     afterAll(async () => {
       await (await opened?.catch(() => undefined))?.close();
     });
-    for (const { id, title: what, lacks, run } of cases) {
+    for (const { id, title: what, lacks, inapplicable, run } of cases) {
       const reason = without[id];
       if (reason !== undefined) {
         test.skip(`${id}: ${what} (left out: ${reason})`, limits, () => Promise.resolve());
         continue;
       }
-      test(`${id}: ${what}`, limits, async () => {
+      test(`${id}: ${what}`, limits, async (context) => {
         opened ??= open();
         const { bench } = await opened;
         const missing = lacks?.(bench);
@@ -60,6 +66,11 @@ export function defineCases<Id extends string, Bench>(
           throw new Error(
             `${missing}. If it cannot be otherwise, leave the case out with a reason: without: { ${JSON.stringify(id)}: '…' }`,
           );
+        const why = inapplicable?.(bench);
+        if (why !== undefined) {
+          context.skip(why);
+          return;
+        }
         await run(bench);
       });
     }

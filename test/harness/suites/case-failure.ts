@@ -5,9 +5,10 @@ import type { Runner } from '../../../src/testing/runner.js';
  * @returns why it fails; undefined if it passes.
  */
 export async function caseFailure(define: (runner: Runner) => void, id: string): Promise<string | undefined> {
-  const cases = new Map<string, () => Promise<void>>();
+  type Run = Parameters<Runner['test']>[2];
+  const cases = new Map<string, Run>();
   const closers: (() => Promise<void>)[] = [];
-  const test = (title: string, _options: object, run: () => Promise<void>): void => {
+  const test = (title: string, _options: object, run: Run): void => {
     cases.set(title.split(':', 1).join(), run);
   };
   define({
@@ -18,7 +19,11 @@ export async function caseFailure(define: (runner: Runner) => void, id: string):
   const run = cases.get(id);
   if (run === undefined) throw new Error(`the suite has no case ${id}`);
   try {
-    await run();
+    await run({
+      skip: (why) => {
+        throw new Error(`the case does not apply: ${why}`);
+      },
+    });
     return undefined;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);

@@ -179,7 +179,7 @@ describe('the suite of automators detects a plugin', () => {
       [
         [
           'environment: { NODE_NAME: nodeId } });',
-          "environment: { NODE_NAME: nodeId } }).catch(() => new Promise<never>(() => process.on('SIGTERM', () => undefined)));",
+          "environment: (process.on('SIGTERM', () => undefined), { NODE_NAME: nodeId }) }).catch(() => new Promise<never>(() => undefined));",
         ],
       ],
       'the plugin ignores its signal and SIGTERM',
