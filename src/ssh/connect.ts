@@ -6,6 +6,7 @@ import { authMethods } from './credentials.js';
 import { explainFailure } from './failure.js';
 import { createPinningVerifier, createVerifier, type HostKeyVerifier } from './host-key.js';
 import { openLink, type Link } from './jump.js';
+import { openSocket } from './socket.js';
 import { describeTarget, hostKeysOf, type SshTarget } from './target.js';
 
 export interface ConnectOptions {
@@ -63,6 +64,7 @@ async function open(
   const authHandler = authMethods(target);
   const link = await openWay(target, options);
   const client = new Client();
+  const sock = link?.stream ?? openSocket(target.host, target.port);
   let refused: Buffer | undefined;
   let abort: (() => void) | undefined;
   try {
@@ -72,8 +74,6 @@ async function open(
       client.on('ready', () => {
         const presented = verifier.presented();
         if (presented === undefined) return reject(new Error('the server showed no host key'));
-        // 2 ms a command instead of 44 ms.
-        client.setNoDelay(true);
         const connection = new Connection(client, target, presented, { channelMs: timeoutMs });
         if (link !== undefined) void connection.closed.then(link.release);
         resolve(connection);
@@ -84,7 +84,7 @@ async function open(
         if (error.level !== 'agent') reject(error);
       });
       client.connect({
-        ...(link === undefined ? { host: target.host, port: target.port } : { sock: link.stream }),
+        sock,
         username: target.user,
         authHandler,
         algorithms: algorithmsFor(hostKeysOf(target)),
@@ -101,6 +101,7 @@ async function open(
     });
   } catch (error) {
     client.destroy();
+    sock.destroy();
     link?.release();
     signal?.throwIfAborted();
     throw explainFailure(target, error, refused);
