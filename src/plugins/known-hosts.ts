@@ -10,7 +10,7 @@ export function hostKeysFor(knownHosts: string, host: string, port: number): rea
   const matching = knownHosts
     .split(/\r?\n/)
     .flatMap((line) => parseLine(line) ?? [])
-    .filter(({ hosts }) => matches(hosts, lookup));
+    .filter(({ hosts, key }) => matches(hosts, lookup) && isHostKey(key));
   const keys = (marker: string | undefined): readonly string[] =>
     matching.filter((entry) => entry.marker === marker).map(({ key }) => key);
   const revoked = keys('@revoked');
@@ -39,7 +39,7 @@ function parseLine(line: string): Entry | undefined {
   const [hosts, type, base64] = words;
   if (hosts === undefined || hosts.startsWith('#') || type === undefined || base64 === undefined)
     return undefined;
-  return isHostKey(`${type} ${base64}`) ? { marker, hosts, key: `${type} ${base64}` } : undefined;
+  return { marker, hosts, key: `${type} ${base64}` };
 }
 
 function matches(hosts: string, lookup: string): boolean {
@@ -61,6 +61,7 @@ function matchesHash(field: string, lookup: string): boolean {
 
 /** `*` and `?` are wildcards; other characters are literal. */
 function matchesPattern(pattern: string, lookup: string): boolean {
+  if (!/[*?]/.test(pattern)) return pattern === lookup;
   const source = pattern
     .replace(/[.+^${}()|[\]\\]/g, '\\$&')
     .replaceAll(/\*+/g, '.*')

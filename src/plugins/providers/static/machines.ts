@@ -136,17 +136,19 @@ function credentials(machine: Credentials, account: Credentials): JsonObject {
 
 /** One machine under two names would be given away twice. */
 function findDuplicates(machines: readonly WrittenMachine[]): readonly string[] {
-  return machines.flatMap((machine, index) => {
-    const before = machines.slice(0, index);
-    const sameName = before.some(({ name }) => name === machine.name);
-    const samePlace = before.find(
-      ({ address, port: other }) => address === machine.address && other === machine.port,
-    );
+  const names = new Set<string>();
+  const places = new Map<string, string>();
+  return machines.flatMap(({ name, address, port }, index) => {
+    const place = `${address} ${port}`;
+    const sameName = names.has(name);
+    const samePlace = places.get(place);
+    names.add(name);
+    places.set(place, samePlace ?? name);
     return [
-      ...(sameName ? [`machines.${index}.name: ${machine.name} is there twice`] : []),
+      ...(sameName ? [`machines.${index}.name: ${name} is there twice`] : []),
       ...(samePlace === undefined
         ? []
-        : [`machines.${index}.address: ${machine.name} is the same machine as ${samePlace.name}`]),
+        : [`machines.${index}.address: ${name} is the same machine as ${samePlace}`]),
     ];
   });
 }

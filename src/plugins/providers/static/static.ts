@@ -44,12 +44,12 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota {
   async create({ key, flavor, image }: CreateInput): Promise<TaskResult> {
     const { machines, liveness } = await this.account();
     const { machine: named } = this.fields;
-    const fitting = machines.filter(
-      (machine) =>
-        (named === undefined || machine.name === named) &&
-        fits('flavor', flavor, machine, machines) &&
-        fits('image', image, machine, machines),
-    );
+    const fitting = thoseWith(
+      'image',
+      image,
+      thoseWith('flavor', flavor, machines, machines),
+      machines,
+    ).filter(({ name }) => named === undefined || name === named);
     if (fitting.length === 0) {
       throw new PluginError(
         'Invalid',
@@ -235,16 +235,15 @@ function taken(slot: string, { address }: StaticMachine, key: string): Machine {
   return { providerid: slot, key, tags: {}, state: 'running', ...(isIP(address) > 0 ? { address } : {}) };
 }
 
-/** A machine without a flavor or image has any, except those that other machines declare. */
-function fits(
+/** A machine without a flavor or image has any, except those that other machines of the account declare. */
+function thoseWith(
   key: 'flavor' | 'image',
   wanted: string,
-  machine: StaticMachine,
   machines: readonly StaticMachine[],
-): boolean {
-  return machine[key] === undefined
-    ? !machines.some((other) => other[key] === wanted)
-    : machine[key] === wanted;
+  all: readonly StaticMachine[],
+): readonly StaticMachine[] {
+  const isDeclared = all.some((machine) => machine[key] === wanted);
+  return machines.filter((machine) => machine[key] === (isDeclared ? wanted : undefined));
 }
 
 function describe({ name, flavor, image }: StaticMachine): string {
