@@ -54,7 +54,12 @@ export const operationSchema = exactly<Operation>()(
       tasks: z.object({ total: count, done: count, failed: count }),
       failures: z.array(operationFailureSchema).optional().describe('The first ones.'),
       missing: z
-        .object({ count, nodes: texts.describe('The first ones.') })
+        .object({
+          count,
+          nodes: texts.describe('The first ones.'),
+          groups: z.record(z.string(), count).describe('How many by group.'),
+          services: z.record(z.string(), count).describe('How many by the service that failed.'),
+        })
         .optional()
         .describe('Nodes that it went on without.'),
       repairs: count.optional().describe('How often it replaced lost machines.'),
