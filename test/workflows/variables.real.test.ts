@@ -188,6 +188,20 @@ services:
 
     expect(await run('apply', producer(2))).toMatchObject({ code: 0 });
     expect((await stack.client.status('reader')).history).toHaveLength(history.length);
+
+    const circle = write(
+      'circle',
+      `name: db
+variables: {none: {from: cluster/reader}}
+nodes: {app: {count: 1, provider: local, hardware: tiny, image: host, services: [db]}}
+services: {db: {}}
+`,
+    );
+    const refused = await run('plan', circle);
+    expect(refused).toMatchObject({ code: 2 });
+    expect(refused.stderr).toContain(
+      'circle.yaml:2:20: variables.none.from: takes its value from cluster reader, which uses outputs of db.',
+    );
     await json('delete', 'reader', '--yes');
     await json('delete', 'db', '--yes');
   });
