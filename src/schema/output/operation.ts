@@ -70,7 +70,7 @@ export const operationSchema = exactly<Operation>()(
     .meta({ id: 'operation' }),
 );
 
-const clusterMembers = { cluster: z.string(), clusterUid: z.string() };
+export const clusterMembers = { cluster: z.string(), clusterUid: z.string() };
 const unchanged = z
   .literal(true)
   .optional()
@@ -84,6 +84,10 @@ export const historySchema = z.object({
 export const acceptedSchema = z
   .object({ ...clusterMembers, operation: z.object({ id: z.string() }), unchanged })
   .describe('With --no-wait.');
+
+export const pausedSchema = z
+  .object({ ...clusterMembers, operation: z.object({ id: z.string() }), paused: z.literal(true) })
+  .describe('Of pause.');
 
 export const endedSchema = z
   .object({
