@@ -29,7 +29,7 @@ export async function readImports(
   const imports: Record<string, TaskVariable> = {};
   const problems: Problem[] = [];
   for (const [cluster, names] of Object.entries(importsOf(spec))) {
-    const circle = await findCircle(reader, spec.name, [cluster]);
+    const circle = await findCircle(reader, spec.name, cluster);
     if (circle !== undefined) {
       const [name = ''] = Object.keys(names);
       problems.push(
@@ -50,21 +50,21 @@ export async function readImports(
 
 /** Clusters that use each other would configure each other again and again. */
 async function findCircle(
-  reader: OutputReader,
+  { sources }: OutputReader,
   name: string,
-  path: readonly string[],
+  first: string,
 ): Promise<readonly string[] | undefined> {
-  const sources = (await reader.sources(path.at(-1) ?? '')) ?? [];
-  if (sources.includes(name)) return [...path, name];
-  for (const source of sources) {
-    if (path.includes(source) || path.length >= longestPath) continue;
-    const found = await findCircle(reader, name, [...path, source]);
-    if (found !== undefined) return found;
+  const paths: (readonly string[])[] = [[first]];
+  const seen = new Set([first]);
+  for (let path = paths.shift(); path !== undefined; path = paths.shift()) {
+    for (const source of (await sources(path.at(-1) ?? '')) ?? []) {
+      if (source === name) return [...path, source];
+      if (!seen.has(source)) paths.push([...path, source]);
+      seen.add(source);
+    }
   }
   return undefined;
 }
-
-const longestPath = 20;
 
 function describeCircle([first = '', ...others]: readonly string[]): string {
   return `takes its value from cluster ${first}${others.map((name) => `, which uses outputs of ${name}`).join('')}`;
