@@ -93,7 +93,7 @@ describe('heddle dev', () => {
     );
     expect(await run('status', 'web', '--watch')).toMatchObject({ code: 0 });
     expect((await run('status', 'web', '--look')).stdout).toMatch(
-      /2 +done [^]*app-1 +ready +127[^ ]* +web \(well, [\d.]+ s ago\)|app-1 +ready +127[^ ]* +web \(well, [\d.]+ s ago\)[^]*2 +done/,
+      /2 +done [^]*app-1 +ready \([\d.]+ s ago\) +127[^ ]* +web \(well, [\d.]+ s ago\)|app-1 +ready \([\d.]+ s ago\) +127[^ ]* +web \(well, [\d.]+ s ago\)[^]*2 +done/,
     );
     process.kill(again.record.processes.machines.pid, 'SIGKILL');
     await until('the services to be started once more', () =>

@@ -47,6 +47,7 @@ const nodeSchema = exactly<NodeStatus>()(
         .record(z.string(), z.object({ well: z.boolean(), at: moment, why: z.string().optional() }))
         .optional()
         .describe('By service.'),
+      checkedAt: moment.optional().describe('When a task or a probe last found its machine as it should be.'),
       payload: opaque<JsonObject>('What plugins returned for the node, without secrets.'),
     })
     .meta({ id: 'node' }),
