@@ -34,6 +34,8 @@ const packages = [
   { name: 'iproute2', has: () => onPath('ip') },
   { name: 'default-jre-headless', has: () => onPath('java') },
   { name: 'maven', has: () => onPath('mvn') },
+  { name: 'zsh', has: () => onPath('zsh') },
+  { name: 'fish', has: () => onPath('fish') },
   {
     name: 'chromium',
     has: () => onPath('chromium') || onPath('chromium-browser') || onPath('google-chrome'),

@@ -30,7 +30,7 @@ import { systemVerbs } from './machine/system-verbs.js';
 import type { ActivityParts } from './parts.js';
 import { explainLostContact } from './cluster/lost-machine.js';
 import { findPreviousRuns } from './cluster/previous-runs.js';
-import type { ReadOutputs } from './cluster/imports.js';
+import type { OutputReader } from './cluster/imports.js';
 import { createPeersCache, type PeersCache } from './cluster/peers.js';
 import { checkPlacement } from './cluster/check-placement.js';
 import { checkPins } from './cluster/pins.js';
@@ -60,7 +60,7 @@ export interface CoreParts extends ActivityParts, Pick<WebhookParts, 'webhooks'>
   readonly limits: Limits;
   /** Names of the builders' commands. */
   readonly commands: readonly string[];
-  readonly readOutputs: ReadOutputs;
+  readonly outputs: OutputReader;
   readonly leases: NodeLeases;
   readonly computers: Computers;
   readonly settings: ReservationSettings;

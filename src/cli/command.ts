@@ -2,6 +2,7 @@ import { Argument, InvalidArgumentError, Option, type Command } from 'commander'
 import { CliError } from './errors.js';
 import { serverAddressForm, wrongServerAddress } from '../model/endpoint.js';
 import { parseDuration } from '../model/duration.js';
+import type { DocumentName } from '../schema/output/documents.js';
 
 /** Carries out a command with its arguments and options; returns the exit code. */
 type Handler = (...wordsAndOptions: never[]) => Promise<number>;
@@ -24,6 +25,8 @@ export interface CommandDefinition {
   readonly needs?: 'server' | 'configuration' | 'nothing';
   /** For programs: it is in no help. */
   readonly hidden?: boolean;
+  /** What it writes with --json: one of these documents, described in schemas/output. */
+  readonly json?: readonly DocumentName[];
   readonly load?: () => Promise<Handler>;
   readonly commands?: readonly CommandDefinition[];
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { artifactCommands } from './artifact/commands.js';
 import { clusterCommands } from './cluster/commands.js';
-import { addCommand, addCommonOptions, type Run } from './command.js';
+import { addCommand, addCommonOptions, type CommandDefinition, type Run } from './command.js';
 import { completionCommands } from './completion/commands.js';
 import { imageCommands } from './image/commands.js';
 import { machineCommands } from './machine/commands.js';
@@ -10,7 +10,7 @@ import { poolCommands } from './pool/commands.js';
 import { reservationCommands } from './reservation/commands.js';
 import { systemCommands } from './system/commands.js';
 
-const commands = [
+export const commands: readonly CommandDefinition[] = [
   ...clusterCommands,
   ...machineCommands,
   reservationCommands,

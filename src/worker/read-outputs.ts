@@ -1,23 +1,35 @@
-import { type Client, QueryNotRegisteredError, WorkflowNotFoundError } from '@temporalio/client';
-import type { ReadOutputs } from '../activities/cluster/imports.js';
+import {
+  type Client,
+  QueryNotRegisteredError,
+  WorkflowNotFoundError,
+  type WorkflowHandle,
+} from '@temporalio/client';
+import type { OutputReader } from '../activities/cluster/imports.js';
 import { clusterWorkflowId } from '../model/names.js';
-import { outputsQuery } from '../workflows/cluster/messages.js';
+import { outputsQuery, sourcesQuery } from '../workflows/cluster/messages.js';
 
 const patienceMs = 20_000;
 
-/** Asks the workflows of clusters for their outputs. */
-export function readOutputsBy(temporal: Client): ReadOutputs {
-  return (cluster) =>
+/** Asks the workflows of clusters for their outputs, and for the clusters that they use outputs of. */
+export function outputReader(temporal: Client): OutputReader {
+  const ask = <Answer>(
+    cluster: string,
+    question: (handle: WorkflowHandle) => Promise<Answer>,
+  ): Promise<Answer | undefined> =>
     temporal.withDeadline(Date.now() + patienceMs, async () => {
       const handle = temporal.workflow.getHandle(clusterWorkflowId(cluster));
       try {
         // A closed workflow answers queries, too.
         const { status } = await handle.describe();
-        return status.name === 'RUNNING' ? await handle.query(outputsQuery) : undefined;
+        return status.name === 'RUNNING' ? await question(handle) : undefined;
       } catch (error) {
         if (error instanceof WorkflowNotFoundError || error instanceof QueryNotRegisteredError)
           return undefined;
         throw error;
       }
     });
+  return {
+    outputs: (cluster) => ask(cluster, (handle) => handle.query(outputsQuery)),
+    sources: (cluster) => ask(cluster, (handle) => handle.query(sourcesQuery)),
+  };
 }

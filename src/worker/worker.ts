@@ -43,7 +43,7 @@ import { identityOf } from './identity.js';
 import { leasesOf } from './leases.js';
 import { openLogStore } from './log-store.js';
 import { differencesFromOthers } from '../client/workers.js';
-import { readOutputsBy } from './read-outputs.js';
+import { outputReader } from './read-outputs.js';
 import { openInputs } from './open-inputs.js';
 import { readInstallation, watchInstallation } from './watch-installation.js';
 import { readWorkflowRuns } from './workflow-runs.js';
@@ -171,7 +171,7 @@ export async function prepareWorkers({
     limits: config.limits,
     loadsAtOnce: config.loadsAtOnce,
     commands: Object.keys(config.builder.commands),
-    readOutputs: readOutputsBy(temporal),
+    outputs: outputReader(temporal),
     leases: leasesOf(temporal),
     computers: computersOf(temporal),
     settings: config.reservations.settings,

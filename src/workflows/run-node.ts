@@ -9,6 +9,7 @@ import { machinePartOf } from '../model/node/result-table.js';
 import type { Step } from '../model/plan/plan.js';
 import {
   recordBegun,
+  recordChecked,
   recordDone,
   recordHealth,
   recordMachine,
@@ -203,7 +204,8 @@ function finish(owner: Owner, step: Step, result: JsonObject, peers: number): vo
   owner.change((before) => {
     const node = step.repeats === true ? withNextRun(before, step) : before;
     const done = recordDone(node, step, result, { operation: owner.operation, peers });
-    return isHealthy ? recordHealth(done, service, { well: true, at: now() }) : done;
+    const checked = step.mayFail === true ? done : recordChecked(done, now());
+    return isHealthy ? recordHealth(checked, service, { well: true, at: now() }) : checked;
   });
   owner.stepDone(step);
 }

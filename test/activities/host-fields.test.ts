@@ -51,7 +51,7 @@ describe.each(hostFields)('a user of provider %s %j who sets %j', (type, fields,
       features: { searchAttributes: false },
       limits: defaultLimits,
       forbiddenReferences: () => [],
-      readOutputs: async () => undefined,
+      outputs: { outputs: async () => undefined, sources: async () => undefined },
       webhooks: {},
     };
     const nodes = {

@@ -136,6 +136,20 @@ describe('heddle for a cluster', () => {
     await remove('fewer');
   });
 
+  it('ends with exit code 1 and the missing nodes if its file continues after failures', async () => {
+    const file = join(stack.folder, 'goes-on.yaml');
+    const spec = JSON.parse(
+      specText({ name: 'goes-on', count: 2, start: '[ "$HEDDLE_NODE" = app-1 ]' }),
+    ) as object;
+    await writeFile(file, JSON.stringify({ ...spec, onFailure: 'continue' }));
+    expect(await run('apply', file)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/cluster goes-on has 1 of 2 nodes; missing: app-2\./),
+    });
+    expect(await run('apply', file, '--accept-minimum', '--json')).toMatchObject({ code: 0 });
+    await remove('goes-on');
+  });
+
   it('changes it by another spec, not by the same one, and not at all with --create-only', async () => {
     const file = await make({ name: 'change', start: 'true' });
     expect(await json('apply', file)).toMatchObject({

@@ -1,10 +1,10 @@
-import { execFileSync } from 'node:child_process';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { runHeddle } from '../harness/cli/run-heddle.js';
+import { hasShell, openShell, shellNames, type ShellTerminal } from '../harness/cli/shell-terminal.js';
+import { hasTerminal } from '../harness/cli/terminal.js';
 import { type Stack, startStack } from '../harness/stack.js';
+import { until } from '../harness/until.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 
 describe('completion in a shell', () => {
@@ -12,8 +12,15 @@ describe('completion in a shell', () => {
   beforeAll(async () => {
     stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
     await stack.startWorker();
-    const { operation } = await stack.client.apply(closed({ name: 'shop', nodes: { app: nodes(2, []) } }));
+    const spec = {
+      name: 'shop',
+      nodes: { app: nodes(2, ['cache']), db: nodes(1, []) },
+      services: { cache: {} },
+    };
+    const { operation } = await stack.client.apply(closed(spec));
     await stack.client.waitFor('shop', operation);
+    await stack.client.apply(closed({ name: 'spare', nodes: { app: nodes(1, []) } }));
+    await until('both are listed', async () => (await stack.client.list()).length === 2);
   });
   afterAll(() => stack.stop());
 
@@ -27,9 +34,11 @@ describe('completion in a shell', () => {
     const ask = async (...words: readonly string[]): Promise<string> =>
       (await runHeddle(['__complete', '--', ...words], { distPath: inject('distPath'), env: settings() }))
         .stdout;
-    expect(await ask('status', 's')).toBe('shop\n');
-    expect(await ask('replace', 'shop', '')).toBe('app-1\napp-2\n');
-    expect(await ask('restart', 'shop', '--nodes=app-1,')).toBe('--nodes=app-1,app-1\n--nodes=app-1,app-2\n');
+    expect(await ask('status', 'sh')).toBe('shop\n');
+    expect(await ask('replace', 'shop', '')).toBe('app-1\napp-2\ndb-1\n');
+    expect(await ask('restart', 'shop', '--nodes=app-1,')).toBe(
+      '--nodes=app-1,app-1\n--nodes=app-1,app-2\n--nodes=app-1,db-1\n',
+    );
     expect(await ask('apply', '')).toBe(':files\n');
   });
 
@@ -40,25 +49,38 @@ describe('completion in a shell', () => {
     ).toEqual({ code: 0, stdout: '', stderr: '' });
   });
 
-  it.each([
-    ['heddle sta', ['status', 'start']],
-    ['heddle status sh', ['shop']],
-    ['heddle restart shop --nodes=app-2', ['app-2']],
-    ['heddle config sh', ['show']],
-  ])('works in bash: %s', async (line, expected) => {
-    const folder = await mkdtemp(join(tmpdir(), 'heddle-complete-'));
-    const program = join(folder, 'heddle');
-    await writeFile(
-      program,
-      `#!/bin/sh\nexec '${process.execPath}' '${inject('distPath')}/cli/main.js' "$@"\n`,
-    );
-    await chmod(program, 0o755);
-    const script = `source <(heddle completion bash); COMP_LINE=$1; COMP_POINT=\${#1}; _heddle; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    const found = execFileSync('bash', ['-c', script, 'bash', line], {
-      encoding: 'utf8',
-      env: { ...settings(), PATH: `${folder}:/usr/bin:/bin`, HOME: folder },
+  describe.each(shellNames)('works in %s', (name) => {
+    let shell: ShellTerminal | undefined;
+    beforeAll(async () => {
+      if (hasTerminal && hasShell(name)) shell = await openShell(name, settings());
+    }, 60_000);
+    afterAll(() => shell?.close());
+
+    it.for([
+      ['heddle rest', 'restart'],
+      ['heddle status sh', 'status shop'],
+      ['heddle --json status sh', '--json status shop'],
+      ['heddle replace shop d', 'replace shop db-1'],
+      ['heddle replace shop db-1 app-2', 'replace shop db-1 app-2'],
+      ['heddle restart shop ca', 'restart shop cache'],
+      ['heddle restart shop --nodes d', 'restart shop --nodes db-1'],
+      ['heddle restart shop --nodes=d', 'restart shop --nodes=db-1'],
+      ['heddle restart shop --nodes=db-1,app-2', 'restart shop --nodes=db-1,app-2'],
+      ['heddle config sh', 'config show'],
+      ['heddle plan --det', 'plan --detailed-exitcode'],
+      ['heddle logs shop --level wa', 'logs shop --level warn'],
+      ['heddle apply clu', 'apply cluster.yaml'],
+      ['heddle apply --config clu', 'apply --config cluster.yaml'],
+    ] as const)('on: %s', async ([typed, executed], { skip }) => {
+      if (shell === undefined) return skip(`it needs ${name} and script, of util-linux`);
+      expect((await shell.complete(typed)).trim()).toBe(executed);
     });
-    expect(found.trim().split('\n')).toEqual(expected);
-    await rm(folder, { recursive: true });
+
+    it('and shows what there is', async ({ skip }) => {
+      if (shell === undefined) return skip(`it needs ${name} and script, of util-linux`);
+      await shell.offered('heddle sta', 'start', 'status');
+      await shell.offered('heddle nodes s', 'shop', 'spare');
+      await shell.offered('heddle replace shop app-', 'app-1', 'app-2');
+    });
   });
 });

@@ -69,6 +69,10 @@ describe('services of local machines that booted again', () => {
     expect((await stack.client.waitFor('quiet', operation)).operation.state).toBe('done');
     for (const service of ['web', 'job'])
       expect(await ledger.lines(`quiet app-1 ${service} START end`)).toHaveLength(2);
+    await stack.client.look('quiet');
+    const [node] = (await stack.client.status('quiet')).nodes;
+    expect(node).toMatchObject({ running: ['web', 'job'] });
+    expect(node?.drift).toBeUndefined();
   });
 
   it('are named with status as the next command if an operation has not ended', async () => {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { readDevRecord, type DevRecord } from '../../src/cli/system/dev-record.js';
 import { isRunning } from '../../src/detached/process-mark.js';
 import { until } from '../harness/until.js';
+import { expectDescribed, seenDocuments } from '../harness/cli/output-documents.js';
 import { type Ended, runHeddle, type Running, startHeddle } from '../harness/cli/run-heddle.js';
 
 const spec = `name: web
@@ -92,7 +93,7 @@ describe('heddle dev', () => {
     );
     expect(await run('status', 'web', '--watch')).toMatchObject({ code: 0 });
     expect((await run('status', 'web', '--look')).stdout).toMatch(
-      /2 +done [^]*app-1 +ready +127[^ ]* +web \(well, [\d.]+ s ago\)|app-1 +ready +127[^ ]* +web \(well, [\d.]+ s ago\)[^]*2 +done/,
+      /2 +done [^]*app-1 +ready \([\d.]+ s ago\) +127[^ ]* +web \(well, [\d.]+ s ago\)|app-1 +ready \([\d.]+ s ago\) +127[^ ]* +web \(well, [\d.]+ s ago\)[^]*2 +done/,
     );
     process.kill(again.record.processes.machines.pid, 'SIGKILL');
     await until('the services to be started once more', () =>
@@ -140,5 +141,16 @@ describe('heddle dev', () => {
     second.dev.child.kill('SIGTERM');
     expect(await second.dev.ended).toMatchObject({ code: 0 });
     await expectNothingRuns(second.record);
+  });
+
+  it('writes one document with --json', async () => {
+    const options = settings();
+    const own = { ...options, env: { ...options.env, HEDDLE_DATA_FOLDER: join(folder, 'data-json') } };
+    const words = ['dev', '--json', '--port', '0', '--machines', 'directory'];
+    const dev = startHeddle(words, own);
+    started.push(dev);
+    await until('heddle dev to be ready', () => dev.stdout().includes('"ready":true'), 60_000);
+    expectDescribed(words, dev.stdout());
+    expect(seenDocuments).toContain('dev');
   });
 }, 280_000);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { nextSteps } from '../../src/cli/cluster/next-steps.js';
-import { driftLines, withHealth } from '../../src/cli/cluster/node-text.js';
+import { describeState, driftLines, withHealth } from '../../src/cli/cluster/node-text.js';
 import { nodeStatus } from '../../src/model/cluster/report.js';
 import type { ClusterStatus, NodeStatus } from '../../src/model/cluster/view.js';
 import type { Drift } from '../../src/model/node/drift.js';
@@ -48,6 +48,29 @@ describe('the state of a node', () => {
     expect(state()).toBe('ready');
     for (const seen of ['rebooted', 'stopped', 'gone', 'moved', 'unreachable'] as const)
       expect(state(seen)).toBe('drifted');
+  });
+
+  it.each([
+    [12, undefined, 'ready (12 s ago)'],
+    [301, undefined, 'ready (not checked for 5 m 01 s)'],
+    [3_600, 7_200, 'ready (1 h 00 m ago)'],
+    [100, 60, 'ready (not checked for 1 m 40 s)'],
+  ])('%i s after its machine was checked, with probes every %s s, reads "%s"', (age, every, text) => {
+    expect(describeState({ state: 'ready', checkedAt: ago(age) }, now, every)).toBe(text);
+    expect(describeState({ state: 'working', checkedAt: ago(age) }, now, every)).toBe('working');
+  });
+
+  it('leads to a probe when its check is older than the interval of probes', () => {
+    const status = (age: number): ClusterStatus =>
+      ({
+        name: 'web',
+        queued: [],
+        history: [],
+        looks: { asked: 0, done: 0 },
+        nodes: [{ nodeId: 'app-1', state: 'ready', checkedAt: ago(age) }],
+      }) as unknown as ClusterStatus;
+    expect(nextSteps(status(10), now)).toEqual([]);
+    expect(nextSteps(status(400), now)).toMatchObject([{ command: 'heddle status web --look' }]);
   });
 
   it('is explained with the age of the probe that found it', () => {

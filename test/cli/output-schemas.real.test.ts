@@ -1,30 +1,12 @@
-import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { z } from 'zod';
-import { isJsonObject, type Json } from '../../src/model/json.js';
+import type { DocumentName } from '../../src/schema/output/documents.js';
+import { documentSchema } from '../harness/cli/output-documents.js';
 import { heddleOn } from '../harness/cli/run-heddle.js';
 import { type Stack, startStack, type WorkerProcess } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { nodes } from '../harness/workflows/spec.js';
-
-const root = join(import.meta.dirname, '../..');
-
-/** The published schema, which here refuses members that it does not describe. */
-function schemaOf(name: string): z.ZodType {
-  const text = readFileSync(join(root, `schemas/output/v1/${name}.schema.json`), 'utf8');
-  return z.fromJSONSchema(closed(JSON.parse(text) as Json) as z.core.JSONSchema.JSONSchema);
-}
-
-function closed(schema: Json): Json {
-  if (Array.isArray(schema)) return schema.map((item: Json) => closed(item));
-  if (!isJsonObject(schema)) return schema;
-  const inner = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, closed(value)]));
-  return isJsonObject(inner['properties']) && inner['type'] === 'object'
-    ? { ...inner, additionalProperties: false }
-    : inner;
-}
 
 describe('the published schemas describe the JSON output', () => {
   let stack: Stack;
@@ -39,7 +21,7 @@ describe('the published schemas describe the JSON output', () => {
 
   /** Runs a command; its document, or each of its lines, must be as the published schema says. */
   const check = async (
-    schema: string,
+    schema: DocumentName,
     code: number,
     ...words: readonly string[]
   ): Promise<Readonly<Record<string, unknown>>> => {
@@ -48,7 +30,7 @@ describe('the published schemas describe the JSON output', () => {
     const texts = schema === 'status-watch' ? stdout.trim().split('\n') : [stdout];
     const documents = texts.map((text) => JSON.parse(text) as Readonly<Record<string, unknown>>);
     for (const document of documents) {
-      const found = schemaOf(schema).safeParse(document);
+      const found = documentSchema(schema).safeParse(document);
       expect(found.error, `${words.join(' ')}: ${JSON.stringify(document)}`).toBeUndefined();
     }
     return documents.at(-1) ?? {};
@@ -153,7 +135,7 @@ describe('the published schemas describe the JSON output', () => {
 
   it('and a document that lacks a member, or has one that they do not describe, does not match', () => {
     const report = { code: 'Held', message: 'it is held' };
-    const matches = (document: object): boolean => schemaOf('error').safeParse(document).success;
+    const matches = (document: object): boolean => documentSchema('error').safeParse(document).success;
     expect(matches({ schemaVersion: 1, error: report })).toBe(true);
     expect(matches({ schemaVersion: 1, error: { ...report, more: 1 } })).toBe(false);
     expect(matches({ schemaVersion: 2, error: report })).toBe(false);

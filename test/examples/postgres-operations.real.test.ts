@@ -34,10 +34,13 @@ describe('operations on the PostgreSQL example', () => {
     await goesOn();
   });
 
-  it('restarts its replicas one at a time, and the primary while they run on', async () => {
+  it('restarts its replicas one at a time under load, and the primary while they run on', async () => {
     const { servers } = opened;
     const before = await servers.startTimes();
-    await operate({ kind: 'restart', services: ['postgres-replica'], width: 1 });
+    const written = await whileWriting(() =>
+      operate({ kind: 'restart', services: ['postgres-replica'], width: 1 }),
+    );
+    expect(written).toBeGreaterThan(1);
     const between = await servers.startTimes();
     expect(between.map((time, index) => time === before[index])).toEqual([true, false, false]);
     await operate({ kind: 'restart', services: ['postgres'] });
@@ -120,6 +123,21 @@ describe('operations on the PostgreSQL example', () => {
       status.nodes.flatMap(({ nodeId, failure }) => (failure === undefined ? [] : [{ nodeId, ...failure }])),
     ).toEqual([]);
     expect(operation.state).toBe('done');
+  }
+
+  /** Writes rows to the primary until the work has ended. Gives how often; fails if one write fails. */
+  async function whileWriting(work: () => Promise<void>): Promise<number> {
+    let ended = false;
+    const write = async (): Promise<number> => {
+      let writes = 0;
+      for (; !ended; writes += 1) await opened.servers.writeRows();
+      return writes;
+    };
+    const end = async (): Promise<void> => {
+      await work().finally(() => (ended = true));
+    };
+    const [writes] = await Promise.all([write(), end()]);
+    return writes;
   }
 
   /** Both replicas follow, new rows arrive there, and no row was lost on the way here. */

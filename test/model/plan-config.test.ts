@@ -47,6 +47,22 @@ describe('a change of the configuration', () => {
     expect(afterChange(changes)).toEqual(kinds);
   });
 
+  it.each([
+    ['none', 'all'],
+    ['none', 'dependencies'],
+    ['dependencies', 'all'],
+  ] as const)('configures a service that reads other nodes, %s before and now %s, at once', (before, now) => {
+    const cluster = new TestCluster();
+    cluster.run({ kind: 'apply' }, withConfig({ peers: before }, {}));
+    const wanted = withConfig({ peers: now }, {});
+    cluster.begin({ kind: 'apply' });
+    cluster.play(cluster.plan(wanted), (title) => title.startsWith('CONFIGURE'));
+    const plan = cluster.plan(wanted);
+    expect(inWords(plan)).toEqual(['update app 1: CONFIGURE app']);
+    cluster.play(plan);
+    expect(isEmptyPlan(cluster.plan(wanted))).toBe(true);
+  });
+
   it('reloads a service whose CONFIGURE was done and whose RELOAD failed', () => {
     const before = withConfig({ actions: reloading }, { greeting: 'hello' });
     const after = withConfig({ actions: reloading }, { greeting: 'goodbye' });

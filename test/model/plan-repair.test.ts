@@ -1,5 +1,6 @@
 import { defaultRepair } from '../../src/model/cluster/default-repair.js';
 import { describe, expect, it } from 'vitest';
+import type { Intent } from '../../src/model/plan/intent.js';
 import type { NodeFacts } from '../../src/model/node/state.js';
 import { isEmptyPlan } from '../../src/model/plan/plan.js';
 import type { RepairSpec } from '../../src/model/cluster/spec.js';
@@ -144,5 +145,56 @@ describe('replace', () => {
     expect(() => cluster.plan({ ...web, nodes: { ...web.nodes, app: group(2, 'app') } })).toThrow(
       /app-3 is not in the cluster's spec any more/,
     );
+  });
+});
+
+describe('start, stop, restart and reconfigure of a node whose machine was rebooted', () => {
+  const quiet = { ...web, repair: { ...defaultRepair, rebooted: 'nothing' as const } };
+
+  it.each<[string, Intent, readonly string[]]>([
+    [
+      'restart confirms the machine, which ends the drift',
+      { kind: 'restart', services: ['app'], nodes: ['app-2'] },
+      ['update app 2: CONFIRM, STOP app, START app'],
+    ],
+    [
+      'start confirms the machine and starts what ran before',
+      { kind: 'start', services: ['app'] },
+      ['update app 2: CONFIRM, START app'],
+    ],
+    [
+      'reconfigure with a restart confirms the machine',
+      { kind: 'reconfigure', services: ['app'], restart: true, nodes: ['app-2'] },
+      ['update app 2: CONFIRM, STOP app, CONFIGURE app, START app'],
+    ],
+  ])('%s', (_title, intent, kinds) => {
+    const cluster = new TestCluster();
+    cluster.run({ kind: 'apply' }, quiet);
+    cluster.facts('app-2', { seen: 'rebooted' });
+    cluster.begin(intent);
+    const plan = cluster.plan();
+    expect(inWords(plan)).toEqual(kinds);
+    expect(plan.kinds[0]?.chain[0]?.reason).toBe('its machine came up again');
+    expect(cluster.play(plan).stuck).toEqual([]);
+    expect(cluster.state.nodes['app-2']?.facts.seen).toBeUndefined();
+    expect(isEmptyPlan(cluster.plan())).toBe(true);
+  });
+
+  it.each<[string, Intent, readonly string[]]>([
+    ['stop', { kind: 'stop', services: ['app'] }, ['update app 1-3: STOP app', 'update lb 1: STOP lb']],
+    [
+      'reconfigure',
+      { kind: 'reconfigure', services: ['app'], nodes: ['app-2'] },
+      ['update app 2: CONFIGURE app'],
+    ],
+  ])('%s starts nothing, and leaves the drift', (_kind, intent, kinds) => {
+    const cluster = new TestCluster();
+    cluster.run({ kind: 'apply' }, quiet);
+    cluster.facts('app-2', { seen: 'rebooted' });
+    cluster.begin(intent);
+    const plan = cluster.plan();
+    expect(inWords(plan)).toEqual(kinds);
+    cluster.play(plan);
+    expect(cluster.state.nodes['app-2']?.facts.seen).toBe('rebooted');
   });
 });

@@ -109,4 +109,14 @@ describe('examples', () => {
       });
     }
   });
+
+  test('have at most 60 lines each', () => {
+    for (const name of files)
+      expect(readFileSync(join(folder, name), 'utf8').trimEnd().split('\n').length).toBeLessThanOrEqual(60);
+  });
+
+  test('are each carried out by a test', () => {
+    const tests = readdirSync(join(root, 'test/examples'));
+    expect(files.filter((name) => !tests.includes(name.replace('.yaml', '.real.test.ts')))).toEqual([]);
+  });
 });

@@ -89,7 +89,7 @@ describe('references in cluster files', () => {
       features: { searchAttributes: false },
       limits: defaultLimits,
       forbiddenReferences: (value: Json) => forbiddenReferences(value, allowReferences(['env:APP_*'])),
-      readOutputs: async () => undefined,
+      outputs: { outputs: async () => undefined, sources: async () => undefined },
       webhooks: {},
     };
     const script = (secret: string): object => ({

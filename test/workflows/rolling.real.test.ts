@@ -158,6 +158,26 @@ describe('a service that rolls by its cluster file', () => {
     );
   });
 
+  it.concurrent('counts only its own failures against what its file allows', async () => {
+    const breaksOn = (node: string): string => `if [ "$HEDDLE_NODE" = ${node} ]; then exit 7; fi`;
+    const service = (node: string): object => ({
+      peers: 'none',
+      rolling: { batch: 1, maxFailures: 1 },
+      actions: { start: ledger.script({ body: breaksOn(node) }), stop: ledger.script() },
+    });
+    const spec = closed({
+      name: 'counted',
+      nodes: { app: nodes(3, ['app']), side: nodes(3, ['side']) },
+      services: { app: service('app-2'), side: service('side-3') },
+    });
+    const { operation } = await apply(spec);
+    expect(operation).toMatchObject({
+      state: 'done',
+      missing: { count: 2, groups: { app: 1, side: 1 }, services: { app: 1, side: 1 } },
+    });
+    expect(operation.missing?.nodes.toSorted()).toEqual(['app-2', 'side-3']);
+  });
+
   it.concurrent('reloads readers of a changed key, and nothing else', async () => {
     await apply(behindRouter('config'));
     let before = await count('config');

@@ -78,6 +78,40 @@ nodes: {app: {count: "\${{ var.size }}", provider: local, hardware: tiny, image:
     await json('delete', 'values', '--yes');
   });
 
+  it('show no secret in plans, errors, states and the history of the workflow', async () => {
+    const spec = (more: string): string =>
+      write(
+        'leaky',
+        `name: leaky
+variables: {token: {secret: true}}
+nodes: {app: {count: 1, provider: local, hardware: tiny, image: host, services: [web]}}
+services: {web: {actions: {start: {type: shell, fields: {environment: {TOKEN: "\${{ var.token }}"}, script: '
+  echo "cannot log in with $TOKEN" >&2; echo "{\\"token\\": \\"$TOKEN\\"}" > "$HEDDLE_RESULT"; ${more}'}}}}}
+`,
+      );
+    const given = ['--var', `token=${secret}`] as const;
+    const shown: string[] = [];
+    const show = async (code: number, ...words: readonly string[]): Promise<string> => {
+      const ended = await run(...words);
+      expect(ended, words.join(' ')).toMatchObject({ code });
+      shown.push(ended.stdout, ended.stderr);
+      return ended.stdout + ended.stderr;
+    };
+    await show(0, 'plan', spec('exit 3'), ...given);
+    expect(await show(1, 'apply', spec('exit 3'), ...given)).toContain('cannot log in with (secret)');
+    for (const words of ['status leaky', 'status leaky --json', 'history leaky', 'logs leaky'])
+      await show(0, ...words.split(' '));
+    await show(0, 'task', 'show', 'leaky', 'app-1/web/START', '--json');
+    await show(0, 'plan', spec('exit 0'), '--var', `token=${secret}-two`);
+    await show(2, 'plan', spec('exit 0'), '--var', `tokn=${secret}`);
+    expect(shown.join('\n')).not.toContain(secret);
+
+    const handle = stack.client.temporal.workflow.getHandle('cluster/leaky');
+    const { events } = await handle.fetchHistory();
+    expect(textsIn(events).join('\n')).not.toContain(secret);
+    await json('delete', 'leaky', '--yes');
+  });
+
   it('are asked for on a terminal, secrets without being shown', async () => {
     const file = write(
       'asked',
@@ -188,7 +222,28 @@ services:
 
     expect(await run('apply', producer(2))).toMatchObject({ code: 0 });
     expect((await stack.client.status('reader')).history).toHaveLength(history.length);
+
+    const circle = write(
+      'circle',
+      `name: db
+variables: {none: {from: cluster/reader}}
+nodes: {app: {count: 1, provider: local, hardware: tiny, image: host, services: [db]}}
+services: {db: {}}
+`,
+    );
+    const refused = await run('plan', circle);
+    expect(refused).toMatchObject({ code: 2 });
+    expect(refused.stderr).toContain(
+      'circle.yaml:2:20: variables.none.from: takes its value from cluster reader, which uses outputs of db.',
+    );
     await json('delete', 'reader', '--yes');
     await json('delete', 'db', '--yes');
   });
 });
+
+/** All texts in a value, and what its bytes are as text. */
+function textsIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value];
+  if (value instanceof Uint8Array) return [Buffer.from(value).toString('utf8')];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}

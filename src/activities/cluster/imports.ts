@@ -4,8 +4,13 @@ import { importsOf, type TaskVariable, type TaskVariables } from '../../model/cl
 import { errorAt, type Problem } from '../../schema/problem.js';
 import { suggest } from '../../schema/suggest.js';
 
-/** The outputs of a cluster at present; undefined if there is no such cluster. */
-export type ReadOutputs = (cluster: string) => Promise<Outputs | undefined>;
+/** How the worker asks other clusters; undefined where there is no such cluster. */
+export interface OutputReader {
+  /** The outputs of a cluster at present. */
+  readonly outputs: (cluster: string) => Promise<Outputs | undefined>;
+  /** The clusters whose outputs a cluster uses. */
+  readonly sources: (cluster: string) => Promise<readonly string[] | undefined>;
+}
 
 interface ReadImports {
   readonly imports: TaskVariables;
@@ -17,14 +22,22 @@ interface ReadImports {
  * value that it had `before`.
  */
 export async function readImports(
-  { readOutputs }: { readonly readOutputs: ReadOutputs },
+  reader: OutputReader,
   spec: ClusterSpec,
   before: TaskVariables = {},
 ): Promise<ReadImports> {
   const imports: Record<string, TaskVariable> = {};
   const problems: Problem[] = [];
   for (const [cluster, names] of Object.entries(importsOf(spec))) {
-    const outputs = await readOutputs(cluster);
+    const circle = await findCircle(reader, spec.name, cluster);
+    if (circle !== undefined) {
+      const [name = ''] = Object.keys(names);
+      problems.push(
+        errorAt(['variables', name, 'from'], describeCircle(circle), 'Remove one of these uses.'),
+      );
+      continue;
+    }
+    const outputs = await reader.outputs(cluster);
     for (const [name, output] of Object.entries(names)) {
       const read = readImport(cluster, output, outputs);
       const known = 'value' in read ? read : before[name];
@@ -33,6 +46,28 @@ export async function readImports(
     }
   }
   return { imports, problems };
+}
+
+/** Clusters that use each other would configure each other again and again. */
+async function findCircle(
+  { sources }: OutputReader,
+  name: string,
+  first: string,
+): Promise<readonly string[] | undefined> {
+  const paths: (readonly string[])[] = [[first]];
+  const seen = new Set([first]);
+  for (let path = paths.shift(); path !== undefined; path = paths.shift()) {
+    for (const source of (await sources(path.at(-1) ?? '')) ?? []) {
+      if (source === name) return [...path, source];
+      if (!seen.has(source)) paths.push([...path, source]);
+      seen.add(source);
+    }
+  }
+  return undefined;
+}
+
+function describeCircle([first = '', ...others]: readonly string[]): string {
+  return `takes its value from cluster ${first}${others.map((name) => `, which uses outputs of ${name}`).join('')}`;
 }
 
 function readImport(

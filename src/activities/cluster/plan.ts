@@ -19,7 +19,7 @@ import { parseSpec } from '../../schema/cluster/read.js';
 import { errorAt, formatProblem, hasErrors, type Path, type Problem } from '../../schema/problem.js';
 import { closest } from '../../schema/suggest.js';
 import { taskVariables, usedVariables, type TaskVariables } from '../../model/cluster/variables.js';
-import { readImports, type ReadOutputs } from './imports.js';
+import { readImports, type OutputReader } from './imports.js';
 import { checkResources } from '../artifact/check.js';
 import type { ActivityParts } from '../parts.js';
 import type { ProviderAccount } from '../../model/provider-account.js';
@@ -34,7 +34,7 @@ export interface PlanParts {
   readonly features: ServerFeatures;
   readonly limits: Limits;
   readonly forbiddenReferences: ActivityParts['forbiddenReferences'];
-  readonly readOutputs: ReadOutputs;
+  readonly outputs: OutputReader;
   readonly webhooks: Readonly<Record<string, Pick<Webhook, 'events'>>>;
 }
 
@@ -72,7 +72,7 @@ export async function planCluster(parts: PlanParts, input: PlanRequest): Promise
     if (!parsed.ok) throw invalid(parsed.problems);
     const { spec } = parsed;
     const problems = [...checkName(spec, input.clusterName), ...checkAgainstWorker(parts, spec)];
-    const read = await readImports(parts, spec, current.imports);
+    const read = await readImports(parts.outputs, spec, current.imports);
     problems.push(...read.problems);
     if (hasErrors(problems)) throw invalid(problems);
     variables = taskVariables(spec, read.imports);

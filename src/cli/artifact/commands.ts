@@ -24,6 +24,7 @@ export const artifactCommands: CommandDefinition = command(
         'store a version: a folder or a tar archive, or a file; - reads a file from standard input',
         {
           options: [option('--set', 'set this version; the first version of a name is always set')],
+          json: ['resource-put'],
           load: async () => (await import('./put.js')).put,
         },
       ),
@@ -33,18 +34,22 @@ export const artifactCommands: CommandDefinition = command(
             text === 'none' ? null : parseNumber(text, 0),
           ),
         ],
+        json: ['resource-set'],
         load: async () => (await import('./change.js')).set,
       }),
       command('rollback <name>', 'set the previously set version', {
+        json: ['resource-set'],
         load: async () => (await import('./change.js')).rollback,
       }),
       command('list [name]', 'list resources, or the versions of one', {
+        json: ['resources', 'resource'],
         load: async () => (await import('./list.js')).list,
       }),
       command('get <name> <path>', 'write a version to a file or a new folder', {
         options: [
           option('--version <number>', 'the version (default: the one that is set)', { parse: parseNumber }),
         ],
+        json: ['resource-get'],
         load: async () => (await import('./list.js')).get,
       }),
       command(
@@ -60,6 +65,7 @@ export const artifactCommands: CommandDefinition = command(
             option('--dry-run', 'only list them'),
             yesOption,
           ],
+          json: ['resource-prune'],
           load: async () => (await import('./change.js')).prune,
         },
       ),

@@ -46,6 +46,7 @@ export const clusterCommands: readonly CommandDefinition[] = [
       acceptMinimumOption,
       ...operationOptions,
     ],
+    json: ['operation', 'plan'],
     load: async () => {
       // A wrong file is reported before the modules for the server are loaded.
       const { readSpec } = await import('../spec-file.js');
@@ -65,23 +66,27 @@ export const clusterCommands: readonly CommandDefinition[] = [
       option('--no-look', 'use the recorded state of the machines, without probing them first'),
       option('--detailed-exitcode', '0: no changes, 1: error, 2: there are changes'),
     ],
+    json: ['plan'],
     load: async () => (await import('./plan/plan.js')).plan,
   }),
   command('validate <file>', 'check a cluster, image or pools file', {
     more: ', without a server; workers check accounts and fields of plugins',
     needs: 'configuration',
     options: variableOptions,
+    json: ['validate'],
     load: async () => (await import('./validate.js')).validate,
   }),
   command('delete <name>', 'delete a cluster in any state', {
     more: ', with its machines and their disks; shows them and asks for confirmation',
     options: [yesOption, ...waitOptions, planOption],
+    json: ['operation', 'plan'],
     load: async () => (await import('./apply.js')).deleteCluster,
   }),
   command('list', 'list clusters', {
     heading: 'Look:',
     alias: 'ls',
     options: [labelOption],
+    json: ['list'],
     load: async () => (await import('./list.js')).list,
   }),
   command('status <name>', 'show its state, its problems and the next step', {
@@ -89,15 +94,21 @@ export const clusterCommands: readonly CommandDefinition[] = [
       option('-w, --watch', 'show the running operation until it ends'),
       option('--look', 'probe its machines and services first'),
     ],
+    json: ['status', 'status-watch'],
     load: async () => (await import('./status.js')).status,
   }),
-  command('nodes <name>', 'list its nodes', { load: async () => (await import('./list.js')).nodes }),
+  command('nodes <name>', 'list its nodes', {
+    json: ['nodes'],
+    load: async () => (await import('./list.js')).nodes,
+  }),
   command('history <name>', 'list its last operations', {
     more: ': intent, user, time and result',
+    json: ['history'],
     load: async () => (await import('./list.js')).history,
   }),
   command('output <name> [output]', 'show its outputs, or the value of one', {
     more: '; secret ones only if they are named',
+    json: ['output'],
     load: async () => (await import('./outputs.js')).output,
   }),
   command('logs <name> [node]', 'show the logs of its tasks', {
@@ -112,10 +123,12 @@ export const clusterCommands: readonly CommandDefinition[] = [
       ),
       option('-f, --follow', 'continue with new output'),
     ],
+    json: ['logs'],
     load: async () => (await import('./log/logs.js')).logs,
   }),
   command('ssh <name> <node> [command...]', 'log in to a node, or run a command there', {
     more: ': heddle ssh web app-1 -- uptime',
+    json: [],
     load: async () => (await import('./ssh.js')).ssh,
   }),
   command('task', 'show one of its tasks', {
@@ -123,32 +136,37 @@ export const clusterCommands: readonly CommandDefinition[] = [
       command(
         'show <name> <task>',
         "a task's input, attempts, outcome and the end of its log; <task> is its id, or app-1/web/INSTALL",
-        { load: async () => (await import('./task/task.js')).show },
+        { json: ['task'], load: async () => (await import('./task/task.js')).show },
       ),
     ],
   }),
   command('start <name> <services...>', 'start services and their dependencies', {
     heading: 'Services and nodes:',
     options: operationOptions,
+    json: ['operation', 'plan'],
     load: async () => (await import('./operate.js')).start,
   }),
   command('stop <name> <services...>', 'stop services and their dependents', {
     more: '; they stay stopped, also through later applies, until started',
     options: operationOptions,
+    json: ['operation', 'plan'],
     load: async () => (await import('./operate.js')).stop,
   }),
   command('restart <name> <services...>', 'stop and start services', {
     more: ', and their dependents; with --rolling, the services alone',
     options: [nodesOption, rollingOption, ...operationOptions],
+    json: ['operation', 'plan'],
     load: async () => (await import('./operate.js')).restart,
   }),
   command('reconfigure <name> [services...]', 'configure services again', {
     more: '; all by default',
     options: [option('--restart', 'also restart them'), nodesOption, rollingOption, ...operationOptions],
+    json: ['operation', 'plan'],
     load: async () => (await import('./operate.js')).reconfigure,
   }),
   command('replace <name> <nodes...>', 'give nodes new machines', {
     options: [rollingOption, ...operationOptions],
+    json: ['operation', 'plan'],
     load: async () => (await import('./operate.js')).replace,
   }),
   command('exec <name> <command...>', 'run a command once on each node', {
@@ -160,34 +178,41 @@ export const clusterCommands: readonly CommandDefinition[] = [
       rollingOption,
       ...operationOptions,
     ],
+    json: ['exec', 'operation', 'plan'],
     load: async () => (await import('./exec.js')).exec,
   }),
   command('retry <name>', 'continue after a failure', {
     heading: 'Operations:',
     more: ' in a held operation',
     options: [acceptMinimumOption, ...waitOptions],
+    json: ['operation'],
     load: async () => (await import('./control.js')).retry,
   }),
   command('rollback <name>', 'return to the previous spec', {
     options: [acceptMinimumOption, ...operationOptions],
+    json: ['operation', 'plan'],
     load: async () => (await import('./operate.js')).rollback,
   }),
   command('cancel <name> [operation]', 'cancel an operation; completed work stays', {
     more: '; the running or held one by default',
     options: waitOptions,
+    json: ['operation'],
     load: async () => (await import('./control.js')).cancel,
   }),
   command('pause <name>', 'start no further task until resume', {
     more: '; running tasks continue to their end',
+    json: ['operation'],
     load: async () => (await import('./control.js')).pause,
   }),
   command('resume <name>', 'continue after pause', {
     options: [acceptMinimumOption, ...waitOptions],
+    json: ['operation'],
     load: async () => (await import('./control.js')).resume,
   }),
   command('abandon <name> <node>', 'forget a node that cannot be deleted', {
     more: '; its machine stays, and is recorded as abandoned',
     options: [yesOption, ...waitOptions],
+    json: ['operation'],
     load: async () => (await import('./control.js')).abandon,
   }),
 ];

@@ -31,8 +31,11 @@ function atRest({ name, nodes, looks, history }: ClusterStatus, now: number): re
     const found = nodes.find(({ drift }) => drift !== undefined && kinds.includes(drift.seen));
     return found === undefined ? [] : stepsOf(found.nodeId);
   };
-  const stale = nodes.some(({ health = {} }) =>
-    Object.values(health).some((one) => isStale(one, now, looks.every)),
+  const stale = nodes.some(({ state, checkedAt, health = {} }) =>
+    [
+      ...(state === 'ready' && checkedAt !== undefined ? [{ at: checkedAt }] : []),
+      ...Object.values(health),
+    ].some((one) => isStale(one, now, looks.every)),
   );
   const missing = nodes.find(({ failure }) => failure !== undefined);
   return [

@@ -50,10 +50,21 @@ const freshMs = 5 * 60_000;
 /** How late a periodic probe may come, in ms. */
 const lateMs = 30_000;
 
-/** Whether a health check is older than the interval of probes, so that the service's health is unknown now. */
-export function isStale({ at }: ServiceHealth, now: number, everySeconds?: number): boolean {
+/** Whether a check is older than the interval of probes, so that the present state is unknown. */
+export function isStale({ at }: Pick<ServiceHealth, 'at'>, now: number, everySeconds?: number): boolean {
   const limitMs = everySeconds === undefined ? freshMs : milliseconds(everySeconds) + lateMs;
   return now - Date.parse(at) > limitMs;
+}
+
+/** The state of a node; of one at rest with the age of its last check, or that there was none lately. */
+export function describeState(
+  { state, checkedAt: at }: Pick<NodeStatus, 'state' | 'checkedAt'>,
+  now: number,
+  everySeconds?: number,
+): string {
+  if (state !== 'ready' || at === undefined) return state;
+  const age = formatAge(at, now);
+  return isStale({ at }, now, everySeconds) ? `ready (not checked for ${age})` : `ready (${age} ago)`;
 }
 
 /**

@@ -9,7 +9,14 @@ import { describeLeft } from './plan/plan-text.js';
 import { printFailures } from './failure-text.js';
 import { printHistory } from './history-text.js';
 import { nextSteps } from './next-steps.js';
-import { describeDoing, describeSince, driftLines, healthLines, withHealth } from './node-text.js';
+import {
+  describeDoing,
+  describeSince,
+  describeState,
+  driftLines,
+  healthLines,
+  withHealth,
+} from './node-text.js';
 
 const shownHistory = 3;
 
@@ -62,7 +69,7 @@ export function printNodes(
   }
   const rows = nodes.map((node) => [
     node.nodeId,
-    node.state,
+    describeState(node, now, every),
     describeDoing(node),
     describeSince(node, now),
     node.ipaddress ?? '-',

@@ -5,28 +5,41 @@ export const imageCommands: readonly CommandDefinition[] = [
     commands: [
       command('apply <file>', 'create or change an image from its file', {
         more: '; creates the image if necessary',
+        json: ['image-apply'],
         load: async () => (await import('./change.js')).apply,
       }),
       command('build <name>', 'build an image', {
         more: '; the request stays until a build succeeds',
         options: waitOptions,
+        json: ['image-build'],
         load: async () => (await import('./build.js')).build,
       }),
       command('cancel <name>', 'cancel the running build and its request', {
+        json: ['image-change'],
         load: async () => (await import('./change.js')).cancel,
       }),
-      command('list', 'list images', { alias: 'ls', load: async () => (await import('./show.js')).list }),
+      command('list', 'list images', {
+        alias: 'ls',
+        json: ['images'],
+        load: async () => (await import('./show.js')).list,
+      }),
       command('show <name>', 'show its builds, their providers and sources', {
+        json: ['image'],
         load: async () => (await import('./show.js')).show,
       }),
       command('rollback <name>', 'delete the newest build', {
         more: ', so that the previous one is offered; builds are paused until resume',
+        json: ['image-change'],
         load: async () => (await import('./change.js')).rollBack,
       }),
       command('pause <name>', 'pause builds until resume', {
+        json: ['image-change'],
         load: async () => (await import('./change.js')).pause,
       }),
-      command('resume <name>', 'resume builds', { load: async () => (await import('./change.js')).resume }),
+      command('resume <name>', 'resume builds', {
+        json: ['image-change'],
+        load: async () => (await import('./change.js')).resume,
+      }),
       command('delete <name>', 'delete an image with all its builds, or one build', {
         options: [
           option('--build <number>', 'only this build', {
@@ -35,6 +48,7 @@ export const imageCommands: readonly CommandDefinition[] = [
           yesOption,
           ...waitOptions,
         ],
+        json: ['image-change'],
         load: async () => (await import('./change.js')).remove,
       }),
     ],
@@ -43,10 +57,12 @@ export const imageCommands: readonly CommandDefinition[] = [
     commands: [
       command('start', 'start the builder in the background, or run it in the foreground', {
         options: [option('--foreground', 'stay in the foreground, and write the log to standard output')],
+        json: ['builder'],
         load: async () => (await import('./builder.js')).start,
       }),
       command('stop', 'stop the builder; its commands continue, and the next builder attaches to them', {
         needs: 'configuration',
+        json: ['builder'],
         load: async () => (await import('./builder.js')).stop,
       }),
     ],

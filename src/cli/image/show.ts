@@ -26,9 +26,9 @@ export const list = verb(({ client }, _options: ServerOptions) => client.images.
 export const show = verb(({ client }, name: string, _options: ServerOptions) => client.images.show(name), {
   document: (image) => ({ image }),
   print: (output, image) => {
-    const { name, source = 'not said yet', keep = '?', rebuildAgeMs, builds, paused, request, doing } = image;
+    const { name, source = 'not said yet', keep = '?', rebuildAge, builds, paused, request, doing } = image;
     output.line(`image ${name}: ${doing}`);
-    const again = rebuildAgeMs === undefined ? '' : `, built again after ${formatDuration(rebuildAgeMs)}`;
+    const again = rebuildAge === undefined ? '' : `, built again after ${formatDuration(rebuildAge * 1000)}`;
     output.line(`  ${source}; keeps ${keep}${again}`);
     if (paused !== undefined) output.line(`  paused by ${paused.by}: ${paused.why}`);
     if (request !== undefined) {

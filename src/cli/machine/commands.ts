@@ -58,13 +58,16 @@ export const machineCommands: readonly CommandDefinition[] = [
           ),
           ...waitOptions,
         ],
+        json: ['machine-operation'],
         load: async () => (await import('./registration.js')).add,
       }),
       command('list', 'list the machines', {
         alias: 'ls',
+        json: ['machines'],
         load: async () => (await import('./show.js')).list,
       }),
       command('show <name>', 'show its status, current operation and history', {
+        json: ['machine'],
         load: async () => (await import('./show.js')).show,
       }),
       command('status <name>', 'check which image is on it', {
@@ -77,12 +80,14 @@ export const machineCommands: readonly CommandDefinition[] = [
           ),
           ...waitOptions,
         ],
+        json: ['machine-operation'],
         load: async () => (await import('./operate.js')).status,
       }),
       command('power <name>', 'show or change its power state', {
         more: ': on, off, reset or status',
         arguments: [new Argument('[verb]', 'what to do').choices(powerVerbs).default('status')],
         options: waitOptions,
+        json: ['machine-operation'],
         load: async () => (await import('./operate.js')).power,
       }),
       command('load <name>', 'load an image onto it', {
@@ -93,6 +98,7 @@ export const machineCommands: readonly CommandDefinition[] = [
           option('--within <duration>', 'total time limit, such as 45m'),
           ...waitOptions,
         ],
+        json: ['machine-operation'],
         load: async () => (await import('./operate.js')).load,
       }),
       command('capture <name>', 'capture an image of it', {
@@ -103,19 +109,23 @@ export const machineCommands: readonly CommandDefinition[] = [
           option('--within <duration>', 'total time limit, such as 2h'),
           ...waitOptions,
         ],
+        json: ['machine-operation'],
         load: async () => (await import('./operate.js')).capture,
       }),
       command('unload <name>', 'remove the data of its user', {
         options: waitOptions,
+        json: ['machine-operation'],
         load: async () => (await import('./operate.js')).unload,
       }),
       command('correct <name>', 'set which drift is corrected automatically', {
         arguments: [argument('<drift>', 'gone, power, image, separated by commas, or none', parseDrift)],
         options: waitOptions,
+        json: ['machine-operation'],
         load: async () => (await import('./operate.js')).correct,
       }),
       command('reserve <name>', 'reserve it for a user', {
         options: [userOption, ...waitOptions],
+        json: ['machine-operation'],
         load: async () => (await import('./operate.js')).reserve,
       }),
       command('log-in <name>', 'create a login for the user', {
@@ -128,23 +138,28 @@ export const machineCommands: readonly CommandDefinition[] = [
           ),
           ...waitOptions,
         ],
+        json: ['machine-operation'],
         load: async () => (await import('./operate.js')).logIn,
       }),
       command('release <name>', 'release a reservation that was not used', {
         options: waitOptions,
+        json: ['machine-operation'],
         load: async () => (await import('./operate.js')).release,
       }),
       command('maintain <name>', 'take it out of use', {
         options: [option('--reason <text>', 'why', { fallback: 'maintenance' }), ...waitOptions],
+        json: ['machine-operation'],
         load: async () => (await import('./operate.js')).maintain,
       }),
       command('restore <name>', 'put it back into use', {
         options: waitOptions,
+        json: ['machine-operation'],
         load: async () => (await import('./operate.js')).restore,
       }),
       command('cancel <name>', 'cancel its current operation', {
         more: '; cancelling a load that has started to write leaves the machine failed',
         options: waitOptions,
+        json: ['machine-operation'],
         load: async () => (await import('./operate.js')).cancel,
       }),
       command('confirm-ended <name>', 'confirm that a program of its worker host has ended', {
@@ -153,6 +168,7 @@ export const machineCommands: readonly CommandDefinition[] = [
           option('--host <name>', 'the worker host, as messages name it').makeOptionMandatory(),
           yesOption,
         ],
+        json: ['machine-confirm-ended'],
         load: async () => (await import('./confirm-ended.js')).confirmEnded,
       }),
       command('move <name>', 'move it to another provider account', {
@@ -170,17 +186,20 @@ export const machineCommands: readonly CommandDefinition[] = [
           ),
           ...waitOptions,
         ],
+        json: ['machine-operation'],
         load: async () => (await import('./registration.js')).move,
       }),
       command('remove <name>', 'unregister it', {
         more: '; the provider deletes it with its disk, or takes it back; asks for confirmation',
         options: [option('--force', 'also while it is in use'), yesOption, ...waitOptions],
+        json: ['machine-operation'],
         load: async () => (await import('./operate.js')).remove,
       }),
     ],
   }),
   command('computers', 'show which provisioning system manages which machine', {
     more: ', and which site serves which systems',
+    json: ['computers'],
     load: async () => (await import('./computers.js')).computers,
   }),
 ];

@@ -5,17 +5,19 @@ export const pluginCommands: CommandDefinition = command('plugins', 'the plugins
   alias: 'plugin',
   more: ' with this configuration',
   needs: 'configuration',
+  json: ['plugins'],
   load: async () => (await import('./list.js')).list,
   commands: [
     command('show <name>', 'a plugin, and the fields that people fill in', {
       options: [option('--schema', 'JSON Schema of its fields')],
       needs: 'configuration',
+      json: ['plugins'],
       load: async () => (await import('./list.js')).show,
     }),
     command(
       'run <name> <task>',
       'carry out one task of a file by a plugin, and print its result; - reads standard input',
-      { needs: 'configuration', load: async () => (await import('./run.js')).runTask },
+      { needs: 'configuration', json: [], load: async () => (await import('./run.js')).runTask },
     ),
     command('new', 'begin a plugin in this folder, with a test that passes', {
       arguments: [
@@ -31,6 +33,7 @@ export const pluginCommands: CommandDefinition = command('plugins', 'the plugins
         ),
       ],
       needs: 'configuration',
+      json: ['plugin-new'],
       load: async () => (await import('./new.js')).create,
     }),
   ],

@@ -59,7 +59,7 @@ function schemasOf(found: readonly Plugin[]): object {
     user: fieldsJsonSchema(descriptor, 'user'),
   }));
   const [first = {}, ...others] = schemas;
-  return others.length === 0 ? first : schemas;
+  return others.length === 0 ? first : { schemas };
 }
 
 async function loadPlugins(options: CommonOptions): Promise<readonly Plugin[]> {

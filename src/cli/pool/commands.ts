@@ -17,6 +17,7 @@ export const poolCommands: readonly CommandDefinition[] = [
     heading: 'Pools:',
     commands: [
       command('apply <file>', 'create or update the pools of a file', {
+        json: ['pool-apply'],
         load: async () => (await import('./apply.js')).apply,
       }),
       command(
@@ -35,17 +36,24 @@ export const poolCommands: readonly CommandDefinition[] = [
             option('--json', 'write JSON for programs'),
           ],
           needs: 'nothing',
+          json: ['pool-import'],
           load: async () => (await import('./import.js')).importFile,
         },
       ),
-      command('list', 'list the pools', { load: async () => (await import('./show.js')).list }),
+      command('list', 'list the pools', {
+        json: ['pools'],
+        load: async () => (await import('./show.js')).list,
+      }),
       command('labels <pool>', 'list its labels, their node counts, and the provider pools that serve them', {
+        json: ['pool'],
         load: async () => (await import('./show.js')).labels,
       }),
       command('nodes <pool>', 'list its nodes with age and state', {
+        json: ['pool-nodes'],
         load: async () => (await import('./nodes.js')).nodes,
       }),
       command('dump [pool]', 'print the state of all pools, or of one, as JSON', {
+        json: ['pool-dump'],
         load: async () => (await import('./show.js')).dump,
       }),
       command('hold <pool> <node>', 'hold a node for inspection', {
@@ -56,6 +64,7 @@ export const poolCommands: readonly CommandDefinition[] = [
           }),
           option('--end', 'end the hold; the node is then treated as used'),
         ],
+        json: ['pool-change'],
         load: async () => (await import('./nodes.js')).hold,
       }),
       command(
@@ -67,6 +76,7 @@ export const poolCommands: readonly CommandDefinition[] = [
             yesOption,
             ...waitOptions,
           ],
+          json: ['pool-change'],
           load: async () => (await import('./nodes.js')).remove,
         },
       ),
@@ -92,23 +102,31 @@ export const poolCommands: readonly CommandDefinition[] = [
           ),
           ...waitOptions,
         ],
+        json: ['request'],
         load: async () => (await import('./request-create.js')).create,
       }),
-      command('list <pool>', 'list its requests', { load: async () => (await import('./request.js')).list }),
+      command('list <pool>', 'list its requests', {
+        json: ['requests'],
+        load: async () => (await import('./request.js')).list,
+      }),
       command('show <pool> <id>', 'show a request: its nodes, or why it waits or failed', {
         options: [option('--credentials', 'also show the login credentials')],
+        json: ['request'],
         load: async () => (await import('./request.js')).show,
       }),
       command('renew <pool> [ids...]', 'renew leases', {
         options: [requester],
+        json: ['request-change'],
         load: async () => (await import('./request.js')).renew,
       }),
       command('cancel <pool> [ids...]', 'cancel requests in any state', {
         options: [requester],
+        json: ['request-change'],
         load: async () => (await import('./request.js')).cancel,
       }),
       command('return <pool> [ids...]', 'return their nodes', {
         options: [requester],
+        json: ['request-change'],
         load: async () => (await import('./request.js')).returnNodes,
       }),
     ],

@@ -33,6 +33,7 @@ export const reservationCommands: CommandDefinition = command(
           option('--to <moment>', 'end'),
           option('--for <duration>', 'length, such as 2h'),
         ],
+        json: ['reservation'],
         load: async () => (await import('./create.js')).create,
       }),
       command('list', 'list reservations', {
@@ -42,12 +43,15 @@ export const reservationCommands: CommandDefinition = command(
           option('--user <name>', 'of this user'),
           option('--machine <name>', 'of this machine'),
         ],
+        json: ['reservations'],
         load: async () => (await import('./show.js')).list,
       }),
       command('show <id>', 'show its state and its events', {
+        json: ['reservation'],
         load: async () => (await import('./show.js')).show,
       }),
       command('ready <id>', 'wait until its user may log in', {
+        json: ['reservation'],
         load: async () => (await import('./show.js')).ready,
       }),
       command('log-in <id>', 'show the login for its user', {
@@ -58,6 +62,7 @@ export const reservationCommands: CommandDefinition = command(
             "the user's public key, such as ~/.ssh/id_ed25519.pub (default: a password)",
           ),
         ],
+        json: ['reservation-log-in'],
         load: async () => (await import('./create.js')).logIn,
       }),
       command('extend <id>', 'extend a reservation', {
@@ -66,12 +71,15 @@ export const reservationCommands: CommandDefinition = command(
           option('--to <moment>', 'new end'),
           option('--by <duration>', 'additional time, such as 1h'),
         ],
+        json: ['reservation'],
         load: async () => (await import('./change.js')).extend,
       }),
       command('cancel <id>', 'cancel a reservation that has not begun', {
+        json: ['reservation'],
         load: async () => (await import('./change.js')).cancel,
       }),
       command('return <id>', 'end a reservation early', {
+        json: ['reservation'],
         load: async () => (await import('./change.js')).returnEarly,
       }),
     ],

@@ -18,11 +18,16 @@ export const systemCommands: readonly CommandDefinition[] = [
       choice('--machines <kind>', 'kind of local machines', ['auto', 'sandbox', 'directory'], 'auto'),
     ],
     needs: 'configuration',
+    json: ['dev'],
     load: async () => (await import('./dev.js')).dev,
   }),
-  command('worker', 'run a worker until Ctrl-C', { load: async () => (await import('./worker.js')).worker }),
+  command('worker', 'run a worker until Ctrl-C', {
+    json: [],
+    load: async () => (await import('./worker.js')).worker,
+  }),
   command('doctor', 'check the installation', {
     more: ': server, workers, keys, plugins and folders',
+    json: ['doctor'],
     load: async () => (await import('./doctor.js')).doctor,
   }),
   command('leaks', 'list orphaned machines', {
@@ -32,6 +37,7 @@ export const systemCommands: readonly CommandDefinition[] = [
       option('--delete <ids...>', 'delete these, even in a dry run'),
       yesOption,
     ],
+    json: ['leaks'],
     load: async () => (await import('./leaks.js')).leaks,
   }),
   command('replay [files...]', 'check that this build can continue workflows', {
@@ -40,6 +46,7 @@ export const systemCommands: readonly CommandDefinition[] = [
       option('--all-running', 'replay all running workflows of the server'),
       option('--bundle <file>', "a workflow bundle to replay with (default: this build's)"),
     ],
+    json: ['replay'],
     load: async () => (await import('./replay.js')).replay,
   }),
   pluginCommands,
@@ -48,10 +55,12 @@ export const systemCommands: readonly CommandDefinition[] = [
     commands: [
       command('create', 'create the first key of a new installation', {
         needs: 'configuration',
+        json: ['keys'],
         load: async () => (await import('./keys.js')).create,
       }),
       command('list', 'list the keys, without secrets', {
         needs: 'configuration',
+        json: ['keys'],
         load: async () => (await import('./keys.js')).list,
       }),
       command('rotate', 'encrypt with a new key from now on', {
@@ -60,14 +69,17 @@ export const systemCommands: readonly CommandDefinition[] = [
           option('--to <key>', 'encrypt with this key, added before'),
         ],
         needs: 'configuration',
+        json: ['keys'],
         load: async () => (await import('./keys.js')).rotate,
       }),
       command('export [file]', 'write the keys to a file, or to a pipe', {
         needs: 'configuration',
+        json: ['keys'],
         load: async () => (await import('./keys.js')).exportRing,
       }),
       command('import <file>', 'add exported keys; - reads standard input', {
         needs: 'configuration',
+        json: ['keys'],
         load: async () => (await import('./keys.js')).importRing,
       }),
     ],
@@ -75,6 +87,7 @@ export const systemCommands: readonly CommandDefinition[] = [
   command('server', 'the Temporal server', {
     commands: [
       command('setup', 'register the search attributes that Heddle uses', {
+        json: ['server-setup'],
         load: async () => (await import('./server.js')).setup,
       }),
     ],
@@ -82,6 +95,7 @@ export const systemCommands: readonly CommandDefinition[] = [
   command('config', 'the configuration', {
     commands: [
       command('show', 'show the settings and their sources', {
+        json: ['config'],
         load: async () => (await import('./config.js')).show,
       }),
     ],

@@ -4,6 +4,7 @@ import type { JsonObject } from '../json.js';
 import type { TaskRequest } from '../node/task-request.js';
 import type { AdoptedMachine } from '../node/state.js';
 import type { OperationFailure } from './operation.js';
+import type { NodeReference, OutputNodes } from './outputs.js';
 import { countOf, indexesOf, rangesOf, type Kind, type Range, type Step } from '../plan/plan.js';
 import type { PeersState } from '../node/peers.js';
 import type { Limits } from './limits.js';
@@ -34,6 +35,8 @@ export interface NodeGroup {
   readonly ending?: true;
   /** What planning needs to know, as of the last time that nothing was under way. */
   readonly rows: readonly NodeRow[];
+  /** What the cluster's outputs read of its nodes, likewise. */
+  readonly outputNodes?: OutputNodes;
   /** Nodes that failed and hold the operation. */
   readonly failed: number;
   readonly excluded: number;
@@ -79,6 +82,8 @@ export interface GroupState extends NodesState, GroupStart {
   readonly config: JsonObject;
   readonly command?: TaskRequest['command'];
   readonly variables?: TaskVariables;
+  /** What the cluster's outputs read of nodes. */
+  readonly references?: readonly NodeReference[];
   /** Gates known to be open, and the batch slots that its nodes hold. */
   readonly opened: readonly string[];
   readonly batchSlots: readonly BatchSlotRef[];
@@ -99,6 +104,8 @@ export type Instruction =
       readonly fresh: boolean;
       readonly toReplace: readonly string[];
       readonly probe: boolean;
+      /** Nodes that the operation went on without stay failed. */
+      readonly keepsExcluded?: true;
     }
   | {
       readonly do: 'work';
@@ -111,6 +118,7 @@ export type Instruction =
       readonly config: JsonObject;
       readonly command?: TaskRequest['command'];
       readonly variables?: TaskVariables;
+      readonly references?: readonly NodeReference[];
       readonly limits: Limits;
     }
   | { readonly do: 'probe' }
@@ -163,6 +171,7 @@ export interface GroupReport extends Pending {
   /** Present when no work is under way. */
   readonly summary?: {
     readonly rows: readonly NodeRow[];
+    readonly outputNodes?: OutputNodes;
     readonly members: Members;
     readonly failed: number;
     readonly excluded: number;

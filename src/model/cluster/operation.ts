@@ -57,7 +57,7 @@ export interface Operation {
   /** The first permanent failures. */
   readonly failures?: readonly OperationFailure[];
   /** Nodes that it went on without, as `onFailure`, `minimum` and `rolling.maxFailures` allow; the first of them by id. */
-  readonly missing?: { readonly count: number; readonly nodes: readonly string[] };
+  readonly missing?: MissingNodes;
   /** How often it replaced lost machines, as the spec's `repair` says, and continued. */
   readonly repairs?: number;
   /** Machines that were given up undeleted, on a person's word: `<nodeId> <provider> <providerid>`. */
@@ -66,6 +66,15 @@ export interface Operation {
   readonly left?: number;
   /** True when there was nothing to do. */
   readonly unchanged?: true;
+}
+
+export interface MissingNodes {
+  readonly count: number;
+  /** The first of them. */
+  readonly nodes: readonly string[];
+  /** How many by group, and by the service that failed. */
+  readonly groups: Readonly<Record<string, number>>;
+  readonly services: Readonly<Record<string, number>>;
 }
 
 export interface OperationFailure extends Pick<
@@ -88,6 +97,22 @@ export const rememberedOperations = 20;
 export const rememberedFailures = 5;
 /** How many missing nodes an operation names. */
 export const namedMissing = 20;
+
+export function addMissing(
+  missing: MissingNodes | undefined,
+  node: { readonly nodeId: string; readonly group: string; readonly service: string | undefined },
+): MissingNodes {
+  const { count, nodes, groups, services } = missing ?? { count: 0, nodes: [], groups: {}, services: {} };
+  return {
+    count: count + 1,
+    nodes: [...nodes, node.nodeId].slice(0, namedMissing),
+    groups: { ...groups, [node.group]: (groups[node.group] ?? 0) + 1 },
+    services:
+      node.service === undefined
+        ? services
+        : { ...services, [node.service]: (services[node.service] ?? 0) + 1 },
+  };
+}
 
 /** How many operations may be queued. */
 export const queuedOperations = 20;

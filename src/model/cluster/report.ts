@@ -80,6 +80,7 @@ export function nodeStatus(node: NodeState, { paused }: { readonly paused: boole
     current: paused && node.current?.state === 'queued' ? { ...node.current, state: 'paused' } : node.current,
     failure: node.failure,
     health: node.health,
+    checkedAt: node.checkedAt,
     ...(node.drift === undefined || node.facts.seen === undefined ? {} : { drift: node.drift }),
   };
 }

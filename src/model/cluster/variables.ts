@@ -23,7 +23,7 @@ export function taskVariables(spec: ClusterSpec | undefined, imports: TaskVariab
 /** Those variables that expressions in a value refer to; undefined if there are none. */
 export function usedVariables(value: Json, variables: TaskVariables): TaskVariables | undefined {
   const used = variablesIn(value).flatMap((name) => {
-    const variable = variables[name];
+    const variable = Object.hasOwn(variables, name) ? variables[name] : undefined;
     return variable === undefined ? [] : [[name, variable] as const];
   });
   return used.length === 0 ? undefined : Object.fromEntries(used);

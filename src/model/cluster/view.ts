@@ -65,6 +65,8 @@ export interface NodeStatus {
   readonly drift?: RecordedDrift;
   /** What the checks of its services found last, by their names. */
   readonly health?: Readonly<Record<string, ServiceHealth>>;
+  /** When a task or a probe last found its machine as it should be (RFC 3339). */
+  readonly checkedAt?: string;
   /** The payload without secrets. */
   readonly payload: JsonObject;
 }

@@ -40,8 +40,6 @@ export interface Coordination {
   readonly batchSlots: Readonly<Record<string, BatchSlot>>;
   /** Nodes that wait for a batch slot, in order. */
   readonly asked: readonly { readonly batchSlot: string; readonly nodeId: string }[];
-  /** Excluded nodes per group of the spec. */
-  readonly excluded: Readonly<Record<string, number>>;
 }
 
 interface BatchSlot {

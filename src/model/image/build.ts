@@ -1,7 +1,7 @@
 import type { ImageRef } from '../machine/image.js';
 
 /** `ready`: it was validated, and is offered. `deleting`: parts of it may still be somewhere. */
-const buildStates = ['building', 'ready', 'failed', 'cancelled', 'deleting'] as const;
+export const buildStates = ['building', 'ready', 'failed', 'cancelled', 'deleting'] as const;
 export type BuildState = (typeof buildStates)[number];
 
 /** The step of a build that no builder has taken up yet. */

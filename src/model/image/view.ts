@@ -9,7 +9,8 @@ export interface ImageView {
   readonly uid: string;
   readonly source?: string;
   readonly keep?: number;
-  readonly rebuildAgeMs?: number;
+  /** In seconds. */
+  readonly rebuildAge?: number;
   /** The revision that is offered. */
   readonly newest?: number;
   readonly builds: readonly Build[];

@@ -85,6 +85,7 @@ export const clusterRows = {
       payload: [id()],
       node: [id()],
       outputs: [],
+      sources: [],
       owners: [machines()],
     },
   },

@@ -29,8 +29,8 @@ export function recordAdopted(
   return { ...taken, keyUid, adopt: true, payload: { ...taken.payload, providerid } };
 }
 
-function withoutLegacy({ keyUid: _keyUid, adopt: _adopt, health: _health, ...node }: NodeState): NodeState {
-  return node;
+function withoutLegacy({ keyUid: _keyUid, adopt: _adopt, ...node }: NodeState): NodeState {
+  return withoutChecks(node);
 }
 
 /** Heddle's own keys of the payload. */
@@ -65,7 +65,7 @@ export function recordDone(node: NodeState, step: Step, result: JsonObject, occa
   const { action, service } = step;
   if (service !== undefined && isServiceAction(action))
     return recordServiceAction(merged, service, { action, step, digest: step.digest ?? 'done' }, occasion);
-  if (action === 'DELETE') return { ...withoutHealth(node), payload: {}, runs: {}, facts: { services: {} } };
+  if (action === 'DELETE') return { ...withoutChecks(node), payload: {}, runs: {}, facts: { services: {} } };
   if (action === 'CONFIRM') return recordConfirmed(merged);
   if (action === 'BOOTSTRAP') return withFacts(merged, { BOOTSTRAP: step.digest ?? 'done' });
   if (action === 'EXEC') return withFacts(merged, { EXEC: occasion.operation });
@@ -90,8 +90,13 @@ interface Done {
   readonly digest: string;
 }
 
-function withoutHealth({ health: _health, ...node }: NodeState): NodeState {
+function withoutChecks({ health: _health, checkedAt: _checkedAt, ...node }: NodeState): NodeState {
   return node;
+}
+
+/** Records that the machine was as it should be; one that is not confirmed has no state yet. */
+export function recordChecked(node: NodeState, at: string): NodeState {
+  return node.facts.CONFIRM === true ? { ...node, checkedAt: at } : node;
 }
 
 /** What a check found; undefined when the service does not run, and nothing can be said of it. */
@@ -122,7 +127,7 @@ export function recordObservation(
     drift: _drift,
     ...node
   } = before;
-  if (observation === undefined) return { ...node, facts };
+  if (observation === undefined) return recordChecked({ ...node, facts }, at);
   const { seen, why } = observation;
   const { health: _old, ...known } = node;
   return { ...known, facts: { ...facts, seen }, drift: { seen, why, at } };

@@ -75,6 +75,8 @@ export interface NodeState {
   readonly current?: CurrentTask;
   /** How services that have a check were found last, by their names. For people. */
   readonly health?: Readonly<Record<string, ServiceHealth>>;
+  /** When a task or a probe last found its machine as it should be (RFC 3339). For people. */
+  readonly checkedAt?: string;
 }
 
 /** A machine of a previous run of the cluster, adopted by a node. */

@@ -123,9 +123,12 @@ export function peerScope(services: Outlines, service: string): ReadonlySet<stri
   return outline.peers === 'all' ? 'all' : dependencyClosure(services, service);
 }
 
-/** Digests of all actions of a service. The configuration that it reads is part of the one that takes it up. */
+/**
+ * Digests of all actions of a service. The configuration that it reads is part of the one that takes it up, and
+ * CONFIGURE depends on which nodes it reads.
+ */
 export function digestsOf(
-  { actions, onConfigChange, uses }: ServiceSpec,
+  { actions, onConfigChange, uses, peers }: ServiceSpec,
   config: JsonObject,
   digest: (value: Json) => string,
 ): ServiceDigests {
@@ -139,7 +142,8 @@ export function digestsOf(
   for (const [key, action] of Object.entries(serviceActionKeys)) {
     const declared = actions[key as keyof typeof actions];
     if (declared === undefined) continue;
-    const carried = { type: declared.type, fields: declared.fields };
+    const reads: JsonObject = action === 'CONFIGURE' && peers !== 'all' ? { peers } : {};
+    const carried = { type: declared.type, fields: declared.fields, ...reads };
     digests[action] = digest(action === reader ? { ...carried, config: usedConfig(config, uses) } : carried);
   }
   return digests;

@@ -52,10 +52,17 @@ export function probeAgain(input: PlanningInput, facts: PlannedFacts): Look {
   if (seen === 'moved' && repairOf(input).moved === 'confirm')
     return { facts: unconfirmed, why: 'its machine has another address' };
   if (seen !== 'rebooted' || repairOf(input).rebooted !== 'start') return { facts };
+  return { facts: { ...unconfirmed, services: afterReboot(facts).services }, why: cameUpAgain };
+}
+
+export const cameUpAgain = 'its machine came up again';
+
+/** Services that ran before a reboot no longer run. */
+export function afterReboot(facts: PlannedFacts): PlannedFacts {
   const services = Object.fromEntries(
     Object.entries(facts.services).map(([name, { START: _ran, begun: _cut, ...rest }]) => [name, rest]),
   );
-  return { facts: { ...unconfirmed, services }, why: 'its machine came up again' };
+  return { ...facts, services };
 }
 
 export interface Split {

@@ -4,8 +4,9 @@ import type { NodeSummary, PlannedFacts, PlannedServiceFacts, PlanningInput } fr
 import { directDependencies, withDependents, withNeeds, type ServiceOutline } from './dependencies.js';
 import type { Desired } from './desired.js';
 import { undrain } from './drain.js';
-import { draft, type DraftKind, type DraftStep } from './draft.js';
+import { because, draft, type DraftKind, type DraftStep } from './draft.js';
 import type { ExecIntent, ReconfigureIntent, RestartIntent, SwitchIntent } from './intent.js';
+import { afterReboot, cameUpAgain } from './machines.js';
 import { checkNodes, isUsable, meantServices, selectNodes, servicesOn } from './selection.js';
 import {
   workToReconfigure,
@@ -32,7 +33,9 @@ export function draftServices(
   if (nodes !== undefined) checkNodes(input, nodes);
   const workOf = workOfIntent(input, desired, intent);
   return input.current.nodes.filter(isUsable).flatMap((summary) => {
-    const { group, facts } = summary;
+    const { group } = summary;
+    const rebooted = summary.facts.seen === 'rebooted';
+    const facts = rebooted && intent.kind === 'start' ? afterReboot(summary.facts) : summary.facts;
     const services = servicesOn(input, summary);
     const following = workOfFollowing(desired, facts, services);
     const work = services.flatMap((name) => {
@@ -44,15 +47,21 @@ export function draftServices(
     const meant = selectNodes(summary, nodes);
     const others = selectNodes(summary, undefined).filter((index) => !meant.includes(index));
     const kind = { group, purpose: 'update', services } as const;
+    const chainOf = (todo: ReadonlyMap<string, ServiceWork>): readonly DraftStep[] => {
+      const steps = serviceSteps(desired, facts, todo);
+      return [...(rebooted ? confirmedFirst(steps) : steps), ...back];
+    };
     return [
-      ...draft({
-        ...kind,
-        indexes: meant,
-        chain: [...serviceSteps(desired, facts, new Map([...following, ...work])), ...back],
-      }),
-      ...draft({ ...kind, indexes: others, chain: [...serviceSteps(desired, facts, following), ...back] }),
+      ...draft({ ...kind, indexes: meant, chain: chainOf(new Map([...following, ...work])) }),
+      ...draft({ ...kind, indexes: others, chain: chainOf(following) }),
     ];
   });
+}
+
+/** Services start again on a machine that was rebooted: CONFIRM records the new boot, which ends the drift. */
+function confirmedFirst(steps: readonly DraftStep[]): readonly DraftStep[] {
+  if (!steps.some(({ action }) => action === 'START')) return steps;
+  return because([{ phase: 'up', action: 'CONFIRM' }, ...steps], cameUpAgain);
 }
 
 /** Services that stop before one that they need, and start after it. */

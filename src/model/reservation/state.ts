@@ -38,11 +38,7 @@ export interface Reservation {
   /** The user's public key, where one was given. */
   readonly publicKey?: string;
   /** It is over; machines may still have to be cleared. */
-  readonly over?: {
-    readonly at: number;
-    readonly how: 'ended' | 'returned' | 'cancelled' | 'failed';
-    readonly why: string;
-  };
+  readonly over?: { readonly at: number; readonly how: (typeof ends)[number]; readonly why: string };
   /** When all its machines were free again. */
   readonly closedAt?: number;
   /** Newest last. */
@@ -55,17 +51,19 @@ interface Note {
 }
 
 /** How far a machine has come in its reservation; each is reached by one operation of the machine. */
-export type AssignmentStage =
-  | 'booked'
-  | 'held'
-  | 'loaded'
-  | 'placed'
-  | 'in use'
-  | 'used'
-  | 'clean'
-  | 'broken'
-  | 'cleared'
-  | 'free';
+export const assignmentStages = [
+  'booked',
+  'held',
+  'loaded',
+  'placed',
+  'in use',
+  'used',
+  'clean',
+  'broken',
+  'cleared',
+  'free',
+] as const;
+export type AssignmentStage = (typeof assignmentStages)[number];
 
 /** One machine in one reservation. */
 export interface Assignment {
@@ -105,14 +103,17 @@ const stepNames = [
 ] as const;
 export type StepName = (typeof stepNames)[number];
 
-export type ReservationState =
-  | 'booked'
-  | 'preparing'
-  | 'prepared'
-  | 'ready'
-  | 'in use'
-  | 'ending'
-  | NonNullable<Reservation['over']>['how'];
+const ends = ['ended', 'returned', 'cancelled', 'failed'] as const;
+export const reservationStates = [
+  'booked',
+  'preparing',
+  'prepared',
+  'ready',
+  'in use',
+  'ending',
+  ...ends,
+] as const;
+export type ReservationState = (typeof reservationStates)[number];
 
 export function stateOf({ over, closedAt, readyAt, assignments }: Reservation): ReservationState {
   if (over !== undefined) return closedAt === undefined ? 'ending' : over.how;

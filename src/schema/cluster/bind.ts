@@ -17,6 +17,7 @@ import { brokenExpression, isBoundLate, unknownRoot } from './expressions.js';
 import {
   isOfType,
   isSecretReference,
+  isValueName,
   typeWords,
   variableSchema,
   type VariableDeclaration,
@@ -40,6 +41,7 @@ export function declaredVariables(spec: Json): Readonly<Record<string, VariableD
   if (!isPlainObject(declared)) return {};
   return Object.fromEntries(
     Object.entries(declared).flatMap(([name, written]) => {
+      if (!isValueName(name)) return [];
       const parsed = variableSchema.safeParse(written ?? {});
       return parsed.success ? [[name, parsed.data] as const] : [];
     }),
@@ -56,7 +58,7 @@ export function bindVariables(spec: Json, given: GivenValues): Bound {
   const problems: Problem[] = [];
   const values: Record<string, Json> = {};
   for (const [name, variable] of Object.entries(declared)) {
-    const chosen = choose(name, variable, given[name]);
+    const chosen = choose(name, variable, Object.hasOwn(given, name) ? given[name] : undefined);
     if ('wrong' in chosen) problems.push(chosen);
     else if (chosen.value !== undefined) values[name] = chosen.value;
   }
@@ -92,7 +94,7 @@ function choose(
       'would show the secret in the file',
       'Give a reference, such as {secret: "env:NAME"}, or none.',
     );
-  const value = given?.value ?? kept ?? fallback;
+  const value = given === undefined ? (kept ?? fallback) : given.value;
   if (value === undefined)
     return errorAt(
       path,
@@ -134,7 +136,7 @@ function lateVariables(
   values: Readonly<Record<string, Json>>,
 ): { readonly variables?: JsonObject } {
   const late = Object.entries(written ?? {}).flatMap(([name, raw]): readonly (readonly [string, Json])[] => {
-    const variable = declared[name];
+    const variable = Object.hasOwn(declared, name) ? declared[name] : undefined;
     if (variable === undefined) return [[name, raw]];
     const { from, output, secret } = variable;
     if (from !== undefined) return [[name, { from, output: output ?? name }]];
@@ -175,7 +177,7 @@ function fillIn(text: string, path: Path, context: Context): Json {
   }
   const valueOf = (expression: Expression): Json | undefined => {
     const [root, name = ''] = expression.words;
-    if (root !== 'var' || context.values[name] === undefined || context.declared[name]?.secret === true)
+    if (root !== 'var' || !Object.hasOwn(context.values, name) || context.declared[name]?.secret === true)
       return undefined;
     try {
       return evaluate(expression, { variables: context.values, nodes: {} });
@@ -204,7 +206,9 @@ function refuse(
         `names a variable that is not declared`,
         suggest(name, Object.keys(known)) ?? 'Declare it under variables.',
       );
-    const { secret, from } = declared[name] ?? {};
+    const { secret, from }: Partial<VariableDeclaration> = Object.hasOwn(declared, name)
+      ? (declared[name] ?? {})
+      : {};
     if (isLate || (secret !== true && from === undefined)) return undefined;
     const what = secret === true ? 'a secret variable' : 'a value of another cluster';
     return errorIn(path, written, `is ${what}, which only fields of actions and outputs can use`);

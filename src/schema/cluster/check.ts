@@ -1,6 +1,7 @@
 import { directDependencies, type NeedKind, type Outlines } from '../../model/plan/dependencies.js';
 import { outlinesOf } from '../../model/plan/plan-operation.js';
 import type { ClusterSpec, GroupSpec, ServiceSpec } from '../../model/cluster/spec.js';
+import { importsOf } from '../../model/cluster/variables.js';
 import { checkChanges } from './check-changes.js';
 import { errorAt, warningAt, type Path, type Problem } from '../problem.js';
 import { maxNodes } from './spec.js';
@@ -21,7 +22,14 @@ export function checkCluster(spec: ClusterSpec): readonly Problem[] {
     ...checkSize(spec),
     ...Object.entries(spec.services).flatMap(([name, service]) => checkService(spec, name, service)),
     ...checkCycles(spec),
+    ...checkImports(spec),
   ];
+}
+
+function checkImports(spec: ClusterSpec): readonly Problem[] {
+  return Object.keys(importsOf(spec)[spec.name] ?? {}).map((name) =>
+    errorAt(['variables', name, 'from'], 'is this cluster itself', 'Name its nodes: ${{ nodes.ID.KEY }}.'),
+  );
 }
 
 function checkGroup(spec: ClusterSpec, name: string, group: GroupSpec): readonly Problem[] {

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { mayHoldExpressions } from '../../model/expression/parse.js';
 import type { Json, JsonObject } from '../../model/json.js';
 import { isPlainObject, type PlainJsonLimits } from '../plain-json.js';
 import { errorAt, type Locate, type Path, type Place, type Problem } from '../problem.js';
@@ -77,6 +78,11 @@ type Included =
   | { readonly file: string; readonly fragment: Fragment; readonly found: readonly Problem[] };
 
 function readInclude(path: string, includer: string, limits: PlainJsonLimits): Included {
+  if (mayHoldExpressions(path))
+    return {
+      wrong: `${JSON.stringify(path)} holds an expression, and files are included before variables have values`,
+      right: 'Write the path itself.',
+    };
   const named = join(dirname(includer), path);
   const target = path.startsWith('/') ? path : named;
   const isFolder = statSync(target, { throwIfNoEntry: false })?.isDirectory() === true;
@@ -131,12 +137,24 @@ function placeIn(text: string, file: string, offset: number): Place {
 
 function checkKeys({ value, locate }: Fragment): readonly Problem[] {
   const allowed: readonly string[] = [...sections, 'include', '$schema'];
-  return Object.keys(value)
-    .filter((key) => !allowed.includes(key))
-    .map((key) => ({
-      ...errorAt([key], 'stands in an included file', `Those hold ${sections.join(', ')}; move it.`),
-      place: locate([key]),
-    }));
+  const foreign = Object.keys(value).filter((key) => !allowed.includes(key));
+  // The keys of an arbitrary file, such as a file of passwords, must not reach messages.
+  if (foreign.length > 0 && foreign.length === Object.keys(value).length && !foreign.some(isWord))
+    return [
+      {
+        ...errorAt([], 'is no part of a cluster file', `Those hold ${sections.join(', ')}.`),
+        place: locate([]),
+      },
+    ];
+  return foreign.map((key) => ({
+    ...errorAt([key], 'stands in an included file', `Those hold ${sections.join(', ')}; move it.`),
+    place: locate([key]),
+  }));
+}
+
+/** Keys of cluster files are plain words. */
+function isWord(key: string): boolean {
+  return /^[A-Za-z]+$/.test(key);
 }
 
 /** One value of all fragments. Each entry of a section comes from one of them. */

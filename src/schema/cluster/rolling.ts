@@ -37,7 +37,8 @@ export const rollingSchema = z
       .default(0)
       .meta({
         title: 'Most failures',
-        description: 'How many nodes may fail before the operation stops; it goes on without them.',
+        description:
+          'On how many nodes the service may fail in one operation, which goes on without these nodes.',
       }),
   })
   .meta({

@@ -9,6 +9,10 @@ const nameRule = 'Letters, digits and underscores; a letter first; at most 63 ch
 /** Names of variables and outputs: environment variables and expressions hold them. */
 const valueNameSchema = z.string().regex(/^[A-Za-z]\w{0,62}$/, { error: nameRule });
 
+export function isValueName(name: string): boolean {
+  return valueNameSchema.safeParse(name).success;
+}
+
 const variableTypes = ['text', 'number', 'boolean', 'list', 'map'] as const;
 export type VariableType = (typeof variableTypes)[number];
 
@@ -67,11 +71,24 @@ export const variableSchema = declarationSchema
 
 function mismatches({ from, output, ...own }: VariableDeclaration): readonly (readonly [string, string])[] {
   if (from === undefined)
-    return output === undefined ? [] : [['output', 'names an output, and from names no cluster']];
+    return [
+      ...(output === undefined ? [] : [['output', 'names an output, and from names no cluster'] as const]),
+      ...wrongAllowed(own),
+    ];
   const { type, secret, allowed, default: fallback } = own;
   return Object.entries({ type, secret, allowed, default: fallback })
     .filter(([, value]) => value !== undefined)
     .map(([key]) => [key, 'stands beside from: the other cluster says what the value is'] as const);
+}
+
+/** A value of another type would never be permitted. */
+function wrongAllowed({
+  type = 'text',
+  allowed = [],
+}: Pick<VariableDeclaration, 'type' | 'allowed'>): readonly (readonly [string, string])[] {
+  return allowed.some((value) => !isOfType(value, type))
+    ? [['allowed', `has a value that is not ${typeWords[type]}`]]
+    : [];
 }
 
 export const typeWords: Readonly<Record<VariableType, string>> = {
@@ -124,21 +141,24 @@ type BoundVariable =
   | { readonly secret: true; readonly value: Json };
 
 const outputSchema = z
-  .union([
-    z.string().transform((value) => ({ value }) as { value: Json; secret?: true }),
-    z.strictObject({
-      value: anyJsonSchema.meta({ title: 'Value', description: 'A text with expressions, or any value.' }),
-      secret: z
-        .literal(true)
-        .exactOptional()
-        .meta({ title: 'Secret', description: 'Lists of outputs do not show it.' }),
-      description: z
-        .string()
-        .max(1_000)
-        .exactOptional()
-        .meta({ title: 'Description', description: 'For people.' }),
-    }),
-  ])
+  .union(
+    [
+      z.string().transform((value) => ({ value }) as { value: Json; secret?: true }),
+      z.strictObject({
+        value: anyJsonSchema.meta({ title: 'Value', description: 'A text with expressions, or any value.' }),
+        secret: z
+          .literal(true)
+          .exactOptional()
+          .meta({ title: 'Secret', description: 'Lists of outputs do not show it.' }),
+        description: z
+          .string()
+          .max(1_000)
+          .exactOptional()
+          .meta({ title: 'Description', description: 'For people.' }),
+      }),
+    ],
+    { error: 'is neither a text nor a mapping with value' },
+  )
   .meta({ title: 'Output', description: 'A text with expressions, or {value, secret, description}.' });
 
 export const outputsSchema = z

@@ -1,9 +1,16 @@
 import { z } from 'zod';
 import type { DeepReadonly, Json } from '../../model/json.js';
 import { count, moment } from './exact.js';
-import { acceptedSchema, endedSchema, historySchema, keptSchema } from './operation.js';
+import { imageDocuments } from './image.js';
+import { machineDocuments } from './machine.js';
+import { acceptedSchema, endedSchema, historySchema, keptSchema, pausedSchema } from './operation.js';
 import { planSchema } from './plan.js';
+import { poolDocuments } from './pool.js';
+import { reservationDocuments } from './reservation.js';
+import { resourceDocuments } from './resource.js';
 import { clusterStatusSchema, nodesSchema, partialStatusSchema, wholeStatusSchema } from './status.js';
+import { systemDocuments } from './system.js';
+import { taskDocuments } from './task.js';
 import { outputVersion } from './version.js';
 
 const errorReportSchema = z
@@ -79,13 +86,22 @@ const documents = {
   history: [historySchema],
   list: [listSchema],
   nodes: [nodesSchema],
-  operation: [endedSchema, acceptedSchema, keptSchema],
+  operation: [endedSchema, acceptedSchema, keptSchema, pausedSchema],
   output: [outputsSchema, outputSchema],
   plan: [planSchema],
   status: [wholeStatusSchema, partialStatusSchema],
   'status-watch': [clusterStatusSchema],
   validate: [validateSchema],
+  ...imageDocuments,
+  ...machineDocuments,
+  ...poolDocuments,
+  ...reservationDocuments,
+  ...resourceDocuments,
+  ...systemDocuments,
+  ...taskDocuments,
 } satisfies Readonly<Record<string, readonly z.ZodObject[]>>;
+
+export type DocumentName = keyof typeof documents;
 
 /** The schemas of whole documents, by name: with the members that `Output` and `show` add to all. */
 export function documentSchemas(): readonly (readonly [name: string, schema: z.ZodType])[] {

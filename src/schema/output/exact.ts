@@ -21,4 +21,5 @@ export function opaque<Value>(description: string): z.ZodType<Value> {
 
 export const texts = z.array(z.string());
 export const moment = z.string().describe('RFC 3339.');
+export const millisecond = z.number().describe('Milliseconds since the epoch.');
 export const count = z.number().int();

@@ -54,7 +54,12 @@ export const operationSchema = exactly<Operation>()(
       tasks: z.object({ total: count, done: count, failed: count }),
       failures: z.array(operationFailureSchema).optional().describe('The first ones.'),
       missing: z
-        .object({ count, nodes: texts.describe('The first ones.') })
+        .object({
+          count,
+          nodes: texts.describe('The first ones.'),
+          groups: z.record(z.string(), count).describe('How many by group.'),
+          services: z.record(z.string(), count).describe('How many by the service that failed.'),
+        })
         .optional()
         .describe('Nodes that it went on without.'),
       repairs: count.optional().describe('How often it replaced lost machines.'),
@@ -65,7 +70,7 @@ export const operationSchema = exactly<Operation>()(
     .meta({ id: 'operation' }),
 );
 
-const clusterMembers = { cluster: z.string(), clusterUid: z.string() };
+export const clusterMembers = { cluster: z.string(), clusterUid: z.string() };
 const unchanged = z
   .literal(true)
   .optional()
@@ -79,6 +84,10 @@ export const historySchema = z.object({
 export const acceptedSchema = z
   .object({ ...clusterMembers, operation: z.object({ id: z.string() }), unchanged })
   .describe('With --no-wait.');
+
+export const pausedSchema = z
+  .object({ ...clusterMembers, operation: z.object({ id: z.string() }), paused: z.literal(true) })
+  .describe('Of pause.');
 
 export const endedSchema = z
   .object({

@@ -47,6 +47,7 @@ const nodeSchema = exactly<NodeStatus>()(
         .record(z.string(), z.object({ well: z.boolean(), at: moment, why: z.string().optional() }))
         .optional()
         .describe('By service.'),
+      checkedAt: moment.optional().describe('When a task or a probe last found its machine as it should be.'),
       payload: opaque<JsonObject>('What plugins returned for the node, without secrets.'),
     })
     .meta({ id: 'node' }),
@@ -129,6 +130,12 @@ const deliverySchema = z.object({
 
 const nextStepSchema = z.object({ command: z.string(), why: z.string() });
 
+export const troubleSchema = z.object({
+  text: z.string(),
+  gist: z.string().describe('The text without durations.'),
+  next: nextStepSchema.optional(),
+});
+
 const serverMembers = {
   createdAt: moment,
   ended: z.string().optional().describe('How and when a deleted cluster ended.'),
@@ -139,15 +146,7 @@ const serverMembers = {
       queues: z.array(queueSchema),
     })
     .describe('What the Temporal server knows.'),
-  troubles: z
-    .array(
-      z.object({
-        text: z.string(),
-        gist: z.string().describe('The text without durations.'),
-        next: nextStepSchema.optional(),
-      }),
-    )
-    .describe('What keeps the cluster from going on.'),
+  troubles: z.array(troubleSchema).describe('What keeps the cluster from going on.'),
   deliveries: z.array(deliverySchema).describe('Events that webhooks have not received, the newest ten.'),
   next: z.array(nextStepSchema).describe('Useful commands, the most likely first.'),
 };

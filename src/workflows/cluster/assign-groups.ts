@@ -2,6 +2,7 @@ import { nodeId } from '../../model/names.js';
 import { isMember, kindsOf, type Instruction } from '../../model/cluster/group.js';
 import { indexesOf, type Kind, type Plan, type ServedPlan } from '../../model/plan/plan.js';
 import { servicesOf } from '../../model/cluster/state.js';
+import { nodeReferences } from '../../model/cluster/outputs.js';
 import { taskVariables } from '../../model/cluster/variables.js';
 import type { Work } from '../../model/cluster/work.js';
 import type { PreviousRun } from './adoption.js';
@@ -76,6 +77,7 @@ function instructGroup(
   const groupServices = servicesOfGroups(plan);
   const { spec, counters, limits, imports } = memory.state;
   const variables = taskVariables(spec, imports);
+  const references = nodeReferences(spec);
   const instruction: Instruction = {
     do: 'work',
     work,
@@ -88,6 +90,7 @@ function instructGroup(
     groupServices,
     command,
     ...(Object.keys(variables).length === 0 ? {} : { variables }),
+    ...(references.length === 0 ? {} : { references }),
   };
   // Who begins while the operation is paused starts nothing either.
   const paused: readonly Instruction[] =

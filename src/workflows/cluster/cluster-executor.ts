@@ -1,7 +1,7 @@
 import { clusterWorkflowId } from '../../model/names.js';
 import { failureOf, type GroupFailure } from '../../model/cluster/group.js';
 import {
-  namedMissing,
+  addMissing,
   rememberedFailures,
   type OperationFailure,
   type OperationKind,
@@ -23,14 +23,7 @@ import type { Executor } from './executor.js';
 import { groupOfNode, instruct } from './groups.js';
 import { changeOperation, countTasks, hideNode, type Memory } from './memory.js';
 
-const noCoordination: Coordination = {
-  needed: {},
-  passed: {},
-  width: 1,
-  batchSlots: {},
-  asked: [],
-  excluded: {},
-};
+const noCoordination: Coordination = { needed: {}, passed: {}, width: 1, batchSlots: {}, asked: [] };
 
 /** The nodes that the cluster workflow carries itself, with direct access to gates and batch slots. */
 export function clusterExecutor(memory: Memory): Executor {
@@ -151,14 +144,8 @@ export function nodeFailed(
       changeCoordination(memory, (coordination) => closeBatchSlot(coordination, batchSlot));
     return;
   }
-  const { count: missing = 0, nodes: named = [] } = memory.state.operation?.missing ?? {};
-  changeOperation(memory, {
-    missing: { count: missing + 1, nodes: [...named, nodeId].slice(0, namedMissing) },
-  });
-  changeCoordination(memory, (coordination) => ({
-    ...coordination,
-    excluded: { ...coordination.excluded, [specGroup]: (coordination.excluded[specGroup] ?? 0) + 1 },
-  }));
+  const missing = { nodeId, group: specGroup, service: failure.service };
+  changeOperation(memory, { missing: addMissing(memory.state.operation?.missing, missing) });
   const group = groupOfNode(memory, nodeId);
   if (group === undefined) hideNode(memory, nodeId, 'excluded');
   else instruct(memory, group, { do: 'exclude', nodeId });
@@ -170,11 +157,11 @@ export function nodeFailed(
     releaseBatchSlotOf(memory, batchSlot, nodeId);
 }
 
-/** The failed service rolls, and more of its nodes may fail. */
-function isTolerated(memory: Memory, { service }: OperationFailure): boolean {
+/** The failed service rolls, and may fail on another of its nodes. */
+function isTolerated(memory: Memory, { service = '' }: OperationFailure): boolean {
   const { operation, spec } = memory.state;
-  const { maxFailures = 0 } = spec?.services[service ?? '']?.rolling ?? {};
-  return rollingKinds.includes(operation?.kind) && (operation?.missing?.count ?? 0) < maxFailures;
+  const { maxFailures = 0 } = spec?.services[service]?.rolling ?? {};
+  return rollingKinds.includes(operation?.kind) && (operation?.missing?.services[service] ?? 0) < maxFailures;
 }
 
 const rollingKinds: readonly (OperationKind | undefined)[] = ['apply', 'rollback', 'restart', 'reconfigure'];
@@ -185,5 +172,5 @@ function mayContinueWithout(memory: Memory, specGroup: string): boolean {
   if (operation?.kind !== 'apply' && operation?.kind !== 'rollback') return false;
   if (spec?.onFailure === 'continue') return true;
   const { count: wanted = 0, minimum = wanted } = spec?.nodes[specGroup] ?? {};
-  return (coordinationOf(memory).excluded[specGroup] ?? 0) < wanted - minimum;
+  return (operation.missing?.groups[specGroup] ?? 0) < wanted - minimum;
 }

@@ -8,6 +8,7 @@ import {
   type Pending,
   addMember,
 } from '../../model/cluster/group.js';
+import { outputNodes } from '../../model/cluster/outputs.js';
 import type { NodeState } from '../../model/node/state.js';
 import { rowsOf } from '../../model/plan/summarise.js';
 import type { Work } from '../../model/cluster/work.js';
@@ -142,8 +143,10 @@ function summaryOf(state: GroupState): NonNullable<GroupReport['summary']> {
   const nodes = Object.values(state.nodes);
   const failed = nodes.filter(({ failure }) => failure !== undefined);
   const excluded = failed.filter((node) => node.excluded === true).length;
+  const read = outputNodes(state.nodes, state.references ?? []);
   return {
     rows: rowsOf(nodes, state.operation),
+    ...(Object.keys(read).length === 0 ? {} : { outputNodes: read }),
     members: membersOf(nodes),
     failed: failed.length - excluded,
     excluded,

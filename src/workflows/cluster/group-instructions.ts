@@ -45,7 +45,7 @@ type Told<Do extends Instruction['do']> = Extract<Instruction, { readonly do: Do
 
 async function begin(
   memory: GroupMemory,
-  { operation, fresh, toReplace, probe }: Told<'begin'>,
+  { operation, fresh, toReplace, probe, keepsExcluded }: Told<'begin'>,
 ): Promise<void> {
   delete memory.run;
   memory.state = { ...memory.state, operation };
@@ -58,9 +58,11 @@ async function begin(
       runs: {},
     }));
   }
-  changeNodes(memory, ({ failure: _failure, ...node }) =>
-    toReplace.includes(node.nodeId) ? { ...node, facts: { ...node.facts, toReplace: true } } : node,
-  );
+  changeNodes(memory, (node) => {
+    const { failure: _failure, ...rest } = node;
+    if (keepsExcluded === true && node.excluded === true) return node;
+    return toReplace.includes(node.nodeId) ? { ...rest, facts: { ...rest.facts, toReplace: true } } : rest;
+  });
   if (probe) await look(memory);
 }
 
@@ -98,10 +100,11 @@ function work(memory: GroupMemory, told: Told<'work'>): void {
     config,
     command,
     variables,
+    references,
     limits,
   } = told;
   const before = memory.state.peers.version;
-  const { command: _command, variables: _variables, ...state } = memory.state;
+  const { command: _command, variables: _variables, references: _references, ...state } = memory.state;
   memory.state = {
     ...state,
     services,
@@ -113,6 +116,7 @@ function work(memory: GroupMemory, told: Told<'work'>): void {
     work: given,
     ...(command === undefined ? {} : { command }),
     ...(variables === undefined ? {} : { variables }),
+    ...(references === undefined ? {} : { references }),
   };
   applyPlan(memory, {
     cluster: state.cluster,

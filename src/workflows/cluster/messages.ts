@@ -46,6 +46,8 @@ export const currentQuery = defineQuery<CurrentCluster>('current');
 export const peersUpdate = defineUpdate<PeersPage, [PeersRequest]>('peers');
 /** The outputs of the cluster with their values, secret ones included. */
 export const outputsQuery = defineQuery<Outputs>('outputs');
+/** The clusters whose outputs this one uses. */
+export const sourcesQuery = defineQuery<readonly string[]>('sources');
 /** Another cluster uses outputs of this one, and has these values of them. */
 export const readOutputsSignal = defineSignal<[ReadOutputsRequest]>('readOutputs');
 /** Outputs of another cluster, which this one uses, have other values. */

@@ -88,6 +88,7 @@ async function probeAllNodes(memory: Memory): Promise<void> {
     fresh,
     toReplace: fresh ? toReplace : [],
     probe,
+    ...(operation.missing === undefined ? {} : { keepsExcluded: true }),
   });
   const { fresh: _fresh, ...state } = memory.state;
   memory.state = state;
@@ -174,7 +175,6 @@ function adopt(memory: Memory, plan: ServedPlan, { adopted }: PreviousRun): void
       width,
       batchSlots: {},
       asked: [],
-      excluded: {},
       ...(widths === undefined ? {} : { widths }),
     },
   };

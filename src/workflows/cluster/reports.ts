@@ -27,9 +27,7 @@ export function applyReport(memory: Memory, report: GroupReport): void {
     quiet,
     over,
     peersVersion,
-    ...(summary === undefined || seen !== known.sent
-      ? {}
-      : { rows: summary.rows, members: summary.members, failed: summary.failed, excluded: summary.excluded }),
+    ...(summary === undefined || seen !== known.sent ? {} : { outputNodes: undefined, ...summary }),
   });
   countTasks(memory, report.tasks);
   takeCounts(memory, report.counts);

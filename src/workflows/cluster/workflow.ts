@@ -9,6 +9,7 @@ import { detailsOf, statusOf } from '../../model/cluster/report.js';
 import type { ClusterState } from '../../model/cluster/state.js';
 import { defaultLimits } from '../../model/cluster/limits.js';
 import { summarise } from '../../model/plan/summarise.js';
+import { importsOf } from '../../model/cluster/variables.js';
 import { upgradeState } from '../../model/cluster/upgrade-state.js';
 import {
   acceptAbandon,
@@ -60,6 +61,7 @@ import {
   reportSignal,
   resumeUpdate,
   retryUpdate,
+  sourcesQuery,
   specQuery,
   statusQuery,
   usedResourcesQuery,
@@ -301,6 +303,9 @@ function queriesOf(memory: Memory): readonly Message[] {
       usedDigests(memory.state),
     ),
     query(outputsQuery, 'The outputs, secret ones included.', () => outputsOf(memory.state)),
+    query(sourcesQuery, 'The clusters whose outputs this one uses.', () =>
+      Object.keys(importsOf(memory.state.spec)),
+    ),
     query(currentQuery, 'The input of the planner.', () => summarise(memory.state)),
     query(
       payloadQuery,

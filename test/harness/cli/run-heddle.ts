@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { delimiter, dirname, join } from 'node:path';
 import { expect, inject } from 'vitest';
 import type { Stack } from '../stack.js';
+import { expectDescribed } from './output-documents.js';
 
 export interface HeddleOptions {
   readonly distPath: string;
@@ -51,8 +52,11 @@ export function startHeddle(
   return { child, stdout: () => output.stdout, stderr: () => output.stderr, ended };
 }
 
-export function runHeddle(words: readonly string[], options: HeddleOptions): Promise<Ended> {
-  return startHeddle(words, options).ended;
+/** Its JSON output must be as the published schemas say. */
+export async function runHeddle(words: readonly string[], options: HeddleOptions): Promise<Ended> {
+  const ended = await startHeddle(words, options).ended;
+  expectDescribed(words, ended.stdout);
+  return ended;
 }
 
 /** The command line as a person has it who works on this stack. */

@@ -84,7 +84,7 @@ export async function openHarness({
     features: { searchAttributes: false },
     limits: { ...defaultLimits, ...limits },
     forbiddenReferences: () => [],
-    readOutputs: async () => undefined,
+    outputs: { outputs: async () => undefined, sources: async () => undefined },
     webhooks: {},
   };
   const base: Omit<WorkerOptions, 'taskQueue'> = {

@@ -70,6 +70,7 @@ export const samples: SampleMessages = {
       spec: ['present'],
       payload: ['app-1'],
       outputs: [],
+      sources: [],
       node: ['app-1'],
       owners: [machines],
     },

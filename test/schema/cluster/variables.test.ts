@@ -109,6 +109,39 @@ ${service('"${{ var.a }}"')}`,
     ]);
   });
 
+  test('that no expression, environment or value can name or have are refused', () => {
+    const files = {
+      'cluster.yaml': `${base}variables:
+  1a: {default: x}
+  a-b: {default: x}
+  n: {type: number, allowed: [1, two], default: 1}
+  own: {from: cluster/web}
+  v: {default: x}
+outputs: {o: 5}
+${service('"${{ var.constructor }} ${{ var.toString }}"')}`,
+    };
+    expect(told(files)).toEqual([
+      expect.stringMatching(/^cluster.yaml:6:3: variables.1a: "1a" is no valid name/),
+      expect.stringMatching(/^cluster.yaml:7:3: variables.a-b: "a-b" is no valid name/),
+      expect.stringMatching(
+        /^cluster.yaml:8:21: variables.n.allowed: \[1,"two"\] has a value that is not a number/,
+      ),
+      expect.stringMatching(/^cluster.yaml:11:11: outputs.o: 5 is neither a text nor a mapping with value/),
+      expect.stringMatching(
+        /^cluster.yaml:19:20: .*var.constructor }} names a variable that is not declared/,
+      ),
+      expect.stringMatching(/^cluster.yaml:19:43: .*var.toString }} names a variable that is not declared/),
+    ]);
+    const given = { 'cluster.yaml': `${base}variables: {v: {default: x}}\n${service('x')}` };
+    expect(told(given, { v: null })).toEqual([
+      'cluster.yaml:5:13: variables.v: null (by --var v) is not a text',
+    ]);
+    const own = { 'cluster.yaml': `${base}variables: {v: {from: cluster/web}}\n${service('x')}` };
+    expect(told(own)).toEqual([
+      'cluster.yaml:5:17: variables.v.from: is this cluster itself. Name its nodes: ${{ nodes.ID.KEY }}.',
+    ]);
+  });
+
   test('never show the values of secrets in messages', () => {
     const files = {
       'cluster.yaml': `${base}variables:\n  t: {secret: true, allowed: [good]}\n${service('x')}`,
@@ -239,6 +272,26 @@ nodes: {app: {count: 1, provider: local, services: [app, db]}}
     });
     expect(spec.config).toEqual({ v: 'x' });
     expect(spec).not.toHaveProperty('include');
+  });
+
+  test('show nothing of a file that is something else, and hold no expressions', () => {
+    const files = {
+      'cluster.yaml': `${included['cluster.yaml']}services: {db: {}}\n`.replace(
+        '[shared/db.yaml, services/app]',
+        '[passwords, "${{ var.file }}"]',
+      ),
+      passwords: 'root:*:20228:0:99999:7::\nme:hunter2:20228:0:99999:7::\n',
+    };
+    const shown = told(files);
+    expect(shown.join()).not.toContain('hunter2');
+    expect(shown).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(
+          /^cluster.yaml:2:22: include\[1\]: "\$\{\{ var.file \}\}" holds an expression, and files are included before/,
+        ),
+        'passwords:1:1: is no part of a cluster file. Those hold nodes, services, variables, outputs, config.',
+      ]),
+    );
   });
 
   test('that are wrong are reported in the file that is at fault', () => {

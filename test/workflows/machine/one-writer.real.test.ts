@@ -162,10 +162,8 @@ describe.skipIf(noEmulators !== undefined)(
       await expect(stack.client.machines.confirmEnded('m2', 'other')).rejects.toThrow(/elsewhere/);
       const shown = (await run('machine', 'show', 'm2')).stdout.replaceAll(/\s+/g, ' ');
       expect(shown).toContain('heddle machine confirm-ended m2 --host elsewhere');
-      expect(await run('machine', 'confirm-ended', 'm2', '--host', 'elsewhere', '--yes')).toMatchObject({
-        code: 0,
-        stdout: 'machine m2: load of web@1 on m2 counts as ended\n',
-      });
+      const confirmed = await run('machine', 'confirm-ended', 'm2', '--host', 'elsewhere', '--yes', '--json');
+      expect(JSON.parse(confirmed.stdout)).toMatchObject({ machine: 'm2', what: 'load of web@1 on m2' });
       expect((await ground.end('m2', off)).operation.answer).toBe('done');
       expect((await logOf('m2')).slice(before.length)).toEqual(['off']);
       await expect(stack.client.machines.confirmEnded('m2', 'elsewhere')).rejects.toThrow(/no program/);

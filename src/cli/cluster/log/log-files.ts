@@ -68,10 +68,15 @@ export class LogReader {
 
   /** The next entry, without consuming it; undefined at the end. */
   async peek(): Promise<LogEntry | undefined> {
-    while (this.#entries.length === 0 && (await this.#fill())) {
-      /* A chunk may hold no whole line. */
+    while (this.#isIncomplete() && (await this.#fill())) {
+      /* A chunk may hold no whole entry, or a part of a printed line. */
     }
     return this.#entries[0];
+  }
+
+  #isIncomplete(): boolean {
+    const [first, second] = this.#entries;
+    return first === undefined || (second === undefined && isPiece(first));
   }
 
   take(): void {
@@ -89,7 +94,7 @@ export class LogReader {
       .toString('utf8', 0, end)
       .split('\n')
       .filter((line) => line !== '');
-    this.#entries = lines.map((line) => this.#parse(line));
+    this.#entries = joinPieces([...this.#entries, ...lines.map((line) => this.#parse(line))]);
     return true;
   }
 
@@ -106,6 +111,25 @@ export class LogReader {
     }
     return { t: this.#last, level: 'info', message: line };
   }
+}
+
+/** How much of a printed line is joined, in characters. */
+const longestJoined = 64 * 1024;
+
+/** Printed text arrives as the connection delivers it, which may be in the middle of a line. */
+function isPiece({ text }: LogEntry): boolean {
+  return text !== undefined && !text.endsWith('\n') && text.length < longestJoined;
+}
+
+function joinPieces(entries: readonly LogEntry[]): LogEntry[] {
+  const joined: LogEntry[] = [];
+  for (const entry of entries) {
+    const last = joined.at(-1);
+    if (last !== undefined && isPiece(last) && last.stream === entry.stream)
+      joined[joined.length - 1] = { ...last, text: `${last.text}${entry.text ?? ''}` };
+    else joined.push(entry);
+  }
+  return joined;
 }
 
 /** An entry and its log. */

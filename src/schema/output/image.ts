@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { buildStates, type Build } from '../../model/image/build.js';
+import type { ImageView } from '../../model/image/view.js';
+import { count, exactly, millisecond, moment, texts } from './exact.js';
+
+const buildMembers = {
+  number: count.describe('The revision of the image.'),
+  state: z.enum(buildStates),
+  startedAt: moment,
+  endedAt: moment.optional(),
+  step: z.string().optional(),
+  why: z.string().optional().describe('Why it failed, or is deleted.'),
+  sizeMb: z.number().optional(),
+  files: z.array(
+    z.object({ format: z.string(), path: z.string(), sha256: z.string(), bytes: count, site: z.string() }),
+  ),
+  uploads: z.array(
+    z.object({
+      provider: z.string(),
+      type: z.string(),
+      site: z.string(),
+      state: z.enum(['uploading', 'ready', 'failed', 'deleting']),
+      image: z.string().optional().describe("The provider's id of it."),
+      why: z.string().optional(),
+    }),
+  ),
+  provenance: z.object({
+    recipe: z.string().describe('A digest.'),
+    source: z.string(),
+    by: z.string(),
+    machine: z.string().optional(),
+    builder: z.string().optional(),
+    validated: z.string().optional(),
+  }),
+  notes: texts,
+};
+const buildSchema = exactly<Build>()(z.object(buildMembers).meta({ id: 'build' }));
+
+const imageSchema = exactly<ImageView>()(
+  z
+    .object({
+      name: z.string(),
+      uid: z.string(),
+      source: z.string().optional(),
+      keep: count.optional().describe('How many builds are kept.'),
+      rebuildAge: z.number().optional().describe('Seconds.'),
+      newest: count.optional().describe('The build that is offered.'),
+      builds: z.array(buildSchema),
+      paused: z.object({ by: z.string(), at: moment, why: z.string() }).optional(),
+      request: z
+        .object({ by: z.string(), at: moment, failed: count, notBefore: millisecond.optional() })
+        .optional()
+        .describe('A build that is wanted.'),
+      leaving: z.object({ by: z.string(), at: moment }).optional().describe('The image is being deleted.'),
+      machines: texts.describe('Machines of builds.'),
+      pools: texts.optional().describe('Pools that make nodes from it.'),
+      doing: z.string().describe('What it does, in words.'),
+    })
+    .meta({ id: 'image' }),
+);
+
+const named = z.object({ name: z.string() });
+
+export const imageDocuments = {
+  builder: [
+    z.object({ builder: z.object({ pid: count, site: z.string(), log: z.string() }) }).describe('Of start.'),
+    z.object({ builder: z.object({ pid: count }).nullable() }).describe('Of stop; null if none ran.'),
+  ],
+  image: [z.object({ image: imageSchema })],
+  'image-apply': [
+    z.object({ image: z.object({ name: z.string(), uid: z.string(), unchanged: z.boolean() }) }),
+  ],
+  'image-build': [
+    z.object({ image: named, build: z.object(buildMembers) }).describe('The end of the build.'),
+    z.object({ image: named, build: z.object({ number: count }) }).describe('With --no-wait.'),
+  ],
+  'image-change': [z.object({ image: named, said: z.string().describe('What happens, in words.') })],
+  images: [
+    z.object({ images: z.array(imageSchema), silent: texts.describe('Names of those that do not answer.') }),
+  ],
+};

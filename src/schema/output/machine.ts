@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import type { ImageRef } from '../../model/machine/image.js';
+import {
+  driftKinds,
+  type Drift,
+  type MachineIntent,
+  type MachineOperation,
+  type MachineView,
+  type OperationResult,
+} from '../../model/machine/state.js';
+import { machineStates } from '../../model/machine/transitions.js';
+import { count, exactly, moment, opaque, texts } from './exact.js';
+import { failureSchema } from './operation.js';
+import { troubleSchema } from './status.js';
+
+const imageRef = exactly<ImageRef>()(z.object({ name: z.string(), revision: z.string() }));
+const driftKind = z.enum(driftKinds);
+
+const driftSchema = exactly<Drift>()(
+  z.object({
+    kind: driftKind,
+    expected: z.string(),
+    found: z.string(),
+    since: moment,
+    seen: count.describe('Equal readings in a row; the drift counts from the second.'),
+    tries: count.describe('Corrections that did not help.'),
+  }),
+);
+
+const operationSchema = exactly<MachineOperation>()(
+  z
+    .object({
+      id: z.string(),
+      intent: opaque<MachineIntent>('The request as Heddle stores it; may change in any release.'),
+      by: z.string(),
+      key: z.string().optional(),
+      state: z.enum(['running', 'done', 'failed', 'cancelled']),
+      answer: z
+        .enum(['done', 'not done', 'unknown'])
+        .optional()
+        .describe('Of an operation that ended: whether what was asked is so.'),
+      startedAt: moment,
+      endedAt: moment.optional(),
+      step: z
+        .object({ step: z.string(), number: count, of: count, since: moment, leftMs: z.number() })
+        .optional(),
+      result: opaque<OperationResult>('Status, power, image, size or record, by the operation.').optional(),
+      failure: failureSchema.optional(),
+      notes: texts,
+    })
+    .meta({ id: 'machine-operation' }),
+);
+
+const machineSchema = exactly<MachineView>()(
+  z
+    .object({
+      name: z.string(),
+      uid: z.string(),
+      state: z.enum(machineStates),
+      why: z.string().optional(),
+      provider: z.string(),
+      type: z.string().optional().describe('The provisioning system: the type of the provider.'),
+      site: z.string().optional(),
+      system: z.string().nullable().describe('The automator of its system.'),
+      can: texts.describe('Actions that it supports.'),
+      address: z.string().optional(),
+      providerid: z.string().optional(),
+      image: z.object({ ...imageRef.shape, since: moment }).optional(),
+      half: imageRef.optional().describe('A load of this image began, and its success is unknown.'),
+      defaultImage: imageRef,
+      user: z.string().optional(),
+      holder: z.object({ reservation: z.string(), user: z.string(), until: moment }).optional(),
+      drift: z.array(driftSchema),
+      checkedAt: moment.optional(),
+      correct: z.array(driftKind).describe('Drift that is corrected automatically.'),
+      operation: operationSchema.optional(),
+      history: z.array(operationSchema).describe('Newest first.'),
+      removed: z.literal(true).optional(),
+    })
+    .meta({ id: 'machine' }),
+);
+
+const silent = texts.describe('Names of those that do not answer.');
+
+export const machineDocuments = {
+  computers: [
+    z.object({
+      computers: z.array(
+        z.object({
+          name: z.string(),
+          system: z.string(),
+          provider: z.string(),
+          site: z.string(),
+          state: z.enum(machineStates),
+          user: z.string().nullable(),
+          until: moment.nullable(),
+          reservation: z.string().nullable(),
+        }),
+      ),
+      sites: z.array(z.object({ site: z.string(), systems: texts })),
+      silent,
+    }),
+  ],
+  machine: [z.object({ machine: machineSchema, troubles: z.array(troubleSchema) })],
+  'machine-confirm-ended': [z.object({ machine: z.string(), what: z.string().describe('The program.') })],
+  'machine-operation': [
+    z.object({ machine: machineSchema, operation: operationSchema }).describe('The end of the operation.'),
+    z.object({ machine: z.string(), operation: z.object({ id: z.string() }) }).describe('With --no-wait.'),
+  ],
+  machines: [z.object({ machines: z.array(machineSchema), silent })],
+};

@@ -1,0 +1,178 @@
+import { z } from 'zod';
+import type { JsonObject } from '../../model/json.js';
+import type { Amounts } from '../../model/pool/amounts.js';
+import { poolNodeStates } from '../../model/pool/node.js';
+import { requestStates } from '../../model/pool/request.js';
+import type { GrantedNode, PoolNodeView, RequestView } from '../../model/pool/view.js';
+import { count, exactly, millisecond, moment, opaque, texts } from './exact.js';
+
+const amounts = exactly<Amounts>()(
+  z.record(z.string(), z.number()).describe('nodes, cores, memory in MiB, or what else a provider counts.'),
+);
+const nodeState = z.enum(poolNodeStates);
+const anything = (description: string): z.ZodType<JsonObject> => opaque<JsonObject>(description);
+
+const nodeCounts = z
+  .object({
+    building: count.optional(),
+    ready: count.optional(),
+    'in-use': count.optional(),
+    used: count.optional(),
+    hold: count.optional(),
+    failed: count.optional(),
+    deleting: count.optional(),
+  })
+  .describe('How many by state.');
+
+const servedImageSchema = z.object({
+  name: z.string(),
+  version: z.string().optional(),
+  lacks: z.string().optional().describe('Why there is no version.'),
+});
+
+const viewSchema = z.object({
+  name: z.string(),
+  uid: z.string(),
+  labels: z.record(
+    z.string(),
+    z.object({
+      minReady: count,
+      onReturn: z.string(),
+      nodes: nodeCounts,
+      waiting: count.describe('Requests that wait.'),
+      servedBy: z.array(
+        z.object({
+          providerPool: z.string(),
+          provider: z.string(),
+          priority: z.number(),
+          slots: count.optional(),
+          image: servedImageSchema.optional(),
+        }),
+      ),
+    }),
+  ),
+  providerPools: z.record(
+    z.string(),
+    z.object({
+      provider: z.string(),
+      priority: z.number(),
+      limits: amounts,
+      used: amounts,
+      quota: amounts.optional(),
+      paused: z.string().optional().describe('Why no node is created there now.'),
+    }),
+  ),
+  tenants: z.record(z.string(), z.object({ limits: amounts, used: amounts })),
+  requests: z.record(z.enum(requestStates), count).describe('How many by state.'),
+  leaving: z.object({ by: z.string(), at: millisecond }).optional().describe('The pool is being deleted.'),
+});
+
+const nodeSchema = exactly<PoolNodeView>()(
+  z.object({
+    id: z.string(),
+    label: z.string(),
+    providerPool: z.string(),
+    provider: z.string(),
+    state: nodeState,
+    since: millisecond,
+    createdAt: millisecond,
+    request: z.string().optional(),
+    requester: z.string().optional(),
+    tenant: z.string().optional(),
+    ipaddress: z.string().optional(),
+    providerid: z.string().optional(),
+    hold: z.object({ by: z.string(), comment: z.string(), until: millisecond.optional() }).optional(),
+    why: z.string().optional(),
+    backing: z.string().optional().describe('The node whose machine it is a slot of.'),
+    slots: count.optional(),
+    handedOut: count.describe('How often it was allocated.'),
+    image: z.string().optional(),
+    replaced: z
+      .enum(['superseded', 'withdrawn'])
+      .optional()
+      .describe('There is another version of its image.'),
+  }),
+);
+
+const grantedNodeSchema = exactly<GrantedNode>()(
+  z.object({
+    id: z.string(),
+    label: z.string(),
+    hostname: z.string(),
+    payload: anything('How to reach it; secrets only with --credentials.'),
+    attributes: anything("Of the provider pool's configuration."),
+    lost: z.literal(true).optional().describe('The request no longer has it.'),
+  }),
+);
+
+const requestMembers = {
+  id: z.string(),
+  state: z.enum([...requestStates, 'returned', 'cancelled', 'expired']),
+  labels: texts,
+  requester: z.string(),
+  priority: z.number().optional(),
+  tenant: z.string().optional(),
+  attributes: anything('Of the requester.').optional(),
+  tags: z.record(z.string(), z.string()).optional(),
+  providerPool: z.string().optional(),
+  nodes: z.array(grantedNodeSchema).optional().describe('Once it is fulfilled, in the order of the labels.'),
+  making: texts.optional().describe('Nodes that are being made for it.'),
+  declined: z.record(z.string(), z.string()).optional().describe('Why each provider pool cannot serve it.'),
+  waits: z.string().optional(),
+  createdAt: millisecond.optional(),
+  since: millisecond,
+  expiresAt: millisecond.optional(),
+  version: count,
+};
+const requestSchema = exactly<RequestView>()(z.object(requestMembers).meta({ id: 'request' }));
+
+const pool = { pool: z.string() };
+const requests = z.object({ ...pool, requests: z.array(requestSchema) });
+
+export const poolDocuments = {
+  pools: [z.object({ pools: z.array(z.object({ name: z.string(), createdAt: moment })) })],
+  pool: [viewSchema],
+  'pool-apply': [
+    z.object({ pools: z.array(z.object({ name: z.string(), uid: z.string(), unchanged: z.boolean() })) }),
+  ],
+  'pool-change': [
+    z.object({ ...pool, node: z.string(), held: z.boolean() }).describe('Of hold.'),
+    z.object({ ...pool, nodes: texts }).describe('Of delete with nodes.'),
+    z.object({ ...pool, deleted: z.boolean().describe('False with --no-wait.') }).describe('Of delete.'),
+  ],
+  'pool-dump': [
+    z.object({
+      pools: z.array(
+        z.object({
+          ...viewSchema.shape,
+          spec: anything('As the pool has it.').nullable(),
+          nodes: z.array(nodeSchema),
+          requests: z.array(requestSchema),
+        }),
+      ),
+    }),
+  ],
+  'pool-import': [
+    z.object({
+      pools: anything('For pools.yaml.'),
+      providers: anything('For heddle.yaml.'),
+      remarks: z
+        .array(
+          z.object({
+            path: z.array(z.union([z.string(), z.number()])),
+            wrong: z.string(),
+            right: z.string().optional(),
+            place: z.object({ file: z.string(), line: count, column: count }).optional(),
+          }),
+        )
+        .describe('What is different in Heddle, or left out.'),
+    }),
+  ],
+  'pool-nodes': [z.object({ ...pool, nodes: z.array(nodeSchema) })],
+  request: [z.object(requestMembers), requests.describe('With --count.')],
+  'request-change': [
+    z.object({ ...pool, ids: texts, renewed: z.literal(true) }),
+    z.object({ ...pool, ids: texts, ended: z.enum(['cancel', 'return']) }),
+  ],
+  requests: [requests],
+};

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import type { Json, JsonObject } from '../../model/json.js';
+import { assignmentStages, reservationStates } from '../../model/reservation/state.js';
+import type { ReservationView } from '../../model/reservation/view.js';
+import { count, exactly, moment, opaque, texts } from './exact.js';
+
+const reservationSchema = exactly<ReservationView>()(
+  z
+    .object({
+      id: z.string(),
+      state: z.enum(reservationStates),
+      why: z.string().optional(),
+      user: z.string(),
+      image: z.string(),
+      from: moment,
+      to: moment,
+      by: z.string(),
+      askedAt: moment,
+      wanted: z
+        .object({
+          count,
+          machines: texts.optional(),
+          site: z.string().optional(),
+          provider: z.string().optional(),
+          type: z.string().optional(),
+          can: texts.optional(),
+        })
+        .describe('The request.'),
+      machines: z.array(
+        z.object({
+          name: z.string(),
+          stage: z.enum(assignmentStages),
+          doing: z.string().optional(),
+          why: z.string().optional(),
+        }),
+      ),
+      readyAt: moment.optional(),
+      overAt: moment.optional(),
+      notes: z.array(z.object({ at: moment, text: z.string() })),
+    })
+    .meta({ id: 'reservation' }),
+);
+
+const value = z.unknown() as z.ZodType<Json>;
+
+export const reservationDocuments = {
+  reservation: [z.object({ reservation: reservationSchema })],
+  'reservation-log-in': [
+    z.object({
+      reservation: z.object({ id: z.string() }),
+      machines: z.array(
+        z.object({
+          name: z.string(),
+          address: value,
+          port: value,
+          hostKey: value,
+          auth: opaque<JsonObject>('User, and password unless a key was given; empty without a log-in.'),
+        }),
+      ),
+    }),
+  ],
+  reservations: [z.object({ reservations: z.array(reservationSchema) })],
+};

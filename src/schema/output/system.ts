@@ -1,0 +1,206 @@
+import { z } from 'zod';
+import type { JsonObject } from '../../model/json.js';
+import type { Leak, SweepPolicy, SweepReport } from '../../model/sweep/sweep.js';
+import { count, exactly, moment, opaque, texts } from './exact.js';
+
+const policySchema = exactly<SweepPolicy>()(
+  z.object({
+    minimumAgeMs: z.number(),
+    cap: count.describe('Most machines deleted in one sweep.'),
+    delete: z.boolean().describe('Otherwise nothing is deleted without a request.'),
+  }),
+);
+
+const leakSchema = exactly<Leak>()(
+  z
+    .object({
+      kind: z.enum(['orphan', 'lost', 'abandoned', 'duplicate', 'unreadable', 'captured']),
+      what: z.literal('image').optional().describe('Absent for machines.'),
+      providerid: z.string(),
+      key: z.string(),
+      cluster: z.string().optional(),
+      askedOf: z.string().optional().describe('The workflow that disowned it.'),
+      state: z.string(),
+      createdAt: moment.optional(),
+      account: z.string(),
+      firstSeen: moment,
+      passes: count.describe('Sweeps in a row that saw it.'),
+    })
+    .meta({ id: 'leak' }),
+);
+
+const reportSchema = exactly<SweepReport>()(
+  z
+    .object({
+      reportVersion: z.literal(1),
+      at: moment,
+      policy: policySchema,
+      accounts: z.array(
+        z.object({
+          name: z.string(),
+          machines: count,
+          leaks: count,
+          unable: z.string().optional().describe('Why it could not be listed.'),
+        }),
+      ),
+      leaks: z.array(leakSchema),
+      deleted: z.array(
+        z.object({
+          account: z.string(),
+          providerid: z.string(),
+          key: z.string(),
+          failed: z.string().optional(),
+        }),
+      ),
+      refused: texts.describe('Why nothing was deleted.'),
+    })
+    .meta({ id: 'sweep' }),
+);
+
+const process = z.object({ pid: count, started: z.string() });
+const fields = opaque<JsonObject>('Without secrets.');
+const accountSchema = z.object({ type: z.string(), site: z.string(), fields });
+const pluginSchema = opaque<JsonObject>(
+  'The descriptor of the plugin (schemas/plugin.schema.json), with digest, folder and abilities.',
+);
+const keys = z.array(
+  z.object({ id: z.string(), createdAt: moment, current: z.boolean().describe('It encrypts.') }),
+);
+const jsonSchema = opaque<JsonObject>('A JSON Schema.').optional();
+const pluginFieldsMembers = {
+  type: z.enum(['provider', 'automator']),
+  name: z.string(),
+  admin: jsonSchema,
+  user: jsonSchema,
+};
+
+const historySchema = z.object({
+  workflowId: z.string(),
+  runId: z.string(),
+  workflowType: z.string().optional(),
+  source: z.string().optional(),
+  events: count,
+  ok: z.boolean(),
+  error: z
+    .object({
+      kind: z.enum(['nondeterminism', 'failure', 'unknown-type', 'undecryptable', 'not-a-history']),
+      message: z.string(),
+      event: z.object({ id: count, type: z.string(), about: z.string().optional() }).optional(),
+      detail: z.string().optional(),
+    })
+    .optional(),
+});
+
+export const systemDocuments = {
+  config: [
+    z.object({
+      file: z.string().nullable(),
+      devWorkerConfig: z.string().optional(),
+      dataFolder: z.string(),
+      cacheFolder: z.string(),
+      keyFolder: z.string(),
+      storeFolder: z.string(),
+      'store.s3': z.string().optional().describe('Bucket and endpoint.'),
+      site: z.string(),
+      encryption: z.string(),
+      'temporal.address': z.string(),
+      'temporal.namespace': z.string(),
+      pluginFolders: texts,
+      providers: z.record(z.string(), z.object({ ...accountSchema.shape, hostKeys: z.unknown().optional() })),
+      origins: z.record(z.string(), z.string()).describe('Where each setting comes from.'),
+    }),
+  ],
+  dev: [
+    z.object({
+      ready: z.literal(true),
+      address: z.string(),
+      namespace: z.string(),
+      ui: z.string(),
+      codecEndpoint: z.string().describe('Holds a token.'),
+      accounts: z.string().describe('Holds a token.'),
+      machines: z.object({ endpoint: z.string(), apiKeyFile: z.string() }),
+      workerConfig: z.string(),
+      processes: z.object({ server: process, machines: process, worker: process }),
+    }),
+  ],
+  doctor: [
+    z.object({
+      ok: z.boolean(),
+      checks: z.array(
+        z.object({
+          check: z.string(),
+          state: z.enum(['ok', 'warn', 'fail', 'skipped']),
+          text: z.string(),
+          next: z.string().optional(),
+        }),
+      ),
+    }),
+  ],
+  keys: [
+    z.object({ from: z.string(), keys }).describe('Of list.'),
+    z.object({ folder: z.string(), keys }).describe('Of create and rotate.'),
+    z.object({ folder: z.string(), imported: texts.describe('Their ids.') }).describe('Of import.'),
+    z.object({ file: z.string() }).describe('Of export to a file.'),
+  ],
+  leaks: [
+    z.object({
+      report: reportSchema.optional().describe('Absent before the first sweep.'),
+      schedule: z.object({
+        everyMs: z.number(),
+        policy: policySchema,
+        paused: z.string().optional(),
+        next: moment.optional(),
+        running: z.boolean(),
+      }),
+    }),
+    z
+      .object({
+        deleted: texts,
+        left: z.array(z.object({ providerid: z.string(), why: z.string() })),
+        report: reportSchema,
+      })
+      .describe('With --delete.'),
+  ],
+  plugins: [
+    z.object({ plugins: z.array(pluginSchema) }),
+    z.object(pluginFieldsMembers).describe('With --schema.'),
+    z
+      .object({ schemas: z.array(z.object(pluginFieldsMembers)) })
+      .describe('With --schema, of plugins of both types.'),
+  ],
+  'plugin-new': [z.object({ type: z.enum(['provider', 'automator']), name: z.string(), files: texts })],
+  'provider-add': [
+    z.object({
+      provider: z.string(),
+      type: z.string(),
+      site: z.string().optional(),
+      file: z.string(),
+      fields,
+      stored: texts.describe('Files of its secrets.'),
+    }),
+  ],
+  'provider-remove': [z.object({ provider: z.string(), file: z.string(), removed: texts })],
+  providers: [
+    z.object({
+      file: z.string(),
+      providers: z.array(z.object({ name: z.string(), ...accountSchema.shape, from: z.string() })),
+    }),
+  ],
+  replay: [
+    z.object({
+      histories: z.array(historySchema),
+      total: count,
+      ok: count,
+      failed: count,
+      next: z.string().optional(),
+    }),
+  ],
+  'server-setup': [
+    z.object({
+      address: z.string(),
+      namespace: z.string(),
+      serverVersion: z.string(),
+      searchAttributes: texts,
+    }),
+  ],
+};

@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import type { Json, JsonObject } from '../../model/json.js';
+import { count, moment, opaque, texts } from './exact.js';
+import { clusterMembers, operationSchema } from './operation.js';
+
+const value = z.unknown() as z.ZodType<Json>;
+
+const resultSchema = z.object({
+  node: z.string(),
+  exitCode: count.nullable().describe('Null where the command did not come to its end.'),
+  stdout: z.string(),
+  stderr: z.string(),
+  cut: z.literal(true).optional().describe('Only the end of the output is here.'),
+  log: z.string().optional().describe('Name of the log in the store.'),
+  problem: z.string().optional().describe('Why there is no exit code.'),
+});
+
+export const taskDocuments = {
+  exec: [z.object({ ...clusterMembers, operation: operationSchema, results: z.array(resultSchema) })],
+  logs: [
+    z
+      .object({
+        node: z.string(),
+        operation: z.string(),
+        incarnation: count,
+        service: z.string().optional(),
+        action: z.string(),
+        run: count,
+        t: moment,
+        level: z
+          .enum(['debug', 'info', 'warn', 'error'])
+          .optional()
+          .describe('Absent for output of scripts.'),
+        message: z.string().optional(),
+        attributes: opaque<JsonObject>('Of the message.').optional(),
+        stream: z.enum(['stdout', 'stderr']).optional(),
+        text: z.string().optional(),
+      })
+      .describe('One line of a log.'),
+  ],
+  task: [
+    z.object({
+      taskId: z.string(),
+      title: z.string(),
+      state: z.string(),
+      attempts: count,
+      scheduledAt: moment,
+      endedAt: moment.optional(),
+      tookMs: z.number().optional(),
+      taskQueue: z.string(),
+      worker: z.string().optional(),
+      input: value.optional().describe('Without secrets.'),
+      result: value.optional().describe('Without secrets.'),
+      failure: z
+        .object({ kind: z.string().optional(), message: z.string(), exitCode: value.optional() })
+        .optional(),
+      log: z.string().optional().describe('Its name in the store.'),
+      tail: texts.describe('The end of the log or of the output.'),
+    }),
+  ],
+};
