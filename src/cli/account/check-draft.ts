@@ -46,9 +46,10 @@ export function checkField(
   value: JsonObject[string],
   { insecure = false }: JsonObject,
 ): readonly Problem[] {
+  const { requiredWhen: _requiredWhen, ...own } = field;
   const alone = {
     fields: {
-      admin: { insecure: { title: 'Insecure', type: 'boolean' as const }, [key]: field },
+      admin: { insecure: { title: 'Insecure', type: 'boolean' as const }, [key]: own },
       user: {},
       required: { admin: [], user: [] },
     },
@@ -63,7 +64,10 @@ export function checkSome(
   fields: JsonObject,
 ): readonly Problem[] {
   if (declared === undefined) return [];
-  const lenient = { ...descriptor, fields: { ...declared, required: { admin: [], user: [] } } };
+  const admin = Object.fromEntries(
+    Object.entries(declared.admin).map(([key, { requiredWhen: _requiredWhen, ...field }]) => [key, field]),
+  );
+  const lenient = { ...descriptor, fields: { ...declared, admin, required: { admin: [], user: [] } } };
   return [...checkFields(lenient, 'admin', fields, ['fields']).problems, ...checkSecrets(lenient, fields)];
 }
 

@@ -1,23 +1,28 @@
 import type { JsonObject } from '../../model/json.js';
 import { stripSecrets } from '../../model/node/strip-secrets.js';
 import type { Descriptor, FieldDeclaration } from '../../schema/descriptor.js';
+import { describeCondition, describeConstraints } from '../../schema/field-constraints.js';
 
 /** For plugins that do not declare their fields. */
 export const noFieldsDeclared =
   'This plugin does not declare its fields: write those that it needs under fields in heddle.yaml, or give them by --field key=value.';
 
-/** `required`, `optional`, or what it is an alternative to. */
+/** `required`, `optional`, what it is an alternative to, or what requires it. */
 export function describeNeed(key: string, { fields }: Pick<Descriptor, 'fields'>): string {
   const sets = fields?.required.admin ?? [];
+  const condition = fields?.admin[key]?.requiredWhen;
+  if (condition !== undefined && !sets.some((set) => set.includes(key)))
+    return `required when ${describeCondition(condition)}`;
   if (sets.length > 0 && sets.every((set) => set.includes(key))) return 'required';
   if (!sets.some((set) => set.includes(key))) return 'optional';
   return `needed: ${sets.map((set) => set.join(' and ')).join(', or ')}`;
 }
 
-/** The accepted values, and the default. */
-export function describeKind({ type, options, secret, default: fallback }: FieldDeclaration): string {
+/** The accepted values, the constraints and the default. */
+export function describeKind(field: FieldDeclaration): string {
+  const { type, options, secret, default: fallback } = field;
   const kind = options === undefined ? kinds[type] : `one of ${options.join(', ')}`;
-  return `${kind}${secret === true ? ', secret' : ''}${fallback === undefined ? '' : `; ${typeof fallback === 'string' ? fallback : JSON.stringify(fallback)} unless given`}`;
+  return `${[kind, ...describeConstraints(field)].join(', ')}${secret === true ? ', secret' : ''}${fallback === undefined ? '' : `; ${typeof fallback === 'string' ? fallback : JSON.stringify(fallback)} unless given`}`;
 }
 
 /** Fields of an account for people. Where the plugin does not say which are secret, any may be. */
