@@ -27,12 +27,15 @@ export function checkDraft(
   return [
     ...checkName(['name'], name),
     ...(site === undefined ? [] : checkName(['site'], site)),
-    ...(descriptor === undefined
-      ? [noType(type, descriptors)]
-      : [
-          ...checkFields(descriptor, 'admin', fields, ['fields']).problems,
-          ...checkSecrets(descriptor, fields),
-        ]),
+    ...(descriptor === undefined ? [noType(type, descriptors)] : checkValues(descriptor, fields)),
+  ];
+}
+
+/** Everything that is wrong with the fields of an account or automator, by `fields.<key>`. */
+export function checkValues(descriptor: Descriptor, fields: JsonObject): readonly Problem[] {
+  return [
+    ...checkFields(descriptor, 'admin', fields, ['fields']).problems,
+    ...checkSecrets(descriptor, fields),
   ];
 }
 

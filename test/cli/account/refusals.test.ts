@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { add, type AddOptions } from '../../../src/cli/account/add.js';
 import { fieldsOfLines } from '../../../src/cli/account/given-fields.js';
 import { remove } from '../../../src/cli/account/list.js';
-import { addAccount, removeAccount } from '../../../src/cli/account/save-account.js';
+import { addAccount, removeSettings } from '../../../src/cli/account/save-account.js';
 import { openWorkspace } from '../../../src/cli/account/workspace.js';
 
 const written = `dataFolder: ./data
@@ -162,7 +162,7 @@ describe('an invalid account', () => {
       },
       { replace: false },
     );
-    expect(removeAccount(await openWorkspace({ file }), 'try')).toEqual([]);
+    expect(removeSettings(await openWorkspace({ file }), { section: 'providers', name: 'try' })).toEqual([]);
     expect(await readdir(folder)).toContain('mine');
   });
 
