@@ -53,7 +53,7 @@ function matches(pattern: string, text: string): boolean {
 }
 
 /** Why a text cannot be a `pattern`; undefined if it can. */
-export function patternFault(pattern: string): string | undefined {
+function patternFault(pattern: string): string | undefined {
   try {
     // JSON Schema and editors read the same pattern as JavaScript does.
     void new RegExp(pattern, 'u');

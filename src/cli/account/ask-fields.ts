@@ -5,7 +5,7 @@ import { formatProblem, hasErrors, type Problem } from '../../schema/problem.js'
 import { cleanLine } from '../clean-text.js';
 import { checkField, declaredFields } from './check-draft.js';
 import { parseFieldText, referenceForms } from './field-text.js';
-import { describeKind, describeNeed, noFieldsDeclared } from './field-words.js';
+import { describeAlternatives, describeKind, describeNeed, noFieldsDeclared } from './field-words.js';
 import type { Terminal } from '../terminal.js';
 
 /**
@@ -29,6 +29,8 @@ export async function askFields(
   terminal.say(
     `Enter leaves a field out. ${referenceForms} is a reference; a secret that is typed is not shown.`,
   );
+  const alternatives = describeAlternatives(descriptor);
+  if (alternatives !== undefined) terminal.say(alternatives);
   let next = open();
   while (next.length > 0) {
     for (const [key, field] of next) {

@@ -7,15 +7,20 @@ import { describeCondition, describeConstraints } from '../../schema/field-const
 export const noFieldsDeclared =
   'This plugin does not declare its fields: write those that it needs under fields in heddle.yaml, or give them by --field key=value.';
 
-/** `required`, `optional`, what it is an alternative to, or what requires it. */
+/** `required`, `optional`, `one of several`, or what requires it. */
 export function describeNeed(key: string, { fields }: Pick<Descriptor, 'fields'>): string {
   const sets = fields?.required.admin ?? [];
-  const condition = fields?.admin[key]?.requiredWhen;
-  if (condition !== undefined && !sets.some((set) => set.includes(key)))
-    return `required when ${describeCondition(condition)}`;
   if (sets.length > 0 && sets.every((set) => set.includes(key))) return 'required';
-  if (!sets.some((set) => set.includes(key))) return 'optional';
-  return `needed: ${sets.map((set) => set.join(' and ')).join(', or ')}`;
+  if (sets.some((set) => set.includes(key))) return 'one of several';
+  const condition = fields?.admin[key]?.requiredWhen;
+  return condition === undefined ? 'optional' : `required when ${describeCondition(condition)}`;
+}
+
+/** The sets of fields of which one is needed; undefined where there is no choice. */
+export function describeAlternatives({ fields }: Pick<Descriptor, 'fields'>): string | undefined {
+  const sets = fields?.required.admin ?? [];
+  if (sets.length < 2) return undefined;
+  return `It needs ${sets.map((set) => set.join(' and ')).join(', or ')}.`;
 }
 
 /** The accepted values, the constraints and the default. */
@@ -26,7 +31,10 @@ export function describeKind(field: FieldDeclaration): string {
 }
 
 /** Fields of an account for people. Where the plugin does not say which are secret, any may be. */
-export function hideSecrets(descriptor: Descriptor | undefined, fields: JsonObject): JsonObject {
+export function hideSecrets(
+  descriptor: Pick<Descriptor, 'fields'> | undefined,
+  fields: JsonObject,
+): JsonObject {
   const declared = descriptor?.fields?.admin;
   const isSecret = (key: string): boolean => declared?.[key] === undefined || declared[key].secret === true;
   return stripSecrets(

@@ -156,6 +156,12 @@ interface HasFields {
   readonly fields: JsonObject;
 }
 
+/** An account as heddle.yaml has it. @throws ProblemsError, CliError if the file cannot be read. */
+export function writtenAccount(file: string, name: string): WrittenConfig['providers'][string] | undefined {
+  const { providers } = configIn(readFile(file), file);
+  return Object.hasOwn(providers, name) ? providers[name] : undefined;
+}
+
 /** @throws CliError NotFound */
 export function findAccount({ file, providers }: Accounts, name: string): HasFields {
   return findEntry({ file, entries: providers }, { section: 'providers', name });

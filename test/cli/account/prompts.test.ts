@@ -54,7 +54,8 @@ describe.skipIf(!hasTerminal)(
       expect(await terminal.ended).toBe(0);
       const shown = terminal.shown();
       for (const said of [
-        '(needed: machines, or inventory)',
+        'It needs machines, or inventory.',
+        '(one of several)',
         'should be a number, but is "many"',
         'one of none, ssh',
         '22 unless given',
