@@ -1,7 +1,8 @@
-import type { JsonObject } from '../../model/json.js';
+import type { Json, JsonObject } from '../../model/json.js';
 import { stripSecrets } from '../../model/node/strip-secrets.js';
 import type { Descriptor, FieldDeclaration } from '../../schema/descriptor.js';
 import { describeCondition, describeConstraints } from '../../schema/field-constraints.js';
+import { isPlainSecret } from './field-text.js';
 
 /** For plugins that do not declare their fields. */
 export const noFieldsDeclared =
@@ -36,10 +37,11 @@ export function hideSecrets(
   fields: JsonObject,
 ): JsonObject {
   const declared = descriptor?.fields?.admin;
-  const isSecret = (key: string): boolean => declared?.[key] === undefined || declared[key].secret === true;
+  const isSecret = (key: string, value: Json | undefined): boolean =>
+    declared?.[key] === undefined || declared[key].secret === true || isPlainSecret(declared[key], value);
   return stripSecrets(
     Object.fromEntries(
-      Object.entries(fields).map(([key, value]) => [key, isSecret(key) ? '(secret)' : value]),
+      Object.entries(fields).map(([key, value]) => [key, isSecret(key, value) ? '(secret)' : value]),
     ),
   );
 }

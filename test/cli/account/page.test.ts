@@ -295,6 +295,12 @@ describe('the page for provider accounts', () => {
     });
 
     it('never shows secrets within lists and mappings, and keeps them', async () => {
+      const both = 'CERT\n-----BEGIN PRIVATE KEY-----\nAAAA';
+      await writeFile(
+        file,
+        `${empty}providers: {box: {type: docker, fields: {ca: ${JSON.stringify(both)}}}}\n`,
+      );
+      for (const path of ['', 'accounts/box']) expect((await ask(path)).text).not.toContain('AAAA');
       const machines = '[{name: r1, address: 192.0.2.1, user: root, password: hunter22}]';
       expect((await send('static', { name: 'rack', 'field.machines': machines })).status).toBe(303);
       expect((await ask('accounts/rack')).text).not.toContain('hunter22');
@@ -307,7 +313,9 @@ describe('the page for provider accounts', () => {
     it('is possible for accounts that are there, of plugins that are there', async () => {
       for (const path of ['accounts/none', 'accounts/none/remove', 'accounts/__proto__', 'automators/none'])
         expect([path, (await ask(path)).status]).toEqual([path, 404]);
-      await writeFile(file, `${empty}providers: {old: {type: gone}}\n`);
+      await writeFile(file, `${empty}providers: {old: {type: gone}}\nautomators: {away: {}}\n`);
+      expect((await ask('')).text).toContain('There is no automator away');
+      expect((await post('automators/away/remove', {})).status).toBe(303);
       expect((await ask('')).text).toContain('There is no provider plugin gone.');
       expect((await ask('accounts/old')).status).toBe(404);
       expect((await post('accounts/old/remove', {})).status).toBe(303);

@@ -66,6 +66,17 @@ describe.skipIf(!hasTerminal)(
       );
     });
 
+    it('asks again for a field that another one requires', async () => {
+      const terminal = start('box', '--type', 'docker', '--field', 'cert=file:/etc/cert.pem');
+      for (const key of ['endpoint', 'ca', 'key', 'privateKey', 'publicKeys', 'user', 'network', 'reachBy'])
+        await terminal.answer(`${key}: `, '\r');
+      for (const key of ['address', 'init']) await terminal.answer(`${key}: `, '\r');
+      await terminal.answer('key: ', 'file:/etc/key.pem\r');
+      expect(await terminal.ended).toBe(0);
+      expect(terminal.shown()).toContain('(required when cert is given)');
+      expect(terminal.shown()).toContain('key: is missing. It is required when cert is given.');
+    });
+
     it('changes nothing after Ctrl-D', async () => {
       const terminal = start('try', '--type', 'local');
       await terminal.answer('endpoint: ', '\u0004');

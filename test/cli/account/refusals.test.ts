@@ -33,6 +33,20 @@ describe('an invalid account', () => {
       'Did you mean "endpoint"?',
     ],
     [
+      'a field out of bounds',
+      'try',
+      { type: 'static', field: [['port', '70000']] },
+      'ProblemsError',
+      'fields.port: 70000 is more than 65535',
+    ],
+    [
+      'a field that another one requires, and that is missing',
+      'try',
+      { type: 'docker', field: [['cert', 'x']] },
+      'ProblemsError',
+      'fields.key: is missing. It is required when cert is given.',
+    ],
+    [
       'a field of another kind',
       'try',
       { type: 'static', field: [['port', 'high']] },

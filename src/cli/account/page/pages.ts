@@ -33,7 +33,15 @@ ${link(`${base}/accounts/${name}/remove`, 'Remove', name)}`,
 <dl class="choices">${descriptors.map(({ name, description }) => html`<dt><a href="${base}/add/${name}">${name}</a></dt><dd>${description}</dd>`)}</dl>
 <h2>Automators</h2>
 <p>Settings of the automators that have administrators' fields.</p>
-${automators.map((descriptor) => automatorCard(descriptor, config.automators[descriptor.name]?.fields, base))}`;
+${automators.map((descriptor) => automatorCard(descriptor, config.automators[descriptor.name]?.fields, base))}
+${Object.keys(config.automators)
+  .filter((name) => !automators.some((known) => known.name === name))
+  .map((name) =>
+    entryCard(
+      { name, about: 'set', fields: {} },
+      html`<p class="error">There is no automator ${name} with administrators' fields.</p>${link(`${base}/automators/${name}/remove`, 'Remove', name)}`,
+    ),
+  )}`;
 }
 
 function automatorCard(descriptor: Descriptor, fields: JsonObject | undefined, base: string): Markup {
@@ -41,7 +49,7 @@ function automatorCard(descriptor: Descriptor, fields: JsonObject | undefined, b
   return entryCard(
     {
       name,
-      about: fields === undefined ? 'not set' : '',
+      about: fields === undefined ? 'not set' : 'set',
       text: description,
       fields: hideSecrets(descriptor, fields ?? {}),
     },

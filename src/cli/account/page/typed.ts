@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Json, JsonObject } from '../../../model/json.js';
 import type { Descriptor, FieldDeclaration } from '../../../schema/descriptor.js';
 import { declaredFields } from '../check-draft.js';
-import { isPlainSecret, parseFieldText } from '../field-text.js';
+import { parseFieldText } from '../field-text.js';
 import { hideSecrets } from '../field-words.js';
 
 /** The values of a form, by the names of inputs. */
@@ -20,10 +20,7 @@ export function removalName(key: string): string {
 /** Whether a stored value may be sent to the browser: neither it nor a part of it is secret. */
 export function isShown(key: string, field: FieldDeclaration, value: Json): boolean {
   const declared = { fields: { admin: { [key]: field }, user: {}, required: { admin: [], user: [] } } };
-  return (
-    !isPlainSecret(field, value) &&
-    isDeepStrictEqual(hideSecrets(declared, { [key]: value }), { [key]: value })
-  );
+  return isDeepStrictEqual(hideSecrets(declared, { [key]: value }), { [key]: value });
 }
 
 /** What a form of stored fields shows: their values as they would be typed, without those that are secret. */
