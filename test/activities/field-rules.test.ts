@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { planCluster } from '../../src/activities/cluster/plan.js';
+import { defaultLimits } from '../../src/model/cluster/limits.js';
+import { loadRegistry } from '../../src/plugins/registry.js';
 import { type Bench, openBench, request, secret } from '../harness/activities/parts.js';
 import { startNode, type TestNode } from '../harness/ssh-server.js';
 
@@ -20,6 +23,46 @@ beforeAll(async () => {
 afterAll(async () => {
   await bench.close();
   await node.close();
+});
+
+test('a value of a cluster file that breaks a rule is refused when the cluster is planned, with its place', async () => {
+  const registry = await loadRegistry({ folders: [], log: { info: () => undefined } });
+  const plan = (rootVolumeGb: number, exitCode: number) =>
+    planCluster(
+      {
+        registry,
+        providers: { box: { type: 'aws', site: 'here', fields: { region: 'eu-1' } } },
+        features: { searchAttributes: false },
+        limits: defaultLimits,
+        forbiddenReferences: () => [],
+        readOutputs: async () => undefined,
+        webhooks: {},
+      },
+      {
+        clusterName: 'web',
+        intent: { kind: 'apply' },
+        spec: {
+          name: 'web',
+          nodes: {
+            app: {
+              count: 1,
+              provider: 'box',
+              hardware: 'any',
+              image: 'node',
+              services: ['web'],
+              fields: { rootVolumeGb },
+            },
+          },
+          services: { web: { actions: { start: { type: 'fake', fields: { exitCode } } } } },
+        },
+        current: { uid: 'u', nodes: [], services: {}, stopped: [], incarnation: 0, nodenum: 0 },
+      } as never,
+    );
+  await expect(plan(0, 300)).rejects.toThrow(
+    /nodes\.app\.fields\.rootVolumeGb: 0 is less than 1[^]*services\.web\.actions\.start\.fields\.exitCode: 300 is more than 255/,
+  );
+  await expect(plan(1, 255)).resolves.toBeDefined();
+  await registry.close();
 });
 
 test('a reference whose value breaks a rule is refused before the plugin is called, and is not quoted', async () => {
