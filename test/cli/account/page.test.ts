@@ -321,6 +321,14 @@ describe('the page for provider accounts', () => {
       expect((await post('accounts/old/remove', {})).status).toBe(303);
     });
 
+    it('leaves an account that cannot be removed without changing others, and says why', async () => {
+      const shared = `${empty}providers: {a: &a {type: docker}, b: *a}\n`;
+      await writeFile(file, shared);
+      const { status, text } = await post('accounts/a/remove', {});
+      expect([status, text]).toEqual([409, expect.stringContaining('heddle.yaml is not changed')]);
+      expect(await readFile(file, 'utf8')).toBe(shared);
+    });
+
     it('is refused where another page asks for it', async () => {
       const before = await readFile(file, 'utf8');
       for (const path of ['accounts/try', 'accounts/try/remove', 'accounts/try/test', 'automators/linux'])

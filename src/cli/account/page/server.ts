@@ -4,6 +4,7 @@ import type { Server } from 'node:http';
 import { serve } from '@hono/node-server';
 import { Hono, type Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
+import { CliError } from '../../errors.js';
 import type { Workspace } from '../workspace.js';
 import { assets } from './assets.js';
 import { page } from './markup.js';
@@ -18,8 +19,8 @@ export interface AccountsPage {
 }
 
 /**
- * Serves forms for provider accounts and settings of automators on loopback, to users who have its address. The workspace is read anew
- * for each request. Only POST changes anything.
+ * Serves forms for provider accounts and settings of automators on loopback, to users who have its address. The
+ * workspace is read anew for each request. Only POST changes anything.
  */
 export async function startAccountsPage(open: () => Promise<Workspace>): Promise<AccountsPage> {
   const token = randomBytes(24).toString('base64url');
@@ -60,7 +61,9 @@ function createApp(base: string, open: () => Promise<Workspace>, check: (context
   addSettingsRoutes(app, base, open);
   app.notFound(() => refuse(404, 'There is no such page.'));
   app.onError((error, context) => {
-    const status = error instanceof HTTPException ? error.status : 500;
+    // heddle.yaml was changed meanwhile, or cannot be changed safely.
+    const otherwise = error instanceof CliError ? 409 : 500;
+    const status = error instanceof HTTPException ? error.status : otherwise;
     return context.text(error.message, status, { Connection: 'close' });
   });
   return app;
