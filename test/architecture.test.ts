@@ -62,7 +62,7 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   },
   {
     files: /^schema\//,
-    may: /^(model|schema)\/|^plugins\/errors\.js$|^node:|^(zod|yaml|fastest-levenshtein)$/,
+    may: /^(model|schema)\/|^plugins\/errors\.js$|^node:|^(zod|yaml|fastest-levenshtein|re2js)$/,
   },
   { files: /^ssh\//, may: /^(model|ssh)\/|^plugins\/(contract|errors)\.js$|^node:|^ssh2$/ },
   { files: /^store\/s3\//, may: /^(model|store)\/|^node:|^(aws4fetch|fast-xml-parser|p-limit)$/ },

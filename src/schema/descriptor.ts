@@ -3,79 +3,12 @@ import type { Json } from '../model/json.js';
 import { pluginNameSchema } from './names.js';
 import { errorAt, type Problem } from './problem.js';
 import { checkProgram, programSchemas, type PluginLimits } from './descriptor-program.js';
+import { fieldSchema, type FieldDeclaration, type FieldScope } from './descriptor-field.js';
+import { checkDeclaredConstraints } from './field-constraints.js';
 import { checkResourceDeclarations, resourcesSchema, type DeclaredResource } from './descriptor-resources.js';
-import { anyJsonSchema } from './any-fields.js';
 
 const pluginTypes = ['provider', 'automator'] as const;
 export type PluginType = (typeof pluginTypes)[number];
-
-export const fieldTypes = [
-  'string',
-  'text',
-  'url',
-  'number',
-  'integer',
-  'boolean',
-  'list',
-  'map',
-  'duration',
-  'select',
-  'json',
-  'resource',
-] as const;
-export type FieldType = (typeof fieldTypes)[number];
-
-const fieldSchema = z
-  .strictObject({
-    title: z.string().min(1).meta({ title: 'Title', description: 'What a form calls the field.' }),
-    type: z.enum(fieldTypes).meta({ title: 'Type', description: `One of ${fieldTypes.join(', ')}.` }),
-    description: z
-      .string()
-      .exactOptional()
-      .meta({ title: 'Description', description: 'What it is for, in a sentence.' }),
-    options: z
-      .array(z.string())
-      .min(1)
-      .exactOptional()
-      .meta({ title: 'Options', description: 'The values of a select.' }),
-    keys: z
-      .string()
-      .refine(isPattern, { error: 'is no regular expression' })
-      .exactOptional()
-      .meta({ title: 'Keys', description: 'For a map: the regular expression that its keys match.' }),
-    default: anyJsonSchema
-      .exactOptional()
-      .meta({ title: 'Default', description: 'The value where none is given.' }),
-    resource: z
-      .string()
-      .exactOptional()
-      .meta({
-        title: 'Resource',
-        description:
-          "Which kind of the plugin's resources it takes; of a string, one will do as well as a text.",
-      }),
-    secret: z
-      .boolean()
-      .exactOptional()
-      .meta({ title: 'Secret', description: 'Masked in forms, redacted in output; users give a reference.' }),
-    overridable: z
-      .union([z.boolean(), z.literal('listed')], { error: 'true, false or listed.' })
-      .exactOptional()
-      .meta({
-        title: 'Overridable',
-        description:
-          "An administrator's field that users may set too; listed: only to values that the account lists under allow.",
-      }),
-    passReferences: z
-      .boolean()
-      .exactOptional()
-      .meta({
-        title: 'Pass references',
-        description:
-          'For administrator fields: references stay unresolved, and the plugin may return them in ssh-auth.',
-      }),
-  })
-  .meta({ title: 'Field', description: 'A field that people fill in: {title, type, …}.' });
 
 const fieldMapSchema = z.record(
   z
@@ -201,16 +134,7 @@ export const descriptorSchema = z
   })
   .meta({ title: 'Heddle plugin', description: 'What a plugin is, and which fields it has.' });
 
-function isPattern(text: string): boolean {
-  try {
-    return new RegExp(text).source !== '';
-  } catch {
-    return false;
-  }
-}
-
-export type FieldDeclaration = z.output<typeof fieldSchema>;
-export type FieldScope = 'admin' | 'user';
+export type { FieldDeclaration, FieldScope };
 export type FieldDeclarations = z.output<typeof fieldsSchema>;
 
 /** A descriptor with its defaults filled in. */
@@ -256,6 +180,7 @@ function checkDeclarations({ admin, user, required }: FieldDeclarations): readon
   ] as const;
   return scopes.flatMap(([scope, fields]) => [
     ...Object.entries(fields).flatMap(([key, field]) => checkDeclaration(['fields', scope, key], field)),
+    ...checkDeclaredConstraints(scope, fields),
     ...required[scope].flatMap((set, index) =>
       set
         .filter((key) => !Object.hasOwn(fields, key))

@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
-import { isOneExpression } from '../model/expression/parse.js';
+import { isOneExpression, textsIn } from '../model/expression/parse.js';
 import { isUnprotected } from '../model/endpoint.js';
 import { stableJson } from '../model/node/payload.js';
 import type { Descriptor, FieldDeclaration, FieldScope } from './descriptor.js';
 import { resourceReferenceSchema } from './descriptor-resources.js';
 import { durationSchema } from './duration.js';
+import { checkConstraints, constraintKeywords } from './field-constraints.js';
+import { missingFields, requirementKeywords } from './missing-fields.js';
 import { errorAt, hasErrors, type Path, type Problem } from './problem.js';
 import { anyJsonSchema } from './any-fields.js';
 import { problemsFromZod } from './zod-problems.js';
@@ -55,6 +57,7 @@ export function checkFields(
   const schema = fieldsSchemaOf(plugin, scope);
   // The value of an expression shows when a task is created.
   const [open, known] = splitEntries(values, (value) => scope === 'user' && isOneExpression(value));
+  const [, literal] = splitEntries(known, (value) => scope === 'user' && textsIn(value).length > 0);
   const parsed = schema.safeParse(known);
   if (!parsed.success) {
     const wrong = problemsFromZod(schema, parsed.error, values).map((problem) => ({
@@ -64,16 +67,13 @@ export function checkFields(
     // All problems are reported at once, missing keys too; but an unknown key
     // may be the missing one.
     const isKnown = Object.keys(values).every((key) => Object.hasOwn(schema.shape, key));
+    const faulty = wrong.map((problem) => problem.path[path.length]);
+    const [, rest] = splitEntries(literal, (_, key) => faulty.includes(key));
     return {
       problems: [
         ...wrong,
-        ...(!isKnown
-          ? []
-          : checkRequired(
-              plugin.fields.required[scope],
-              { ...defaultsOf(plugin.fields[scope]), ...values },
-              path,
-            )),
+        ...checkConstraints(declaredFor(plugin.fields, scope), rest, path, { quoted: true }),
+        ...(isKnown ? missingFields(plugin, scope, values, path) : []),
       ],
       values,
     };
@@ -88,7 +88,8 @@ export function checkFields(
     scope === 'user' && allowed !== 'any' ? checkListed(plugin.fields.admin, filled, path, allowed) : [];
   return {
     problems: [
-      ...checkRequired(plugin.fields.required[scope], filled, path),
+      ...checkConstraints(declaredFor(plugin.fields, scope), literal, path, { quoted: true }),
+      ...missingFields(plugin, scope, filled, path),
       ...unlisted,
       ...checkEndpoints(plugin, filled, path),
     ],
@@ -98,12 +99,12 @@ export function checkFields(
 
 function splitEntries(
   values: JsonObject,
-  isFirst: (value: Json) => boolean,
+  isFirst: (value: Json, key: string) => boolean,
 ): readonly [JsonObject, JsonObject] {
   const entries = Object.entries(values);
   return [
-    Object.fromEntries(entries.filter(([, value]) => isFirst(value))),
-    Object.fromEntries(entries.filter(([, value]) => !isFirst(value))),
+    Object.fromEntries(entries.filter(([key, value]) => isFirst(value, key))),
+    Object.fromEntries(entries.filter(([key, value]) => !isFirst(value, key))),
   ];
 }
 
@@ -111,7 +112,7 @@ function splitEntries(
  * Reports addresses that credentials would leave this machine for unencrypted. References are checked when
  * they are resolved.
  */
-export function checkEndpoints({ fields }: Declared, values: JsonObject, path: Path): readonly Problem[] {
+function checkEndpoints({ fields }: Declared, values: JsonObject, path: Path): readonly Problem[] {
   if (values['insecure'] === true) return [];
   return Object.entries({ ...fields?.admin, ...fields?.user }).flatMap(([key, { type }]) => {
     const value = values[key];
@@ -124,6 +125,26 @@ export function checkEndpoints({ fields }: Declared, values: JsonObject, path: P
       ),
     ];
   });
+}
+
+/**
+ * Checks values in which references and expressions are resolved: only now is known what they stand for.
+ * Messages quote no values, which may be secret.
+ */
+export function checkResolved(
+  plugin: Declared,
+  scopes: readonly FieldScope[],
+  values: JsonObject,
+  path: Path,
+): readonly Problem[] {
+  const declared = Object.assign({}, ...scopes.map((scope) => plugin.fields?.[scope])) as Record<
+    string,
+    FieldDeclaration
+  >;
+  return [
+    ...checkConstraints(declared, values, path, { quoted: false }),
+    ...checkEndpoints(plugin, values, path),
+  ];
 }
 
 /** The names of fields whose values the administrator of an account lists for users. */
@@ -176,29 +197,31 @@ function fieldsSchemaOf({ fields }: Declared, scope: FieldScope): FieldsSchema {
 }
 
 function buildFieldsSchema(fields: Declared['fields'], scope: FieldScope): FieldsSchema {
-  const overridable = Object.entries(fields?.admin ?? {})
-    .filter(([, field]) => scope === 'user' && (field.overridable ?? false) !== false)
-    // The administrator's value is used if absent: a default here would hide it.
-    .map(([key, { default: _default, ...field }]) => [key, field] as const);
-  const declared = [...overridable, ...Object.entries(fields?.[scope] ?? {})];
+  const declared = fields === undefined ? [] : Object.entries(declaredFor(fields, scope));
   return z.strictObject(
     Object.fromEntries(declared.map(([key, field]) => [key, fieldSchemaOf(field, scope)])),
   );
 }
 
+/** The fields of one scope: for users, those of administrators that they may override come first. */
+function declaredFor(
+  fields: NonNullable<Declared['fields']>,
+  scope: FieldScope,
+): Readonly<Record<string, FieldDeclaration>> {
+  const overridable = Object.entries(fields.admin)
+    .filter(([, field]) => scope === 'user' && (field.overridable ?? false) !== false)
+    // The administrator's value is used if absent: a default here would hide it.
+    .map(([key, { default: _default, ...field }]) => [key, field] as const);
+  return Object.fromEntries([...overridable, ...Object.entries(fields[scope])]);
+}
+
 /** JSON Schema of one scope's fields, draft 2020-12, for what people write: as strict as `checkFields`. */
 export function fieldsJsonSchema(plugin: Declared, scope: FieldScope): object {
   const schema = plugin.fields === undefined ? z.looseObject({}) : fieldsSchemaOf(plugin, scope);
-  // What has a default is there anyway.
-  const isGiven = (key: string): boolean => plugin.fields?.[scope][key]?.default === undefined;
-  const sets = (plugin.fields?.required[scope] ?? []).map((set) => set.filter(isGiven));
-  return { ...z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }), ...alternatives(sets) };
-}
-
-function alternatives(sets: readonly (readonly string[])[]): object {
-  const [only, ...more] = sets;
-  if (only === undefined || sets.some((set) => set.length === 0)) return {};
-  return more.length === 0 ? { required: only } : { anyOf: sets.map((set) => ({ required: set })) };
+  return {
+    ...z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }),
+    ...requirementKeywords(plugin, scope),
+  };
 }
 
 /** The administrator's fields whose secret references the plugin gets as they are. */
@@ -228,6 +251,7 @@ function fieldSchemaOf(field: FieldDeclaration, scope: FieldScope): z.ZodType<Js
   const described = schema.meta({
     title: field.title,
     description: rightFor(field, scope),
+    ...constraintKeywords(field),
     ...(field.secret === true ? { writeOnly: true } : {}),
   });
   return field.default === undefined ? described.optional() : described.default(field.default);
@@ -298,38 +322,6 @@ function rightFor(field: FieldDeclaration, scope: FieldScope): string {
   return scope === 'user'
     ? `${what}: a reference such as {secret: "env:NAME"}.`
     : `${what}: ${kindOf(field)}, best as a reference: {secret: "env:NAME"}.`;
-}
-
-function defaultsOf(declared: Readonly<Record<string, FieldDeclaration>>): JsonObject {
-  return Object.fromEntries(
-    Object.entries(declared).flatMap(([key, { default: fallback }]) =>
-      fallback === undefined ? [] : [[key, fallback]],
-    ),
-  );
-}
-
-/** Required are the sets of one scope: all fields of one of the sets must be there. */
-function checkRequired(
-  sets: readonly (readonly string[])[],
-  values: JsonObject,
-  path: Path,
-): readonly Problem[] {
-  const isThere = (key: string): boolean =>
-    values[key] !== undefined && values[key] !== '' && values[key] !== null;
-  if (sets.length === 0 || sets.some((set) => set.every(isThere))) return [];
-  const [only, ...more] = sets;
-  if (only !== undefined && more.length === 0) {
-    return only
-      .filter((key) => !isThere(key))
-      .map((key) => errorAt([...path, key], 'is missing', `The plugin needs ${only.join(' and ')}.`));
-  }
-  return [
-    errorAt(
-      path,
-      'fields are missing',
-      `The plugin needs ${sets.map((set) => set.join(' and ')).join(', or ')}.`,
-    ),
-  ];
 }
 
 /** Whether defaults are what their fields allow. */

@@ -1,6 +1,6 @@
 import { ok } from 'node:assert/strict';
-import type { JsonObject } from '../model/json.js';
-import type { Descriptor, FieldScope } from '../schema/descriptor.js';
+import type { Json, JsonObject } from '../model/json.js';
+import type { Descriptor, FieldDeclaration, FieldScope } from '../schema/descriptor.js';
 import { checkFields } from '../schema/fields.js';
 import { formatPath, hasErrors } from '../schema/problem.js';
 import type { Case } from './runner.js';
@@ -16,7 +16,9 @@ export function fieldCases<Bench extends { readonly plugin: { readonly descripto
       id: 'missing-fields',
       title: 'declares what it needs: without a required field nothing is called, and the field is named',
       lacks: ({ plugin }) =>
-        requiredFields(plugin.descriptor).length === 0 ? 'its descriptor requires no field' : undefined,
+        requiredFields(plugin.descriptor).length === 0 && conditionalFields(plugin.descriptor).length === 0
+          ? 'its descriptor requires no field'
+          : undefined,
       run: (bench) => {
         for (const [scope, keys] of requiredFields(bench.plugin.descriptor)) {
           const rest = Object.fromEntries(
@@ -27,29 +29,28 @@ export function fieldCases<Bench extends { readonly plugin: { readonly descripto
             `without ${scope} field ${keys.join(', ')} nothing is said`,
           );
         }
+        checkConditional(bench.plugin.descriptor, (scope) => written(bench, scope));
         return Promise.resolve();
       },
     },
     {
       id: 'wrong-fields',
       title:
-        'declares kinds of its fields: a value of another kind is refused with its place, and so is an unknown field',
+        'declares kinds of its fields: a value of another kind or out of bounds is refused with its place, and so is an unknown field',
       lacks: ({ plugin }) =>
         plugin.descriptor.fields === undefined ? 'its descriptor declares no fields' : undefined,
       run: (bench) => {
         const { descriptor } = bench.plugin;
         for (const scope of ['admin', 'user'] as const) {
-          for (const [key, { type }] of Object.entries(descriptor.fields?.[scope] ?? {}).filter(
-            ([, field]) => field.type !== 'json',
-          )) {
-            const wrong = type === 'boolean' ? 'maybe' : true;
-            const { problems } = checkFields(descriptor, scope, { ...written(bench, scope), [key]: wrong }, [
-              scope,
-            ]);
-            ok(
-              problems.some(({ path }) => formatPath(path).startsWith(`${scope}.${key}`)),
-              `${scope} field ${key} takes ${JSON.stringify(wrong)}`,
-            );
+          for (const [key, field] of Object.entries(descriptor.fields?.[scope] ?? {})) {
+            for (const wrong of wrongValues(field)) {
+              const values = { ...written(bench, scope), [key]: wrong };
+              const { problems } = checkFields(descriptor, scope, values, [scope]);
+              ok(
+                problems.some(({ path }) => formatPath(path).startsWith(`${scope}.${key}`)),
+                `${scope} field ${key} takes ${JSON.stringify(wrong)}`,
+              );
+            }
           }
           ok(
             hasErrors(
@@ -63,6 +64,41 @@ export function fieldCases<Bench extends { readonly plugin: { readonly descripto
       },
     },
   ];
+}
+
+/** Of another kind, and beyond the bounds. */
+function wrongValues({ type, min, max }: FieldDeclaration): readonly Json[] {
+  if (type === 'json') return [];
+  return [
+    type === 'boolean' ? 'maybe' : true,
+    ...(typeof min === 'number' ? [min - 1] : []),
+    ...(typeof max === 'number' ? [max + 1] : []),
+  ];
+}
+
+function conditionalFields({ fields }: Descriptor): readonly (readonly [FieldScope, string])[] {
+  return (['admin', 'user'] as const).flatMap((scope) =>
+    Object.entries(fields?.[scope] ?? {}).flatMap(([key, { requiredWhen, default: fallback }]) =>
+      requiredWhen === undefined || fallback !== undefined ? [] : [[scope, key] as const],
+    ),
+  );
+}
+
+/** Where other fields require a field, its absence is reported. */
+function checkConditional(descriptor: Descriptor, written: (scope: FieldScope) => JsonObject): void {
+  for (const [scope, key] of conditionalFields(descriptor)) {
+    const { [key]: _left, ...rest } = written(scope);
+    const conditions = Object.entries(descriptor.fields?.[scope][key]?.requiredWhen ?? {});
+    const met = conditions.map(([other, condition]) => [
+      other,
+      condition === 'given' ? (rest[other] ?? { secret: 'env:GIVEN' }) : condition[0],
+    ]);
+    const { problems } = checkFields(descriptor, scope, { ...rest, ...Object.fromEntries(met) }, [scope]);
+    ok(
+      problems.some(({ path }) => formatPath(path) === `${scope}.${key}`),
+      `without ${scope} field ${key} nothing is said, although other fields require it`,
+    );
+  }
 }
 
 /** Required fields: each one that every alternative has, and all alternatives together. */

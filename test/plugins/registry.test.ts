@@ -417,6 +417,42 @@ describe('an invalid plugin stops the worker, with file and error:', () => {
       () => writeProvider({ fields: { user: { n: { title: 'N', type: 'integer', default: 'x' } } } }),
       'fields.user.n.default: is not what the field allows',
     ],
+    ...(
+      [
+        ['pattern that is no regular expression', { pattern: '(' }, 'pattern: is no regular expression'],
+        ['pattern that could stall a worker', { pattern: '(a)\\1' }, 'pattern: uses what RE2 does not have'],
+        ['pattern of a number', { type: 'number', pattern: 'a' }, 'pattern: is for string, text, url'],
+        ['bound of a text', { min: 1 }, 'min: is for number, integer, duration'],
+        ['bound that is no number', { type: 'integer', max: '30s' }, 'max: is no number'],
+        ['bound that is no duration', { type: 'duration', max: 'soon' }, 'max: is no duration such as "30s"'],
+        [
+          'minimum above the maximum',
+          { type: 'duration', min: '1h', max: '2m' },
+          'min: 1h is more than max, 2m',
+        ],
+        ['default out of bounds', { type: 'integer', min: 1, default: 0 }, 'default: is not what the field'],
+        ['empty condition', { requiredWhen: {} }, 'requiredWhen: '],
+        [
+          'condition of an unknown field',
+          { requiredWhen: { x: 'given' } },
+          'requiredWhen.x: is no other field',
+        ],
+        [
+          'condition of the field itself',
+          { requiredWhen: { f: ['a'] } },
+          'requiredWhen.f: is no other field',
+        ],
+        ['condition on a value that is impossible', { requiredWhen: { g: ['c'] } }, 'g: "c" is no value of'],
+        ['condition that always holds', { requiredWhen: { g: 'given' } }, 'g: is always given'],
+      ] as const
+    ).map(([title, constraints, expected]): readonly [string, () => void, string] => [
+      title,
+      () => {
+        const g = { title: 'G', type: 'select', options: ['a', 'b'], default: 'a' };
+        writeProvider({ fields: { admin: { g, f: { title: 'F', type: 'string', ...constraints } } } });
+      },
+      expected,
+    ]),
     [
       'secret with a default',
       () =>
@@ -445,6 +481,11 @@ describe('an invalid plugin stops the worker, with file and error:', () => {
   ])('%s', async (_, arrange, expected) => {
     arrange();
     expect(await failure()).toContain(expected);
+  });
+
+  test('a faulty constraint is reported with its line and column', async () => {
+    writeProvider({ fields: { admin: { port: { title: 'Port', type: 'integer', min: 2, max: 1 } } } });
+    expect(await failure()).toMatch(/cloud\.json:13:\d+: fields\.admin\.port\.min: 2 is more than max, 1/);
   });
 
   test.each([

@@ -1,12 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import {
-  checkDescriptor,
-  descriptorSchema,
-  fieldTypes,
-  fillDescriptor,
-} from '../../src/schema/descriptor.js';
+import { checkDescriptor, descriptorSchema, fillDescriptor } from '../../src/schema/descriptor.js';
+import { fieldTypes } from '../../src/schema/descriptor-field.js';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/plugin-descriptor.md'), 'utf8');
 const fieldSchema = descriptorSchema.shape.fields.unwrap().shape.admin.unwrap().valueType;

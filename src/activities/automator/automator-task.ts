@@ -15,6 +15,7 @@ import { awaitHealth, type Checked } from './health.js';
 import { openResources } from '../artifact/open.js';
 import { resolveOwnSecret } from '../provider/own-secret.js';
 import type { ActivityParts, ShellOptions } from '../parts.js';
+import { refuseResolved } from '../refuse-resolved.js';
 import { recordMark } from '../recorded-mark.js';
 import type { TaskCall } from '../task-call.js';
 import { acceptResult } from '../../schema/accept-result.js';
@@ -57,6 +58,7 @@ export async function runServiceAction({ parts, task, request, attempt }: TaskCa
   const plugin = parts.registry.automator(action.type);
   const node = await reachNode(parts, request, attempt);
   const filled = await fillFields(parts, { task, request, attempt }, action.fields);
+  refuseResolved(plugin.descriptor, ['user'], filled, ['services', task.service.name, 'fields']);
   const { fields, resources } = await openResources(parts, plugin.descriptor, filled, attempt);
   const resolved: Task = {
     ...task,
@@ -174,14 +176,17 @@ export async function carryOut<Returned>(
   call: (automator: AutomatorWithAbilities) => Promise<Returned>,
 ): Promise<Returned> {
   const over = new AbortController();
-  const { name } = opening.plugin.descriptor;
+  const { descriptor } = opening.plugin;
+  const { name } = descriptor;
   const { value, secrets } = await parts.resolveSecrets(parts.automators[name]?.fields ?? {}, {
     writtenBy: 'administrator',
     place: `fields of automator ${name}`,
   });
   opening.attempt.hide(secrets);
+  const settings = isJsonObject(value) ? value : {};
+  refuseResolved(descriptor, ['admin'], settings, ['automators', name, 'fields']);
   try {
-    return await call(open(parts, opening, isJsonObject(value) ? value : {}, over.signal));
+    return await call(open(parts, opening, settings, over.signal));
   } finally {
     over.abort(new Error('the call is over'));
   }

@@ -2,9 +2,10 @@ import { isJsonObject, type Json, type JsonObject } from '../../model/json.js';
 import type { AccountRef } from '../../model/node/probe.js';
 import { PluginError } from '../../plugins/errors.js';
 import type { RegisteredProvider } from '../../plugins/registry.js';
-import { checkEndpoints, checkFields, passedReferences } from '../../schema/fields.js';
+import { checkFields, passedReferences } from '../../schema/fields.js';
 import { formatProblem, hasErrors } from '../../schema/problem.js';
 import type { Attempt } from '../attempt.js';
+import { refuseResolved } from '../refuse-resolved.js';
 import type { ActivityParts } from '../parts.js';
 import type { ProviderAccount } from '../../model/provider-account.js';
 
@@ -74,9 +75,7 @@ export async function openAccount(
     ...withoutKeys(administrators, (key) => !passed.includes(key)),
     ...(await resolve(usersOwn, 'user')).fields,
   };
-  // Only now is an address known that a reference stood for.
-  const unprotected = checkEndpoints(descriptor, all, ['providers', name, 'fields']);
-  if (unprotected.length > 0) throw new PluginError('Invalid', unprotected.map(formatProblem).join('; '));
+  refuseResolved(descriptor, ['admin', 'user'], all, ['providers', name, 'fields']);
   return { name, plugin, fields: all, secrets: resolved.secrets };
 }
 

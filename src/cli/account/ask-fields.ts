@@ -1,11 +1,11 @@
 import type { Json, JsonObject } from '../../model/json.js';
 import type { Descriptor, FieldDeclaration } from '../../schema/descriptor.js';
-import { checkFields } from '../../schema/fields.js';
-import { formatProblem, hasErrors } from '../../schema/problem.js';
+import { missingFields } from '../../schema/missing-fields.js';
+import { formatProblem, hasErrors, type Problem } from '../../schema/problem.js';
 import { cleanLine } from '../clean-text.js';
 import { checkField, declaredFields } from './check-draft.js';
 import { parseFieldText, referenceForms } from './field-text.js';
-import { describeKind, describeNeed, noFieldsDeclared } from './field-words.js';
+import { describeAlternatives, describeKind, describeNeed, noFieldsDeclared } from './field-words.js';
 import type { Terminal } from '../terminal.js';
 
 /**
@@ -29,20 +29,17 @@ export async function askFields(
   terminal.say(
     `Enter leaves a field out. ${referenceForms} is a reference; a secret that is typed is not shown.`,
   );
+  const alternatives = describeAlternatives(descriptor);
+  if (alternatives !== undefined) terminal.say(alternatives);
   let next = open();
   while (next.length > 0) {
     for (const [key, field] of next) {
       const value = await askField(terminal, descriptor, fields, [key, field]);
       if (value !== undefined) fields = { ...fields, [key]: value };
     }
-    const missing = checkFields(descriptor, 'admin', fields, []).problems.filter(() =>
-      isLacking(descriptor, fields),
-    );
+    const missing = missingFields(descriptor, 'admin', fields, []);
     for (const problem of missing) terminal.say(`  ${cleanLine(formatProblem(problem))}`);
-    next =
-      missing.length === 0
-        ? []
-        : open().filter(([key]) => descriptor.fields?.required.admin.some((set) => set.includes(key)));
+    next = missing.length === 0 ? [] : open().filter(([key]) => isNeeded(key, descriptor, missing));
   }
   return fields;
 }
@@ -76,8 +73,8 @@ async function readValue(terminal: Terminal, key: string, field: FieldDeclaratio
   return `${lines.join('\n')}\n`;
 }
 
-/** Whether a required field is not there; each field by itself was found right. */
-function isLacking({ fields: declared }: Descriptor, fields: JsonObject): boolean {
-  const sets = declared?.required.admin ?? [];
-  return sets.length > 0 && !sets.some((set) => set.every((key) => fields[key] !== undefined));
+/** Whether a field may be what is missing: it is named, or it belongs to one of several sets. */
+function isNeeded(key: string, { fields }: Descriptor, missing: readonly Problem[]): boolean {
+  const isAlternative = fields?.required.admin.some((set) => set.includes(key)) === true;
+  return missing.some(({ path: [named] }) => (named === undefined ? isAlternative : named === key));
 }

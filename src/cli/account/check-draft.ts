@@ -27,12 +27,15 @@ export function checkDraft(
   return [
     ...checkName(['name'], name),
     ...(site === undefined ? [] : checkName(['site'], site)),
-    ...(descriptor === undefined
-      ? [noType(type, descriptors)]
-      : [
-          ...checkFields(descriptor, 'admin', fields, ['fields']).problems,
-          ...checkSecrets(descriptor, fields),
-        ]),
+    ...(descriptor === undefined ? [noType(type, descriptors)] : checkValues(descriptor, fields)),
+  ];
+}
+
+/** Everything that is wrong with the fields of an account or automator, by `fields.<key>`. */
+export function checkValues(descriptor: Descriptor, fields: JsonObject): readonly Problem[] {
+  return [
+    ...checkFields(descriptor, 'admin', fields, ['fields']).problems,
+    ...checkSecrets(descriptor, fields),
   ];
 }
 
@@ -46,9 +49,10 @@ export function checkField(
   value: JsonObject[string],
   { insecure = false }: JsonObject,
 ): readonly Problem[] {
+  const { requiredWhen: _requiredWhen, ...own } = field;
   const alone = {
     fields: {
-      admin: { insecure: { title: 'Insecure', type: 'boolean' as const }, [key]: field },
+      admin: { insecure: { title: 'Insecure', type: 'boolean' as const }, [key]: own },
       user: {},
       required: { admin: [], user: [] },
     },
@@ -63,7 +67,10 @@ export function checkSome(
   fields: JsonObject,
 ): readonly Problem[] {
   if (declared === undefined) return [];
-  const lenient = { ...descriptor, fields: { ...declared, required: { admin: [], user: [] } } };
+  const admin = Object.fromEntries(
+    Object.entries(declared.admin).map(([key, { requiredWhen: _requiredWhen, ...field }]) => [key, field]),
+  );
+  const lenient = { ...descriptor, fields: { ...declared, admin, required: { admin: [], user: [] } } };
   return [...checkFields(lenient, 'admin', fields, ['fields']).problems, ...checkSecrets(lenient, fields)];
 }
 

@@ -1,32 +1,47 @@
-import type { JsonObject } from '../../model/json.js';
+import type { Json, JsonObject } from '../../model/json.js';
 import { stripSecrets } from '../../model/node/strip-secrets.js';
 import type { Descriptor, FieldDeclaration } from '../../schema/descriptor.js';
+import { describeCondition, describeConstraints } from '../../schema/field-constraints.js';
+import { isPlainSecret } from './field-text.js';
 
 /** For plugins that do not declare their fields. */
 export const noFieldsDeclared =
   'This plugin does not declare its fields: write those that it needs under fields in heddle.yaml, or give them by --field key=value.';
 
-/** `required`, `optional`, or what it is an alternative to. */
+/** `required`, `optional`, `one of several`, or what requires it. */
 export function describeNeed(key: string, { fields }: Pick<Descriptor, 'fields'>): string {
   const sets = fields?.required.admin ?? [];
   if (sets.length > 0 && sets.every((set) => set.includes(key))) return 'required';
-  if (!sets.some((set) => set.includes(key))) return 'optional';
-  return `needed: ${sets.map((set) => set.join(' and ')).join(', or ')}`;
+  if (sets.some((set) => set.includes(key))) return 'one of several';
+  const condition = fields?.admin[key]?.requiredWhen;
+  return condition === undefined ? 'optional' : `required when ${describeCondition(condition)}`;
 }
 
-/** The accepted values, and the default. */
-export function describeKind({ type, options, secret, default: fallback }: FieldDeclaration): string {
+/** The sets of fields of which one is needed; undefined where there is no choice. */
+export function describeAlternatives({ fields }: Pick<Descriptor, 'fields'>): string | undefined {
+  const sets = fields?.required.admin ?? [];
+  if (sets.length < 2) return undefined;
+  return `It needs ${sets.map((set) => set.join(' and ')).join(', or ')}.`;
+}
+
+/** The accepted values, the constraints and the default. */
+export function describeKind(field: FieldDeclaration): string {
+  const { type, options, secret, default: fallback } = field;
   const kind = options === undefined ? kinds[type] : `one of ${options.join(', ')}`;
-  return `${kind}${secret === true ? ', secret' : ''}${fallback === undefined ? '' : `; ${typeof fallback === 'string' ? fallback : JSON.stringify(fallback)} unless given`}`;
+  return `${[kind, ...describeConstraints(field)].join(', ')}${secret === true ? ', secret' : ''}${fallback === undefined ? '' : `; ${typeof fallback === 'string' ? fallback : JSON.stringify(fallback)} unless given`}`;
 }
 
 /** Fields of an account for people. Where the plugin does not say which are secret, any may be. */
-export function hideSecrets(descriptor: Descriptor | undefined, fields: JsonObject): JsonObject {
+export function hideSecrets(
+  descriptor: Pick<Descriptor, 'fields'> | undefined,
+  fields: JsonObject,
+): JsonObject {
   const declared = descriptor?.fields?.admin;
-  const isSecret = (key: string): boolean => declared?.[key] === undefined || declared[key].secret === true;
+  const isSecret = (key: string, value: Json | undefined): boolean =>
+    declared?.[key] === undefined || declared[key].secret === true || isPlainSecret(declared[key], value);
   return stripSecrets(
     Object.fromEntries(
-      Object.entries(fields).map(([key, value]) => [key, isSecret(key) ? '(secret)' : value]),
+      Object.entries(fields).map(([key, value]) => [key, isSecret(key, value) ? '(secret)' : value]),
     ),
   );
 }

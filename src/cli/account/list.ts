@@ -1,7 +1,7 @@
 import { confirm } from '../terminal.js';
 import { localVerb } from '../verb.js';
 import { describeFields, hideSecrets } from './field-words.js';
-import { findAccount, removeAccount, whenItCounts } from './save-account.js';
+import { findAccount, removeSettings, whenItCounts } from './save-account.js';
 import { type AccountOptions, openWorkspace } from './workspace.js';
 
 /** The provider accounts of heddle.yaml, without secrets. */
@@ -47,7 +47,7 @@ export const remove = localVerb(
       `Remove provider ${name} from ${file}? Clusters that have machines of it can then neither be changed nor deleted.`,
       options,
     );
-    return { provider: name, file, removed: removeAccount(workspace, name) };
+    return { provider: name, file, removed: removeSettings(workspace, { section: 'providers', name }) };
   },
   {
     print: (output, { provider, file, removed }) => {

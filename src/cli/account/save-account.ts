@@ -1,10 +1,11 @@
 import type { Json, JsonObject } from '../../model/json.js';
-import type { WrittenProvider } from '../../schema/config.js';
+import type { WrittenConfig } from '../../schema/config.js';
+import type { Descriptor } from '../../schema/descriptor.js';
 import { readConfigFile } from '../../schema/read-config.js';
 import { hasErrors, ProblemsError } from '../../schema/problem.js';
 import { readTextFile } from '../../schema/read-text.js';
 import { CliError } from '../errors.js';
-import { checkDraft, declaredFields, type AccountDraft } from './check-draft.js';
+import { checkDraft, checkValues, declaredFields, type AccountDraft } from './check-draft.js';
 import { isPlainSecret } from './field-text.js';
 import {
   removeStored,
@@ -16,7 +17,7 @@ import {
   storedFiles,
 } from './secret-files.js';
 import type { Workspace } from './workspace.js';
-import { dropAccount, putAccount } from './yaml-edit.js';
+import { dropEntry, putAccount, putAutomator, type SettingsEntry } from './yaml-edit.js';
 
 export interface SavedAccount {
   /** As heddle.yaml has them: secrets are references. */
@@ -43,25 +44,63 @@ export function addAccount(
   const problems = checkDraft(workspace, draft);
   if (hasErrors(problems))
     throw new ProblemsError(`The account ${JSON.stringify(draft.name)} cannot be added:`, problems);
-  const { config, file, descriptors } = workspace;
+  const { name, type, site } = draft;
+  return save(workspace, { section: 'providers', name }, draft.fields, {
+    descriptor: workspace.descriptors.find((one) => one.name === type),
+    check: ({ providers }) => refuseTaken({ file: workspace.file, providers }, name, replace),
+    write: (text, fields) => putAccount(text, name, { type, fields, site }),
+  });
+}
+
+/**
+ * Checks the settings of an automator and writes them in the same way.
+ * @throws ProblemsError with everything that is wrong.
+ */
+export function saveAutomator(
+  workspace: Workspace,
+  descriptor: Descriptor,
+  fields: JsonObject,
+): SavedAccount {
+  const { name } = descriptor;
+  const problems = checkValues(descriptor, fields);
+  if (hasErrors(problems))
+    throw new ProblemsError(`The settings of automator ${name} cannot be saved:`, problems);
+  return save(workspace, { section: 'automators', name }, fields, {
+    descriptor,
+    check: () => undefined,
+    write: (text, written) => putAutomator(text, name, written),
+  });
+}
+
+interface Writing {
+  readonly descriptor: Descriptor | undefined;
+  /** Refuses what the file says now. */
+  readonly check: (config: WrittenConfig) => void;
+  /** Returns the text of heddle.yaml with the fields. */
+  readonly write: (text: string, fields: JsonObject) => string;
+}
+
+function save(
+  { config: { dataFolder }, file }: Workspace,
+  entry: SettingsEntry,
+  given: JsonObject,
+  { descriptor, check, write }: Writing,
+): SavedAccount {
   const before = readFile(file);
-  const providers = accountsIn(before, file);
-  refuseTaken({ file, providers }, draft.name, replace);
-  const place: SecretFolder = { dataFolder: config.dataFolder, account: draft.name };
-  const declared = new Map(declaredFields(descriptors.find(({ name }) => name === draft.type) ?? {}));
-  const secrets = Object.entries(draft.fields).flatMap(([key, value]) =>
+  const config = configIn(before, file);
+  check(config);
+  const place = secretFolderOf(dataFolder, entry);
+  const declared = new Map(declaredFields(descriptor ?? {}));
+  const secrets = Object.entries(given).flatMap(([key, value]) =>
     typeof value === 'string' && isPlainSecret(declared.get(key), value) ? [[key, value] as const] : [],
   );
   const fields = {
-    ...draft.fields,
+    ...given,
     ...Object.fromEntries(secrets.map(([key]): [string, Json] => [key, secretReference(place, key)])),
   };
-
-  const text = putAccount(before, draft.name, { type: draft.type, fields, site: draft.site });
+  const text = write(before, fields);
   const stored = storedFiles(place, fields);
-  const stale = storedFiles(place, providers[draft.name]?.fields ?? {}).filter(
-    (path) => !stored.includes(path),
-  );
+  const earlier = storedFiles(place, config[entry.section][entry.name]?.fields ?? {});
   commitAll(
     () => refuseChanged(file, before),
     function* () {
@@ -71,20 +110,30 @@ export function addAccount(
     },
     () => removeStored(place, []),
   );
-  removeStored(place, stale);
+  removeStored(
+    place,
+    earlier.filter((path) => !stored.includes(path)),
+  );
   return { fields, stored: secrets.map(([key]) => secretReference(place, key).secret.slice('file:'.length)) };
 }
 
+/** Names of accounts contain no dot, so no account has the folder of an automator. */
+function secretFolderOf(dataFolder: string, { section, name }: SettingsEntry): SecretFolder {
+  return { dataFolder, account: section === 'providers' ? name : `automator.${name}` };
+}
+
 /**
- * Removes an account from heddle.yaml, and its stored secrets. Returns their files.
+ * Removes an account, or the settings of an automator, from heddle.yaml, with its stored secrets. Returns their
+ * files.
  * @throws CliError NotFound
  */
-export function removeAccount(workspace: Workspace, name: string): readonly string[] {
+export function removeSettings(workspace: Workspace, entry: SettingsEntry): readonly string[] {
   const { config, file } = workspace;
   const before = readFile(file);
-  const account = findAccount({ file, providers: accountsIn(before, file) }, name);
-  const place: SecretFolder = { dataFolder: config.dataFolder, account: name };
-  const text = dropAccount(before, name);
+  const { [entry.section]: entries } = configIn(before, file);
+  const { fields } = findEntry({ file, entries }, entry);
+  const place = secretFolderOf(config.dataFolder, entry);
+  const text = dropEntry(before, entry);
   commitAll(
     () => refuseChanged(file, before),
     function* () {
@@ -92,7 +141,7 @@ export function removeAccount(workspace: Workspace, name: string): readonly stri
     },
     () => undefined,
   );
-  const stored = storedFiles(place, account.fields);
+  const stored = storedFiles(place, fields);
   removeStored(place, stored);
   return stored;
 }
@@ -100,17 +149,34 @@ export function removeAccount(workspace: Workspace, name: string): readonly stri
 /** The accounts of a heddle.yaml, as they were when it was read. */
 export interface Accounts {
   readonly file: string;
-  readonly providers: Readonly<Record<string, Pick<WrittenProvider, 'fields'>>>;
+  readonly providers: Readonly<Record<string, HasFields>>;
+}
+
+interface HasFields {
+  readonly fields: JsonObject;
+}
+
+/** An account as heddle.yaml has it. @throws ProblemsError, CliError if the file cannot be read. */
+export function writtenAccount(file: string, name: string): WrittenConfig['providers'][string] | undefined {
+  const { providers } = configIn(readFile(file), file);
+  return Object.hasOwn(providers, name) ? providers[name] : undefined;
 }
 
 /** @throws CliError NotFound */
-export function findAccount({ file, providers }: Accounts, name: string): Accounts['providers'][string] {
-  const account = Object.hasOwn(providers, name) ? providers[name] : undefined;
-  if (account === undefined)
-    throw new CliError('NotFound', `there is no provider account ${JSON.stringify(name)} in ${file}`, {
-      next: 'heddle provider list',
-    });
-  return account;
+export function findAccount({ file, providers }: Accounts, name: string): HasFields {
+  return findEntry({ file, entries: providers }, { section: 'providers', name });
+}
+
+function findEntry(
+  { file, entries }: { readonly file: string; readonly entries: Readonly<Record<string, HasFields>> },
+  { section, name }: SettingsEntry,
+): HasFields {
+  const entry = Object.hasOwn(entries, name) ? entries[name] : undefined;
+  if (entry !== undefined) return entry;
+  const what = section === 'providers' ? 'is no provider account' : 'are no settings of automator';
+  throw new CliError('NotFound', `there ${what} ${JSON.stringify(name)} in ${file}`, {
+    next: section === 'providers' ? 'heddle provider list' : 'heddle config show',
+  });
 }
 
 /** @throws CliError Refused */
@@ -123,11 +189,11 @@ export function refuseTaken({ file, providers }: Accounts, name: string, replace
   );
 }
 
-/** The accounts in the file now: another process may have changed it during the questions. */
-function accountsIn(text: string, file: string): Accounts['providers'] {
+/** What the file says now: another process may have changed it during the questions. */
+function configIn(text: string, file: string): WrittenConfig {
   const reading = readConfigFile(text, file);
   if (!reading.ok) throw new ProblemsError('The configuration cannot be used:', reading.problems);
-  return reading.config.providers;
+  return reading.config;
 }
 
 function readFile(file: string): string {

@@ -17,6 +17,8 @@ export interface Workspace {
   readonly file: string;
   /** Providers, in the order of their names. */
   readonly descriptors: readonly Descriptor[];
+  /** Automators with administrators' fields, in the order of their names. */
+  readonly automators: readonly Descriptor[];
 }
 
 /** @throws ProblemsError with everything that is wrong in the configuration or with a plugin. */
@@ -29,6 +31,10 @@ export async function openWorkspace(options: AccountOptions): Promise<Workspace>
     config,
     file: followLinks(file),
     descriptors: registry.providers().map(({ descriptor }) => descriptor),
+    automators: registry
+      .automators()
+      .map(({ descriptor }) => descriptor)
+      .filter(({ fields }) => Object.keys(fields?.admin ?? {}).length > 0),
   };
 }
 

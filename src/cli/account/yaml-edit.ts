@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isMap, parseDocument, YAMLMap, type Document } from 'yaml';
 import type { JsonObject } from '../../model/json.js';
-import type { WrittenProvider } from '../../schema/config.js';
+import type { WrittenConfig } from '../../schema/config.js';
 import { readConfigFile } from '../../schema/read-config.js';
 import { CliError } from '../errors.js';
 
@@ -12,54 +12,81 @@ export interface WrittenAccount {
   readonly fields: JsonObject;
 }
 
+/** An entry of heddle.yaml with fields of a plugin. */
+export interface SettingsEntry {
+  readonly section: 'providers' | 'automators';
+  readonly name: string;
+}
+
 /**
  * Adds an account to the text of heddle.yaml; comments and order stay. Of an existing account only type, site
  * and fields are replaced.
  * @throws CliError Refused if the text cannot be changed safely.
  */
 export function putAccount(text: string, name: string, { type, site, fields }: WrittenAccount): string {
-  return edit(text, name, (providers, document) => {
-    const before: unknown = providers.get(name);
-    const entry = isMap(before) ? before : new YAMLMap(document.schema);
+  return putEntry(text, { section: 'providers', name }, fields, (entry) => {
     entry.set('type', type);
     if (site === undefined) entry.delete('site');
     else entry.set('site', site);
+  });
+}
+
+/** Writes the settings of an automator in the same way. */
+export function putAutomator(text: string, name: string, fields: JsonObject): string {
+  return putEntry(text, { section: 'automators', name }, fields, () => undefined);
+}
+
+function putEntry(
+  text: string,
+  place: SettingsEntry,
+  fields: JsonObject,
+  setOthers: (entry: YAMLMap) => void,
+): string {
+  return edit(text, place, (entries, document) => {
+    const before: unknown = entries.get(place.name);
+    const entry = isMap(before) ? before : new YAMLMap(document.schema);
+    setOthers(entry);
     if (Object.keys(fields).length === 0) entry.delete('fields');
     else entry.set('fields', document.createNode(fields));
-    if (before !== entry) providers.set(document.createNode(name), entry);
+    if (before !== entry) entries.set(document.createNode(place.name), entry);
   });
 }
 
-/** The text of heddle.yaml without an account. */
-export function dropAccount(text: string, name: string): string {
-  return edit(text, name, (providers) => {
-    providers.delete(name);
+/** The text of heddle.yaml without an account, or without the settings of an automator. */
+export function dropEntry(text: string, place: SettingsEntry): string {
+  return edit(text, place, (entries) => {
+    entries.delete(place.name);
     // In braces an empty mapping says that none is meant; else the key would have no value.
-    if (providers.items.length === 0) providers.flow = true;
+    if (entries.items.length === 0) entries.flow = true;
   });
 }
 
-function edit(text: string, name: string, change: (providers: YAMLMap, document: Document) => void): string {
+function edit(
+  text: string,
+  place: SettingsEntry,
+  change: (entries: YAMLMap, document: Document) => void,
+): string {
+  const { section, name } = place;
   const plain = text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n');
   const document: Document = parseDocument(plain, { version: '1.2', merge: false, resolveKnownTags: false });
   const changed = attempt(name, () => {
-    change(providersOf(document), document);
+    change(entriesOf(document, section), document);
     return document.toString(formatOf(plain));
   });
-  refuseOtherChanges(plain, changed, name);
+  refuseOtherChanges(plain, changed, place);
   return text.includes('\r\n') ? changed.replaceAll('\n', '\r\n') : changed;
 }
 
-function providersOf(document: Document): YAMLMap {
+function entriesOf(document: Document, section: SettingsEntry['section']): YAMLMap {
   if (document.contents === null) keepComments(document);
-  const found: unknown = document.get('providers');
+  const found: unknown = document.get(section);
   if (isMap(found)) {
     if (found.items.length === 0) found.flow = false;
     return found;
   }
-  if (found !== undefined) throw new Error('providers is written in a way that is not changed here');
+  if (found !== undefined) throw new Error(`${section} is written in a way that is not changed here`);
   const made = new YAMLMap(document.schema);
-  document.set('providers', made);
+  document.set(section, made);
   return made;
 }
 
@@ -96,22 +123,17 @@ function attempt(name: string, write: () => string): string {
   }
 }
 
-/** What is written is read again: nothing but the one account may say anything else than before. */
-function refuseOtherChanges(before: string, after: string, name: string): void {
+/** What is written is read again: nothing but the one entry may say anything else than before. */
+function refuseOtherChanges(before: string, after: string, place: SettingsEntry): void {
   const [old, fresh] = [readConfigFile(before, 'before'), readConfigFile(after, 'after')];
-  if (!fresh.ok) throw refusal(name, fresh.problems.map(({ wrong }) => wrong).join('; '));
-  if (!old.ok || !isDeepStrictEqual(withoutAccount(old.config, name), withoutAccount(fresh.config, name)))
-    throw refusal(name, 'other settings would change with it');
+  if (!fresh.ok) throw refusal(place.name, fresh.problems.map(({ wrong }) => wrong).join('; '));
+  if (!old.ok || !isDeepStrictEqual(withoutEntry(old.config, place), withoutEntry(fresh.config, place)))
+    throw refusal(place.name, 'other settings would change with it');
 }
 
-function withoutAccount(
-  { providers, ...rest }: { readonly providers: Readonly<Record<string, WrittenProvider>> },
-  name: string,
-): object {
-  return {
-    ...rest,
-    providers: Object.fromEntries(Object.entries(providers).filter(([other]) => other !== name)),
-  };
+function withoutEntry(config: WrittenConfig, { section, name }: SettingsEntry): object {
+  const others = Object.entries(config[section]).filter(([other]) => other !== name);
+  return { ...config, [section]: Object.fromEntries(others) };
 }
 
 function refusal(name: string, reason: string, cause?: unknown): CliError {

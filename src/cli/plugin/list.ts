@@ -1,4 +1,5 @@
 import type { Descriptor, FieldDeclaration, FieldScope } from '../../schema/descriptor.js';
+import { describeCondition, describeConstraints } from '../../schema/field-constraints.js';
 import { fieldsJsonSchema } from '../../schema/fields.js';
 import { suggest } from '../../schema/suggest.js';
 import type { RegisteredAutomator, RegisteredProvider } from '../../plugins/registry.js';
@@ -96,7 +97,7 @@ function printFields(output: Output, { fields }: Descriptor, scope: FieldScope, 
   const rows = declared.map(([key, field]) => [
     key,
     describeType(field),
-    describeNeed(key, required),
+    describeNeed(key, field, required),
     field.description ?? field.title,
   ]);
   output.line(`  ${title}:`);
@@ -105,6 +106,9 @@ function printFields(output: Output, { fields }: Descriptor, scope: FieldScope, 
 
 function describeType(field: FieldDeclaration): string {
   const options = field.options === undefined ? '' : ` (${field.options.join('|')})`;
+  const constraints = describeConstraints(field)
+    .map((constraint) => `, ${constraint}`)
+    .join('');
   const fallback = field.default === undefined ? '' : `, ${JSON.stringify(field.default)} unless given`;
   const users =
     field.overridable === 'listed'
@@ -112,11 +116,16 @@ function describeType(field: FieldDeclaration): string {
       : field.overridable === true
         ? ', users: any'
         : '';
-  return `${field.type}${options}${field.secret === true ? ', secret' : ''}${fallback}${users}`;
+  return `${field.type}${options}${constraints}${field.secret === true ? ', secret' : ''}${fallback}${users}`;
 }
 
 /** Of several sets of fields one must be there; a field in all of them is always needed. */
-function describeNeed(key: string, sets: readonly (readonly string[])[]): string {
+function describeNeed(
+  key: string,
+  { requiredWhen }: FieldDeclaration,
+  sets: readonly (readonly string[])[],
+): string {
   if (sets.length > 0 && sets.every((set) => set.includes(key))) return 'required';
-  return sets.some((set) => set.includes(key)) ? 'one of several' : 'optional';
+  if (sets.some((set) => set.includes(key))) return 'one of several';
+  return requiredWhen === undefined ? 'optional' : `required when ${describeCondition(requiredWhen)}`;
 }

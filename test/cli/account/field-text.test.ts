@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isPlainSecret, parseFieldText } from '../../../src/cli/account/field-text.js';
 import { hideSecrets } from '../../../src/cli/account/field-words.js';
-import type { FieldDeclaration, FieldType } from '../../../src/schema/descriptor.js';
+import type { FieldDeclaration, FieldType } from '../../../src/schema/descriptor-field.js';
 
 const field = (type: FieldType, more: Partial<FieldDeclaration> = {}): FieldDeclaration => ({
   title: 'A field',

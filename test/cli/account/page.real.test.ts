@@ -80,6 +80,63 @@ describe.skipIf(chromium === undefined)(
       expect(await readFile(join(folder, 'data', 'secrets', 'try', 'apiKey'), 'utf8')).toBe('hunter22\n');
     });
 
+    it('edits an account, tests it and removes it', async () => {
+      await writeFile(
+        file,
+        'dataFolder: ./data\nproviders: {try: {type: static, fields: {inventory: x.yaml}}}\n',
+      );
+      const click = (text: string) =>
+        browser.leave(
+          `[...document.querySelectorAll('a, button')].find((one) => one.textContent.startsWith('${text}')).click()`,
+        );
+      const status = () => browser.see(`document.querySelector('[role=status]').textContent`);
+      await browser.open(page.url);
+      await click('Edit');
+      expect(await browser.see(`document.getElementById('field.inventory').value`)).toBe('x.yaml');
+      await browser.type('field.port', '70000');
+      await click('Save');
+      expect(await browser.see(`document.activeElement.id`)).toBe('field.port');
+      expect(await browser.see(`document.getElementById('field.port.error').textContent`)).toContain(
+        '70000 is more than 65535',
+      );
+      await browser.type('field.port', '2222');
+      await browser.type('field.inventory', join(folder, 'rack.yaml'));
+      await click('Save');
+      expect(await status()).toContain('try is changed');
+      await click('Test');
+      expect(await status()).toContain('rack.yaml');
+      await writeFile(join(folder, 'rack.yaml'), 'machines: [{name: r1, address: 192.0.2.1}]\n');
+      await click('Test again');
+      expect(await status()).toContain('listed its machines');
+      await click('Back');
+      await click('Remove');
+      await click('Remove try');
+      expect(await status()).toContain('try is no longer in');
+    });
+
+    it('fits into the width of a phone, with long names and addresses', async () => {
+      const long = 'a-name-of-a-department-that-is-as-long-as-a-name-can-be-in-here';
+      const address = `https://${'department-of-cloud.'.repeat(8)}example.com/${'v3'.repeat(60)}`;
+      await writeFile(
+        file,
+        `dataFolder: ./data\nproviders: {${long}: {type: openstack, fields: {authUrl: "${address}", username: u, password: {secret: 'env:P'}, project: p}}}\n`,
+      );
+      await browser.resize(360);
+      for (const path of [
+        '',
+        `accounts/${long}`,
+        `accounts/${long}/remove`,
+        'add/openstack',
+        'automators/ansible',
+      ]) {
+        await browser.open(`${page.url}${path}`);
+        const widths = await browser.see(
+          '[innerWidth, document.documentElement.scrollWidth - document.documentElement.clientWidth]',
+        );
+        expect([path, widths]).toEqual([path, [360, 0]]);
+      }
+    });
+
     it('makes the browser load and execute only its own files', async () => {
       await browser.open(page.url);
       expect(await browser.see(`getComputedStyle(document.body).maxWidth`)).toBe('704px');

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startAccountsPage, type AccountsPage } from '../../../src/cli/account/page/server.js';
 import { openWorkspace } from '../../../src/cli/account/workspace.js';
+import { startMachineService } from '../../../src/testing/machine-service.js';
 import { descriptorSchema, descriptorsOfSeed, fillDescriptor } from '../../../src/schema/descriptor.js';
 
 const hostile = '"><script>alert(1)</script>';
@@ -87,8 +88,13 @@ describe('the page for provider accounts', () => {
     type: string,
     values: Readonly<Record<string, string>>,
     more: Asked = {},
+  ): ReturnType<typeof ask> => post(`add/${type}`, values, more);
+  const post = (
+    path: string,
+    values: Readonly<Record<string, string>>,
+    more: Asked = {},
   ): ReturnType<typeof ask> =>
-    ask(`add/${type}`, {
+    ask(path, {
       method: 'POST',
       body: new URLSearchParams(values).toString(),
       ...more,
@@ -188,7 +194,7 @@ describe('the page for provider accounts', () => {
     expect(again.text).toContain('value="&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;"');
     expect(again.status).toBe(422);
     expect((await send('nasty', { name: 'n', 'field.url': hostile })).status).toBe(303);
-    expect((await ask('')).text).toContain('url=&quot;&gt;&lt;script');
+    expect((await ask('')).text).toContain('<dt>url</dt><dd>&quot;&gt;&lt;script');
   });
 
   it('answers only requests for its own address and host name', async () => {
@@ -220,6 +226,165 @@ describe('the page for provider accounts', () => {
       ).status,
     ).toBe(403);
     expect(await readFile(file, 'utf8')).toBe(empty);
+  });
+
+  describe('editing an account', () => {
+    const kept = () => readFile(join(folder, 'data', 'secrets', 'try', 'apiKey'), 'utf8');
+    const change = (values: Readonly<Record<string, string>>) =>
+      post('accounts/try', { 'field.endpoint': 'http://127.0.0.1:1', 'field.apiKey': '', ...values });
+    beforeEach(async () => {
+      await writeFile(
+        file,
+        `${empty}providers:\n  try: # mine\n    type: local\n    hardware: {small: s}\n  other: {type: docker}\n`,
+      );
+      await change({ 'field.apiKey': 'hunter22' });
+    });
+
+    it('shows what heddle.yaml says, and no secret', async () => {
+      await change({ site: 'lab' });
+      const { text } = await ask('accounts/try');
+      expect(text).toMatch(/name="field\.endpoint"[^>]* required value="http:\/\/127\.0\.0\.1:1"/);
+      expect(text).toMatch(/name="site"[^>]* value="lab"/);
+      expect(text).not.toMatch(/id="name"|hunter22|secrets\/try/);
+      expect(text).toMatch(/A value is stored, which is not shown/);
+      expect(text).not.toMatch(/name="field\.apiKey"[^>]* required/);
+    });
+
+    it('keeps a secret whose field is left empty, and everything that the form does not show', async () => {
+      const { status, headers } = await change({ 'field.endpoint': 'http://127.0.0.1:2', site: 'lab' });
+      expect([status, headers['location']]).toEqual([303, `${new URL(page.url).pathname}?changed=try`]);
+      expect(await kept()).toBe('hunter22\n');
+      const text = await readFile(file, 'utf8');
+      for (const part of [
+        '# ours',
+        '# mine',
+        'hardware: {small: s}',
+        'site: lab',
+        'endpoint: http://127.0.0.1:2',
+      ])
+        expect(text).toContain(part);
+      expect((await ask('?changed=try')).text).toContain(`try is changed in ${file}`);
+    });
+
+    it('replaces a secret that is typed, and leaves none behind where a reference takes its place', async () => {
+      expect((await change({ 'field.apiKey': 'other333' })).status).toBe(303);
+      expect(await kept()).toBe('other333\n');
+      expect((await change({ 'field.apiKey': 'env:KEY' })).status).toBe(303);
+      await expect(kept()).rejects.toThrow('ENOENT');
+      expect(await readFile(file, 'utf8')).toContain('secret: env:KEY');
+    });
+
+    it('shows errors and what was typed, and changes nothing', async () => {
+      const before = await readFile(file, 'utf8');
+      const { status, text } = await change({ 'field.endpoint': 'nowhere', 'field.apiKey': 'other333' });
+      expect(status).toBe(422);
+      expect(text).toMatch(/value="nowhere"/);
+      expect(text).toMatch(/id="field\.endpoint\.error">/);
+      expect(text).toContain('Type it again: what is secret is not sent back');
+      expect(text).not.toContain('other333');
+      expect([await readFile(file, 'utf8'), await kept()]).toEqual([before, 'hunter22\n']);
+    });
+
+    it('removes an optional secret on request', async () => {
+      const values = { 'field.cert': 'c', 'field.key': 'k123456' };
+      expect((await post('accounts/other', values)).status).toBe(303);
+      expect((await ask('accounts/other')).text).toContain('name="remove.key"');
+      const without = await post('accounts/other', { 'field.cert': '', 'remove.key': 'on' });
+      expect(without.status).toBe(303);
+      expect(await readFile(file, 'utf8')).not.toMatch(/cert|key:/);
+    });
+
+    it('never shows secrets within lists and mappings, and keeps them', async () => {
+      const both = 'CERT\n-----BEGIN PRIVATE KEY-----\nAAAA';
+      await writeFile(
+        file,
+        `${empty}providers: {box: {type: docker, fields: {ca: ${JSON.stringify(both)}}}}\n`,
+      );
+      for (const path of ['', 'accounts/box']) expect((await ask(path)).text).not.toContain('AAAA');
+      const machines = '[{name: r1, address: 192.0.2.1, user: root, password: hunter22}]';
+      expect((await send('static', { name: 'rack', 'field.machines': machines })).status).toBe(303);
+      expect((await ask('accounts/rack')).text).not.toContain('hunter22');
+      expect((await ask('')).text).not.toContain('hunter22');
+      expect((await post('accounts/rack', { 'field.port': '2222' })).status).toBe(303);
+      const text = await readFile(file, 'utf8');
+      expect([text.includes('hunter22'), text.includes('port: 2222')]).toEqual([true, true]);
+    });
+
+    it('is possible for accounts that are there, of plugins that are there', async () => {
+      for (const path of ['accounts/none', 'accounts/none/remove', 'accounts/__proto__', 'automators/none'])
+        expect([path, (await ask(path)).status]).toEqual([path, 404]);
+      await writeFile(file, `${empty}providers: {old: {type: gone}}\nautomators: {away: {}}\n`);
+      expect((await ask('')).text).toContain('There is no automator away');
+      expect((await post('automators/away/remove', {})).status).toBe(303);
+      expect((await ask('')).text).toContain('There is no provider plugin gone.');
+      expect((await ask('accounts/old')).status).toBe(404);
+      expect((await post('accounts/old/remove', {})).status).toBe(303);
+    });
+
+    it('leaves an account that cannot be removed without changing others, and says why', async () => {
+      const shared = `${empty}providers: {a: &a {type: docker}, b: *a}\n`;
+      await writeFile(file, shared);
+      const { status, text } = await post('accounts/a/remove', {});
+      expect([status, text]).toEqual([409, expect.stringContaining('heddle.yaml is not changed')]);
+      expect(await readFile(file, 'utf8')).toBe(shared);
+    });
+
+    it('is refused where another page asks for it', async () => {
+      const before = await readFile(file, 'utf8');
+      for (const path of ['accounts/try', 'accounts/try/remove', 'accounts/try/test', 'automators/linux'])
+        expect((await post(path, {}, { headers: { Origin: 'http://evil.example' } })).status).toBe(403);
+      expect(await readFile(file, 'utf8')).toBe(before);
+    });
+
+    it('ends with the account removed after a question, together with its secrets', async () => {
+      const { text } = await ask('accounts/try/remove');
+      expect(text).toContain('Clusters, pools, machines and images that use this account');
+      expect(await kept()).toBe('hunter22\n');
+      const { status, headers } = await post('accounts/try/remove', {});
+      expect([status, headers['location']]).toEqual([303, `${new URL(page.url).pathname}?removed=try`]);
+      await expect(kept()).rejects.toThrow('ENOENT');
+      expect(await readFile(file, 'utf8')).not.toContain('try');
+      expect((await ask('?removed=try')).text).toContain(`try is no longer in ${file}`);
+    });
+  });
+
+  it('writes, changes and removes the settings of automators', async () => {
+    expect((await ask('')).text).toMatch(/ansible[^]*not set[^]*automators\/ansible/);
+    expect((await ask('automators/ansible')).text).toMatch(/name="field\.program"[^>]* required/);
+    const wrong = await post('automators/ansible', { 'field.folder': '/srv' });
+    expect([wrong.status, wrong.text.includes('value="/srv"')]).toEqual([422, true]);
+    const program = '/usr/bin/ansible-playbook';
+    const { status, headers } = await post('automators/ansible', { 'field.program': program });
+    expect([status, headers['location']]).toEqual([303, `${new URL(page.url).pathname}?set=ansible`]);
+    expect(await readFile(file, 'utf8')).toBe(
+      `${empty}automators:\n  ansible:\n    fields:\n      program: ${program}\n`,
+    );
+    expect((await ask('?set=ansible')).text).toContain('The settings of ansible are in');
+    expect((await ask('automators/ansible')).text).toContain(`value="${program}"`);
+    expect((await ask('automators/ansible/remove')).text).toContain('Remove the settings of ansible');
+    expect((await post('automators/ansible/remove', {})).status).toBe(303);
+    expect(await readFile(file, 'utf8')).toBe(`${empty}automators: {}\n`);
+  });
+
+  it('tests accounts by the plugin, and shows no secret', async () => {
+    const service = await startMachineService();
+    try {
+      const test = async (key: string, site = '') => {
+        await writeFile(file, empty);
+        await send('local', { ...right, site, 'field.endpoint': service.endpoint, 'field.apiKey': key });
+        return (await post('accounts/try/test', {})).text;
+      };
+      expect(await test(service.apiKey)).toContain(
+        'The provider accepted the account and listed its machines.',
+      );
+      const refused = await test('wrong-key-777');
+      expect(refused).toMatch(/class="failed" role="status">Auth: /);
+      expect(refused).not.toContain('wrong-key-777');
+      expect(await test('env:NO_SUCH_VARIABLE')).toContain('NO_SUCH_VARIABLE is not set');
+      expect(await test(service.apiKey, 'lab')).toContain('Only workers of the site lab reach this provider');
+    } finally {
+      await service.close();
+    }
   });
 
   it('changes nothing by GET, and accepts only forms of limited size', async () => {

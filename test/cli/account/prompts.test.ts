@@ -54,7 +54,8 @@ describe.skipIf(!hasTerminal)(
       expect(await terminal.ended).toBe(0);
       const shown = terminal.shown();
       for (const said of [
-        '(needed: machines, or inventory)',
+        'It needs machines, or inventory.',
+        '(one of several)',
         'should be a number, but is "many"',
         'one of none, ssh',
         '22 unless given',
@@ -63,6 +64,17 @@ describe.skipIf(!hasTerminal)(
       expect(await readFile(join(folder, 'heddle.yaml'), 'utf8')).toBe(
         'providers:\n  rack:\n    type: static\n    fields:\n      inventory: ./r.yaml\n      groups:\n        - a\n        - b\n      slots: 2\n      liveness: ssh\n',
       );
+    });
+
+    it('asks again for a field that another one requires', async () => {
+      const terminal = start('box', '--type', 'docker', '--field', 'cert=file:/etc/cert.pem');
+      for (const key of ['endpoint', 'ca', 'key', 'privateKey', 'publicKeys', 'user', 'network', 'reachBy'])
+        await terminal.answer(`${key}: `, '\r');
+      for (const key of ['address', 'init']) await terminal.answer(`${key}: `, '\r');
+      await terminal.answer('key: ', 'file:/etc/key.pem\r');
+      expect(await terminal.ended).toBe(0);
+      expect(terminal.shown()).toContain('(required when cert is given)');
+      expect(terminal.shown()).toContain('key: is missing. It is required when cert is given.');
     });
 
     it('changes nothing after Ctrl-D', async () => {

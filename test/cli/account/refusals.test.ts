@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { add, type AddOptions } from '../../../src/cli/account/add.js';
 import { fieldsOfLines } from '../../../src/cli/account/given-fields.js';
 import { remove } from '../../../src/cli/account/list.js';
-import { addAccount, removeAccount } from '../../../src/cli/account/save-account.js';
+import { addAccount, removeSettings } from '../../../src/cli/account/save-account.js';
 import { openWorkspace } from '../../../src/cli/account/workspace.js';
 
 const written = `dataFolder: ./data
@@ -31,6 +31,20 @@ describe('an invalid account', () => {
       { type: 'local', field: [['endpont', 'x']] },
       'ProblemsError',
       'Did you mean "endpoint"?',
+    ],
+    [
+      'a field out of bounds',
+      'try',
+      { type: 'static', field: [['port', '70000']] },
+      'ProblemsError',
+      'fields.port: 70000 is more than 65535',
+    ],
+    [
+      'a field that another one requires, and that is missing',
+      'try',
+      { type: 'docker', field: [['cert', 'x']] },
+      'ProblemsError',
+      'fields.key: is missing. It is required when cert is given.',
     ],
     [
       'a field of another kind',
@@ -162,7 +176,7 @@ describe('an invalid account', () => {
       },
       { replace: false },
     );
-    expect(removeAccount(await openWorkspace({ file }), 'try')).toEqual([]);
+    expect(removeSettings(await openWorkspace({ file }), { section: 'providers', name: 'try' })).toEqual([]);
     expect(await readdir(folder)).toContain('mine');
   });
 

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { dropAccount, putAccount } from '../../../src/cli/account/yaml-edit.js';
+import { dropEntry, putAccount, putAutomator } from '../../../src/cli/account/yaml-edit.js';
+
+const dropAccount = (text: string, name: string): string => dropEntry(text, { section: 'providers', name });
 
 const local = { type: 'local', fields: { endpoint: 'http://127.0.0.1:1', apiKey: { secret: 'env:KEY' } } };
 
@@ -77,5 +79,16 @@ describe('heddle.yaml with a further account', () => {
     expect(() => putAccount(written, 'Bad Name', local)).toThrow(
       /heddle.yaml is not changed.*is no valid name/,
     );
+  });
+});
+
+describe('heddle.yaml with settings of an automator', () => {
+  it('keeps everything else, and is what it was without them', () => {
+    const text = putAutomator(written, 'ansible', { program: '/usr/bin/ansible-playbook' });
+    expect(text).toBe(
+      `${written}automators:\n  ansible:\n    fields:\n      program: /usr/bin/ansible-playbook\n`,
+    );
+    expect(dropEntry(text, { section: 'automators', name: 'ansible' })).toBe(`${written}automators: {}\n`);
+    expect(putAutomator(text, 'ansible', {})).toBe(`${written}automators:\n  ansible: {}\n`);
   });
 });

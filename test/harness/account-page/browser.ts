@@ -12,6 +12,8 @@ export interface Browser {
   leave(expression: string): Promise<void>;
   /** Puts a text into an input as a keyboard would. */
   type(id: string, text: string): Promise<void>;
+  /** Gives the page the width of a device, in CSS pixels. */
+  resize(width: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -112,6 +114,10 @@ export async function openBrowser(program: string, profile: string): Promise<Bro
     async type(id, text) {
       await see(`document.getElementById(${JSON.stringify(id)}).focus(); document.activeElement.select()`);
       await call('Input.insertText', { text }, sessionId);
+    },
+    async resize(width) {
+      const device = { width, height: 800, deviceScaleFactor: 1, mobile: false };
+      await call('Emulation.setDeviceMetricsOverride', device, sessionId);
     },
     async close() {
       await call('Browser.close', {}).catch(() => undefined);

@@ -46,7 +46,6 @@ else {
         };
       },
       without: {
-        'missing-fields': 'it needs no field: it finds Docker where Docker is',
         'wrong-credentials': 'its API takes no credentials; who may connect may do everything',
         redaction: 'its API takes no credentials; the client key of TLS stays in the TLS layer',
       },

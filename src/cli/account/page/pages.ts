@@ -1,174 +1,118 @@
 import { html } from 'hono/html';
-import type { Json } from '../../../model/json.js';
-import type { Descriptor, FieldDeclaration } from '../../../schema/descriptor.js';
-import type { Problem } from '../../../schema/problem.js';
-import { type AccountDraft, declaredFields } from '../check-draft.js';
-import { isPlainSecret, parseFieldText, referenceForms } from '../field-text.js';
-import { describeFields, describeKind, describeNeed, hideSecrets, noFieldsDeclared } from '../field-words.js';
+import type { JsonObject } from '../../../model/json.js';
+import type { Descriptor } from '../../../schema/descriptor.js';
+import { hideSecrets } from '../field-words.js';
 import { whenItCounts } from '../save-account.js';
+import type { AccountTest } from '../test-account.js';
 import type { Workspace } from '../workspace.js';
+import type { SettingsEntry } from '../yaml-edit.js';
+import type { Markup } from './markup.js';
 
-/** The accounts that are there, and what more there may be. */
-export function accountList(
-  { config, file, descriptors }: Workspace,
-  added: string | undefined,
-  base: string,
-): Markup {
+/** What the last form changed, as the address of the list says. */
+export type Done = Readonly<Partial<Record<'added' | 'changed' | 'set' | 'removed', string>>>;
+
+/** The accounts and the settings of automators that are there, and what more there may be. */
+export function settingsList(workspace: Workspace, done: Done, base: string): Markup {
+  const { config, file, descriptors, automators } = workspace;
   const accounts = Object.entries(config.providers);
-  // The name comes from the address, which anyone can make up.
-  const done =
-    added !== undefined && Object.hasOwn(config.providers, added)
-      ? html`<p class="done" role="status">${added} is in ${file}. ${whenItCounts}</p>`
-      : undefined;
   return html`<h1>Provider accounts</h1>
-${done}
+${doneNotice(workspace, done)}
 <p>In ${file}.${accounts.length === 0 ? ' None yet.' : ''}</p>
-${
-  accounts.length === 0
-    ? undefined
-    : html`<table><tr><th>Name</th><th>Type</th><th>Site</th><th>Fields</th></tr>
-${accounts.map(
-  ([name, { type, site, fields }]) =>
-    html`<tr><td>${name}</td><td>${type}</td><td>${site}</td><td>${describeFields(
-      hideSecrets(
-        descriptors.find((one) => one.name === type),
-        fields,
-      ),
-    )}</td></tr>`,
-)}</table>`
-}
+${accounts.map(([name, account]) => {
+  const descriptor = descriptors.find((one) => one.name === account.type);
+  return entryCard(
+    { name, about: `${account.type}, site ${account.site}`, fields: hideSecrets(descriptor, account.fields) },
+    descriptor === undefined
+      ? html`<p class="error">There is no provider plugin ${account.type}.</p>${link(`${base}/accounts/${name}/remove`, 'Remove', name)}`
+      : html`${link(`${base}/accounts/${name}`, 'Edit', name)}
+<form method="post" action="${base}/accounts/${name}/test"><button aria-label="Test ${name}">Test</button></form>
+${link(`${base}/accounts/${name}/remove`, 'Remove', name)}`,
+  );
+})}
 <h2>Add an account</h2>
-<table>${descriptors.map(({ name, description }) => html`<tr><td><a href="${base}/add/${name}">${name}</a></td><td>${description}</td></tr>`)}</table>`;
+<dl class="choices">${descriptors.map(({ name, description }) => html`<dt><a href="${base}/add/${name}">${name}</a></dt><dd>${description}</dd>`)}</dl>
+<h2>Automators</h2>
+<p>Settings of the automators that have administrators' fields.</p>
+${automators.map((descriptor) => automatorCard(descriptor, config.automators[descriptor.name]?.fields, base))}
+${Object.keys(config.automators)
+  .filter((name) => !automators.some((known) => known.name === name))
+  .map((name) =>
+    entryCard(
+      { name, about: 'set', fields: {} },
+      html`<p class="error">There is no automator ${name} with administrators' fields.</p>${link(`${base}/automators/${name}/remove`, 'Remove', name)}`,
+    ),
+  )}`;
 }
 
-/** Escaped HTML. */
-export type Markup = ReturnType<typeof html>;
+function automatorCard(descriptor: Descriptor, fields: JsonObject | undefined, base: string): Markup {
+  const { name, description } = descriptor;
+  return entryCard(
+    {
+      name,
+      about: fields === undefined ? 'not set' : 'set',
+      text: description,
+      fields: hideSecrets(descriptor, fields ?? {}),
+    },
+    html`${link(`${base}/automators/${name}`, fields === undefined ? 'Set' : 'Edit', name)}
+${fields === undefined ? undefined : link(`${base}/automators/${name}/remove`, 'Remove', name)}`,
+  );
+}
 
-/** The values of a form, by the names of inputs. */
-export type Typed = Pick<URLSearchParams, 'get'>;
+interface Card {
+  readonly name: string;
+  readonly about: string;
+  readonly text?: string;
+  /** Without secrets. */
+  readonly fields: JsonObject;
+}
 
-/**
- * The form of a plugin's fields. Problems are shown beside the field; secrets are never sent back and must be
- * typed again.
- */
-export function accountForm(
-  descriptor: Descriptor,
-  typed: Typed,
-  problems: readonly Problem[],
-  base: string,
-): Markup {
-  const said = (...path: readonly string[]): readonly Problem[] =>
-    problems.filter((problem) => path.every((part, index) => problem.path[index] === part));
-  const beside = new Set([
-    ...said('name'),
-    ...said('site'),
-    ...declaredFields(descriptor).flatMap(([key]) => said('fields', key)),
-  ]);
-  const general = problems.filter((problem) => !beside.has(problem));
-  return html`<h1>Add an account of ${descriptor.name}</h1>
-<p>${descriptor.description}</p>
-${descriptor.fields === undefined ? html`<p>${noFieldsDeclared}</p>` : undefined}
-${general.map((problem) => html`<p class="error" role="alert">${words(problem)}</p>`)}
-${declaredFields(descriptor).some(([, field]) => takesReference(field)) ? html`<p>In place of a secret or a text a reference may stand, which workers resolve when they use it: ${referenceForms}.</p>` : undefined}
-<form method="post" action="${base}/add/${descriptor.name}" autocomplete="off">
-${control({ key: 'name', title: 'Name', need: 'required', about: ['What clusters call it.', 'lower-case letters, digits and hyphens'], problems: said('name') }, (attributes) => html`<input ${attributes} required value="${typed.get('name') ?? ''}">`)}
-${control({ key: 'site', title: 'Site', need: 'optional', about: ["The site whose workers reach its machines; each worker's own unless given."], problems: said('site') }, (attributes) => html`<input ${attributes} value="${typed.get('site') ?? ''}">`)}
-${declaredFields(descriptor).map(([key, field]) => fieldControl(descriptor, key, field, typed, said('fields', key)))}
-<button>Add</button>
-</form>
+function entryCard({ name, about, text, fields }: Card, actions: Markup): Markup {
+  const entries = Object.entries(fields);
+  return html`<article><h3>${name} <span class="need">${about}</span></h3>
+${text === undefined ? undefined : html`<p>${text}</p>`}
+${entries.length === 0 ? undefined : html`<dl>${entries.map(([key, value]) => html`<dt>${key}</dt><dd>${typeof value === 'string' ? value : JSON.stringify(value)}</dd>`)}</dl>`}
+<div class="actions">${actions}</div></article>`;
+}
+
+function link(address: string, text: string, about: string): Markup {
+  return html`<a class="button" href="${address}" aria-label="${text} ${about}">${text}</a>`;
+}
+
+/** The names come from the address, which anyone can make up: only those that fit what is there count. */
+function doneNotice({ config, file }: Workspace, { added, changed, set, removed }: Done): Markup | undefined {
+  const has = (entries: object, name: string | undefined): boolean =>
+    name !== undefined && Object.hasOwn(entries, name);
+  const what = has(config.providers, added)
+    ? `${added} is in ${file}.`
+    : has(config.providers, changed)
+      ? `${changed} is changed in ${file}.`
+      : has(config.automators, set)
+        ? `The settings of ${set} are in ${file}.`
+        : removed !== undefined && /^[\w-]{1,63}$/.test(removed)
+          ? `${removed} is no longer in ${file}.`
+          : undefined;
+  return what === undefined ? undefined : html`<p class="done" role="status">${what} ${whenItCounts}</p>`;
+}
+
+/** Asks before something is removed. */
+export function removalPage({ section, name }: SettingsEntry, file: string, base: string): Markup {
+  const account = section === 'providers';
+  return html`<h1>${account ? `Remove the account ${name}` : `Remove the settings of ${name}`}</h1>
+<p>From ${file}, together with the secrets that are stored for it.</p>
+<p><strong>${
+    account
+      ? 'Clusters, pools, machines and images that use this account can then neither be changed nor deleted, and their machines keep running.'
+      : 'Clusters whose services need these settings can then not be changed.'
+  }</strong> ${account ? 'heddle list shows clusters.' : ''}</p>
+<form method="post" action="${base}/${account ? 'accounts' : 'automators'}/${name}/remove"><button class="danger">Remove ${name}</button></form>
+<p><a href="${base}/">Keep it</a></p>`;
+}
+
+/** What a test of an account found. */
+export function testPage(name: string, { works, says }: AccountTest, base: string): Markup {
+  return html`<h1>Test of ${name}</h1>
+<p class="${works ? 'done' : 'failed'}" role="status">${says}</p>
+<form method="post" action="${base}/accounts/${name}/test"><button>Test again</button></form>
+<p><a href="${base}/accounts/${name}">Edit ${name}</a></p>
 <p><a href="${base}/">Back</a></p>`;
-}
-
-/** The draft in a form. Ignores fields that the plugin does not declare. */
-export function draftOf(descriptor: Descriptor, typed: Typed): AccountDraft {
-  const site = typed.get('site')?.trim() ?? '';
-  const fields = declaredFields(descriptor).flatMap(([key, field]): readonly (readonly [string, Json])[] => {
-    // Forms send their lines with both marks.
-    const value = parseFieldText(field, (typed.get(inputName(key)) ?? '').replaceAll('\r\n', '\n'));
-    return value === undefined ? [] : [[key, value]];
-  });
-  return {
-    name: typed.get('name')?.trim() ?? '',
-    type: descriptor.name,
-    site: site || undefined,
-    fields: Object.fromEntries(fields),
-  };
-}
-
-function inputName(key: string): string {
-  return `field.${key}`;
-}
-
-function fieldControl(
-  descriptor: Descriptor,
-  key: string,
-  field: FieldDeclaration,
-  typed: Typed,
-  problems: readonly Problem[],
-): Markup {
-  const need = describeNeed(key, descriptor);
-  const about = [field.description, describeKind(field)].filter((part) => part !== undefined);
-  const given = typed.get(inputName(key)) ?? '';
-  const value = field.secret === true || isPlainSecret(field, given) ? '' : given;
-  const required = html` ${need === 'required' ? html`required` : undefined}`;
-  return control({ key: inputName(key), title: field.title, need, about, problems }, (attributes) => {
-    if (field.options !== undefined || field.type === 'boolean')
-      return options(attributes, required, ['', ...(field.options ?? ['true', 'false'])], {
-        chosen: value,
-        otherwise: fallbackText(field),
-      });
-    if (field.secret === true)
-      return field.type === 'text'
-        ? html`<textarea ${attributes}${required} class="masked" spellcheck="false"></textarea>`
-        : html`<input ${attributes}${required} type="password" autocomplete="new-password">`;
-    if (['text', 'list', 'map', 'json'].includes(field.type))
-      return html`<textarea ${attributes}${required} spellcheck="false">
-${value}</textarea>`;
-    return html`<input ${attributes}${required} value="${value}" placeholder="${fallbackText(field)}" spellcheck="false">`;
-  });
-}
-
-function options(
-  attributes: Markup,
-  required: Markup,
-  choices: readonly string[],
-  { chosen, otherwise }: { readonly chosen: string; readonly otherwise: string },
-): Markup {
-  const nothing = otherwise === '' ? '(not given)' : `(not given: ${otherwise})`;
-  return html`<select ${attributes}${required}>${choices.map((choice) => html`<option value="${choice}"${choice === chosen ? html` selected` : undefined}>${choice === '' ? nothing : choice}</option>`)}</select>`;
-}
-
-function takesReference({ type, secret }: FieldDeclaration): boolean {
-  return secret === true || type === 'text';
-}
-
-/** The default of a field, as it would be typed. */
-function fallbackText({ default: fallback }: FieldDeclaration): string {
-  if (fallback === undefined) return '';
-  return typeof fallback === 'string' ? fallback : JSON.stringify(fallback);
-}
-
-interface Control {
-  readonly key: string;
-  readonly title: string;
-  /** `required`, `optional`, or what it is an alternative to. */
-  readonly need: string;
-  /** A paragraph each. */
-  readonly about: readonly string[];
-  readonly problems: readonly Problem[];
-}
-
-function control(
-  { key, title, need, about, problems }: Control,
-  input: (attributes: Markup) => Markup,
-): Markup {
-  const wrong = problems.length > 0;
-  return html`<label for="${key}">${title} <span class="need">${need}</span></label>
-<div class="about" id="${key}.about">${about.map((part) => html`<p>${part}</p>`)}</div>
-${input(html`id="${key}" name="${key}" aria-describedby="${key}.about${wrong ? ` ${key}.error` : ''}"${wrong ? html` aria-invalid="true"` : undefined}`)}
-${wrong ? html`<p class="error" id="${key}.error">${problems.map(words).join(' ')}</p>` : undefined}`;
-}
-
-function words({ wrong, right }: Problem): string {
-  return right === undefined ? wrong : `${wrong.replace(/[.;]$/, '')}. ${right}`;
 }

@@ -1,0 +1,138 @@
+import { isJsonObject, type JsonObject } from '../../model/json.js';
+import { tagNames } from '../../model/names.js';
+import type { ProviderAccount } from '../../model/provider-account.js';
+import type { Claims, PluginContext, PluginLog } from '../../plugins/contract.js';
+import { isPluginError } from '../../plugins/errors.js';
+import { loadRegistry, type RegisteredProvider } from '../../plugins/registry.js';
+import { checkFields, checkResolved, passedReferences } from '../../schema/fields.js';
+import { hasErrors, ProblemsError, type Problem } from '../../schema/problem.js';
+import { createRedactor } from '../../secrets/redact.js';
+import { resolveSecrets } from '../../secrets/reference.js';
+import type { Workspace } from './workspace.js';
+
+export interface AccountTest {
+  readonly works: boolean;
+  /** What was found, without secrets. */
+  readonly says: string;
+}
+
+/**
+ * Asks the provider of an account for its machines, or for its quota or offers where it has no list. Runs on
+ * this computer, with secrets as its workers resolve them; changes nothing at the provider.
+ */
+export async function testAccount({ config }: Pick<Workspace, 'config'>, name: string): Promise<AccountTest> {
+  const account = config.providers[name];
+  if (account === undefined) return { works: false, says: `there is no account ${name}` };
+  if (account.site !== config.site)
+    return {
+      works: false,
+      says: `Only workers of the site ${account.site} reach this provider, and this computer is of the site ${config.site}. Test it there.`,
+    };
+  const { pluginFolders: folders, programs, environment } = config;
+  const registry = await loadRegistry({ folders, programs, log: { info: () => undefined } });
+  let redact = (text: string): string => text;
+  try {
+    const plugin = registry.provider(account.type);
+    const { fields, secrets } = await openFields(plugin, account, environment);
+    redact = (text) => createRedactor(secrets).redact(text);
+    return await ask(plugin, name, fields);
+  } catch (error) {
+    const kind = isPluginError(error) ? `${error.kind}: ` : '';
+    return { works: false, says: redact(`${kind}${error instanceof Error ? error.message : String(error)}`) };
+  } finally {
+    await registry.close();
+  }
+}
+
+/** Checked, with defaults, secrets resolved, as a worker does. @throws ProblemsError, PluginError Auth */
+async function openFields(
+  { descriptor }: RegisteredProvider,
+  { fields: written }: ProviderAccount,
+  environment: Workspace['config']['environment'],
+): Promise<{ readonly fields: JsonObject; readonly secrets: readonly string[] }> {
+  const { values, problems } = checkFields(descriptor, 'admin', written, ['fields']);
+  refuse(problems);
+  const passed = passedReferences(descriptor);
+  const entries = Object.entries(values);
+  const { value, secrets } = await resolveSecrets(
+    Object.fromEntries(entries.filter(([key]) => !passed.includes(key))),
+    { environment },
+    { writtenBy: 'administrator', place: 'fields' },
+  );
+  const fields = {
+    ...(isJsonObject(value) ? value : {}),
+    ...Object.fromEntries(entries.filter(([key]) => passed.includes(key))),
+  };
+  refuse(checkResolved(descriptor, ['admin'], fields, ['fields']));
+  return { fields, secrets };
+}
+
+function refuse(problems: readonly Problem[]): void {
+  if (hasErrors(problems)) throw new ProblemsError('These fields cannot be used:', problems);
+}
+
+async function ask(plugin: RegisteredProvider, name: string, fields: JsonObject): Promise<AccountTest> {
+  const { callDeadlineMs, name: type } = plugin.descriptor;
+  const signal = AbortSignal.timeout(callDeadlineMs);
+  const provider = plugin.create(contextOf(plugin, name, fields, signal));
+  const has = (ability: string): boolean => plugin.abilities.includes(ability);
+  try {
+    if (has('list')) {
+      await provider.list?.({ [tagNames.installation]: 'account-test' });
+      return { works: true, says: 'The provider accepted the account and listed its machines.' };
+    }
+    if (has('quota')) {
+      await provider.quota?.();
+      return { works: true, says: 'The provider accepted the account and told its quota.' };
+    }
+    return {
+      works: true,
+      says: `The fields are valid and the secrets can be read. Provider type ${type} cannot be asked anything without making a machine.`,
+    };
+  } catch (error) {
+    if (!signal.aborted || isPluginError(error)) throw error;
+    throw new Error(`the provider did not answer within ${callDeadlineMs} ms`, { cause: error });
+  }
+}
+
+function contextOf(
+  { descriptor }: RegisteredProvider,
+  name: string,
+  fields: JsonObject,
+  signal: AbortSignal,
+): PluginContext {
+  return {
+    fields,
+    signal,
+    log: silent,
+    claims: noClaims,
+    task: {
+      // CONFIRM is the action that only looks.
+      taskId: `-/-/CONFIRM/test of ${name}`,
+      taskName: 'CONFIRM',
+      clusterId: '-',
+      clusterUid: '-',
+      nodeId: '-',
+      incarnation: 0,
+      attempt: 1,
+      config: {},
+      nodes: {},
+      cluster: {},
+      provider: { name, type: descriptor.name, fields },
+    },
+  };
+}
+
+const silent: PluginLog = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
+
+/** The Temporal server keeps the claims, and a test needs none. */
+const noClaims: Claims = {
+  take: () => Promise.resolve(undefined),
+  release: () => Promise.resolve(),
+  held: () => Promise.resolve({}),
+};

@@ -1,0 +1,165 @@
+import { RE2JS } from 're2js';
+import type { Json, JsonObject } from '../model/json.js';
+import { parseDuration } from '../model/duration.js';
+import type { FieldDeclaration, FieldScope } from './descriptor-field.js';
+import { errorAt, quoteValue, type Path, type Problem } from './problem.js';
+
+type Fields = Readonly<Record<string, FieldDeclaration>>;
+type Bound = NonNullable<FieldDeclaration['min']>;
+
+/**
+ * Values that `pattern`, `min` and `max` exclude; references are left out.
+ * @param quoted whether messages may contain values that the descriptor does not declare secret.
+ */
+export function checkConstraints(
+  fields: Fields,
+  values: JsonObject,
+  path: Path,
+  { quoted }: { readonly quoted: boolean },
+): readonly Problem[] {
+  return Object.entries(fields).flatMap(([key, field]) => {
+    const value = values[key];
+    const rule = value === undefined ? undefined : brokenRule(field, value);
+    if (rule === undefined) return [];
+    const shown = field.secret === true ? '(a secret)' : quoted ? quoteValue(value) : 'its value';
+    return [errorAt([...path, key], `${shown} ${rule}`, field.description)];
+  });
+}
+
+function brokenRule(field: FieldDeclaration, value: Json): string | undefined {
+  const { pattern, min, max } = field;
+  if (pattern !== undefined && typeof value === 'string' && !matches(pattern, value))
+    return `does not match ${pattern}`;
+  const amount = amountOf(field, value);
+  if (amount === undefined) return undefined;
+  if (min !== undefined && amount < (amountOf(field, min) ?? -Infinity)) return `is less than ${min}`;
+  return max !== undefined && amount > (amountOf(field, max) ?? Infinity) ? `is more than ${max}` : undefined;
+}
+
+/** A number, or a duration in ms. */
+function amountOf({ type }: FieldDeclaration, value: Json): number | undefined {
+  if (type === 'duration')
+    return typeof value === 'string' || typeof value === 'number' ? parseDuration(value) : undefined;
+  return typeof value === 'number' ? value : undefined;
+}
+
+const compiled = new Map<string, RE2JS>();
+
+/** Whether the whole text matches, in time linear in its length: no pattern can stall a worker. */
+function matches(pattern: string, text: string): boolean {
+  const known = compiled.get(pattern) ?? RE2JS.compile(pattern);
+  compiled.set(pattern, known);
+  return known.matches(text);
+}
+
+/** Why a text cannot be a `pattern`; undefined if it can. */
+function patternFault(pattern: string): string | undefined {
+  try {
+    // JSON Schema and editors read the same pattern as JavaScript does.
+    void new RegExp(pattern, 'u');
+  } catch {
+    return 'is no regular expression';
+  }
+  try {
+    RE2JS.compile(pattern);
+    return undefined;
+  } catch {
+    return 'uses what RE2 does not have, such as (?=, (?! or \\1';
+  }
+}
+
+/** The constraints as keywords of JSON Schema, which cannot compare durations. */
+export function constraintKeywords({ type, pattern, min, max }: FieldDeclaration): Record<string, Bound> {
+  const isNumber = type === 'number' || type === 'integer';
+  return {
+    ...(pattern === undefined ? {} : { pattern: `^(?:${pattern})$` }),
+    ...(isNumber && min !== undefined ? { minimum: min } : {}),
+    ...(isNumber && max !== undefined ? { maximum: max } : {}),
+  };
+}
+
+/** `auth is password or key, and driver is given` */
+export function describeCondition(requiredWhen: NonNullable<FieldDeclaration['requiredWhen']>): string {
+  return Object.entries(requiredWhen)
+    .map(([other, condition]) => `${other} is ${condition === 'given' ? condition : condition.join(' or ')}`)
+    .join(', and ');
+}
+
+/** `at least 1`, `at most 10`, `matching i-[0-9a-f]+` */
+export function describeConstraints({ pattern, min, max }: FieldDeclaration): readonly string[] {
+  return [
+    ...(min === undefined ? [] : [`at least ${min}`]),
+    ...(max === undefined ? [] : [`at most ${max}`]),
+    ...(pattern === undefined ? [] : [`matching ${pattern}`]),
+  ];
+}
+
+/** What is wrong with the constraints of a descriptor. */
+export function checkDeclaredConstraints(scope: FieldScope, fields: Fields): readonly Problem[] {
+  return Object.entries(fields).flatMap(([key, field]) => {
+    const path = ['fields', scope, key];
+    return [
+      ...checkPattern(path, field),
+      ...checkBounds(path, field),
+      ...checkDeclaredConditions(path, key, fields),
+    ];
+  });
+}
+
+const textTypes: readonly string[] = ['string', 'text', 'url'];
+const amountTypes: readonly string[] = ['number', 'integer', 'duration'];
+
+function checkPattern(path: Path, { type, pattern }: FieldDeclaration): readonly Problem[] {
+  if (pattern === undefined) return [];
+  if (!textTypes.includes(type))
+    return [
+      errorAt([...path, 'pattern'], `is for ${textTypes.join(', ')}, and the field is of type ${type}`),
+    ];
+  const fault = patternFault(pattern);
+  return fault === undefined ? [] : [errorAt([...path, 'pattern'], fault)];
+}
+
+function checkBounds(path: Path, field: FieldDeclaration): readonly Problem[] {
+  const { type, min, max } = field;
+  const bounds = Object.entries({ min, max }).flatMap(([name, bound]) =>
+    bound === undefined ? [] : [{ name, amount: amountOf(field, bound) }],
+  );
+  if (bounds.length > 0 && !amountTypes.includes(type))
+    return bounds.map(({ name }) =>
+      errorAt([...path, name], `is for ${amountTypes.join(', ')}, and the field is of type ${type}`),
+    );
+  const wrong = bounds.filter(({ amount }) => amount === undefined);
+  if (wrong.length > 0)
+    return wrong.map(({ name }) =>
+      errorAt([...path, name], type === 'duration' ? 'is no duration such as "30s"' : 'is no number'),
+    );
+  const [least, most] = bounds.map(({ amount }) => amount ?? 0);
+  return least !== undefined && most !== undefined && least > most
+    ? [errorAt([...path, 'min'], `${min} is more than max, ${max}`)]
+    : [];
+}
+
+function checkDeclaredConditions(path: Path, key: string, fields: Fields): readonly Problem[] {
+  return Object.entries(fields[key]?.requiredWhen ?? {}).flatMap(([other, condition]) => {
+    const at = [...path, 'requiredWhen', other];
+    const named = other === key || !Object.hasOwn(fields, other) ? undefined : fields[other];
+    if (named === undefined)
+      return [
+        errorAt(at, 'is no other field of the same scope', `Fields: ${Object.keys(fields).join(', ')}.`),
+      ];
+    if (condition === 'given')
+      return named.default === undefined ? [] : [errorAt(at, 'is always given, because it has a default')];
+    return condition
+      .filter((value) => !isValueOf(named, value))
+      .map((value) =>
+        errorAt(at, `${quoteValue(value)} is no value of the field, whose type is ${named.type}`),
+      );
+  });
+}
+
+function isValueOf({ type, options }: FieldDeclaration, value: Json): boolean {
+  if (type === 'select') return options?.some((option) => option === value) === true;
+  if (type === 'boolean') return typeof value === 'boolean';
+  if (type === 'number' || type === 'integer') return typeof value === 'number';
+  return textTypes.includes(type) && typeof value === 'string';
+}

@@ -1,0 +1,108 @@
+import type { Json, JsonObject } from '../model/json.js';
+import type { Descriptor, FieldDeclaration, FieldScope } from './descriptor.js';
+import { describeCondition } from './field-constraints.js';
+import { errorAt, type Path, type Problem } from './problem.js';
+
+type Declared = Pick<Descriptor, 'fields'>;
+type Fields = Readonly<Record<string, FieldDeclaration>>;
+type Condition = NonNullable<FieldDeclaration['requiredWhen']>[string];
+
+/** Fields that are missing: `required`, and what other fields require. Defaults count as values. */
+export function missingFields(
+  { fields }: Declared,
+  scope: FieldScope,
+  values: JsonObject,
+  path: Path,
+): readonly Problem[] {
+  if (fields === undefined) return [];
+  return [
+    ...checkRequired(fields.required[scope], { ...defaultsOf(fields[scope]), ...values }, path),
+    ...checkConditions(fields[scope], values, path),
+  ];
+}
+
+/** The same for JSON Schema. */
+export function requirementKeywords({ fields }: Declared, scope: FieldScope): object {
+  if (fields === undefined) return {};
+  // What has a default is there anyway.
+  const lacksDefault = (key: string): boolean => fields[scope][key]?.default === undefined;
+  const sets = fields.required[scope].map((set) => set.filter(lacksDefault));
+  const conditions = conditionalRequirements(fields[scope]);
+  return { ...alternatives(sets), ...(conditions.length === 0 ? {} : { allOf: conditions }) };
+}
+
+/** Required are the sets of one scope: all fields of one of the sets must be there. */
+function checkRequired(
+  sets: readonly (readonly string[])[],
+  values: JsonObject,
+  path: Path,
+): readonly Problem[] {
+  const isThere = (key: string): boolean => isGiven(values[key]);
+  if (sets.length === 0 || sets.some((set) => set.every(isThere))) return [];
+  const [only, ...more] = sets;
+  if (only !== undefined && more.length === 0) {
+    return only
+      .filter((key) => !isThere(key))
+      .map((key) => errorAt([...path, key], 'is missing', `The plugin needs ${only.join(' and ')}.`));
+  }
+  return [
+    errorAt(
+      path,
+      'fields are missing',
+      `The plugin needs ${sets.map((set) => set.join(' and ')).join(', or ')}.`,
+    ),
+  ];
+}
+
+/** Fields that are missing although the values of other fields require them. Defaults count as values. */
+function checkConditions(fields: Fields, values: JsonObject, path: Path): readonly Problem[] {
+  return Object.entries(fields).flatMap(([key, field]) => {
+    const { requiredWhen } = field;
+    if (requiredWhen === undefined || isGiven(values[key] ?? field.default)) return [];
+    const holds = Object.entries(requiredWhen).every(([other, condition]) =>
+      meets(condition, values[other] ?? fields[other]?.default),
+    );
+    return holds
+      ? [errorAt([...path, key], 'is missing', `It is required when ${describeCondition(requiredWhen)}.`)]
+      : [];
+  });
+}
+
+function isGiven(value: Json | undefined): boolean {
+  return value !== undefined && value !== '' && value !== null;
+}
+
+function meets(condition: Condition, value: Json | undefined): boolean {
+  return condition === 'given' ? isGiven(value) : condition.some((wanted) => wanted === value);
+}
+
+function conditionalRequirements(fields: Fields): readonly object[] {
+  return Object.entries(fields).flatMap(([key, { requiredWhen, default: fallback }]) => {
+    if (requiredWhen === undefined || fallback !== undefined) return [];
+    const conditions = Object.entries(requiredWhen);
+    const properties = Object.fromEntries(
+      conditions.flatMap(([other, condition]) =>
+        condition === 'given' ? [] : [[other, { enum: condition }]],
+      ),
+    );
+    // Where a default meets the condition, absence does.
+    const required = conditions.flatMap(([other, condition]) =>
+      meets(condition, fields[other]?.default) ? [] : [other],
+    );
+    return [{ if: { properties, required }, then: { required: [key] } }];
+  });
+}
+
+function alternatives(sets: readonly (readonly string[])[]): object {
+  const [only, ...more] = sets;
+  if (only === undefined || sets.some((set) => set.length === 0)) return {};
+  return more.length === 0 ? { required: only } : { anyOf: sets.map((set) => ({ required: set })) };
+}
+
+function defaultsOf(declared: Readonly<Record<string, FieldDeclaration>>): JsonObject {
+  return Object.fromEntries(
+    Object.entries(declared).flatMap(([key, { default: fallback }]) =>
+      fallback === undefined ? [] : [[key, fallback]],
+    ),
+  );
+}
