@@ -35,7 +35,7 @@ test('a value of a cluster file that breaks a rule is refused when the cluster i
         features: { searchAttributes: false },
         limits: defaultLimits,
         forbiddenReferences: () => [],
-        readOutputs: async () => undefined,
+        outputs: { outputs: async () => undefined, sources: async () => undefined },
         webhooks: {},
       },
       {
