@@ -42,9 +42,9 @@ export const secretReferenceSchema = z
 export type AllowedValues = Readonly<Record<string, readonly Json[]>>;
 
 /**
- * Checks values against what a plugin declares. For users, fields of administrators count where they are
- * overridable, and `allowed` is what the account allows for those that are listed; `any` leaves that out.
- * `path` is where the values stand. A plugin that declares nothing takes anything.
+ * Checks values against what a plugin declares, and that none is missing. For users, fields of administrators
+ * count where they are overridable, and `allowed` is what the account allows for those that are listed; `any`
+ * leaves that out. `path` is where the values stand. A plugin that declares nothing takes anything.
  */
 export function checkFields(
   plugin: Declared,
@@ -53,27 +53,39 @@ export function checkFields(
   path: Path,
   allowed: AllowedValues | 'any' = {},
 ): CheckedFields {
+  const given = checkGiven(plugin, scope, values, path, allowed);
+  // An unknown key may be the missing one.
+  const isKnown = Object.keys(values).every((key) => Object.hasOwn(fieldsSchemaOf(plugin, scope).shape, key));
+  const missing = isKnown ? missingFields(plugin, scope, values, path) : [];
+  return { ...given, problems: [...given.problems, ...missing] };
+}
+
+/** The same for values of which more are to come: none is missing yet. */
+export function checkGiven(
+  plugin: Declared,
+  scope: FieldScope,
+  values: JsonObject,
+  path: Path,
+  allowed: AllowedValues | 'any' = {},
+): CheckedFields {
   if (plugin.fields === undefined) return { problems: [], values };
   const schema = fieldsSchemaOf(plugin, scope);
+  const declared = declaredFor(plugin.fields, scope);
   // The value of an expression shows when a task is created.
-  const [open, known] = splitEntries(values, (value) => scope === 'user' && isOneExpression(value));
+  const [open, known] = splitEntries(
+    values,
+    (value, key) => scope === 'user' && Object.hasOwn(declared, key) && isOneExpression(value),
+  );
   const [, literal] = splitEntries(known, (value) => scope === 'user' && textsIn(value).length > 0);
   const parsed = schema.safeParse(known);
   if (!parsed.success) {
-    const wrong = problemsFromZod(schema, parsed.error, values).map((problem) => ({
-      ...problem,
-      path: [...path, ...problem.path],
-    }));
-    // All problems are reported at once, missing keys too; but an unknown key
-    // may be the missing one.
-    const isKnown = Object.keys(values).every((key) => Object.hasOwn(schema.shape, key));
-    const faulty = wrong.map((problem) => problem.path[path.length]);
+    const wrong = problemsFromZod(schema, parsed.error, values);
+    const faulty = wrong.map((problem) => problem.path[0]);
     const [, rest] = splitEntries(literal, (_, key) => faulty.includes(key));
     return {
       problems: [
-        ...wrong,
-        ...checkConstraints(declaredFor(plugin.fields, scope), rest, path, { quoted: true }),
-        ...(isKnown ? missingFields(plugin, scope, values, path) : []),
+        ...wrong.map((problem) => ({ ...problem, path: [...path, ...problem.path] })),
+        ...checkConstraints(declared, rest, path, { quoted: true }),
       ],
       values,
     };
@@ -88,8 +100,7 @@ export function checkFields(
     scope === 'user' && allowed !== 'any' ? checkListed(plugin.fields.admin, filled, path, allowed) : [];
   return {
     problems: [
-      ...checkConstraints(declaredFor(plugin.fields, scope), literal, path, { quoted: true }),
-      ...missingFields(plugin, scope, filled, path),
+      ...checkConstraints(declared, literal, path, { quoted: true }),
       ...unlisted,
       ...checkEndpoints(plugin, filled, path),
     ],

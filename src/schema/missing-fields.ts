@@ -15,10 +15,8 @@ export function missingFields(
   path: Path,
 ): readonly Problem[] {
   if (fields === undefined) return [];
-  return [
-    ...checkRequired(fields.required[scope], { ...defaultsOf(fields[scope]), ...values }, path),
-    ...checkConditions(fields[scope], values, path),
-  ];
+  const all = { ...defaultsOf(fields[scope]), ...values };
+  return [...checkRequired(fields.required[scope], all, path), ...checkConditions(fields[scope], all, path)];
 }
 
 /** The same for JSON Schema. */
@@ -54,14 +52,11 @@ function checkRequired(
   ];
 }
 
-/** Fields that are missing although the values of other fields require them. Defaults count as values. */
+/** Fields that are missing although the values of other fields require them. */
 function checkConditions(fields: Fields, values: JsonObject, path: Path): readonly Problem[] {
-  return Object.entries(fields).flatMap(([key, field]) => {
-    const { requiredWhen } = field;
-    if (requiredWhen === undefined || isGiven(values[key] ?? field.default)) return [];
-    const holds = Object.entries(requiredWhen).every(([other, condition]) =>
-      meets(condition, values[other] ?? fields[other]?.default),
-    );
+  return Object.entries(fields).flatMap(([key, { requiredWhen }]) => {
+    if (requiredWhen === undefined || isGiven(values[key])) return [];
+    const holds = Object.entries(requiredWhen).every(([other, condition]) => meets(condition, values[other]));
     return holds
       ? [errorAt([...path, key], 'is missing', `It is required when ${describeCondition(requiredWhen)}.`)]
       : [];

@@ -31,6 +31,10 @@ const told = (scope: 'admin' | 'user', values: JsonObject): readonly string[] =>
   checkFields({ fields }, scope, values, ['fields']).problems.map(formatProblem);
 
 describe('fields', () => {
+  test('that are unknown are refused, also where their value is an expression', () => {
+    expect(told('user', { script: 'x', scrpt: '${{ var.x }}' })).toHaveLength(1);
+  });
+
   test('get their defaults', () => {
     expect(checkFields({ fields }, 'admin', { apiKey: 'k' }, [])).toEqual({
       problems: [],

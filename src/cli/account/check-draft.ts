@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../model/json.js';
 import type { Descriptor, FieldDeclaration } from '../../schema/descriptor.js';
-import { checkFields } from '../../schema/fields.js';
+import { checkFields, checkGiven } from '../../schema/fields.js';
 import { simpleNameSchema } from '../../schema/names.js';
 import { errorAt, type Path, type Problem } from '../../schema/problem.js';
 import { suggest } from '../../schema/suggest.js';
@@ -49,29 +49,24 @@ export function checkField(
   value: JsonObject[string],
   { insecure = false }: JsonObject,
 ): readonly Problem[] {
-  const { requiredWhen: _requiredWhen, ...own } = field;
   const alone = {
     fields: {
-      admin: { insecure: { title: 'Insecure', type: 'boolean' as const }, [key]: own },
+      admin: { insecure: { title: 'Insecure', type: 'boolean' as const }, [key]: field },
       user: {},
       required: { admin: [], user: [] },
     },
   };
   const values = { insecure, [key]: value };
-  return [...checkFields(alone, 'admin', values, []).problems, ...checkSecrets(alone, values)];
+  return [...checkGiven(alone, 'admin', values, []).problems, ...checkSecrets(alone, values)];
 }
 
 /** What is wrong with values of which more are to come. */
-export function checkSome(
-  { fields: declared, ...descriptor }: Descriptor,
-  fields: JsonObject,
-): readonly Problem[] {
-  if (declared === undefined) return [];
-  const admin = Object.fromEntries(
-    Object.entries(declared.admin).map(([key, { requiredWhen: _requiredWhen, ...field }]) => [key, field]),
-  );
-  const lenient = { ...descriptor, fields: { ...declared, admin, required: { admin: [], user: [] } } };
-  return [...checkFields(lenient, 'admin', fields, ['fields']).problems, ...checkSecrets(lenient, fields)];
+export function checkSome(descriptor: Descriptor, fields: JsonObject): readonly Problem[] {
+  if (descriptor.fields === undefined) return [];
+  return [
+    ...checkGiven(descriptor, 'admin', fields, ['fields']).problems,
+    ...checkSecrets(descriptor, fields),
+  ];
 }
 
 export function declaredFields({
