@@ -1,13 +1,13 @@
-import { isJsonObject, type JsonObject } from '../../model/json.js';
+import type { JsonObject } from '../../model/json.js';
 import { tagNames } from '../../model/names.js';
 import type { ProviderAccount } from '../../model/provider-account.js';
 import type { Claims, PluginContext, PluginLog } from '../../plugins/contract.js';
 import { isPluginError } from '../../plugins/errors.js';
 import { loadRegistry, type RegisteredProvider } from '../../plugins/registry.js';
-import { checkFields, checkResolved, passedReferences } from '../../schema/fields.js';
+import { checkFields, checkResolved } from '../../schema/fields.js';
 import { hasErrors, ProblemsError, type Problem } from '../../schema/problem.js';
 import { createRedactor } from '../../secrets/redact.js';
-import { resolveSecrets } from '../../secrets/reference.js';
+import { callInTime, resolveProviderFields, type ResolvedFields } from '../provider-call.js';
 import type { Workspace } from './workspace.js';
 
 export interface AccountTest {
@@ -17,7 +17,7 @@ export interface AccountTest {
 }
 
 /**
- * Asks the provider of an account for its machines, or for its quota or offers where it has no list. Runs on
+ * Asks the provider of an account for its machines, or for its quota where it has no list. Runs on
  * this computer, with secrets as its workers resolve them; changes nothing at the provider.
  */
 export async function testAccount({ config }: Pick<Workspace, 'config'>, name: string): Promise<AccountTest> {
@@ -49,22 +49,12 @@ async function openFields(
   { descriptor }: RegisteredProvider,
   { fields: written }: ProviderAccount,
   environment: Workspace['config']['environment'],
-): Promise<{ readonly fields: JsonObject; readonly secrets: readonly string[] }> {
+): Promise<ResolvedFields> {
   const { values, problems } = checkFields(descriptor, 'admin', written, ['fields']);
   refuse(problems);
-  const passed = passedReferences(descriptor);
-  const entries = Object.entries(values);
-  const { value, secrets } = await resolveSecrets(
-    Object.fromEntries(entries.filter(([key]) => !passed.includes(key))),
-    { environment },
-    { writtenBy: 'administrator', place: 'fields' },
-  );
-  const fields = {
-    ...(isJsonObject(value) ? value : {}),
-    ...Object.fromEntries(entries.filter(([key]) => passed.includes(key))),
-  };
-  refuse(checkResolved(descriptor, ['admin'], fields, ['fields']));
-  return { fields, secrets };
+  const resolved = await resolveProviderFields(environment, descriptor, values, 'fields');
+  refuse(checkResolved(descriptor, ['admin'], resolved.fields, ['fields']));
+  return resolved;
 }
 
 function refuse(problems: readonly Problem[]): void {
@@ -72,11 +62,8 @@ function refuse(problems: readonly Problem[]): void {
 }
 
 async function ask(plugin: RegisteredProvider, name: string, fields: JsonObject): Promise<AccountTest> {
-  const { callDeadlineMs, name: type } = plugin.descriptor;
-  const signal = AbortSignal.timeout(callDeadlineMs);
-  const provider = plugin.create(contextOf(plugin, name, fields, signal));
   const has = (ability: string): boolean => plugin.abilities.includes(ability);
-  try {
+  return callInTime(plugin, contextOf(plugin, name, fields), async (provider) => {
     if (has('list')) {
       await provider.list?.({ [tagNames.installation]: 'account-test' });
       return { works: true, says: 'The provider accepted the account and listed its machines.' };
@@ -87,23 +74,15 @@ async function ask(plugin: RegisteredProvider, name: string, fields: JsonObject)
     }
     return {
       works: true,
-      says: `The fields are valid and the secrets can be read. Provider type ${type} cannot be asked anything without making a machine.`,
+      says: `The fields are valid and the secrets can be read. Provider type ${plugin.descriptor.name} cannot be asked anything without making a machine.`,
     };
-  } catch (error) {
-    if (!signal.aborted || isPluginError(error)) throw error;
-    throw new Error(`the provider did not answer within ${callDeadlineMs} ms`, { cause: error });
-  }
+  });
 }
 
-function contextOf(
-  { descriptor }: RegisteredProvider,
-  name: string,
-  fields: JsonObject,
-  signal: AbortSignal,
-): PluginContext {
+function contextOf({ descriptor }: RegisteredProvider, name: string, fields: JsonObject): PluginContext {
   return {
     fields,
-    signal,
+    signal: new AbortController().signal,
     log: silent,
     claims: noClaims,
     task: {

@@ -2,28 +2,21 @@ import { createHash } from 'node:crypto';
 import { serviceActions } from '../../model/action.js';
 import { isJsonObject, type Json, type JsonObject } from '../../model/json.js';
 import { machineKey, tagNames } from '../../model/names.js';
-import { anySignal } from '../../model/signals.js';
 import type { Config } from '../../config/index.js';
 import { checkAutomators } from '../../plugins/check-accounts.js';
 import type { Automator, NodeAddress, PluginContext, Task, TaskResult } from '../../plugins/contract.js';
-import { isPluginError, PluginError } from '../../plugins/errors.js';
-import {
-  loadRegistry,
-  type Registry,
-  type ProviderWithAbilities,
-  type RegisteredProvider,
-} from '../../plugins/registry.js';
+import { isPluginError } from '../../plugins/errors.js';
+import { loadRegistry, type ProviderWithAbilities, type Registry } from '../../plugins/registry.js';
 import type { Descriptor } from '../../schema/descriptor.js';
-import { passedReferences } from '../../schema/fields.js';
 import { ProblemsError } from '../../schema/problem.js';
 import { acceptResult } from '../../schema/accept-result.js';
 import { createRedactor } from '../../secrets/redact.js';
-import { resolveSecrets } from '../../secrets/reference.js';
 import { createPool } from '../../ssh/pool.js';
 import { createShell } from '../../ssh/shell.js';
 import { CliError, exitCodes } from '../errors.js';
 import { readConfiguration, type CommonOptions } from '../configuration.js';
 import { authOf, readTarget } from '../cluster/login.js';
+import { callInTime, resolveFields, resolveProviderFields } from '../provider-call.js';
 import { fillFields, isProviderAction, readTask, toTask } from './task-file.js';
 
 /**
@@ -60,7 +53,7 @@ export async function runTask(name: string, file: string, options: CommonOptions
       log: logTo((text) => process.stderr.write(`${redact(text)}\n`)),
     };
     const returned = isProviderAction(task.taskName)
-      ? await callInTime(registry.provider(name), context)
+      ? await callInTime(registry.provider(name), context, (provider) => callProvider(provider, task))
       : await callAutomator(
           registry
             .automator(name)
@@ -102,15 +95,14 @@ async function resolveTask(
 ): Promise<{ readonly task: Task; readonly secrets: readonly string[] }> {
   const found: string[] = [];
   const resolve = async (written: JsonObject, where: string): Promise<JsonObject> => {
-    const { value, secrets } = await resolveOwn(environment, written, `${file}: ${where}`);
+    const { fields, secrets } = await resolveFields(environment, written, `${file}: ${where}`);
     found.push(...secrets);
-    return value;
+    return fields;
   };
   const { config, provider, service } = task;
-  const passed = passedReferences(descriptor);
-  const split = (kept: boolean): JsonObject =>
-    Object.fromEntries(Object.entries(provider.fields).filter(([key]) => passed.includes(key) === kept));
-  const fields = { ...(await resolve(split(false), 'provider.fields')), ...split(true) };
+  const place = `${file}: provider.fields`;
+  const { fields, secrets } = await resolveProviderFields(environment, descriptor, provider.fields, place);
+  found.push(...secrets);
   const auth = config['ssh-auth'];
   const login: JsonObject = isJsonObject(auth) ? { 'ssh-auth': await resolve(auth, 'config.ssh-auth') } : {};
   const resolved: Task = { ...task, config: { ...config, ...login }, provider: { ...provider, fields } };
@@ -126,22 +118,8 @@ async function settingsOf(
   name: string,
 ): Promise<Pick<PluginContext, 'fields'>> {
   const { [name]: settings } = checkAutomators(registry, { [name]: automators[name] ?? { fields: {} } });
-  const { value } = await resolveOwn(environment, settings?.fields ?? {}, `automators.${name}`);
-  return { fields: value };
-}
-
-/** Resolves references that the administrator wrote. */
-async function resolveOwn(
-  environment: Config['environment'],
-  written: JsonObject,
-  place: string,
-): Promise<{ readonly value: JsonObject; readonly secrets: readonly string[] }> {
-  const { value, secrets } = await resolveSecrets(
-    written,
-    { environment },
-    { writtenBy: 'administrator', place },
-  );
-  return { value: isJsonObject(value) ? value : {}, secrets };
+  const { fields } = await resolveFields(environment, settings?.fields ?? {}, `automators.${name}`);
+  return { fields };
 }
 
 /** For automators that log in by themselves. */
@@ -156,25 +134,6 @@ function addressOf({ nodeId, config }: Task): NodeAddress {
 
 function print(answer: object, redact: (text: string) => string): void {
   process.stdout.write(`${redact(JSON.stringify(answer, undefined, 2))}\n`);
-}
-
-/** A provider's call ends at the deadline of its descriptor, as everywhere. */
-async function callInTime(
-  { create, descriptor: { callDeadlineMs } }: RegisteredProvider,
-  context: PluginContext,
-): Promise<TaskResult | void> {
-  const deadline = AbortSignal.timeout(callDeadlineMs);
-  try {
-    return await callProvider(
-      create({ ...context, signal: anySignal([context.signal, deadline]) }),
-      context.task,
-    );
-  } catch (error) {
-    if (!deadline.aborted || isPluginError(error)) throw error;
-    throw new PluginError('Retryable', `the provider did not answer within ${callDeadlineMs} ms`, {
-      cause: error,
-    });
-  }
 }
 
 async function callProvider(provider: ProviderWithAbilities, task: Task): Promise<TaskResult | void> {

@@ -80,18 +80,15 @@ function link(address: string, text: string, about: string): Markup {
 
 /** The names come from the address, which anyone can make up: only those that fit what is there count. */
 function doneNotice({ config, file }: Workspace, { added, changed, set, removed }: Done): Markup | undefined {
-  const has = (entries: object, name: string | undefined): boolean =>
+  const isIn = (entries: object, name: string | undefined): name is string =>
     name !== undefined && Object.hasOwn(entries, name);
-  const what = has(config.providers, added)
-    ? `${added} is in ${file}.`
-    : has(config.providers, changed)
-      ? `${changed} is changed in ${file}.`
-      : has(config.automators, set)
-        ? `The settings of ${set} are in ${file}.`
-        : removed !== undefined && /^[\w-]{1,63}$/.test(removed)
-          ? `${removed} is no longer in ${file}.`
-          : undefined;
-  return what === undefined ? undefined : html`<p class="done" role="status">${what} ${whenItCounts}</p>`;
+  const notice = (what: string): Markup => html`<p class="done" role="status">${what} ${whenItCounts}</p>`;
+  if (isIn(config.providers, added)) return notice(`${added} is in ${file}.`);
+  if (isIn(config.providers, changed)) return notice(`${changed} is changed in ${file}.`);
+  if (isIn(config.automators, set)) return notice(`The settings of ${set} are in ${file}.`);
+  if (removed !== undefined && /^[\w-]{1,63}$/.test(removed))
+    return notice(`${removed} is no longer in ${file}.`);
+  return undefined;
 }
 
 /** Asks before something is removed. */
