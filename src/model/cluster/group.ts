@@ -4,7 +4,7 @@ import type { JsonObject } from '../json.js';
 import type { TaskRequest } from '../node/task-request.js';
 import type { AdoptedMachine } from '../node/state.js';
 import type { OperationFailure } from './operation.js';
-import type { NodeReference, OutputNodes } from './outputs.js';
+import type { NodeReference, OutputNodes } from './output-nodes.js';
 import { countOf, indexesOf, rangesOf, type Kind, type Range, type Step } from '../plan/plan.js';
 import type { PeersState } from '../node/peers.js';
 import type { Limits } from './limits.js';

@@ -2,7 +2,7 @@ import { nodeId } from '../../model/names.js';
 import { isMember, kindsOf, type Instruction } from '../../model/cluster/group.js';
 import { indexesOf, type Kind, type Plan, type ServedPlan } from '../../model/plan/plan.js';
 import { servicesOf } from '../../model/cluster/state.js';
-import { nodeReferences } from '../../model/cluster/outputs.js';
+import { nodeReferences } from '../../model/cluster/output-nodes.js';
 import { taskVariables } from '../../model/cluster/variables.js';
 import type { Work } from '../../model/cluster/work.js';
 import type { PreviousRun } from './adoption.js';

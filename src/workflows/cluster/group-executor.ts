@@ -8,7 +8,7 @@ import {
   type Pending,
   addMember,
 } from '../../model/cluster/group.js';
-import { outputNodes } from '../../model/cluster/outputs.js';
+import { outputNodes } from '../../model/cluster/output-nodes.js';
 import type { NodeState } from '../../model/node/state.js';
 import { rowsOf } from '../../model/plan/summarise.js';
 import type { Work } from '../../model/cluster/work.js';
