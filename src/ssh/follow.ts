@@ -21,7 +21,7 @@ export interface RunPlace {
 /**
  * Streams a run that was claimed to its end.
  * @param attached called as soon as the node reports the run
- * @returns 'absent' if nobody has claimed the run; undefined when the connection ended before the run did, or
+ * @returns 'absent' if no worker has claimed the run; undefined when the connection ended before the run did, or
  * `stop` was aborted.
  * @throws PluginError as runOnce does.
  */

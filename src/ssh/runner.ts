@@ -58,7 +58,7 @@ export class Runner {
   async next(ms?: number): Promise<Frame | 'silence' | undefined> {
     if (this.#next === undefined) {
       this.#next = this.session.frames.next();
-      // After a timeout nobody may come for it.
+      // After a timeout no caller may wait for it.
       this.#next.catch(() => undefined);
     }
     let timer: NodeJS.Timeout | undefined;

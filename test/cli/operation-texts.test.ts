@@ -193,6 +193,12 @@ describe('a plan as text', () => {
 });
 
 describe('a cluster as text', () => {
+  it('suggests a restart of services on a rebooted machine, which helps also where repair does nothing', () => {
+    const drift = { seen: 'rebooted', why: 'machine m-1 was rebooted' } as const;
+    const steps = nextSteps(status({ nodes: [{ ...node('app-1'), services: ['app', 'log'], drift }] }), now);
+    expect(steps.map(({ command }) => command)).toContain('heddle restart web app log');
+  });
+
   it('names machines with drift', () => {
     const { output, lines } = record();
     printStatus(output, status({ nodes: [off, node('app-2')] }), { troubles: [], deliveries: [] }, now);

@@ -26,10 +26,10 @@ function stepsOf(status: ClusterStatus, now: number): readonly NextStep[] {
 function atRest({ name, nodes, looks, history }: ClusterStatus, now: number): readonly NextStep[] {
   const steps = (
     kinds: readonly Drift[],
-    stepsOf: (node: string) => readonly NextStep[],
+    stepsOf: (node: string, services: readonly string[]) => readonly NextStep[],
   ): readonly NextStep[] => {
     const found = nodes.find(({ drift }) => drift !== undefined && kinds.includes(drift.seen));
-    return found === undefined ? [] : stepsOf(found.nodeId);
+    return found === undefined ? [] : stepsOf(found.nodeId, found.services);
   };
   const stale = nodes.some(({ state, checkedAt, health = {} }) =>
     [
@@ -48,6 +48,16 @@ function atRest({ name, nodes, looks, history }: ClusterStatus, now: number): re
     ...steps(['gone', 'rebooted', 'moved'], (node) => [
       { command: 'heddle apply FILE', why: `sees to ${node}, as the file's repair says` },
     ]),
+    ...steps(['rebooted'], (node, services) =>
+      services.length === 0
+        ? []
+        : [
+            {
+              command: `heddle restart ${name} ${services.join(' ')}`,
+              why: `start what ran on ${node}, whatever the file repairs`,
+            },
+          ],
+    ),
     ...steps(['stopped'], (node) => [
       { command: `heddle machine power ${name}/${node} on`, why: 'switch it on, and start what ran on it' },
     ]),

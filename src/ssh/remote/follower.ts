@@ -10,7 +10,7 @@ import { reportFunctions } from './report.js';
  *
  * Prints the lines `NONCE o|e BYTES`, each followed by so many bytes of stdout or stderr; `NONCE O|E|R`,
  * followed by the rest of stdout, stderr or the result file and a line break; `NONCE note TEXT` for the log;
- * `NONCE tick` first, and while nothing happens; last `NONCE end REASON CODE`, `NONCE absent` (nobody has
+ * `NONCE tick` first, and while nothing happens; last `NONCE end REASON CODE`, `NONCE absent` (no worker has
  * claimed the run), or `NONCE fail WHY TEXT`. Anything before the first line comes from the login shell.
  */
 export const followerProgram = `
