@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { lookAtDeliveries } from '../../src/cli/system/deliveries.js';
+import { heddleOn } from '../harness/cli/run-heddle.js';
+import { openGround } from '../harness/machine/ground.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { type Receiver, startReceiver } from '../harness/webhook-receiver.js';
@@ -17,6 +19,7 @@ describe('webhooks', () => {
   let ops: Receiver;
   let alarm: Receiver;
   let stack: Stack;
+  const { run } = heddleOn(() => stack);
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'heddle-webhooks-'));
@@ -29,6 +32,7 @@ describe('webhooks', () => {
       temporalAddress: inject('temporalAddress'),
       distPath: inject('distPath'),
       config: {
+        scale: { inlineNodes: 1, groupNodes: 2, inFlight: 15 },
         webhooks: {
           ops: { url: ops.url, secret: reference },
           alarm: { url: alarm.url, secret: reference, events: ['operation.held', 'node.lost'] },
@@ -59,7 +63,7 @@ describe('webhooks', () => {
   it('receive the events they subscribe to, signed, although they fail at first and a worker is killed', async () => {
     const fixed = join(folder, 'fixed');
     ops.answer(503);
-    const first = await stack.startWorker('first');
+    const first = await stack.startWorker();
     const { operation, clusterUid } = await stack.client.apply(spec('shop', `[ -e ${fixed} ]`));
     // The receiver is down, and the cluster goes on.
     expect((await stack.client.waitFor('shop', operation)).operation.state).toBe('held');
@@ -74,6 +78,13 @@ describe('webhooks', () => {
         ['operation.started', 'ops', 'under way'],
         ['operation.held', 'ops', 'under way'],
       ]),
+    );
+    const shown = (await run('status', 'shop')).stdout;
+    expect(shown).toMatch(
+      /^operation\.started for webhook ops: attempt \d+, for [\d.]+ \w+: ops answered 503$/m,
+    );
+    expect(shown).toMatch(
+      /^operation\.held for webhook ops: attempt \d+, for [\d.]+ \w+: ops answered 503$/m,
     );
     await first.kill();
     ops.answer(204);
@@ -129,6 +140,55 @@ describe('webhooks', () => {
       ['node.lost', { count: 1, nodes: [expect.objectContaining({ nodeId: 'app-1', seen: 'gone' })] }],
     ]);
     expect(JSON.stringify(ops.received)).not.toContain('hunter2');
+  });
+
+  it('learn of lost nodes of a cluster that is split into groups', async () => {
+    const { operation } = await stack.client.apply({
+      ...spec('split', 'true'),
+      nodes: { app: nodes(4, ['app']) },
+    });
+    await stack.client.waitFor('split', operation);
+    const lost = (await stack.client.status('split')).nodes.filter(({ nodeId }) => nodeId !== 'app-1');
+    await Promise.all(
+      lost.map(({ providerid }) => stack.service.call('DELETE', `/v1/machines/${providerid ?? ''}`)),
+    );
+    await until('one machine is left', async () => (await stack.service.machines()).length === 1);
+    await stack.client.look('split');
+    const reported = (): unknown[] =>
+      of(alarm, 'split').flatMap(({ data }) =>
+        (data['lost'] as { nodes: { nodeId: string }[] }).nodes.map(({ nodeId }) => nodeId),
+      );
+    await until('every loss is reported', () => reported().length >= 3);
+    const { operation: deletion = '' } = await stack.client.delete('split');
+    await stack.client.waitFor('split', deletion);
+    await until('the deletion is reported', () => accepted(ops, 'split').at(-1) === 'operation.done');
+    expect(reported().toSorted()).toEqual(['app-2', 'app-3', 'app-4']);
+  });
+
+  it('are told of reservations', async () => {
+    await openGround(stack).add('lab-1');
+    const { reservations } = stack.client;
+    const hour = (n: number): string => new Date(Date.now() + n * 3_600_000).toISOString();
+    const { id } = await reservations.create({
+      image: 'host',
+      user: 'ada',
+      machines: ['lab-1'],
+      from: hour(10),
+      to: hour(12),
+    });
+    await reservations.cancel(id);
+    const events = () => ops.received.filter(({ type }) => type.startsWith('reservation.'));
+    await until('the cancellation is reported', () => events().length > 0);
+    expect(events().map(({ type, isSigned, data }) => [type, isSigned, data])).toEqual([
+      [
+        'reservation.ended',
+        true,
+        {
+          reservation: expect.objectContaining({ id, user: 'ada', image: 'host@1', machines: ['lab-1'] }),
+          text: `${id} cancelled by test`,
+        },
+      ],
+    ]);
   });
 
   it('are not followed to another address, and give up where the receiver is gone', async () => {
