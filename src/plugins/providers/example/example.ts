@@ -11,6 +11,7 @@ import {
   type MachineInput,
   type TaskResult,
 } from '../../contract.js';
+import { halfMade } from '../../provider-base/half-made.js';
 import { readFields } from '../../provider-base/fields.js';
 import { ExampleApi } from './api.js';
 import { addressesOf, machinePath, parts, partsWithTags, volumesOf } from './parts.js';
@@ -79,16 +80,7 @@ export class ExampleProvider extends Provider implements CanList, CanFind {
     const made = await partsWithTags(this.#api(), tags);
     const query = Object.entries(tags).map(([name, value]) => ['tag', `${name}=${value}`] as const);
     const machines = (await this.#pages(query)).map(machineOf);
-    const isWhole = (key: string): boolean => machines.some((machine) => machine.key === key);
-    const halfMade = new Map(made.filter(({ key }) => !isWhole(key)).map((part) => [part.key, part]));
-    return [
-      ...machines,
-      ...[...halfMade.values()].map(({ id, ...part }): Machine => ({
-        ...part,
-        providerid: id,
-        state: 'failed',
-      })),
-    ];
+    return [...machines, ...halfMade(made, machines)];
   }
 
   /** A machine that lacks a part is found too, but without CREATE's result: it cannot be adopted. */

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { PluginError, type Step } from '../../contract.js';
+import type { Part } from '../../provider-base/half-made.js';
+import { hasTags } from '../../provider-base/machines.js';
 import type { ExampleApi } from './api.js';
 
 /** What a machine is made for, or taken away. */
@@ -131,25 +133,20 @@ export async function addressesOf({ api, key }: Subject): Promise<readonly strin
   ).addresses.map(({ id }) => id);
 }
 
-const taggedSchema = z.object({
-  id: z.string(),
-  key: z.string(),
-  tags: z.record(z.string(), z.string()),
-  createdAt: z.string(),
-});
+const taggedSchema = z
+  .object({ id: z.string(), tags: z.record(z.string(), z.string()), createdAt: z.string() })
+  .transform(({ id, ...part }): Part => ({ ...part, providerid: id }));
 
 /** Volumes and addresses that carry all of the tags. */
 export async function partsWithTags(
   api: ExampleApi,
   tags: Readonly<Record<string, string>>,
-): Promise<readonly z.output<typeof taggedSchema>[]> {
+): Promise<readonly Part[]> {
   const { volumes } = one(await api.call(z.object({ volumes: z.array(taggedSchema) }), 'GET', '/v1/volumes'));
   const { addresses } = one(
     await api.call(z.object({ addresses: z.array(taggedSchema) }), 'GET', '/v1/addresses'),
   );
-  return [...volumes, ...addresses].filter((part) =>
-    Object.entries(tags).every(([name, value]) => part.tags[name] === value),
-  );
+  return [...volumes, ...addresses].filter((part) => hasTags(part.tags, tags));
 }
 
 async function instancesOf({ api, key }: Subject): Promise<readonly string[]> {

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { JsonObject } from '../../../model/json.js';
 import { readMachineKey, tagNames } from '../../../model/names.js';
 import { makeHostKey } from '../../cloud-init/host-key.js';
 import { makeUserData } from '../../cloud-init/user-data.js';
@@ -20,12 +19,13 @@ import {
   type TaskResult,
   type WantedKind,
 } from '../../contract.js';
+import { halfMade } from '../../provider-base/half-made.js';
 import { hasTags, sshAuthOf } from '../../provider-base/machines.js';
 import { refusalOf } from '../../provider-base/offers.js';
 import { readFields, type OpenStackFields } from './fields.js';
 import { flavorId, imageId, requireImage } from './kinds.js';
 import { addressOf, detailsSchema, machineOf, novaTags, pageSchema, type Server } from './machines.js';
-import { partsOf, type Subject } from './parts.js';
+import { allParts, isPart, partsOf, partsWithTags, type Subject } from './parts.js';
 import { Session } from './session.js';
 
 /** How long to wait before looking again, in ms. */
@@ -50,6 +50,8 @@ export class OpenStackProvider extends Provider implements CanList, CanFind, Can
     const subject: Subject = {
       session,
       fields,
+      key: input.key,
+      tags: input.tags,
       partName: partName(input.key),
       servers: () => Promise.resolve([]),
       request: async () =>
@@ -58,23 +60,9 @@ export class OpenStackProvider extends Provider implements CanList, CanFind, Can
           imageRef: await imageId(session, input.image),
         }),
     };
-    const { providerid = '', 'ssh-auth': auth = {} } = await this.#takeSteps(subject);
+    const { providerid = '', 'ssh-auth': auth = {} } = await takeSteps(partsOf(fields), subject);
     this.log.info('the server is on its way', { providerid });
     return { result: { providerid, 'ssh-auth': auth } };
-  }
-
-  /**
-   * The engine takes it that nothing was made where there was no room or no quota: then port and address must
-   * not stay.
-   */
-  async #takeSteps(subject: Subject): Promise<JsonObject> {
-    try {
-      return await takeSteps(partsOf(subject.fields), subject);
-    } catch (error) {
-      if (error instanceof PluginError && (error.kind === 'Capacity' || error.kind === 'Quota'))
-        await undoSteps(partsOf(subject.fields), subject, lookAgainMs);
-      throw error;
-    }
   }
 
   override async confirm({ providerid, key }: MachineInput): Promise<TaskResult> {
@@ -116,28 +104,34 @@ export class OpenStackProvider extends Provider implements CanList, CanFind, Can
   override async delete({ providerid, key }: MachineInput): Promise<void> {
     const fields = readFields(this.fields);
     const session = new Session(fields, this.signal, this.calls);
+    const isHalfMade = providerid !== undefined && isPart(providerid);
     const servers = async (): Promise<readonly string[]> => {
       const found =
-        providerid === undefined
+        providerid === undefined || isHalfMade
           ? await serversOf(session, { [tagNames.key]: key })
           : [(await serverOf(session, providerid)) ?? []].flat();
       for (const { id, metadata } of found) requireKey({ providerid: id, key: metadata[tagNames.key] }, key);
       return found.map(({ id }) => id);
     };
-    await undoSteps(partsOf(fields), { session, fields, partName: partName(key), servers }, lookAgainMs);
+    const subject: Subject = { session, fields, key, partName: partName(key), servers };
+    await undoSteps(isHalfMade ? allParts : partsOf(fields), subject, lookAgainMs);
   }
 
+  /** Also ports and floating addresses without a server, so that the sweep finds them. */
   async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
     const fields = readFields(this.fields);
-    const servers = await serversOf(new Session(fields, this.signal, this.calls), tags);
-    return servers.map((server) => machineOf(server, fields)).filter(({ state }) => state !== 'gone');
+    const session = new Session(fields, this.signal, this.calls);
+    const parts = await partsWithTags(session, fields, tags);
+    const machines = await this.#machines(session, fields, tags);
+    return [...machines, ...halfMade(parts, machines)];
   }
 
   async find(key: string): Promise<readonly Machine[]> {
-    const { user } = readFields(this.fields);
-    return (await this.list({ [tagNames.key]: key })).map((machine) => ({
+    const fields = readFields(this.fields);
+    const session = new Session(fields, this.signal, this.calls);
+    return (await this.#machines(session, fields, { [tagNames.key]: key })).map((machine) => ({
       ...machine,
-      created: { providerid: machine.providerid, 'ssh-auth': { user } },
+      created: { providerid: machine.providerid, 'ssh-auth': { user: fields.user } },
     }));
   }
 
@@ -150,6 +144,15 @@ export class OpenStackProvider extends Provider implements CanList, CanFind, Can
         image: await refusalOf(() => requireImage(session, image)),
       },
     };
+  }
+
+  async #machines(
+    session: Session,
+    fields: OpenStackFields,
+    tags: Readonly<Record<string, string>>,
+  ): Promise<readonly Machine[]> {
+    const servers = await serversOf(session, tags);
+    return servers.map((server) => machineOf(server, fields)).filter(({ state }) => state !== 'gone');
   }
 }
 

@@ -1,5 +1,8 @@
 import { z } from 'zod';
-import { PluginError, type Step } from '../../contract.js';
+import { tagNames } from '../../../model/names.js';
+import { isPluginError, PluginError, type Step } from '../../contract.js';
+import { describeTags, readDescribedTags, type Part } from '../../provider-base/half-made.js';
+import { hasTags } from '../../provider-base/machines.js';
 import type { OpenStackFields } from './fields.js';
 import { createdSchema } from './machines.js';
 import type { Session } from './session.js';
@@ -8,6 +11,9 @@ import type { Session } from './session.js';
 export interface Subject {
   readonly session: Session;
   readonly fields: OpenStackFields;
+  readonly key: string;
+  /** Known to CREATE alone. */
+  readonly tags?: Readonly<Record<string, string>>;
   /** Name of the port and of the server; not unique, but it identifies ours. */
   readonly partName: string;
   /** The servers of the key, or the one that CREATE returned. */
@@ -16,10 +22,28 @@ export interface Subject {
   readonly request?: () => Promise<object>;
 }
 
-const portSchema = z.object({ port: z.object({ id: z.string() }) });
-const portsSchema = z.object({ ports: z.array(z.object({ id: z.string() })) });
-const floatingSchema = z.object({ floatingip: z.object({ id: z.string() }) });
-const floatingsSchema = z.object({ floatingips: z.array(z.object({ id: z.string() })) });
+const madeSchema = z.object({ id: z.string() });
+const portSchema = z.object({ port: madeSchema });
+const portsSchema = z.object({ ports: z.array(madeSchema) });
+const floatingSchema = z.object({ floatingip: madeSchema });
+const floatingsSchema = z.object({ floatingips: z.array(madeSchema) });
+
+/** Neutron's limit for a description, in characters. */
+const longestDescription = 255;
+
+const describedSchema = z.object({
+  id: z.string(),
+  description: z.string().nullish(),
+  created_at: z.string().nullish(),
+});
+const linksSchema = z.array(z.object({ rel: z.string() })).optional();
+const describedPortsSchema = z
+  .object({ ports: z.array(describedSchema), ports_links: linksSchema })
+  .transform(({ ports, ports_links: links }) => ({ found: ports, links }));
+const describedFloatingsSchema = z
+  .object({ floatingips: z.array(describedSchema), floatingips_links: linksSchema })
+  .transform(({ floatingips, floatingips_links: links }) => ({ found: floatingips, links }));
+type Described = z.output<typeof describedSchema>;
 
 /**
  * With a floating address a machine is a port, the address on the port, and the server at the port: so the
@@ -27,7 +51,36 @@ const floatingsSchema = z.object({ floatingips: z.array(z.object({ id: z.string(
  * by what it made before it makes more.
  */
 export function partsOf({ floatingNetwork }: OpenStackFields): readonly Step<Subject>[] {
-  return floatingNetwork === undefined ? [server] : [port, floatingAddress, server];
+  return floatingNetwork === undefined ? [server] : allParts;
+}
+
+/** Whether `list` gave this id to a machine that has parts but no server. */
+export function isPart(providerid: string): boolean {
+  return /^(port|floating-address):/.test(providerid);
+}
+
+/** Ports and floating addresses that were made with these tags. */
+export async function partsWithTags(
+  session: Session,
+  { floatingNetwork }: OpenStackFields,
+  tags: Readonly<Record<string, string>>,
+): Promise<readonly Part[]> {
+  try {
+    const ports = await describedPorts(session);
+    const floatings = await describedFloatings(session);
+    return [...ports.map(asPart('port')), ...floatings.map(asPart('floating-address'))].filter((part) =>
+      hasTags(part.tags, tags),
+    );
+  } catch (error) {
+    // An account without floating addresses need not have access to Neutron.
+    if (
+      floatingNetwork === undefined &&
+      isPluginError(error) &&
+      (error.kind === 'Auth' || error.kind === 'Invalid')
+    )
+      return [];
+    throw error;
+  }
 }
 
 const port: Step<Subject> = {
@@ -48,7 +101,7 @@ const port: Step<Subject> = {
     const made = await session.read(portSchema, 'network', {
       method: 'POST',
       path: '/ports',
-      body: { port: { network_id: network, name: partName } },
+      body: { port: { network_id: network, name: partName, description: descriptionOf(subject) } },
     });
     return { port: made.port.id };
   },
@@ -70,16 +123,20 @@ const floatingAddress: Step<Subject> = {
       method: 'POST',
       path: '/floatingips',
       body: {
-        floatingip: { floating_network_id: floatingNetwork, port_id: portId, description: subject.partName },
+        floatingip: {
+          floating_network_id: floatingNetwork,
+          port_id: portId,
+          description: descriptionOf(subject),
+        },
       },
     });
     return {};
   },
   undo: async (subject) => {
-    for (const id of await portsOf(subject)) {
-      for (const floating of await floatingsOf(subject.session, id))
-        await subject.session.remove('network', `/floatingips/${floating}`);
-    }
+    // By the key, not by the port: somebody may have deleted the port, which leaves the address.
+    for (const floating of await describedFloatings(subject.session))
+      if (tagsOf(floating)[tagNames.key] === subject.key)
+        await subject.session.remove('network', `/floatingips/${floating.id}`);
     return 'gone';
   },
 };
@@ -104,6 +161,60 @@ const server: Step<Subject> = {
     return there.includes(true) ? 'going' : 'gone';
   },
 };
+
+/** All steps, for what is left of a machine whose fields are not known. */
+export const allParts: readonly Step<Subject>[] = [port, floatingAddress, server];
+
+function descriptionOf({ tags = {} }: Subject): string {
+  return describeTags(tags, longestDescription);
+}
+
+function tagsOf({ description }: Described): Readonly<Record<string, string>> {
+  return readDescribedTags(description ?? '');
+}
+
+function asPart(kind: 'port' | 'floating-address'): (described: Described) => Part {
+  return (described) => {
+    const { id, created_at: createdAt } = described;
+    return {
+      providerid: `${kind}:${id}`,
+      tags: tagsOf(described),
+      ...(typeof createdAt === 'string' ? { createdAt } : {}),
+    };
+  };
+}
+
+function describedPorts(session: Session): Promise<readonly Described[]> {
+  return pages((query) =>
+    session.read(describedPortsSchema, 'network', { method: 'GET', path: `/ports?${query}` }),
+  );
+}
+
+function describedFloatings(session: Session): Promise<readonly Described[]> {
+  return pages((query) =>
+    session.read(describedFloatingsSchema, 'network', { method: 'GET', path: `/floatingips?${query}` }),
+  );
+}
+
+/** Neutron can search descriptions only for the whole text, so all of the project's are read. */
+async function pages(
+  read: (
+    query: string,
+  ) => Promise<{ readonly found: readonly Described[]; readonly links: z.output<typeof linksSchema> }>,
+): Promise<readonly Described[]> {
+  const all: Described[] = [];
+  const query = new URLSearchParams(
+    ['id', 'description', 'created_at'].map((name): [string, string] => ['fields', name]),
+  );
+  query.set('limit', '500');
+  for (;;) {
+    const { found, links = [] } = await read(query.toString());
+    all.push(...found);
+    const last = found.at(-1);
+    if (last === undefined || !links.some(({ rel }) => rel === 'next')) return all;
+    query.set('marker', last.id);
+  }
+}
 
 async function portsOf({ session, partName }: Subject): Promise<readonly string[]> {
   return (

@@ -160,12 +160,18 @@ describe('an account', () => {
     await provider().list({ 'heddle-cluster': 'none' });
     const before = cloud.calls.length;
     await provider().list({ 'heddle-cluster': 'none' });
-    expect(cloud.calls.slice(before)).toEqual(['GET /v2.1/servers/detail']);
+    expect(cloud.calls.slice(before)).toEqual([
+      'GET /v2.0/ports',
+      'GET /v2.0/floatingips',
+      'GET /v2.1/servers/detail',
+    ]);
     cloud.revoke();
     expect(await provider().list({ 'heddle-cluster': 'none' })).toEqual([]);
-    expect(cloud.calls.slice(before + 1)).toEqual([
-      'GET /v2.1/servers/detail',
+    expect(cloud.calls.slice(before + 3)).toEqual([
+      'GET /v2.0/ports',
       'POST /v3/auth/tokens',
+      'GET /v2.0/ports',
+      'GET /v2.0/floatingips',
       'GET /v2.1/servers/detail',
     ]);
   });
@@ -199,6 +205,44 @@ describe('a machine', () => {
       kind: 'Invalid',
       message: expect.stringContaining('no active image nothing') as string,
     });
+  });
+
+  test.each(['POST /v2.0/floatingips', 'POST /v2.1/servers'])(
+    'whose CREATE is cut at %s is listed by its port, and DELETE leaves no part of it',
+    async (cutAt) => {
+      const asked = input();
+      const floats = { floatingNetwork: 'public', networks: ['net-1'] };
+      cloud.cutAt = cutAt;
+      await expect(provider(floats).create(asked)).rejects.toMatchObject({ kind: 'Retryable' });
+      cloud.cutAt = undefined;
+      const [port = ''] = cloud.ports.keys();
+      const listed = await provider().list({ 'heddle-key': asked.key });
+      expect(listed).toMatchObject([
+        { providerid: `port:${port}`, state: 'failed', key: asked.key, tags: { 'heddle-cluster': 'web' } },
+      ]);
+      expect(await provider().find(asked.key)).toEqual([]);
+      // The fields of the sweep are those of the account, which need not name the network.
+      await provider().delete({ ...asked, providerid: listed[0]?.providerid });
+      expect([cloud.ports.size, cloud.floating.size]).toEqual([0, 0]);
+    },
+  );
+
+  test('whose DELETE is cut goes on at the next part, also when somebody deleted the port', async () => {
+    const asked = input();
+    const floats = { floatingNetwork: 'public', networks: ['net-1'] };
+    const { result } = await provider(floats).create(asked);
+    const machine = { ...asked, providerid: String(result?.['providerid'] as string) };
+    await expect(provider(floats).delete(machine)).rejects.toMatchObject({ kind: 'NotReady' });
+    const [floating = ''] = cloud.floating.keys();
+    cloud.cutAt = `DELETE /v2.0/floatingips/${floating}`;
+    await expect(provider(floats).delete(machine)).rejects.toMatchObject({ kind: 'Retryable' });
+    cloud.cutAt = undefined;
+    cloud.ports.clear();
+    expect(await provider().list({ 'heddle-key': asked.key })).toMatchObject([
+      { providerid: `floating-address:${floating}` },
+    ]);
+    await provider(floats).delete(machine);
+    expect([cloud.servers.size, cloud.floating.size]).toEqual([0, 0]);
   });
 
   test('that failed has a reason', async () => {

@@ -25,10 +25,15 @@ export interface Cloud {
   readonly authUrl: string;
   /** How many servers the project may have. */
   quota: number;
+  /** Whether servers become ACTIVE. */
+  boots: boolean;
+  /** A call, as in `calls`, whose connection is closed in place of an answer; nothing is done. */
+  cutAt: string | undefined;
   /** Servers that are there. */
   readonly servers: ReadonlyMap<string, JsonObject>;
-  readonly ports: ReadonlyMap<string, JsonObject>;
-  readonly floating: ReadonlyMap<string, JsonObject>;
+  /** May be changed by a test, as by somebody else. */
+  readonly ports: Map<string, JsonObject>;
+  readonly floating: Map<string, JsonObject>;
   /** Bodies of the calls that made servers. */
   readonly asked: readonly JsonObject[];
   /** Calls as `METHOD /path`, oldest first. */
@@ -53,7 +58,7 @@ export async function startCloud(): Promise<Cloud> {
   const asked: JsonObject[] = [];
   const calls: string[] = [];
   let token = randomUUID();
-  const state = { quota: 100 };
+  const state: Pick<Cloud, 'quota' | 'boots' | 'cutAt'> = { quota: 100, boots: true, cutAt: undefined };
 
   const answerTo = (method: string, url: URL, body: JsonObject, given: string | undefined): Reply => {
     const path = url.pathname;
@@ -84,27 +89,17 @@ export async function startCloud(): Promise<Cloud> {
       case 'DELETE /v2.1/servers/ID':
         return remove(id);
       case 'GET /v2.0/ports':
-        return {
-          status: 200,
-          body: { ports: [...ports.values()].filter(({ name }) => name === url.searchParams.get('name')) },
-        };
+        return { status: 200, body: { ports: matching(ports, url, ['name']) } };
       case 'POST /v2.0/ports':
         return add(ports, 'port', body);
       case 'DELETE /v2.0/ports/ID':
-        return { status: ports.delete(id) ? 204 : 404, body: null };
+        return removePort(id);
       case 'GET /v2.0/floatingips':
-        return {
-          status: 200,
-          body: {
-            floatingips: [...floating.values()].filter(
-              (one) => one['port_id'] === url.searchParams.get('port_id'),
-            ),
-          },
-        };
+        return { status: 200, body: { floatingips: matching(floating, url, ['port_id']) } };
       case 'POST /v2.0/floatingips':
         return add(floating, 'floatingip', body);
       case 'DELETE /v2.0/floatingips/ID':
-        return { status: floating.delete(id) ? 204 : 404, body: null };
+        return floating.delete(id) ? { status: 204, body: null } : noResource('Floatingip', id);
       default:
         return { status: 404, body: null };
     }
@@ -146,7 +141,7 @@ export async function startCloud(): Promise<Cloud> {
   }
 
   function show(id: string): Reply {
-    const reply = recorded(looked.has(id) ? 'server' : 'server building');
+    const reply = recorded(looked.has(id) && state.boots ? 'server' : 'server building');
     looked.add(id);
     const body = { server: shown(reply.body?.['server'] as JsonObject, id) };
     if (deleted.has(id)) servers.delete(id);
@@ -189,8 +184,36 @@ export async function startCloud(): Promise<Cloud> {
     return recorded('delete');
   }
 
+  function matching(
+    from: ReadonlyMap<string, JsonObject>,
+    { searchParams }: URL,
+    filters: readonly string[],
+  ) {
+    return [...from.values()].filter((one) =>
+      filters.every((name) => !searchParams.has(name) || one[name] === searchParams.get(name)),
+    );
+  }
+
+  /** As with Neutron, the floating address of a deleted port stays, without a port. */
+  function removePort(id: string): Reply {
+    if (!ports.delete(id)) return noResource('Port', id);
+    for (const [key, one] of floating)
+      if (one['port_id'] === id) floating.set(key, { ...one, port_id: null });
+    return { status: 204, body: null };
+  }
+
+  function noResource(kind: string, id: string): Reply {
+    const message = `${kind} ${id} could not be found.`;
+    return { status: 404, body: { NeutronError: { type: `${kind}NotFound`, message, detail: '' } } };
+  }
+
   function add(to: Map<string, JsonObject>, name: string, body: JsonObject): Reply {
-    const one = { ...(body[name] as JsonObject), id: randomUUID() };
+    const one = {
+      description: '',
+      ...(body[name] as JsonObject),
+      id: randomUUID(),
+      created_at: new Date().toISOString(),
+    };
     to.set(one.id, one);
     return { status: 201, body: { [name]: one } };
   }
@@ -198,7 +221,9 @@ export async function startCloud(): Promise<Cloud> {
   const server = createServer((incoming, outgoing) => {
     void readAll(incoming).then((text) => {
       const url = new URL(incoming.url ?? '/', 'http://cloud');
-      calls.push(`${incoming.method ?? ''} ${url.pathname}`);
+      const call = `${incoming.method ?? ''} ${url.pathname}`;
+      calls.push(call);
+      if (call === state.cutAt) return void incoming.socket.destroy();
       const { status, body } = answerTo(
         incoming.method ?? '',
         url,
@@ -226,6 +251,18 @@ export async function startCloud(): Promise<Cloud> {
     },
     set quota(value) {
       state.quota = value;
+    },
+    get boots() {
+      return state.boots;
+    },
+    set boots(value) {
+      state.boots = value;
+    },
+    get cutAt() {
+      return state.cutAt;
+    },
+    set cutAt(value) {
+      state.cutAt = value;
     },
     revoke: () => {
       token = randomUUID();
