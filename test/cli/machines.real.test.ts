@@ -93,8 +93,10 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
     expect(await run('machine', 'power', 'lab-1', 'off')).toMatchObject({ code: 0 });
     expect(await run('machine', 'power', 'lab-1')).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/\boff\b/),
+      stdout: expect.stringMatching(/\boff\b[^]*machine lab-1 is available, stopped/),
     });
+    for (const command of [['machine', 'list'], ['computers']])
+      expect((await run(...command)).stdout).toMatch(/^lab-1 .*available, stopped/m);
     expect(await run('machine', 'power', 'lab-1', 'on')).toMatchObject({ code: 0 });
     expect(await run('machine', 'capture', 'lab-1', 'base@1')).toMatchObject({
       code: 0,

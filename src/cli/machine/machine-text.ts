@@ -103,7 +103,13 @@ function nextStep(machine: MachineView, { intent }: MachineOperation): string {
 function describeState(machine: MachineView): string {
   if (machine.removed === true) return 'no longer registered';
   if (isUnregistered(machine)) return 'not registered';
-  return `${machine.state === 'maintenance' ? 'in maintenance' : machine.state}${optional(': ', machine.why)}`;
+  const { state, power, why } = machine;
+  return `${formatState({ state: state === 'maintenance' ? 'in maintenance' : state, power })}${optional(': ', why)}`;
+}
+
+/** A state of a machine, and whether it is switched off. */
+export function formatState({ state, power }: Pick<MachineView, 'power'> & { readonly state: string }): string {
+  return power === 'off' ? `${state}, stopped` : state;
 }
 
 /** Whether its registration failed before its type was known. */

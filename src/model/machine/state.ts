@@ -45,6 +45,8 @@ export interface MachineState {
   readonly holder?: Holder;
   /** It was switched off on request, and stays so. */
   readonly keepsOff?: true;
+  /** By the last command that was done, or the last reading since. */
+  readonly power?: 'on' | 'off';
   /** Drift that the periodic checks found. */
   readonly drift?: readonly Drift[];
   /** When the last of these looks was, RFC 3339. */
@@ -163,6 +165,8 @@ export interface MachineView {
   readonly can: readonly string[];
   readonly address?: string;
   readonly providerid?: string;
+  /** By the last command that was done, or the last reading since. */
+  readonly power?: 'on' | 'off';
   readonly image?: ImageRef & { readonly since: string };
   readonly half?: ImageRef;
   readonly defaultImage: ImageRef;
@@ -194,6 +198,7 @@ export function viewOfMachine(state: MachineState): MachineView {
     drift = [],
     checkedAt,
     correct = [],
+    power,
   } = state;
   const { ipaddress, providerid } = payload;
   return {
@@ -212,6 +217,7 @@ export function viewOfMachine(state: MachineState): MachineView {
     site: account?.site,
     ...(typeof ipaddress === 'string' ? { address: ipaddress } : {}),
     ...(typeof providerid === 'string' ? { providerid } : {}),
+    power,
     why,
     image,
     half,

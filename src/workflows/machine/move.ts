@@ -71,6 +71,7 @@ function moved(
     moving: _moving,
     image: _image,
     keepsOff: _off,
+    power: _power,
     drift: _drift,
     checkedAt: _looked,
     account: _account,

@@ -141,9 +141,10 @@ describe.skipIf(noEmulators !== undefined)(
       const enrolled = await machines.add('spare', { ...registration, system: 'linux' });
       const { operation, machine } = await ground.end('spare', enrolled.operation);
       expect(operation).toMatchObject({ state: 'done', notes: [expect.stringContaining('switched off')] });
-      expect(machine.state).toBe('available');
+      expect(machine).toMatchObject({ state: 'available', power: 'off' });
       const loaded = await ground.operate('spare', { kind: 'load', image: host });
       expect(loaded.machine).toMatchObject({ state: 'available', image: host });
+      expect(loaded.machine.power).toBe('on');
       await ground.operate('spare', { kind: 'remove' });
 
       const refused = await machines.add('locked', { ...registration, provider: 'wrong', system: 'linux' });
