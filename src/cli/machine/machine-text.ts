@@ -93,11 +93,14 @@ export function printMachine(output: Output, machine: MachineView, now: number):
 }
 
 /** The command that shows or repairs the state after a failure. */
-function nextStep(machine: MachineView, { intent }: MachineOperation): string {
+function nextStep(machine: MachineView, { intent, failure }: MachineOperation): string {
   const node = parseNodeName(machine.name);
   if (node !== undefined) return `heddle ${node.of === 'cluster' ? 'status' : 'pool nodes'} ${node.name}`;
   if (isUnregistered(machine)) return 'heddle provider list';
-  return `heddle machine ${intent.kind === 'register' ? 'remove' : 'status'} ${machine.name}`;
+  const isRegistration = intent.kind === 'register' || intent.kind === 'retry';
+  const isUnconfirmed = failure?.action === 'ENROL' || failure?.action === 'CONFIRM';
+  const registration = isUnconfirmed ? 'retry' : 'remove';
+  return `heddle machine ${isRegistration ? registration : 'status'} ${machine.name}`;
 }
 
 function describeState(machine: MachineView): string {
@@ -108,7 +111,10 @@ function describeState(machine: MachineView): string {
 }
 
 /** A state of a machine, and whether it is switched off. */
-export function formatState({ state, power }: Pick<MachineView, 'power'> & { readonly state: string }): string {
+export function formatState({
+  state,
+  power,
+}: Pick<MachineView, 'power'> & { readonly state: string }): string {
   return power === 'off' ? `${state}, stopped` : state;
 }
 

@@ -34,6 +34,8 @@ export interface MachineState {
   readonly payload: JsonObject;
   /** CREATE was begun: there may be a machine. */
   readonly begun?: true;
+  /** CREATE is done, and the machine has not answered or been written yet: a retry completes its registration. */
+  readonly unconfirmed?: true;
   /** The image that was put onto it last, and proved to be on it. */
   readonly image?: ImageRef & { readonly since: string };
   /** A write began and its success is unknown: the disk holds no valid image. */
@@ -81,6 +83,8 @@ export type MoveTarget = Pick<Registration, 'provider'> &
 
 export type MachineIntent =
   | { readonly kind: 'register' }
+  /** Completes a registration that failed. */
+  | { readonly kind: 'retry' }
   /**
    * `logIns`: a terminal log-in counts as use, even if it was not recorded.
    */

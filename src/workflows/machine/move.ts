@@ -72,6 +72,7 @@ function moved(
     image: _image,
     keepsOff: _off,
     power: _power,
+    unconfirmed: _unconfirmed,
     drift: _drift,
     checkedAt: _looked,
     account: _account,
