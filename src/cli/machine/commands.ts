@@ -61,6 +61,11 @@ export const machineCommands: readonly CommandDefinition[] = [
         json: ['machine-operation'],
         load: async () => (await import('./registration.js')).add,
       }),
+      command('retry <name>', 'retry a registration that failed', {
+        options: waitOptions,
+        json: ['machine-operation'],
+        load: async () => (await import('./operate.js')).retry,
+      }),
       command('list', 'list the machines', {
         alias: 'ls',
         json: ['machines'],

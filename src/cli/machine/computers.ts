@@ -1,18 +1,20 @@
 import type { ServerOptions } from '../configuration.js';
 import { formatMoment } from '../format.js';
 import { noteSilent, verb } from '../verb.js';
+import { formatState } from './machine-text.js';
 import { noMachines } from './show.js';
 
 /** Which provisioning system has which machine, and which site serves which systems. */
 export const computers = verb(
   async ({ client }, _options: ServerOptions) => {
     const { machines, silent } = await client.machines.list();
-    const rows = machines.map(({ name, type = '?', provider, site = '?', state, user, holder }) => ({
+    const rows = machines.map(({ name, type = '?', provider, site = '?', state, power, user, holder }) => ({
       name,
       system: type,
       provider,
       site,
       state,
+      power,
       user: holder?.user ?? user ?? null,
       until: holder?.until ?? null,
       reservation: holder?.reservation ?? null,
@@ -27,12 +29,12 @@ export const computers = verb(
     table: {
       head: ['MACHINE', 'SYSTEM', 'PROVIDER', 'SITE', 'STATE', 'USER', 'UNTIL'],
       rows: ({ computers: rows }) =>
-        rows.map(({ name, system, provider, site, state, user, until }) => [
+        rows.map(({ name, system, provider, site, state, power, user, until }) => [
           name,
           system,
           provider,
           site,
-          state,
+          formatState({ state, power }),
           user ?? '-',
           until === null ? '-' : formatMoment(until),
         ]),

@@ -93,17 +93,29 @@ export function printMachine(output: Output, machine: MachineView, now: number):
 }
 
 /** The command that shows or repairs the state after a failure. */
-function nextStep(machine: MachineView, { intent }: MachineOperation): string {
+function nextStep(machine: MachineView, { intent, failure }: MachineOperation): string {
   const node = parseNodeName(machine.name);
   if (node !== undefined) return `heddle ${node.of === 'cluster' ? 'status' : 'pool nodes'} ${node.name}`;
   if (isUnregistered(machine)) return 'heddle provider list';
-  return `heddle machine ${intent.kind === 'register' ? 'remove' : 'status'} ${machine.name}`;
+  const isRegistration = intent.kind === 'register' || intent.kind === 'retry';
+  const isUnconfirmed = failure?.action === 'ENROL' || failure?.action === 'CONFIRM';
+  const registration = isUnconfirmed ? 'retry' : 'remove';
+  return `heddle machine ${isRegistration ? registration : 'status'} ${machine.name}`;
 }
 
 function describeState(machine: MachineView): string {
   if (machine.removed === true) return 'no longer registered';
   if (isUnregistered(machine)) return 'not registered';
-  return `${machine.state === 'maintenance' ? 'in maintenance' : machine.state}${optional(': ', machine.why)}`;
+  const { state, power, why } = machine;
+  return `${formatState({ state: state === 'maintenance' ? 'in maintenance' : state, power })}${optional(': ', why)}`;
+}
+
+/** A state of a machine, and whether it is switched off. */
+export function formatState({
+  state,
+  power,
+}: Pick<MachineView, 'power'> & { readonly state: string }): string {
+  return power === 'off' ? `${state}, stopped` : state;
 }
 
 /** Whether its registration failed before its type was known. */

@@ -53,6 +53,7 @@ function withinMs({ within }: LimitOptions): number | undefined {
 export const power = operation((verb: PowerVerb, _options: MachineOptions) => ({ kind: 'power', verb }));
 export const unload = operation((_options: MachineOptions) => ({ kind: 'unload' }));
 export const release = operation((_options: MachineOptions) => ({ kind: 'release' }));
+export const retry = operation((_options: MachineOptions) => ({ kind: 'retry' }));
 export const restore = operation((_options: MachineOptions) => ({ kind: 'restore' }));
 export const correct = operation((drift: readonly DriftKind[], _options: MachineOptions) => ({
   kind: 'correct',

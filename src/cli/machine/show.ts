@@ -8,7 +8,7 @@ import { printTroubles } from '../cluster/status-text.js';
 import { findTroubles } from '../system/troubles.js';
 import { formatMoment } from '../format.js';
 import { noteSilent, verb } from '../verb.js';
-import { printMachine } from './machine-text.js';
+import { formatState, printMachine } from './machine-text.js';
 
 export const noMachines = 'no machines\nnext: heddle machine add NAME --provider PROVIDER';
 
@@ -31,13 +31,13 @@ export const list = verb(({ client }, _options: ServerOptions) => client.machine
   table: {
     head: ['MACHINE', 'STATE', 'USER', 'UNTIL', 'IMAGE', 'ADDRESS', 'DRIFT', 'DOING'],
     rows: ({ machines }) =>
-      machines.map(({ name, state, image, user, holder, address = '-', operation, drift }) => {
+      machines.map(({ name, state, power, image, user, holder, address = '-', operation, drift }) => {
         const found = drift
           .filter(counts)
           .map(({ kind, found: is }) => (kind === 'gone' ? kind : `${kind}: ${is}`));
         return [
           name,
-          state,
+          formatState({ state, power }),
           holder?.user ?? user ?? '-',
           holder === undefined ? '-' : formatMoment(holder.until),
           image === undefined ? '-' : formatImageRef(image),

@@ -91,12 +91,17 @@ export class Library {
     const aside = join(this.folder, `.new-${facts.image}`);
     await rm(aside, { recursive: true, force: true });
     makePrivateFolder(aside);
-    for (const part of partsOf[facts.kind])
-      await copyPart(facts.kind === 'directory' ? disk : join(disk, part), join(aside, part), facts.kind);
-    const whole = { ...facts, sizeBytes: await sizeOf(aside), createdAt: new Date().toISOString() };
-    writeJsonFile(join(aside, 'image.json'), whole);
-    await rename(aside, join(this.folder, facts.image));
-    return whole;
+    try {
+      for (const part of partsOf[facts.kind])
+        await copyPart(facts.kind === 'directory' ? disk : join(disk, part), join(aside, part), facts.kind);
+      const whole = { ...facts, sizeBytes: await sizeOf(aside), createdAt: new Date().toISOString() };
+      writeJsonFile(join(aside, 'image.json'), whole);
+      await rename(aside, join(this.folder, facts.image));
+      return whole;
+    } catch (error) {
+      await rm(aside, { recursive: true, force: true });
+      throw error;
+    }
   }
 
   /** Streams an image as a tar archive; the stream fails unless tar succeeds. */
@@ -131,16 +136,21 @@ export class Library {
     image: string,
     { token, tags }: Pick<ImageFacts, 'token' | 'tags'>,
   ): void {
-    writeJsonFile(join(aside, 'image.json'), {
-      image,
-      kind,
-      base: hostImage,
-      token,
-      tags,
-      sizeBytes,
-      createdAt: new Date().toISOString(),
-    } satisfies ImageFacts);
-    renameSync(aside, join(this.folder, image));
+    try {
+      writeJsonFile(join(aside, 'image.json'), {
+        image,
+        kind,
+        base: hostImage,
+        token,
+        tags,
+        sizeBytes,
+        createdAt: new Date().toISOString(),
+      } satisfies ImageFacts);
+      renameSync(aside, join(this.folder, image));
+    } catch (error) {
+      rmSync(aside, { recursive: true, force: true });
+      throw error;
+    }
   }
 
   refuse({ aside }: Received): void {

@@ -41,6 +41,8 @@ export function refusalOf(machine: MachineState, intent: MachineIntent, asks?: s
     return `machine ${name} is in maintenance; 'heddle machine restore ${name}' takes it out, or load with --force`;
   if (intent.kind === 'restore' && half !== undefined)
     return `on the disk of machine ${name} is half of image ${half.name}@${half.revision}; load an image with --force`;
+  if (intent.kind === 'retry' && !(state === 'failed' && machine.unconfirmed === true))
+    return `machine ${name} has no failed registration, so there is nothing to retry`;
   const event = openingEvents[intent.kind];
   if (event === undefined || nextState(state, event) !== undefined)
     return lackingAbility(machine, intent) ?? (asks === undefined ? refuseOff(machine, intent) : undefined);

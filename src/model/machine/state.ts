@@ -34,6 +34,8 @@ export interface MachineState {
   readonly payload: JsonObject;
   /** CREATE was begun: there may be a machine. */
   readonly begun?: true;
+  /** CREATE is done, and the machine has not answered or been written yet: a retry completes its registration. */
+  readonly unconfirmed?: true;
   /** The image that was put onto it last, and proved to be on it. */
   readonly image?: ImageRef & { readonly since: string };
   /** A write began and its success is unknown: the disk holds no valid image. */
@@ -45,6 +47,8 @@ export interface MachineState {
   readonly holder?: Holder;
   /** It was switched off on request, and stays so. */
   readonly keepsOff?: true;
+  /** By the last command that was done, or the last reading since. */
+  readonly power?: 'on' | 'off';
   /** Drift that the periodic checks found. */
   readonly drift?: readonly Drift[];
   /** When the last of these looks was, RFC 3339. */
@@ -79,6 +83,8 @@ export type MoveTarget = Pick<Registration, 'provider'> &
 
 export type MachineIntent =
   | { readonly kind: 'register' }
+  /** Completes a registration that failed. */
+  | { readonly kind: 'retry' }
   /**
    * `logIns`: a terminal log-in counts as use, even if it was not recorded.
    */
@@ -163,6 +169,8 @@ export interface MachineView {
   readonly can: readonly string[];
   readonly address?: string;
   readonly providerid?: string;
+  /** By the last command that was done, or the last reading since. */
+  readonly power?: 'on' | 'off';
   readonly image?: ImageRef & { readonly since: string };
   readonly half?: ImageRef;
   readonly defaultImage: ImageRef;
@@ -194,6 +202,7 @@ export function viewOfMachine(state: MachineState): MachineView {
     drift = [],
     checkedAt,
     correct = [],
+    power,
   } = state;
   const { ipaddress, providerid } = payload;
   return {
@@ -212,6 +221,7 @@ export function viewOfMachine(state: MachineState): MachineView {
     site: account?.site,
     ...(typeof ipaddress === 'string' ? { address: ipaddress } : {}),
     ...(typeof providerid === 'string' ? { providerid } : {}),
+    power,
     why,
     image,
     half,

@@ -197,6 +197,7 @@ export function machineIntents(): Readonly<Record<string, Fields>> {
   const user = text(100);
   return {
     register: {},
+    retry: {},
     status: { image: optional(image()), logIns: optional(yes) },
     power: { verb: oneOf(...powerVerbs) },
     load: { image: image(), force, withinMs },

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Outcome, PowerReading } from '../../model/machine/answer.js';
-import { isPluginError } from '../errors.js';
+import { isPluginError, PluginError } from '../errors.js';
 
 /** Commands of a management controller. A refusal means that nothing was done; other failures are thrown. */
 export interface PowerControls {
@@ -14,7 +14,10 @@ export interface PowerControls {
   readonly cycle?: () => Promise<Told>;
 }
 
-export type Told = { readonly told: true } | { readonly told: false; readonly why: string };
+/** `why` of a command that was sent: the error of the controller, which may have taken the command all the same. */
+export type Told =
+  | { readonly told: true; readonly why?: string }
+  | { readonly told: false; readonly why: string };
 
 export interface PowerLimits {
   /** Wait for a command to show, in ms. */
@@ -59,6 +62,8 @@ export class PowerDriver {
   readonly #controls: PowerControls;
   readonly #limits: PowerLimits;
   readonly #signal: AbortSignal;
+  /** The last error of the controller. */
+  #trouble: string | undefined;
 
   constructor(controls: PowerControls, limits: PowerLimits, signal: AbortSignal) {
     this.#controls = controls;
@@ -84,10 +89,30 @@ export class PowerDriver {
   }
 
   async on(): Promise<Outcome> {
-    return this.#bring('on', () => this.#controls.on());
+    return this.#inTime(() => this.#bring('on', () => this.#controls.on()));
   }
 
   async off(): Promise<Outcome> {
+    return this.#inTime(() => this.#switchOff());
+  }
+
+  /** Ends with the machine on, from wherever it was. */
+  async reset(): Promise<Outcome> {
+    return this.#inTime(() => this.#restart());
+  }
+
+  /** The last error of the controller is the cause if the time is over. */
+  async #inTime(work: () => Promise<Outcome>): Promise<Outcome> {
+    try {
+      return await work();
+    } catch (error) {
+      const isFinal = isPluginError(error) && error.kind !== 'Retryable';
+      if (!this.#signal.aborted || this.#trouble === undefined || isFinal) throw error;
+      throw new PluginError('Retryable', `it was not done in time${this.#lastTrouble()}`, { cause: error });
+    }
+  }
+
+  async #switchOff(): Promise<Outcome> {
     const { shutDown } = this.#controls;
     const { shutDownMs } = this.#limits;
     const now = await this.status();
@@ -97,21 +122,20 @@ export class PowerDriver {
       now.power === 'on' &&
       shutDown !== undefined &&
       shutDownMs > 0 &&
-      (await shutDown()).told &&
+      (await this.#tell(shutDown)).told &&
       (await this.#shows('off', shutDownMs))
     )
       return { answer: 'done' };
     return this.#bring('off', () => this.#controls.off());
   }
 
-  /** Ends with the machine on, from wherever it was. */
-  async reset(): Promise<Outcome> {
+  async #restart(): Promise<Outcome> {
     const { power, why } = await this.status();
     if (power === 'unknown') return unknown(why);
     if (power === 'off') return this.on();
     const { cycle } = this.#controls;
     // One command does it where the controller has it; else two, each seen to its end.
-    if (cycle !== undefined && (await cycle()).told)
+    if (cycle !== undefined && (await this.#tell(cycle)).told)
       return (await this.#shows('on', this.#limits.settleMs)) ? { answer: 'done' } : this.on();
     const off = await this.#bring('off', () => this.#controls.off());
     return off.answer === 'done' ? this.on() : off;
@@ -120,11 +144,29 @@ export class PowerDriver {
   /** The power is unknown while the controller does not answer; other errors need a person. */
   async #read(): Promise<PowerReading> {
     try {
-      return await this.#controls.read();
+      const reading = await this.#controls.read();
+      if (reading.power === 'unknown') this.#note(reading.why);
+      return reading;
     } catch (error) {
-      if (isPluginError(error) && error.kind === 'Retryable') return { power: 'unknown', why: error.message };
-      throw error;
+      if (!isPluginError(error) || error.kind !== 'Retryable') throw error;
+      this.#note(error.message);
+      return { power: 'unknown', why: error.message };
     }
+  }
+
+  async #tell(command: () => Promise<Told>): Promise<Told> {
+    const told = await command();
+    this.#note(told.why);
+    return told;
+  }
+
+  #note(trouble: string | undefined): void {
+    // What was interrupted says nothing of the controller.
+    if (!this.#signal.aborted && trouble !== undefined) this.#trouble = trouble;
+  }
+
+  #lastTrouble(): string {
+    return this.#trouble === undefined ? '' : `; the last error was: ${this.#trouble}`;
   }
 
   async #bring(wanted: 'on' | 'off', command: () => Promise<Told>): Promise<Outcome> {
@@ -134,7 +176,7 @@ export class PowerDriver {
     let refused: string | undefined;
     let heard = false;
     for (let time = 1; time <= commands; time += 1) {
-      const said = await command();
+      const said = await this.#tell(command);
       refused = said.told ? undefined : said.why;
       heard ||= said.told;
       if (await this.#shows(wanted, refused === undefined ? this.#limits.settleMs : 0))
@@ -145,7 +187,7 @@ export class PowerDriver {
     if (refused !== undefined)
       return unknown(`it was told to switch ${wanted}, then refused (${refused}), and does not read so`);
     return unknown(
-      `it was told twice to switch ${wanted}, and does not read so after ${this.#limits.settleMs} ms each`,
+      `it was told twice to switch ${wanted}, and does not read so after ${this.#limits.settleMs} ms each${this.#lastTrouble()}`,
     );
   }
 

@@ -14,6 +14,7 @@ import { failureSchema } from './operation.js';
 import { troubleSchema } from './status.js';
 
 const imageRef = exactly<ImageRef>()(z.object({ name: z.string(), revision: z.string() }));
+const power = z.enum(['on', 'off']);
 const driftKind = z.enum(driftKinds);
 
 const driftSchema = exactly<Drift>()(
@@ -65,6 +66,7 @@ const machineSchema = exactly<MachineView>()(
       can: texts.describe('Actions that it supports.'),
       address: z.string().optional(),
       providerid: z.string().optional(),
+      power: power.optional().describe('By the last command that was done, or the last reading since.'),
       image: z.object({ ...imageRef.shape, since: moment }).optional(),
       half: imageRef.optional().describe('A load of this image began, and its success is unknown.'),
       defaultImage: imageRef,
@@ -92,6 +94,7 @@ export const machineDocuments = {
           provider: z.string(),
           site: z.string(),
           state: z.enum(machineStates),
+          power: power.optional(),
           user: z.string().nullable(),
           until: moment.nullable(),
           reservation: z.string().nullable(),

@@ -113,7 +113,7 @@ async function runSteps(
     if (step.mayFail === true && order.silent === true) continue;
     if (step.action === 'REVOKE_ACCESS' && memory.state.access === undefined) continue;
     stopIfCancelled();
-    if (step.breaks === true) change(memory, { half: order.image });
+    if (step.breaks === true) change(memory, { half: order.image, unconfirmed: undefined });
     const leftMs = end - Date.now();
     if (leftMs <= 0)
       refuse(

@@ -71,6 +71,8 @@ function moved(
     moving: _moving,
     image: _image,
     keepsOff: _off,
+    power: _power,
+    unconfirmed: _unconfirmed,
     drift: _drift,
     checkedAt: _looked,
     account: _account,

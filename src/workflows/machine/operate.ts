@@ -20,7 +20,9 @@ export async function operate(
     const { operation: now } = memory.state;
     endOperation(memory, { state: 'done', answer: 'done', result: { ...now?.result, ...result } });
   } catch (error) {
-    if (operation.intent.kind === 'register' && memory.state.account !== undefined)
+    const { kind } = operation.intent;
+    if (kind === 'retry' && error instanceof NotDone) change(memory, { why: error.message });
+    if (kind === 'register' && memory.state.account !== undefined)
       change(memory, {
         state: 'failed',
         why: isCancellation(error)

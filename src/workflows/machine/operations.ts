@@ -34,6 +34,8 @@ export async function carryOut(
   switch (intent.kind) {
     case 'register':
       return register(memory);
+    case 'retry':
+      return confirmRegistration(memory);
     case 'status':
       return status(memory, intent);
     case 'power':
@@ -85,11 +87,23 @@ async function register(memory: MachineMemory): Promise<OperationResult> {
   });
   change(memory, { account, begun: true, payload: firstPayload(name, account) });
   await task(memory, 'CREATE').catch((error: unknown) => withdraw(memory, error));
-  const confirm = can(memory, 'ENROL') ? enrol(memory) : task(memory, 'CONFIRM');
-  await confirm.catch((error: unknown) =>
+  change(memory, { unconfirmed: true });
+  return confirmRegistration(memory).catch((error: unknown) =>
     isCancellation(error) ? withdraw(memory, error) : Promise.reject(error),
   );
-  change(memory, { state: 'available' });
+}
+
+/** The machine that CREATE returned must answer; else it stays registered, as failed, until this succeeds. */
+async function confirmRegistration(memory: MachineMemory): Promise<OperationResult> {
+  await (can(memory, 'ENROL') ? enrol(memory) : task(memory, 'CONFIRM')).catch((error: unknown) => {
+    const { answer, failure } = toNotDone(memory, 'CONFIRM', error);
+    const { name, owner } = memory.state;
+    if (owner !== undefined) throw new NotDone(answer, failure);
+    const next = `when this is corrected, 'heddle machine retry ${name}' tries again, and 'heddle machine remove ${name}' removes it`;
+    throw new NotDone(answer, { ...failure, message: `${failure.message}; ${next}` });
+  });
+  const { unconfirmed: _confirmed, why: _why, ...state } = memory.state;
+  memory.state = { ...state, state: 'available' };
   return {};
 }
 
@@ -99,9 +113,7 @@ const greetMs = 20_000;
 /** The machine's controller must answer; its system may be off, or absent. */
 async function enrol(memory: MachineMemory): Promise<void> {
   const { power } = await runAction(memory, 'ENROL').catch((error: unknown) => {
-    const { answer, failure } = toNotDone(memory, 'ENROL', error);
-    const next = `correct it in heddle.yaml, then 'heddle machine remove ${memory.state.name}' and add it again`;
-    throw new NotDone(answer, { ...failure, message: `${failure.message}; ${next}` });
+    throw toNotDone(memory, 'ENROL', error);
   });
   if (power?.power === 'off') {
     change(memory, { keepsOff: true });
@@ -115,6 +127,8 @@ async function enrol(memory: MachineMemory): Promise<void> {
 
 /** Releases the machine and frees its name. A machine that cannot be released stays registered, as failed. */
 async function withdraw(memory: MachineMemory, error: unknown): Promise<never> {
+  const { unconfirmed: _left, ...released } = memory.state;
+  memory.state = released;
   if (await CancellationScope.nonCancellable(() => releaseMachine(memory))) {
     const { account: _account, begun: _begun, ...state } = memory.state;
     memory.state = state;

@@ -5,7 +5,14 @@ import { toNotDone } from './failure.js';
 import { change, note, type MachineMemory } from './memory.js';
 
 /** Operations that call the provider. */
-const asksProvider: readonly MachineIntent['kind'][] = ['status', 'power', 'load', 'capture', 'unload'];
+const asksProvider: readonly MachineIntent['kind'][] = [
+  'status',
+  'power',
+  'load',
+  'capture',
+  'unload',
+  'retry',
+];
 
 /**
  * Applies the present settings of the machine's account: heddle.yaml, or the build of the workers, may have changed

@@ -2,6 +2,7 @@ import { CancellationScope, isCancellation, workflowInfo } from '@temporalio/wor
 import { activityTable } from '../../model/activities.js';
 import type { MachineAction } from '../../model/machine/actions.js';
 import type { MachineOrder, MachineTaskOutcome } from '../../model/machine/messages.js';
+import { powerAfter, switchesPower } from '../../model/machine/power.js';
 import { estimateLeft, possibleSteps, type ProcedureStep } from '../../model/machine/steps.js';
 import { machineWorkflowId, taskId } from '../../model/names.js';
 import { mergePayload } from '../../model/node/payload.js';
@@ -38,6 +39,8 @@ export async function runAction(
   if (account === undefined) throw new Error(`${name} has no account yet`);
   memory.tasks = (memory.tasks ?? 0) + 1;
   if (action === 'POWER_OFF') memory.offByUs = true;
+  // Until the command is done, the power is unknown.
+  if (switchesPower(action)) change(memory, { power: undefined });
   const { system } = registration;
   const outcome = await scheduleMachineTask(
     action,
@@ -67,6 +70,8 @@ export async function runAction(
   );
   if (outcome.payload !== undefined)
     change(memory, { payload: mergePayload(memory.state.payload, outcome.payload) });
+  const power = powerAfter(action, outcome);
+  if (power !== undefined) change(memory, { power });
   return outcome;
 }
 

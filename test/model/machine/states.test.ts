@@ -130,6 +130,13 @@ describe('requests that a machine refuses', () => {
       { kind: 'unload' },
       /m was switched off, .* part in unload; 'heddle machine power m on'/,
     ],
+    ['retrying a registration that succeeded', {}, { kind: 'retry' }, /m has no failed registration/],
+    [
+      'retrying a registration after a load',
+      { state: 'failed', half: image },
+      { kind: 'retry' },
+      /nothing to retry/,
+    ],
     [
       'capturing what is off',
       {
@@ -165,6 +172,7 @@ describe('requests that a machine refuses', () => {
     [{}, { kind: 'load', image }],
     [{ state: 'maintenance' }, { kind: 'load', image, force: true }],
     [{ state: 'failed' }, { kind: 'load', image }],
+    [{ state: 'failed', unconfirmed: true }, { kind: 'retry' }],
     [{ state: 'in use' }, { kind: 'capture', image, prove: true }],
     [{ state: 'in use' }, { kind: 'remove', force: true }],
     [{}, { kind: 'power', verb: 'on' }],

@@ -54,3 +54,32 @@ it.each<readonly [readings: readonly ('on' | 'off')[], power: string]>([
     expect(commands).toEqual([]);
   },
 );
+
+const busy: Told = { told: true, why: 'Node busy' };
+
+it('a command that shows no effect ends with the last error of the controller', async () => {
+  const driver = new PowerDriver(controls(busy, { told: true }), limits, new AbortController().signal);
+  expect((await driver.on()).why).toMatch(/told twice to switch on.*; the last error was: Node busy$/);
+});
+
+it('a command whose time is over ends with the last error of the controller', async () => {
+  const time = new AbortController();
+  let readings = 0;
+  const driver = new PowerDriver(
+    {
+      ...controls(busy),
+      read: () => {
+        readings += 1;
+        // The first reading comes before the command.
+        if (readings === 2) time.abort();
+        return Promise.resolve({ power: 'off' });
+      },
+    },
+    { ...limits, settleMs: 60_000, everyMs: 60_000 },
+    time.signal,
+  );
+  await expect(driver.on()).rejects.toMatchObject({
+    kind: 'Retryable',
+    message: expect.stringContaining('busy'),
+  });
+});

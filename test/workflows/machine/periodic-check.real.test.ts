@@ -45,6 +45,7 @@ describe('machines with periodic checks', () => {
       ),
     );
     await until('the other is shown', async () => (await drifts('shown')).includes('power off'));
+    expect((await stack.client.machines.show('shown')).power).toBe('off');
     expect(await calls('power-on', 'kept')).toHaveLength(1);
     expect(await calls('power-on', 'shown')).toEqual([]);
     expect(await calls('power-on', 'asked')).toEqual([]);

@@ -43,8 +43,7 @@ export class IpmiProvider extends RealMachines {
       const { code, text } = await this.#ask(machine, ['chassis', 'power', ...words]);
       if (code === 0) return { told: true };
       // Only the controller's own answer is a refusal; silence proves nothing.
-      if (noCycle.test(text)) return { told: false, why: text };
-      return { told: true };
+      return { told: !noCycle.test(text), why: text };
     };
     const controls: PowerControls = {
       read: () => this.#readPower(machine),

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { endDetached, runDetached, type RunEnd } from '../../../detached/detached-run.js';
 import type { TaskResult } from '../../../model/node/task.js';
@@ -138,8 +138,11 @@ export class ServiceProvider
     const { code, lastLine, directory } = await this.run('capture', resource, input, (folder) =>
       dataIn(join(folder, 'image')),
     );
-    if (code !== exits.yes) return answerOf(code, describeExit(code, lastLine));
     const folder = join(directory, 'image');
+    if (code !== exits.yes) {
+      await rm(folder, { recursive: true, force: true });
+      return answerOf(code, describeExit(code, lastLine));
+    }
     const size = await stat(dataIn(folder)).then(
       (found) => found.size,
       () => undefined,
@@ -176,8 +179,13 @@ export class ServiceProvider
     return { answer: 'done' };
   }
 
-  protected override settle(resource: string): Promise<void> {
-    return endDetached(this.runsOf(resource));
+  /** A captured file that did not become an image goes, too. */
+  protected override async settle(resource: string): Promise<void> {
+    const runs = this.runsOf(resource);
+    await endDetached(runs);
+    const left = await readdir(runs, { withFileTypes: true }).catch(() => []);
+    for (const run of left.filter((entry) => entry.isDirectory()))
+      await rm(join(runs, run.name, 'image'), { recursive: true, force: true });
   }
 
   async listImages(tags: Readonly<Record<string, string>>): Promise<readonly UploadedImage[]> {

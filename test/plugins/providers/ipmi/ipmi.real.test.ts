@@ -141,16 +141,36 @@ describe.skipIf(noEmulators !== undefined)(
       const enrolled = await machines.add('spare', { ...registration, system: 'linux' });
       const { operation, machine } = await ground.end('spare', enrolled.operation);
       expect(operation).toMatchObject({ state: 'done', notes: [expect.stringContaining('switched off')] });
-      expect(machine.state).toBe('available');
+      expect(machine).toMatchObject({ state: 'available', power: 'off' });
       const loaded = await ground.operate('spare', { kind: 'load', image: host });
       expect(loaded.machine).toMatchObject({ state: 'available', image: host });
+      expect(loaded.machine.power).toBe('on');
       await ground.operate('spare', { kind: 'remove' });
 
       const refused = await machines.add('locked', { ...registration, provider: 'wrong', system: 'linux' });
       const failed = await ground.end('locked', refused.operation);
       expect(failed.machine.state).toBe('failed');
-      expect(failed.machine.why).toMatch(/RAKP 2 HMAC is invalid.*heddle machine remove locked/);
+      expect(failed.machine.why).toMatch(/RAKP 2 HMAC is invalid.*heddle machine retry locked/);
       expect(failed.operation).toMatchObject({ state: 'failed', failure: { action: 'ENROL', kind: 'Auth' } });
     }, 120_000);
+
+    it('a registration that failed is completed by a retry, once its cause is gone', async () => {
+      const registration = { provider: 'rack', flavor: 'tiny', image: 'host', fields: { machine: 'spare' } };
+      rack.controllers.kill('SIGSTOP');
+      const { operation } = await stack.client.machines.add('late', { ...registration, system: 'linux' });
+      const failed = await ground.end('late', operation);
+      expect(failed.machine).toMatchObject({
+        state: 'failed',
+        why: expect.stringMatching(/Unable to establish.*heddle machine retry late/),
+      });
+      const again = await ground.operate('late', { kind: 'retry' });
+      expect(again).toMatchObject({ operation: { state: 'failed' }, machine: { state: 'failed' } });
+      rack.controllers.kill('SIGCONT');
+      const { operation: retried, machine } = await ground.operate('late', { kind: 'retry' });
+      expect(retried).toMatchObject({ state: 'done', answer: 'done' });
+      expect(machine).toMatchObject({ state: 'available', power: 'on' });
+      expect(machine.why).toBeUndefined();
+      await expect(ground.operate('late', { kind: 'retry' })).rejects.toThrow(/nothing to retry/);
+    }, 240_000);
   },
 );

@@ -117,6 +117,29 @@ describe.skipIf(noPostgres !== undefined)(
       expect(await bench.capture('base@2')).toEqual({ answer: 'done' });
     });
 
+    it('leaves no file of a capture that failed, or whose image cannot be stored', async () => {
+      const files = async (): Promise<readonly string[]> =>
+        (await readdir(folder, { recursive: true })).filter((name) => name.includes('/image/'));
+      const programs = admin['programs'] as JsonObject;
+      for (const [code, answer] of [
+        [1, 'unknown'],
+        [10, 'not done'],
+      ] as const) {
+        const capture = ['sh', '-c', `echo partial >"$HEDDLE_FILE"; echo full >&2; exit ${code}`];
+        const options = { fields: { programs: { ...programs, capture } } };
+        expect(await bench.capture('part@1', options)).toMatchObject({
+          answer,
+          why: expect.stringMatching('full'),
+        });
+        expect(await files()).toEqual([]);
+      }
+      const capture = ['sh', '-c', `echo whole >"$HEDDLE_FILE"; mkdir -p "${folder}/images/other@1/taken"`];
+      const options = { fields: { programs: { ...programs, capture } } };
+      expect((await bench.capture('other@1', options)).answer).toBe('unknown');
+      expect(await bench.endRun()).toEqual({ answer: 'done' });
+      expect(await files()).toEqual([]);
+    });
+
     it('reports images as unknown while their folder is unavailable, and creates none', async () => {
       await bench.captureAs('base@1');
       await rename(join(folder, 'images'), join(folder, 'unmounted'));

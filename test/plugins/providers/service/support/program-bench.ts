@@ -28,6 +28,7 @@ export interface ProgramBench {
   readonly capture: (image: string, options?: CallOptions) => Promise<Outcome>;
   readonly load: (image: string, options?: CallOptions) => Promise<Outcome>;
   readonly delete: (image: string) => Promise<Outcome>;
+  readonly endRun: () => Promise<Outcome>;
   /** @throws where it was not done. */
   readonly captureAs: (image: string) => Promise<void>;
   /** What programs told of how far they are. */
@@ -96,6 +97,7 @@ export function openProgramBench(admin: JsonObject): ProgramBench {
     taint: (reason) => open().taint(machine, { reason, at: '2026-01-01T00:00:00Z' }),
     load: (image, options) => open(options).load(input(image, options)),
     delete: (image) => open().deleteImage(input(image)),
+    endRun: () => open().endRun(machine),
     captureAs: async (image) => {
       const outcome = await capture(image);
       if (outcome.answer !== 'done') throw new Error(`${image}: ${outcome.why}`);
