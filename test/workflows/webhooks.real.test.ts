@@ -47,10 +47,10 @@ describe('webhooks', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  const spec = (name: string, script: string) =>
+  const spec = (name: string, script: string, count = 1) =>
     closed({
       name,
-      nodes: { app: nodes(1, ['app']) },
+      nodes: { app: nodes(count, ['app']) },
       services: { app: { peers: 'none', actions: { install: { type: 'shell', fields: { script } } } } },
     });
   const of = (receiver: Receiver, cluster: string) =>
@@ -143,10 +143,7 @@ describe('webhooks', () => {
   });
 
   it('learn of lost nodes of a cluster that is split into groups', async () => {
-    const { operation } = await stack.client.apply({
-      ...spec('split', 'true'),
-      nodes: { app: nodes(4, ['app']) },
-    });
+    const { operation } = await stack.client.apply(spec('split', 'true', 4));
     await stack.client.waitFor('split', operation);
     const lost = (await stack.client.status('split')).nodes.filter(({ nodeId }) => nodeId !== 'app-1');
     await Promise.all(
@@ -154,7 +151,7 @@ describe('webhooks', () => {
     );
     await until('one machine is left', async () => (await stack.service.machines()).length === 1);
     await stack.client.look('split');
-    const reported = (): unknown[] =>
+    const reported = (): string[] =>
       of(alarm, 'split').flatMap(({ data }) =>
         (data['lost'] as { nodes: { nodeId: string }[] }).nodes.map(({ nodeId }) => nodeId),
       );
@@ -162,7 +159,8 @@ describe('webhooks', () => {
     const { operation: deletion = '' } = await stack.client.delete('split');
     await stack.client.waitFor('split', deletion);
     await until('the deletion is reported', () => accepted(ops, 'split').at(-1) === 'operation.done');
-    expect(reported().toSorted()).toEqual(['app-2', 'app-3', 'app-4']);
+    expect(new Set(reported())).toEqual(new Set(['app-2', 'app-3', 'app-4']));
+    expect(reported()).toHaveLength(3);
   });
 
   it('are told of reservations', async () => {

@@ -133,10 +133,15 @@ const floatingAddress: Step<Subject> = {
     return {};
   },
   undo: async (subject) => {
-    // By the key, not by the port: somebody may have deleted the port, which leaves the address.
-    for (const floating of await describedFloatings(subject.session))
-      if (tagsOf(floating)[tagNames.key] === subject.key)
-        await subject.session.remove('network', `/floatingips/${floating.id}`);
+    // Also by the key: somebody may have deleted the port, which leaves the address.
+    const ofKey = (await describedFloatings(subject.session)).filter(
+      (floating) => tagsOf(floating)[tagNames.key] === subject.key,
+    );
+    const ids = new Set(ofKey.map(({ id }) => id));
+    // Addresses that an earlier release made do not name their key.
+    for (const portId of await portsOf(subject))
+      for (const id of await floatingsOf(subject.session, portId)) ids.add(id);
+    for (const id of ids) await subject.session.remove('network', `/floatingips/${id}`);
     return 'gone';
   },
 };
