@@ -131,6 +131,37 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
     });
   });
 
+  it('operates on all machines that match a pattern, and shows one table', async () => {
+    const names = ['rack-1', 'rack-2', 'rack-10'];
+    for (const name of names)
+      expect(await run('machine', 'add', name, '--provider', 'local')).toMatchObject({ code: 0 });
+    expect(await run('machine', 'power', 'rack-*', 'off', '--at-once', '2')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(
+        /^MACHINE +RESULT +STATE +POWER +WHY\nrack-1 +done +available, stopped +off +-\nrack-2 +done [^\n]+\nrack-10 +done [^\n]+\n$/,
+      ),
+    });
+    expect(await run('machine', 'maintain', 'rack-2')).toMatchObject({ code: 0 });
+    const { code, stdout } = await run('machine', 'load', 'rack-*', 'host', '--json');
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({
+      results: [
+        { machine: 'rack-1', result: 'done', state: 'available', power: 'on' },
+        { machine: 'rack-2', result: 'refused', why: expect.stringContaining('in maintenance') },
+        { machine: 'rack-10', result: 'done' },
+      ],
+    });
+    expect(await run('machine', 'retry', 'nosuch-*')).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('no machine matches nosuch-*'),
+    });
+    expect(await run('machine', 'power', 'a/*')).toMatchObject({ code: 2 });
+    expect(await run('machine', 'remove', 'rack-*', '--yes')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/rack-10 +done +removed/),
+    });
+  });
+
   it('reserves a machine for its user for a period', async () => {
     const { reservation } = (await json('reservation', 'create', 'base', '--user', 'ada', '--for', '2h')) as {
       readonly reservation: { readonly id: string };

@@ -7,6 +7,7 @@ import {
   parser,
   splitList,
   waitOptions,
+  wholeNumber,
   yesOption,
   command,
   type CommandDefinition,
@@ -23,6 +24,12 @@ const parseDrift = parser(`It is ${driftKinds.join(', ')} with commas, or none.`
   const kinds = driftKinds.filter((kind) => words.includes(kind));
   return kinds.length > 0 && kinds.length === words.length ? kinds : undefined;
 });
+
+const atOnceOption = option(
+  '--at-once <n>',
+  "with a pattern of names such as 'rack2-*': machines at a time (default: 5)",
+  { parse: wholeNumber('It is a whole number from 1 on.', 1) },
+);
 
 const userOption = option('--user <name>', 'the user').makeOptionMandatory();
 
@@ -62,8 +69,8 @@ export const machineCommands: readonly CommandDefinition[] = [
         load: async () => (await import('./registration.js')).add,
       }),
       command('retry <name>', 'retry a registration that failed', {
-        options: waitOptions,
-        json: ['machine-operation'],
+        options: [atOnceOption, ...waitOptions],
+        json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).retry,
       }),
       command('list', 'list the machines', {
@@ -91,8 +98,8 @@ export const machineCommands: readonly CommandDefinition[] = [
       command('power <name>', 'show or change its power state', {
         more: ': on, off, reset or status',
         arguments: [new Argument('[verb]', 'what to do').choices(powerVerbs).default('status')],
-        options: waitOptions,
-        json: ['machine-operation'],
+        options: [atOnceOption, ...waitOptions],
+        json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).power,
       }),
       command('load <name>', 'load an image onto it', {
@@ -101,9 +108,10 @@ export const machineCommands: readonly CommandDefinition[] = [
         options: [
           option('--force', 'write the image regardless of the current content'),
           option('--within <duration>', 'total time limit, such as 45m'),
+          atOnceOption,
           ...waitOptions,
         ],
-        json: ['machine-operation'],
+        json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).load,
       }),
       command('capture <name>', 'capture an image of it', {
@@ -196,8 +204,8 @@ export const machineCommands: readonly CommandDefinition[] = [
       }),
       command('remove <name>', 'unregister it', {
         more: '; the provider deletes it with its disk, or takes it back; asks for confirmation',
-        options: [option('--force', 'also while it is in use'), yesOption, ...waitOptions],
-        json: ['machine-operation'],
+        options: [option('--force', 'also while it is in use'), yesOption, atOnceOption, ...waitOptions],
+        json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).remove,
       }),
     ],

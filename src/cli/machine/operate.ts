@@ -8,6 +8,7 @@ import { CliError, exitCodes } from '../errors.js';
 import type { Session } from '../session.js';
 import { confirm, type Confirmation } from '../terminal.js';
 import { verb } from '../verb.js';
+import { batchShown, isPattern, matchMachines, operateAll, type BatchOptions } from './batch.js';
 import { finish, hasEndedAs, outcomeShown } from './follow.js';
 
 export interface MachineOptions extends ServerOptions {
@@ -43,6 +44,25 @@ function operation<Args extends unknown[]>(
   return async (name, ...args) => operate(name, intentOf(...args), args.at(-1) as MachineOptions);
 }
 
+const operateMatching = verb(
+  async (session: Session, pattern: string, intent: MachineRequestIntent, options: PatternOptions) =>
+    operateAll(session, await matchMachines(session, pattern), intent, options),
+  batchShown,
+);
+
+type PatternOptions = MachineOptions & BatchOptions;
+
+/** Declares a verb that takes a machine, or a pattern of machines. */
+function patternOperation<Args extends unknown[]>(
+  intentOf: (...wordsAndOptions: Args) => MachineRequestIntent,
+): (name: string, ...wordsAndOptions: Args) => Promise<number> {
+  const one = operation(intentOf);
+  return async (name, ...args) =>
+    isPattern(name)
+      ? operateMatching(name, intentOf(...args), args.at(-1) as PatternOptions)
+      : one(name, ...args);
+}
+
 function withinMs({ within }: LimitOptions): number | undefined {
   const ms = within === undefined ? undefined : parseDuration(within);
   if (within !== undefined && (ms === undefined || ms < 1_000))
@@ -50,10 +70,13 @@ function withinMs({ within }: LimitOptions): number | undefined {
   return ms;
 }
 
-export const power = operation((verb: PowerVerb, _options: MachineOptions) => ({ kind: 'power', verb }));
+export const power = patternOperation((verb: PowerVerb, _options: MachineOptions) => ({
+  kind: 'power',
+  verb,
+}));
 export const unload = operation((_options: MachineOptions) => ({ kind: 'unload' }));
 export const release = operation((_options: MachineOptions) => ({ kind: 'release' }));
-export const retry = operation((_options: MachineOptions) => ({ kind: 'retry' }));
+export const retry = patternOperation((_options: MachineOptions) => ({ kind: 'retry' }));
 export const restore = operation((_options: MachineOptions) => ({ kind: 'restore' }));
 export const correct = operation((drift: readonly DriftKind[], _options: MachineOptions) => ({
   kind: 'correct',
@@ -68,10 +91,21 @@ export const maintain = operation(({ reason }: MachineOptions & { readonly reaso
   reason,
 }));
 
-type RemoveOptions = MachineOptions & Confirmation & { readonly force?: true };
+type RemoveOptions = PatternOptions & Confirmation & { readonly force?: true };
 
 /** Unregisters a machine, which its provider deletes or takes back, after confirmation. */
-export const remove = verb(async (session: Session, name: string, options: RemoveOptions) => {
+export async function remove(name: string, options: RemoveOptions): Promise<number> {
+  return isPattern(name) ? removeMatching(name, options) : removeOne(name, options);
+}
+
+const removeMatching = verb(async (session: Session, pattern: string, options: RemoveOptions) => {
+  const names = await matchMachines(session, pattern);
+  const what = `Their providers delete them with their disks, or take them back: ${names.join(', ')}`;
+  await confirm(`Remove ${names.length} machines? ${what}`, options);
+  return operateAll(session, names, { kind: 'remove', force: options.force }, options);
+}, batchShown);
+
+const removeOne = verb(async (session: Session, name: string, options: RemoveOptions) => {
   const { machines } = session.client;
   const { provider } = await machines.show(name);
   await confirm(`Remove machine ${name}? ${provider} deletes it with its disk, or takes it back.`, options);
@@ -89,12 +123,14 @@ interface LimitOptions extends MachineOptions {
   readonly within?: string;
 }
 
-export const load = operation((image: ImageRef, options: LimitOptions & { readonly force?: true }) => ({
-  kind: 'load',
-  image,
-  force: options.force,
-  withinMs: withinMs(options),
-}));
+export const load = patternOperation(
+  (image: ImageRef, options: LimitOptions & { readonly force?: true }) => ({
+    kind: 'load',
+    image,
+    force: options.force,
+    withinMs: withinMs(options),
+  }),
+);
 
 export const capture = operation((image: ImageRef, options: LimitOptions & { readonly prove: boolean }) => ({
   kind: 'capture',

@@ -110,5 +110,20 @@ export const machineDocuments = {
     z.object({ machine: machineSchema, operation: operationSchema }).describe('The end of the operation.'),
     z.object({ machine: z.string(), operation: z.object({ id: z.string() }) }).describe('With --no-wait.'),
   ],
+  'machine-operations': [
+    z
+      .object({
+        results: z.array(
+          z.object({
+            machine: z.string(),
+            result: z.enum(['accepted', 'refused', 'done', 'failed', 'cancelled']),
+            state: z.string().optional().describe('Of the machine, for people.'),
+            power: z.enum(['on', 'off', 'unknown']).optional(),
+            why: z.string().optional(),
+          }),
+        ),
+      })
+      .describe('Of a pattern of machines.'),
+  ],
   machines: [z.object({ machines: z.array(machineSchema), silent })],
 };

@@ -3,7 +3,6 @@ import { imageRefOf } from '../../model/image/build.js';
 import type { CheckedImage } from '../../model/image/messages.js';
 import { workflowOfNode, type FoundNode, type LeasedNode } from '../../model/image/node.js';
 import { describeNode, recipeGroup, type NodeRef, type RecipeSource } from '../../model/image/spec.js';
-import { formatImageRef } from '../../model/machine/image.js';
 import type { MachineState } from '../../model/machine/state.js';
 import { imageWorkflowId, machineKey } from '../../model/names.js';
 import { capture } from '../machine/capture.js';
@@ -14,9 +13,10 @@ import { releaseSignal } from '../cluster/messages.js';
 import { now, newMemory } from '../entity.js';
 import { schedule } from '../schedule.js';
 import { signalIfThere } from '../signal-if-there.js';
-import { buildOf, change, changeBuild, changeUpload, noteBuild, type ImageMemory } from './memory.js';
+import { buildOf, change, changeBuild, noteBuild, type ImageMemory } from './memory.js';
 import { captureOwnerOf } from './library.js';
 import { planRecipe } from './plan-recipe.js';
+import { recordCapture } from './record-capture.js';
 import { runChain } from './run-chain.js';
 
 const captureMs = 7 * 3_600_000;
@@ -66,16 +66,10 @@ export async function captureNode(
     const { provider } = found.placement;
     const { type = '', site = '' } = accounts[provider] ?? {};
     const image = imageRefOf(name, buildOf(memory, number));
-    changeUpload(memory, number, { provider, type, site, state: 'uploading' });
     changeLease(memory, { disturbed: true });
-    const { sizeMb } = await capture(machine, {
-      image,
-      prove: false,
-      withinMs: captureMs,
-      token: `${lease.id}/${provider}`,
-    });
-    changeUpload(memory, number, { provider, type, site, state: 'ready', image: formatImageRef(image) });
-    if (sizeMb !== undefined) changeBuild(memory, number, { sizeMb });
+    await recordCapture(memory, number, { provider, type, site, image }, () =>
+      capture(machine, { image, prove: false, withinMs: captureMs, token: `${lease.id}/${provider}` }),
+    );
   } finally {
     await returnNode(memory, number);
   }

@@ -2,14 +2,14 @@ import { ApplicationFailure } from '@temporalio/workflow';
 import { imageRefOf, type ImageFile } from '../../model/image/build.js';
 import type { CheckedImage } from '../../model/image/messages.js';
 import { recipeGroup, type ImageSpec, type RecipeSource } from '../../model/image/spec.js';
-import { formatImageRef } from '../../model/machine/image.js';
 import { machineKey } from '../../model/names.js';
 import { incarnation } from '../machine/run-step.js';
 import { captureNode } from './node.js';
 import { planRecipe } from './plan-recipe.js';
 import { openMachine, operate, takeBack } from './machine.js';
 import { captureOwnerOf, runLibraryTask } from './library.js';
-import { buildOf, changeBuild, changeUpload, type ImageMemory } from './memory.js';
+import { buildOf, changeBuild, type ImageMemory } from './memory.js';
+import { recordCapture } from './record-capture.js';
 import { runChain } from './run-chain.js';
 import { uploadAll } from './uploads.js';
 import { validate } from './validate.js';
@@ -71,11 +71,9 @@ async function captureRecipe(
       tell,
     });
     tell('CAPTURE');
-    // From here on there may be an image, even if the response is lost.
-    changeUpload(memory, number, { provider, type, site, state: 'uploading' });
-    const { sizeMb } = await operate(machine, { kind: 'capture', image: ref, prove: false });
-    changeUpload(memory, number, { provider, type, site, state: 'ready', image: formatImageRef(ref) });
-    if (sizeMb !== undefined) changeBuild(memory, number, { sizeMb });
+    await recordCapture(memory, number, { provider, type, site, image: ref }, () =>
+      operate(machine, { kind: 'capture', image: ref, prove: false }),
+    );
   } finally {
     await takeBack(memory, name, number);
   }

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type ArmedPoint, openPoints, type Points } from '../../harness/chaos/points.js';
 import { type Stack, startStack, type WorkerProcess } from '../../harness/stack.js';
 import { until } from '../../harness/until.js';
+import { openGround as openMachines } from '../../harness/machine/ground.js';
 import { type Ground, greeting, openGround, recipe } from '../../harness/image/ground.js';
 
 describe('builds with faults', () => {
@@ -99,6 +100,18 @@ describe('builds with faults', () => {
     );
     await until('no machine', async () => (await ground.hostnames()).length === 0);
   }, 240_000);
+
+  it('fail without deleting an image of the same name that is not theirs', async () => {
+    const { add, operate } = openMachines(stack);
+    const own = { name: 'own', revision: '1' };
+    await add('person');
+    await operate('person', { kind: 'capture', image: own, prove: false });
+    await ground.apply('own', { recipe, ...greeting(`${ledger}-own`, 'own'), validate: false });
+    // The first one is refused, what is left of it is deleted, and the next one has another revision.
+    expect(await ground.build('own')).toMatchObject({ number: 2, state: 'ready' });
+    expect(await Promise.all(['own@1', 'own@2'].map((image) => ground.has(image)))).toEqual([true, true]);
+    await operate('person', { kind: 'remove' });
+  });
 
   it('continue a command after the death of its builder, and upload its file to several providers concurrently', async () => {
     const gate = join(stack.folder, 'gate');

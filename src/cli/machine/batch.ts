@@ -1,0 +1,108 @@
+import pLimit from 'p-limit';
+import type { MachineRequestIntent } from '../../client/machine.js';
+import { describeIntent } from '../../model/machine/decide.js';
+import type { MachineOperation, MachineView } from '../../model/machine/state.js';
+import { CliError, exitCodes } from '../errors.js';
+import { messageOf } from '../report-error.js';
+import type { Session } from '../session.js';
+import type { Shown } from '../verb.js';
+import { untilInterrupted } from '../waiting.js';
+import { formatState } from './machine-text.js';
+
+/** Machines that an operation on a pattern works on at a time. */
+export const defaultAtOnce = 5;
+
+export interface BatchOptions {
+  readonly wait: boolean;
+  readonly atOnce?: number;
+}
+
+interface MachineResult {
+  readonly machine: string;
+  readonly result: 'accepted' | 'refused' | Exclude<MachineOperation['state'], 'running'>;
+  /** State of the machine at the end of the operation. */
+  readonly state?: string;
+  readonly power?: 'on' | 'off' | 'unknown';
+  readonly why?: string;
+}
+
+export function isPattern(name: string): boolean {
+  return name.includes('*');
+}
+
+/** The registered machines of a pattern, in which `*` stands for any text. @throws CliError if there are none. */
+export async function matchMachines({ client }: Session, pattern: string): Promise<readonly string[]> {
+  if (!/^[a-z0-9*-]+$/.test(pattern))
+    throw new CliError(
+      'Usage',
+      `"${pattern}" is no pattern of machines: lower-case letters, digits, hyphens and *`,
+    );
+  const matches = new RegExp(`^${pattern.replaceAll(/\*+/g, '.*')}$`);
+  const { machines, silent } = await client.machines.list();
+  const names = [...machines.map(({ name }) => name), ...silent].filter((name) => matches.test(name));
+  if (names.length === 0)
+    throw new CliError('NotFound', `no machine matches ${pattern}`, { next: 'heddle machine list' });
+  return names.toSorted((one, other) => one.localeCompare(other, 'en', { numeric: true }));
+}
+
+/** Carries out an operation on several machines, a few at a time; one that fails does not stop the others. */
+export async function operateAll(
+  { client }: Session,
+  names: readonly string[],
+  intent: MachineRequestIntent,
+  { wait, atOnce = defaultAtOnce }: BatchOptions,
+): Promise<{ readonly results: readonly MachineResult[] }> {
+  const limit = pLimit(atOnce);
+  const results = await untilInterrupted(
+    (signal) =>
+      Promise.all(
+        names.map((name) =>
+          limit(async (): Promise<MachineResult> => {
+            signal.throwIfAborted();
+            try {
+              const { operation: id } = await client.machines.operate(name, intent);
+              if (!wait) return { machine: name, result: 'accepted' };
+              const { machine, operation } = await client.machines.waitFor(name, id, { signal });
+              return resultOf(machine, operation);
+            } catch (error) {
+              signal.throwIfAborted();
+              return { machine: name, result: 'refused', why: messageOf(error) };
+            }
+          }),
+        ),
+      ),
+    `${describeIntent(intent)} that has begun`,
+    'heddle machine list',
+  );
+  return { results };
+}
+
+export const batchShown = {
+  table: {
+    head: ['MACHINE', 'RESULT', 'STATE', 'POWER', 'WHY'],
+    rows: ({ results }) =>
+      results.map(({ machine, result, state = '-', power = '-', why = '-' }) => [
+        machine,
+        result,
+        state,
+        power,
+        why,
+      ]),
+  },
+  exitCode: ({ results }) => (results.every(isDone) ? exitCodes.ok : exitCodes.failed),
+} satisfies Shown<[], { readonly results: readonly MachineResult[] }>;
+
+function resultOf(machine: MachineView, { state, result, failure }: MachineOperation): MachineResult {
+  const { power: seen } = result ?? {};
+  return {
+    machine: machine.name,
+    result: state === 'running' ? 'accepted' : state,
+    state: machine.removed === true ? 'removed' : formatState(machine),
+    power: seen?.power ?? machine.power,
+    why: failure?.message ?? seen?.why,
+  };
+}
+
+function isDone({ result, power }: MachineResult): boolean {
+  return result === 'accepted' || (result === 'done' && power !== 'unknown');
+}
