@@ -10,7 +10,7 @@ import { untilInterrupted } from '../waiting.js';
 import { formatState } from './machine-text.js';
 
 /** Machines that an operation on a pattern works on at a time. */
-export const defaultAtOnce = 5;
+const defaultAtOnce = 5;
 
 export interface BatchOptions {
   readonly wait: boolean;
