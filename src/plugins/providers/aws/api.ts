@@ -3,9 +3,12 @@ import type {
   DescribeInstancesCommandInput,
   DescribeInstanceTypeOfferingsCommandInput,
   EC2Client,
+  Filter,
   Instance,
   InstanceStateChange,
+  NetworkInterface,
   RunInstancesCommandInput,
+  Volume,
 } from '@aws-sdk/client-ec2';
 import { PluginError, type Calls } from '../../contract.js';
 import { codeOf, failureOf } from './failures.js';
@@ -75,6 +78,62 @@ export class Ec2 {
       );
       return part(TerminatingInstances?.[0], what, 'instance');
     });
+  }
+
+  /** All pages; empty without the permission to ask. */
+  async volumes(filters: readonly Filter[]): Promise<readonly Volume[]> {
+    return this.#pages(async (next) => {
+      const what = 'DescribeVolumes';
+      const input = { Filters: [...filters], MaxResults: 500, NextToken: next };
+      const { Volumes, NextToken } = await this.#send(what, (sdk, client, options) =>
+        client.send(new sdk.DescribeVolumesCommand(input), options),
+      );
+      return { found: part(Volumes, what, 'list of volumes'), next: NextToken };
+    });
+  }
+
+  /** All pages; empty without the permission to ask. */
+  async networkInterfaces(filters: readonly Filter[]): Promise<readonly NetworkInterface[]> {
+    return this.#pages(async (next) => {
+      const what = 'DescribeNetworkInterfaces';
+      const input = { Filters: [...filters], MaxResults: 500, NextToken: next };
+      const { NetworkInterfaces, NextToken } = await this.#send(what, (sdk, client, options) =>
+        client.send(new sdk.DescribeNetworkInterfacesCommand(input), options),
+      );
+      return { found: part(NetworkInterfaces, what, 'list of network interfaces'), next: NextToken };
+    });
+  }
+
+  /** Deletes a volume. One that is absent, or was attached meanwhile, is left. */
+  async deleteVolume(id: string): Promise<void> {
+    await unlessCode(['InvalidVolume.NotFound', 'VolumeInUse'], () =>
+      this.#send(`DeleteVolume of ${id}`, (sdk, client, options) =>
+        client.send(new sdk.DeleteVolumeCommand({ VolumeId: id }), options),
+      ),
+    );
+  }
+
+  /** Deletes a network interface. One that is absent, or was attached meanwhile, is left. */
+  async deleteNetworkInterface(id: string): Promise<void> {
+    await unlessCode(['InvalidNetworkInterfaceID.NotFound', 'InvalidNetworkInterface.InUse'], () =>
+      this.#send(`DeleteNetworkInterface of ${id}`, (sdk, client, options) =>
+        client.send(new sdk.DeleteNetworkInterfaceCommand({ NetworkInterfaceId: id }), options),
+      ),
+    );
+  }
+
+  async #pages<Item>(
+    read: (next?: string) => Promise<{ readonly found: readonly Item[]; readonly next?: string | undefined }>,
+  ): Promise<readonly Item[]> {
+    const all: Item[] = [];
+    let next: string | undefined;
+    do {
+      const page = await ifPermitted(() => read(next));
+      if (page === undefined) return [];
+      all.push(...page.found);
+      next = page.next === '' ? undefined : page.next;
+    } while (next !== undefined);
+    return all;
   }
 
   /** What the image calls its root device. */

@@ -14,11 +14,13 @@ import {
   type TaskResult,
   type WantedKind,
 } from '../../contract.js';
+import { halfMade } from '../../provider-base/half-made.js';
 import { hasTags, sshAuthOf } from '../../provider-base/machines.js';
 import { Ec2 } from './api.js';
 import { readFields, type AwsFields } from './fields.js';
 import { asksForRootVolume, choosePlace, hostKeyTag, makeLaunch } from './launch.js';
 import { addressOf, livingStates, machineOf, reasonOf, tagsOf } from './machines.js';
+import { deleteParts, isPart, tagFilters, unattachedParts } from './parts.js';
 
 /** How long to wait before looking again, in ms. */
 const bootingMs = 3_000;
@@ -84,12 +86,12 @@ export class AwsProvider extends Provider implements CanList, CanFind, CanOffer 
 
   /**
    * An instance is absent when EC2 says `terminated` or does not know it. Its tags may be gone by then, so
-   * its key is not checked.
+   * its key is not checked. Then what it left is deleted.
    */
   override async delete({ providerid, key }: MachineInput): Promise<void> {
     await this.#with(async (ec2, fields) => {
       const found =
-        providerid === undefined
+        providerid === undefined || isPart(providerid)
           ? await withKey(ec2, key)
           : [(await ec2.describeOne(providerid)) ?? []].flat();
       const machines = found
@@ -103,15 +105,19 @@ export class AwsProvider extends Provider implements CanList, CanFind, CanOffer 
         throw new PluginError('NotReady', `instance ${going.join(', ')} is being terminated`, {
           retryAfterMs: endingMs,
         });
+      await deleteParts(ec2, key);
     });
   }
 
+  /** Also volumes and network interfaces without an instance, so that the sweep finds them. */
   async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
-    return this.#with(async (ec2, fields) =>
-      (await withTags(ec2, tags))
+    return this.#with(async (ec2, fields) => {
+      const parts = await unattachedParts(ec2, tags);
+      const machines = (await withTags(ec2, tags))
         .map((instance) => machineOf(instance, fields))
-        .filter(({ state }) => state !== 'gone'),
-    );
+        .filter(({ state }) => state !== 'gone');
+      return [...machines, ...halfMade(parts, machines)];
+    });
   }
 
   async find(key: string): Promise<readonly Machine[]> {
@@ -170,11 +176,9 @@ function withKey(ec2: Ec2, key: string): Promise<readonly Instance[]> {
   return withTags(ec2, { [tagNames.key]: key });
 }
 
-/** A filter interprets * and ?, so its results are compared again. */
 async function withTags(ec2: Ec2, tags: Readonly<Record<string, string>>): Promise<readonly Instance[]> {
-  const filters = Object.entries(tags).map(([name, value]) => ({ Name: `tag:${name}`, Values: [value] }));
   const found = await ec2.describe({
-    Filters: [...filters, { Name: 'instance-state-name', Values: [...livingStates] }],
+    Filters: [...tagFilters(tags), { Name: 'instance-state-name', Values: [...livingStates] }],
     MaxResults: 1_000,
   });
   return found.filter((instance) => hasTags(tagsOf(instance), tags));

@@ -63,6 +63,7 @@ export function makeLaunch(
     TagSpecifications: [
       { ResourceType: 'instance', Tags: labels },
       { ResourceType: 'volume', Tags: labels },
+      { ResourceType: 'network-interface', Tags: labels },
     ],
     UserData: Buffer.from(makeUserData({ hostname, hostKey, publicKeys, own: userData })).toString('base64'),
     MetadataOptions: { HttpEndpoint: 'enabled', HttpTokens: 'required', HttpPutResponseHopLimit: 1 },

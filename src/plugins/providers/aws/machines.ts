@@ -26,7 +26,7 @@ export function machineOf(instance: Instance, fields: AwsFields): Machine {
   return { providerid, tags, state, key, createdAt: LaunchTime?.toISOString(), address };
 }
 
-export function tagsOf({ Tags = [] }: Instance): Readonly<Record<string, string>> {
+export function tagsOf({ Tags = [] }: Pick<Instance, 'Tags'>): Readonly<Record<string, string>> {
   return Object.fromEntries(Tags.map(({ Key = '', Value = '' }) => [Key, Value]));
 }
 

@@ -31,6 +31,7 @@ describe('requests to EC2', () => {
       TagSpecifications: [
         { ResourceType: 'instance', Tags: tags },
         { ResourceType: 'volume', Tags: tags },
+        { ResourceType: 'network-interface', Tags: tags },
       ],
       MetadataOptions: { HttpTokens: 'required', HttpPutResponseHopLimit: 1 },
     });

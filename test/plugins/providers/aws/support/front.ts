@@ -15,6 +15,8 @@ export interface Ec2Faults {
   throttle: number;
   /** What the next RunInstances is refused with. */
   refuse?: { readonly status: number; readonly code: string } | undefined;
+  /** Whether RunInstances is carried out and never answered. */
+  holdLaunch?: boolean;
   /** Whether new instances are missing in lists and descriptions. */
   lag: boolean;
   /** Actions that the account has no permission for. */
@@ -84,7 +86,10 @@ export async function startEc2(): Promise<Ec2Front> {
       faults.throttle -= 1;
       return errorXml(503, 'RequestLimitExceeded', 'Request limit exceeded.');
     }
-    if (action === 'RunInstances') return launchOnce(asked);
+    if (action === 'RunInstances') {
+      const answer = await launchOnce(asked);
+      return faults.holdLaunch === true ? new Promise<Answer>(() => undefined) : answer;
+    }
     if (faults.pageSize !== undefined && asked.has('MaxResults'))
       asked.set('MaxResults', String(faults.pageSize));
     const answer = await forward(asked);
@@ -140,6 +145,7 @@ export async function startEc2(): Promise<Ec2Front> {
     for (const id of idsIn(answer.body)) {
       const host = `${block}.${addresses.size + 2}`;
       addresses.set(id, host);
+      await tagInterfaces(id, asked);
       const hostKey = bootedKey(asked.get('UserData') ?? '');
       nodes.set(
         id,
@@ -150,6 +156,22 @@ export async function startEc2(): Promise<Ec2Front> {
       );
     }
     return answer;
+  }
+
+  /** Moto tags only instances and volumes. */
+  async function tagInterfaces(instance: string, asked: URLSearchParams): Promise<void> {
+    const at = [...asked].find(([, value]) => value === 'network-interface')?.[0].split('.')[1];
+    const prefix = `TagSpecification.${at ?? '-'}.`;
+    const tags = [...asked].filter(([name]) => name.startsWith(`${prefix}Tag.`));
+    const { body } = await ask(moto.endpoint, {
+      Action: 'DescribeNetworkInterfaces',
+      'Filter.1.Name': 'attachment.instance-id',
+      'Filter.1.Value.1': instance,
+    });
+    for (const id of new Set(body.match(/\beni-[0-9a-f]{8,}/g))) {
+      const words = tags.map(([name, value]): [string, string] => [name.slice(prefix.length), value]);
+      await ask(moto.endpoint, { Action: 'CreateTags', 'ResourceId.1': id, ...Object.fromEntries(words) });
+    }
   }
 
   /** With addresses of loopback in place of moto's own. */
