@@ -71,3 +71,11 @@ def redirect(driver, endpoint):
         connection.port = url.port or (443 if connection.secure else 80)
     connection.connect()
     return driver
+
+
+if __name__ == "__main__":
+    # For heddle doctor: the version, or why there is none.
+    try:
+        print(load(sys.argv[1] if len(sys.argv) > 1 else None))
+    except Failure as failure:
+        sys.exit(str(failure))
