@@ -50,6 +50,12 @@ const components = [
     missing: setup,
   },
   { name: 'Moto', for: 'provider aws', version: () => mark('moto', /^\.moto-(.+)$/), missing: setup },
+  {
+    name: 'Apache Libcloud',
+    for: 'provider libcloud',
+    version: () => mark('libcloud', /^\.apache-libcloud-(.+)$/),
+    missing: setup,
+  },
   { name: 'Podman', for: 'provider docker', version: () => firstOf(['podman', '--version']), missing: setup },
   {
     name: 'podman-compose',

@@ -62,6 +62,7 @@ await runMain(async () => {
   const missing = packages.filter(({ has }) => !has()).map(({ name }) => name);
   if (missing.length > 0) installPackages(missing);
   installMoto();
+  installLibcloud();
   installEmulators(join(cacheFolder(), emulators.folder));
   buildObjectStore();
   makeNodeImage();
@@ -96,6 +97,24 @@ function installMoto() {
     'moto[ec2]==5.2.5',
     'flask==3.1.3',
     'flask-cors==6.0.5',
+  ]);
+  writeFileSync(done, '');
+}
+
+/** What provider libcloud runs on. */
+function installLibcloud() {
+  const folder = join(cacheFolder(), 'libcloud');
+  const done = join(folder, '.apache-libcloud-3.9.0');
+  if (existsSync(done)) return say(`Apache Libcloud is there: ${folder}`);
+  say(`installs Apache Libcloud from the Python package index into ${folder}`);
+  run(['rm', '-rf', folder]);
+  run(['python3', '-m', 'venv', folder]);
+  run([
+    join(folder, 'bin', 'pip'),
+    'install',
+    '--quiet',
+    '--disable-pip-version-check',
+    'apache-libcloud==3.9.0',
   ]);
   writeFileSync(done, '');
 }

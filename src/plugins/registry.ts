@@ -95,8 +95,9 @@ export async function loadRegistry({
       const { descriptor, digest, folder, root, place } = plugin;
       let running = plugin;
       try {
-        if (root !== builtInRoot && copyTo !== undefined) running = copyPlugin(plugin, copyTo);
-        const { close: closePlugin, ...loaded } = await (root === builtInRoot
+        const isBuiltIn = root === builtInRoot;
+        if (!isBuiltIn && copyTo !== undefined) running = copyPlugin(plugin, copyTo);
+        const { close: closePlugin, ...loaded } = await (isBuiltIn && descriptor.command === undefined
           ? loadInProcess<Context, Instance>(plugin, log)
           : loadProgram(running, sandbox, options));
         closers.push(closePlugin);
@@ -138,7 +139,7 @@ function findDuplicates(found: readonly FoundPlugin[]): readonly Problem[] {
   });
 }
 
-/** Built-in plugins run in the worker's process. */
+/** Built-in classes run in the worker's process. */
 async function loadInProcess<Context extends PluginContext, Instance>(
   found: FoundPlugin,
   log: LoadOptions['log'],

@@ -1,6 +1,8 @@
 import { existsSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
+import { execa } from 'execa';
+import { childOptions } from '../../config/child-environment.js';
 import { type Config, loadConfig } from '../../config/index.js';
 import { isWritable } from '../../config/prepare-folder.js';
 import type { Registry } from '../../plugins/registry.js';
@@ -94,6 +96,30 @@ export function skipped(check: string, text: string): Finding {
  */
 export function configOfWorkers(config: Config, dev: DevRecord | undefined): Config {
   return dev === undefined ? config : loadConfig({ configFlag: dev.workerConfig, env: config.environment });
+}
+
+/** Whether Apache Libcloud can be loaded on this machine, for each account that needs it. */
+export async function checkLibcloud(
+  { providers, environment }: Config,
+  plugins: Registry | string,
+): Promise<readonly Finding[]> {
+  if (typeof plugins === 'string') return [];
+  const accounts = Object.entries(providers).filter(([, { type }]) => type === 'libcloud');
+  return Promise.all(
+    accounts.map(async ([name, { fields }]): Promise<Finding> => {
+      const check = `libcloud (${name})`;
+      const program = join(plugins.provider('libcloud').folder, 'api.py');
+      const { venv } = fields;
+      const words = ['-s', '-B', program, ...(typeof venv === 'string' ? [venv] : [])];
+      const ended = await execa('python3', words, {
+        ...childOptions({ from: environment }),
+        reject: false,
+        timeout: 30_000,
+      });
+      if (!ended.failed) return ok(check, `Apache Libcloud ${ended.stdout}`);
+      return fail(check, ended.stderr === '' ? `python3 cannot be run: ${ended.shortMessage}` : ended.stderr);
+    }),
+  );
 }
 
 /** Whether the machine services of `local` providers answer. */

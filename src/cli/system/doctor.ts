@@ -12,6 +12,7 @@ import {
   checkDisk,
   checkFolder,
   checkKeys,
+  checkLibcloud,
   checkMachines,
   checkNode,
   checkPlugins,
@@ -73,6 +74,7 @@ async function* examine(options: ServerOptions): AsyncGenerator<Finding> {
   yield checkKeys(config);
   const plugins = await inspectPlugins(config).catch((error: unknown) => messageOf(error));
   yield checkPlugins(plugins);
+  yield* await checkLibcloud(config, plugins);
   const server = await chooseServer(config, options).catch((error: unknown) => messageOf(error));
   if (typeof server === 'string') return yield fail('heddle dev', server, 'heddle dev');
   const workers = configOfWorkers(config, server.dev);

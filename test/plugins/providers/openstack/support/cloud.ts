@@ -18,6 +18,8 @@ const recording = JSON.parse(
 export const secret = 'application-secret-of-the-tests';
 export const flavor = 'heddle.small';
 export const image = 'heddle-debian';
+export const flavorId =
+  (recorded('flavors').body as { readonly flavors: readonly { id: string }[] }).flavors[0]?.id ?? '';
 export const imageId =
   (recorded('images').body as { readonly images: readonly { id: string }[] }).images[0]?.id ?? '';
 
@@ -83,7 +85,7 @@ export async function startCloud(): Promise<Cloud> {
       case 'POST /v2.1/servers':
         return create(body['server'] as JsonObject);
       case 'GET /v2.1/servers/detail':
-        return list((url.searchParams.get('tags') ?? '').split(','));
+        return list(url.searchParams.get('tags')?.split(',') ?? []);
       case 'GET /v2.1/servers/ID':
         return servers.has(id) ? show(id) : recorded('server gone');
       case 'DELETE /v2.1/servers/ID':
@@ -125,7 +127,7 @@ export async function startCloud(): Promise<Cloud> {
     );
     if (request['flavorRef'] !== wanted?.['id']) return recorded('create refused for its flavor');
     if (servers.size >= state.quota) return recorded('create refused for the quota');
-    if ((request['tags'] as readonly string[]).some((tag) => /[/,]/.test(tag) || tag.length > 60))
+    if (((request['tags'] ?? []) as readonly string[]).some((tag) => /[/,]/.test(tag) || tag.length > 60))
       return recorded('create refused for its tag');
     asked.push(request);
     const id = randomUUID();

@@ -1,0 +1,99 @@
+"""OpenStack with an application credential. Machines are marked by Nova's metadata. Flavors and images are ids."""
+import re
+from urllib.parse import urlsplit
+
+from libcloud.common.exceptions import BaseHTTPError
+from libcloud.compute.base import NodeImage, NodeSize
+from libcloud.compute.drivers.openstack import OpenStack_2_Connection, OpenStack_2_NodeDriver, OpenStackNetwork, OpenStackSecurityGroup
+
+import api
+from failure import Failure, words_of
+
+PAGE = 500
+
+
+LOOPBACK = r"localhost|127\.\d+\.\d+\.\d+|::1"
+
+
+class Connection(OpenStack_2_Connection):
+    gateway = None
+    insecure = False
+
+    def get_endpoint(self):
+        """Nova's address in the catalogue; behind a gateway with the gateway's host."""
+        address = urlsplit(super().get_endpoint())
+        if self.gateway is not None:
+            address = address._replace(scheme=self.gateway.scheme, netloc=self.gateway.netloc)
+        if address.scheme != "https" and not self.insecure and not re.fullmatch(LOOPBACK, address.hostname or ""):
+            raise Failure("Invalid", f"the catalogue has Nova at {address.geturl()}: the network can read the credentials there. Set insecure of the account to allow it")
+        return address.geturl()
+
+
+class Driver(OpenStack_2_NodeDriver):
+    connectionCls = Connection
+
+
+class Cloud:
+    def __init__(self, fields):
+        options = {"ex_force_service_region": fields["region"]} if "region" in fields else {}
+        # Libcloud adds the version of Keystone's API itself.
+        address = fields["endpoint"].rstrip("/").removesuffix("/v3")
+        self.driver = Driver(fields["key"], fields["secret"], ex_force_auth_url=address, ex_force_auth_version="3.x_appcred", timeout=api.TIMEOUT, **options)
+        self.driver.connection.insecure = fields["insecure"]
+        if fields["gateway"]:
+            self.driver.connection.gateway = urlsplit(address)
+
+    def create(self, wanted):
+        fields, driver = wanted.fields, self.driver
+        return driver.create_node(
+            name=wanted.hostname,
+            size=NodeSize(wanted.flavor, wanted.flavor, None, None, None, None, driver),
+            image=NodeImage(wanted.image, wanted.image, driver),
+            ex_metadata=wanted.tags,
+            ex_userdata=wanted.user_data,
+            ex_keyname=fields.get("keyName"),
+            networks=[OpenStackNetwork(name, name, None, driver) for name in fields.get("networks", [])],
+            ex_security_groups=[OpenStackSecurityGroup(None, None, name, None, driver) for name in fields.get("securityGroups", [])],
+        )
+
+    def get(self, node_id):
+        try:
+            return self.node_of(self.driver.connection.request(f"/servers/{node_id}").object["server"])
+        except BaseHTTPError as error:
+            if self.is_absence(error):
+                return None
+            raise
+
+    @staticmethod
+    def is_absence(error):
+        """The API's own words: a 404 of a proxy has others."""
+        return isinstance(error, BaseHTTPError) and error.code == 404 and "could not be found" in words_of(error)
+
+    def list(self, tags):
+        """All pages: Libcloud's list_nodes reads the first, and Nova's tags need a newer version than it speaks."""
+        nodes, parameters = [], {"limit": PAGE}
+        while True:
+            answer = self.driver.connection.request("/servers/detail", params=parameters).object
+            nodes += [self.node_of(server) for server in answer["servers"]]
+            if not any(link["rel"] == "next" for link in answer.get("servers_links", [])):
+                return nodes
+            parameters = {"limit": PAGE, "marker": nodes[-1].id}
+
+    def node_of(self, server):
+        """Libcloud tells public addresses by their numbers. In OpenStack a floating one is public, whatever its number."""
+        node = self.driver._to_node(server)
+        addresses = [address for network in server["addresses"].values() for address in network]
+        node.public_ips = [address["addr"] for address in addresses if address.get("OS-EXT-IPS:type") == "floating"]
+        node.private_ips = [address["addr"] for address in addresses if address.get("OS-EXT-IPS:type") != "floating"]
+        return node
+
+    def tags_of(self, node):
+        return node.extra["metadata"]
+
+    def state_of(self, node):
+        if node.extra["task_state"] == "deleting":
+            return "deleting"
+        return {"running": "running", "stopped": "stopped", "suspended": "stopped", "error": "failed", "terminated": "gone"}.get(node.state, "starting")
+
+    def destroy(self, node):
+        self.driver.destroy_node(node)
