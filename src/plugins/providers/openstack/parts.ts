@@ -133,7 +133,7 @@ const floatingAddress: Step<Subject> = {
     return {};
   },
   undo: async (subject) => {
-    // Also by the key: somebody may have deleted the port, which leaves the address.
+    // Also by the key: a port deleted by hand leaves its address.
     const ofKey = (await describedFloatings(subject.session)).filter(
       (floating) => tagsOf(floating)[tagNames.key] === subject.key,
     );
