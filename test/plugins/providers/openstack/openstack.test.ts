@@ -227,6 +227,17 @@ describe('a machine', () => {
     },
   );
 
+  test('loses its address too if an earlier release made that without tags', async () => {
+    const asked = input();
+    const floats = { floatingNetwork: 'public', networks: ['net-1'] };
+    const { result } = await provider(floats).create(asked);
+    const machine = { ...asked, providerid: String(result?.['providerid'] as string) };
+    for (const [id, address] of cloud.floating) cloud.floating.set(id, { ...address, description: '' });
+    await expect(provider(floats).delete(machine)).rejects.toMatchObject({ kind: 'NotReady' });
+    await provider(floats).delete(machine);
+    expect([cloud.servers.size, cloud.ports.size, cloud.floating.size]).toEqual([0, 0, 0]);
+  });
+
   test('whose DELETE is cut goes on at the next part, also when somebody deleted the port', async () => {
     const asked = input();
     const floats = { floatingNetwork: 'public', networks: ['net-1'] };
