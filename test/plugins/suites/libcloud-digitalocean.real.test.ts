@@ -4,6 +4,7 @@ import { sharedFields, suiteOfDriver } from '../providers/libcloud/support/suite
 const shared = sharedFields();
 
 suiteOfDriver('digitalocean', {
+  name: 'libcloud',
   open: async () => {
     const cloud = await startDigitalOcean();
     return {

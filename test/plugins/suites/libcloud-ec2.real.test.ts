@@ -8,6 +8,7 @@ const shared = sharedFields();
 suiteOfDriver(
   'ec2',
   {
+    name: 'libcloud',
     open: async () => {
       const ec2 = await startEc2();
       return {

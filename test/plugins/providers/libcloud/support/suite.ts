@@ -26,7 +26,7 @@ export function sharedFields(): JsonObject {
 /** The shared suite on a driver of Libcloud; left out where Libcloud or something else is missing. */
 export function suiteOfDriver(
   driver: string,
-  { open, without = {} }: Pick<Options, 'open' | 'without'>,
+  { name, open, without = {} }: Pick<Options, 'name' | 'open' | 'without'>,
   missing: string | undefined = libcloudIsMissing(),
 ): void {
   if (missing !== undefined) {
@@ -37,7 +37,7 @@ export function suiteOfDriver(
     providerSuite(
       { describe, test, afterAll },
       {
-        name: 'libcloud',
+        name,
         endpoint: 'endpoint',
         open,
         without: {
