@@ -112,6 +112,7 @@ describe('every published document is what a command writes', () => {
     await json('machine', 'add', 'lab-1', '--provider', 'local');
     await json('machine', 'add', 'lab-2', '--provider', 'local', '--no-wait');
     await json('machine', 'power', 'lab-1', 'status');
+    await json('machine', 'power', 'lab-1*', 'status');
     await json('machine', 'show', 'lab-1');
     await json('machine', 'list');
     await json('computers');
