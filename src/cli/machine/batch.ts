@@ -59,14 +59,18 @@ export async function operateAll(
         names.map((name) =>
           limit(async (): Promise<MachineResult> => {
             signal.throwIfAborted();
+            const id = await client.machines.operate(name, intent).then(
+              ({ operation }) => operation,
+              (error: unknown) => ({ refused: messageOf(error) }),
+            );
+            if (typeof id !== 'string') return { machine: name, result: 'refused', why: id.refused };
+            if (!wait) return { machine: name, result: 'accepted' };
             try {
-              const { operation: id } = await client.machines.operate(name, intent);
-              if (!wait) return { machine: name, result: 'accepted' };
               const { machine, operation } = await client.machines.waitFor(name, id, { signal });
               return resultOf(machine, operation);
             } catch (error) {
               signal.throwIfAborted();
-              return { machine: name, result: 'refused', why: messageOf(error) };
+              return { machine: name, result: 'accepted', why: messageOf(error) };
             }
           }),
         ),
@@ -103,6 +107,7 @@ function resultOf(machine: MachineView, { state, result, failure }: MachineOpera
   };
 }
 
-function isDone({ result, power }: MachineResult): boolean {
-  return result === 'accepted' || (result === 'done' && power !== 'unknown');
+/** What was accepted and has a `why` could not be waited for. */
+function isDone({ result, power, why }: MachineResult): boolean {
+  return (result === 'accepted' && why === undefined) || (result === 'done' && power !== 'unknown');
 }

@@ -133,14 +133,11 @@ const floatingAddress: Step<Subject> = {
     return {};
   },
   undo: async (subject) => {
-    // Also by the key: a port deleted by hand leaves its address.
-    const ofKey = (await describedFloatings(subject.session)).filter(
-      (floating) => tagsOf(floating)[tagNames.key] === subject.key,
-    );
-    const ids = new Set(ofKey.map(({ id }) => id));
-    // Addresses that an earlier release made do not name their key.
-    for (const portId of await portsOf(subject))
-      for (const id of await floatingsOf(subject.session, portId)) ids.add(id);
+    const ports = await portsOf(subject);
+    const ids =
+      ports.length === 0
+        ? await floatingsOfKey(subject)
+        : (await Promise.all(ports.map((id) => floatingsOf(subject.session, id)))).flat();
     for (const id of ids) await subject.session.remove('network', `/floatingips/${id}`);
     return 'gone';
   },
@@ -169,6 +166,12 @@ const server: Step<Subject> = {
 
 /** All steps, for what is left of a machine whose fields are not known. */
 export const allParts: readonly Step<Subject>[] = [port, floatingAddress, server];
+
+/** What is left of a port that was deleted by hand. Neutron cannot search by a key, so this reads all addresses. */
+async function floatingsOfKey({ session, key }: Subject): Promise<readonly string[]> {
+  const all = await describedFloatings(session);
+  return all.filter((floating) => tagsOf(floating)[tagNames.key] === key).map(({ id }) => id);
+}
 
 function descriptionOf({ tags = {} }: Subject): string {
   return describeTags(tags, longestDescription);
