@@ -83,39 +83,27 @@ await runMain(async () => {
 
 /** Moto emulates EC2 for the tests of provider aws. */
 function installMoto() {
-  const folder = join(cacheFolder(), 'moto');
-  const done = join(folder, '.moto-5.2.5');
-  if (existsSync(done)) return say(`moto is there: ${folder}`);
-  say(`installs moto, which emulates EC2, into ${folder}: 140 MB, about a minute`);
-  run(['rm', '-rf', folder]);
-  run(['python3', '-m', 'venv', folder]);
-  run([
-    join(folder, 'bin', 'pip'),
-    'install',
-    '-q',
-    '--disable-pip-version-check',
-    'moto[ec2]==5.2.5',
-    'flask==3.1.3',
-    'flask-cors==6.0.5',
-  ]);
-  writeFileSync(done, '');
+  installPython('moto', ['moto[ec2]==5.2.5', 'flask==3.1.3', 'flask-cors==6.0.5']);
 }
 
 /** What provider libcloud runs on. */
 function installLibcloud() {
-  const folder = join(cacheFolder(), 'libcloud');
-  const done = join(folder, '.apache-libcloud-3.9.0');
-  if (existsSync(done)) return say(`Apache Libcloud is there: ${folder}`);
-  say(`installs Apache Libcloud from the Python package index into ${folder}`);
+  installPython('libcloud', ['apache-libcloud==3.9.0']);
+}
+
+/**
+ * Installs packages into an environment of their own. A file such as .moto-5.2.5 says that the first is complete.
+ * @param {string} name of the folder
+ * @param {[string, ...string[]]} packages
+ */
+function installPython(name, packages) {
+  const folder = join(cacheFolder(), name);
+  const done = join(folder, `.${packages[0].replace(/\[.*\]/, '').replace('==', '-')}`);
+  if (existsSync(done)) return say(`${name} is there: ${folder}`);
+  say(`installs ${packages.join(', ')} from the Python package index into ${folder}`);
   run(['rm', '-rf', folder]);
   run(['python3', '-m', 'venv', folder]);
-  run([
-    join(folder, 'bin', 'pip'),
-    'install',
-    '--quiet',
-    '--disable-pip-version-check',
-    'apache-libcloud==3.9.0',
-  ]);
+  run([join(folder, 'bin', 'pip'), 'install', '--quiet', '--disable-pip-version-check', ...packages]);
   writeFileSync(done, '');
 }
 
@@ -164,20 +152,12 @@ function installPackages(names) {
 
 /** Into a folder of its own: the system's Python is left as it is. */
 function installAnsible() {
-  const folder = join(cacheFolder(), 'ansible');
-  if (existsSync(join(folder, 'bin', 'ansible-playbook'))) return say(`ansible-core is there: ${folder}`);
-  say(`installs ${ansible} from the Python package index into ${folder}`);
-  run(['python3', '-m', 'venv', folder]);
-  run([join(folder, 'bin', 'pip'), 'install', '--quiet', '--disable-pip-version-check', ansible]);
+  installPython('ansible', [ansible]);
 }
 
 /** A newer one than Debian's, into a folder of its own. */
 function installPodmanCompose() {
-  const folder = join(cacheFolder(), 'podman-compose');
-  if (existsSync(join(folder, 'bin', 'podman-compose'))) return say(`podman-compose is there: ${folder}`);
-  say(`installs ${podmanCompose} from the Python package index into ${folder}`);
-  run(['python3', '-m', 'venv', folder]);
-  run([join(folder, 'bin', 'pip'), 'install', '--quiet', '--disable-pip-version-check', podmanCompose]);
+  installPython('podman-compose', [podmanCompose]);
 }
 
 /** @param {string[]} words */

@@ -47,21 +47,14 @@ export class Ec2 {
   /** All pages. None found is an empty list; an answer without a list is a failure. */
   async describe(input: DescribeInstancesCommandInput): Promise<readonly Instance[]> {
     const what = 'DescribeInstances';
-    const found: Instance[] = [];
-    let next: string | undefined;
-    do {
-      const page: DescribeInstancesCommandInput = {
-        ...input,
-        ...(next === undefined ? {} : { NextToken: next }),
-      };
+    const reservations = await this.#pages(async (next) => {
+      const page = { ...input, ...(next === undefined ? {} : { NextToken: next }) };
       const { Reservations, NextToken } = await this.#send(what, (sdk, client, options) =>
         client.send(new sdk.DescribeInstancesCommand(page), options),
       );
-      for (const { Instances } of part(Reservations, what, 'list of reservations'))
-        found.push(...part(Instances, what, 'list of instances'));
-      next = NextToken === '' ? undefined : NextToken;
-    } while (next !== undefined);
-    return found;
+      return { found: part(Reservations, what, 'list of reservations'), next: NextToken };
+    });
+    return reservations.flatMap(({ Instances }) => part(Instances, what, 'list of instances'));
   }
 
   /** Undefined when EC2 does not know it: ended long ago, or not yet known everywhere. */
@@ -82,26 +75,32 @@ export class Ec2 {
 
   /** All pages; empty without the permission to ask. */
   async volumes(filters: readonly Filter[]): Promise<readonly Volume[]> {
-    return this.#pages(async (next) => {
-      const what = 'DescribeVolumes';
-      const input = { Filters: [...filters], MaxResults: 500, NextToken: next };
-      const { Volumes, NextToken } = await this.#send(what, (sdk, client, options) =>
-        client.send(new sdk.DescribeVolumesCommand(input), options),
-      );
-      return { found: part(Volumes, what, 'list of volumes'), next: NextToken };
-    });
+    const found = await ifPermitted(() =>
+      this.#pages(async (next) => {
+        const what = 'DescribeVolumes';
+        const input = { Filters: [...filters], MaxResults: 500, NextToken: next };
+        const { Volumes, NextToken } = await this.#send(what, (sdk, client, options) =>
+          client.send(new sdk.DescribeVolumesCommand(input), options),
+        );
+        return { found: part(Volumes, what, 'list of volumes'), next: NextToken };
+      }),
+    );
+    return found ?? [];
   }
 
   /** All pages; empty without the permission to ask. */
   async networkInterfaces(filters: readonly Filter[]): Promise<readonly NetworkInterface[]> {
-    return this.#pages(async (next) => {
-      const what = 'DescribeNetworkInterfaces';
-      const input = { Filters: [...filters], MaxResults: 500, NextToken: next };
-      const { NetworkInterfaces, NextToken } = await this.#send(what, (sdk, client, options) =>
-        client.send(new sdk.DescribeNetworkInterfacesCommand(input), options),
-      );
-      return { found: part(NetworkInterfaces, what, 'list of network interfaces'), next: NextToken };
-    });
+    const found = await ifPermitted(() =>
+      this.#pages(async (next) => {
+        const what = 'DescribeNetworkInterfaces';
+        const input = { Filters: [...filters], MaxResults: 500, NextToken: next };
+        const { NetworkInterfaces, NextToken } = await this.#send(what, (sdk, client, options) =>
+          client.send(new sdk.DescribeNetworkInterfacesCommand(input), options),
+        );
+        return { found: part(NetworkInterfaces, what, 'list of network interfaces'), next: NextToken };
+      }),
+    );
+    return found ?? [];
   }
 
   /** Deletes a volume. One that is absent, or was attached meanwhile, is left. */
@@ -128,8 +127,7 @@ export class Ec2 {
     const all: Item[] = [];
     let next: string | undefined;
     do {
-      const page = await ifPermitted(() => read(next));
-      if (page === undefined) return [];
+      const page = await read(next);
       all.push(...page.found);
       next = page.next === '' ? undefined : page.next;
     } while (next !== undefined);

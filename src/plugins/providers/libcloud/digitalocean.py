@@ -1,12 +1,11 @@
 """DigitalOcean's droplets, marked by tags. Flavors are slugs of sizes, images slugs or ids."""
 import re
 
-from libcloud.common.exceptions import BaseHTTPError
 from libcloud.compute.base import NodeImage, NodeLocation, NodeSize
 from libcloud.compute.drivers.digitalocean import DigitalOceanNodeDriver
 
 import api
-from failure import Failure, words_of
+from failure import Failure, is_missing
 
 
 class Cloud:
@@ -31,15 +30,12 @@ class Cloud:
     def get(self, node_id):
         try:
             return self.driver.ex_get_node_details(node_id)
-        except BaseHTTPError as error:
-            if self.is_absence(error):
+        except Exception as error:
+            if is_missing(error):
                 return None
             raise
 
-    @staticmethod
-    def is_absence(error):
-        """The API's own words: a 404 of a proxy has others."""
-        return isinstance(error, BaseHTTPError) and error.code == 404 and "could not be found" in words_of(error)
+    is_absence = staticmethod(is_missing)
 
     def list(self, tags):
         return self.driver.list_nodes()

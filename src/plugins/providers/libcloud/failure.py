@@ -58,5 +58,12 @@ def words_of(error):
     return str(said) or type(error).__name__
 
 
+def is_missing(error):
+    """Whether an API has no such resource, in its own words: a 404 of a proxy has others."""
+    from libcloud.common.exceptions import BaseHTTPError
+
+    return isinstance(error, BaseHTTPError) and error.code == 404 and "could not be found" in words_of(error)
+
+
 def retry_after_ms(text):
     return int(text) * 1000 if re.fullmatch(r"\d{1,6}", text) else None

@@ -2,12 +2,11 @@
 import re
 from urllib.parse import urlsplit
 
-from libcloud.common.exceptions import BaseHTTPError
 from libcloud.compute.base import NodeImage, NodeSize
 from libcloud.compute.drivers.openstack import OpenStack_2_Connection, OpenStack_2_NodeDriver, OpenStackNetwork, OpenStackSecurityGroup
 
 import api
-from failure import Failure, words_of
+from failure import Failure, is_missing
 
 PAGE = 500
 
@@ -59,15 +58,12 @@ class Cloud:
     def get(self, node_id):
         try:
             return self.node_of(self.driver.connection.request(f"/servers/{node_id}").object["server"])
-        except BaseHTTPError as error:
-            if self.is_absence(error):
+        except Exception as error:
+            if is_missing(error):
                 return None
             raise
 
-    @staticmethod
-    def is_absence(error):
-        """The API's own words: a 404 of a proxy has others."""
-        return isinstance(error, BaseHTTPError) and error.code == 404 and "could not be found" in words_of(error)
+    is_absence = staticmethod(is_missing)
 
     def list(self, tags):
         """All pages: Libcloud's list_nodes reads the first, and Nova's tags need a newer version than it speaks."""
