@@ -6,6 +6,9 @@ export function lacksProxy({ proxy }: ProviderBench): string | undefined {
   return proxy === undefined ? "options.endpoint names no field with the API's address" : undefined;
 }
 
+/** What happens to a call: it loses its response, or hangs. */
+export type CallFaultKind = 'lose' | 'hold';
+
 /**
  * Runs an action once for each API call it makes, at most `most` times: in run n the nth call loses its
  * response, or hangs. `run` may arm the fault again after other calls, with `arm`.
@@ -13,7 +16,7 @@ export function lacksProxy({ proxy }: ProviderBench): string | undefined {
  */
 export async function forEachCall(
   { proxy }: ProviderBench,
-  kind: 'lose' | 'hold',
+  kind: CallFaultKind,
   most: number,
   run: (call: { readonly number: number; readonly arm: () => void }) => Promise<void>,
 ): Promise<boolean> {

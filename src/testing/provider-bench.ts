@@ -40,6 +40,8 @@ export interface Subject {
   readonly nodeId: string;
   readonly tags: Readonly<Record<string, string>>;
   config: JsonObject;
+  /** When the last call of CREATE had ended, also in its API: `Date.now()`. */
+  createdAt?: number;
 }
 
 export interface CallOptions {
@@ -137,7 +139,11 @@ export class ProviderBench {
       hostname: hostname('suite', nodeId),
       fields: this.#fields(options),
     };
-    return this.#run('CREATE', subject, options, (provider) => provider.create(input));
+    try {
+      return await this.#run('CREATE', subject, options, (provider) => provider.create(input));
+    } finally {
+      subject.createdAt = await this.#untilIdle();
+    }
   }
 
   confirm(subject: Subject, options: CallOptions = {}): Promise<JsonObject> {
@@ -205,14 +211,21 @@ export class ProviderBench {
     return untilReady('the machine to be ready', () => this.confirm(subject), this.#patienceMs);
   }
 
-  /** Waits until everything an earlier call did, or may still do, is visible. */
-  async untilVisible(): Promise<void> {
+  /** Waits until everything that earlier calls did, or may still do, is visible. They ended now, or at a time. */
+  async untilVisible(endedAt?: number): Promise<void> {
     const { idempotency, callDeadlineMs, consistencyWindowMs } = this.plugin.descriptor;
+    const isUnseen = this.proxy === undefined && (idempotency === 'tag' || idempotency === 'name');
+    const visibleAt =
+      (endedAt ?? (await this.#untilIdle())) + (isUnseen ? callDeadlineMs : 0) + consistencyWindowMs;
+    await pause(Math.max(0, visibleAt - Date.now()));
+  }
+
+  /** Waits until the API has no call under way, and returns the time. Without a proxy calls cannot be seen. */
+  async #untilIdle(): Promise<number> {
     const { proxy } = this;
     if (proxy !== undefined)
       await this.until('its API to finish', () => Promise.resolve(proxy.underWay() === 0));
-    else if (idempotency === 'tag' || idempotency === 'name') await pause(callDeadlineMs);
-    await pause(consistencyWindowMs);
+    return Date.now();
   }
 
   /** Creates as the next attempt does after one whose result was lost. */
@@ -222,7 +235,7 @@ export class ProviderBench {
 
   async #adoptOrCreate(subject: Subject, options: CallOptions): Promise<JsonObject> {
     if (this.plugin.descriptor.idempotency === 'token') return this.#createOnce(subject, options);
-    await this.untilVisible();
+    await this.untilVisible(subject.createdAt);
     const [found] = await this.find(subject.key);
     if (found === undefined) return this.#createOnce(subject, options);
     const result: JsonObject = { ...found.created, providerid: found.providerid };

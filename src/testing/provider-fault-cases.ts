@@ -1,7 +1,13 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import type { JsonObject } from '../model/json.js';
 import { isPluginError, type FailureKind } from '../plugins/errors.js';
-import { cancelAtCall, expectPluginError, forEachCall, lacksProxy } from './api-faults.js';
+import {
+  cancelAtCall,
+  expectPluginError,
+  forEachCall,
+  lacksProxy,
+  type CallFaultKind,
+} from './api-faults.js';
 import type { CallOptions, ProviderBench, Subject } from './provider-bench.js';
 import type { ApiProxy } from './proxy.js';
 import type { Case } from './runner.js';
@@ -28,39 +34,46 @@ export const faultCases: readonly Case<FaultCaseId, ProviderBench>[] = [
     title: 'makes one machine for a key, whichever API response is lost during CREATE',
     lacks: lacksProxy,
     run: (bench) =>
-      eachCall(bench, 'lose', async (subject) => {
-        await bench.create(subject).catch(expectPluginError);
-        bench.proxy?.clear();
-        const { providerid } = await bench.createAgain(subject);
-        if (!bench.has('find')) return;
-        const found = await bench.until('the machine to be found', async () => {
-          const machines = await bench.find(subject.key);
-          return machines.length > 0 && machines;
-        });
-        deepStrictEqual(
-          found.map((machine) => machine.providerid),
-          [providerid],
-        );
-      }),
+      eachCreate(
+        bench,
+        'lose',
+        async (subject) => {
+          await bench.create(subject).catch(expectPluginError);
+        },
+        async (subject) => {
+          const { providerid } = await bench.createAgain(subject);
+          if (!bench.has('find')) return;
+          const found = await bench.until('the machine to be found', async () => {
+            const machines = await bench.find(subject.key);
+            return machines.length > 0 && machines;
+          });
+          deepStrictEqual(
+            found.map((machine) => machine.providerid),
+            [providerid],
+          );
+        },
+      ),
   },
   {
     id: 'lost-delete',
     title: 'deletes a machine, whichever API response is lost during DELETE',
     lacks: lacksProxy,
     run: (bench) =>
-      eachCall(bench, 'lose', async (subject, { arm }) => {
-        bench.proxy?.clear();
-        await bench.create(subject);
-        arm();
-        await bench.delete(subject).catch(expectPluginError);
-        bench.proxy?.clear();
-        await bench.remove(subject);
-        if (bench.has('find'))
-          await bench.until(
-            'find to return nothing',
-            async () => (await bench.find(subject.key)).length === 0,
-          );
-      }),
+      everyCall(bench, 'lose', ({ arm }) =>
+        bench.with(async (subject) => {
+          bench.proxy?.clear();
+          await bench.create(subject);
+          arm();
+          await bench.delete(subject).catch(expectPluginError);
+          bench.proxy?.clear();
+          await bench.remove(subject);
+          if (bench.has('find'))
+            await bench.until(
+              'find to return nothing',
+              async () => (await bench.find(subject.key)).length === 0,
+            );
+        }),
+      ),
   },
   {
     id: 'cancel',
@@ -68,12 +81,17 @@ export const faultCases: readonly Case<FaultCaseId, ProviderBench>[] = [
       'ends its calls when the task is cancelled, whichever call of CREATE hangs, and leaves nothing that DELETE does not find',
     lacks: lacksProxy,
     run: (bench) =>
-      eachCall(bench, 'hold', async (subject, { number }) => {
-        if (!(await cancelAtCall(bench, number, (signal) => bench.create(subject, { signal })))) return;
-        bench.proxy?.clear();
-        await bench.untilVisible();
-        await bench.remove(subject, { withId: false });
-      }),
+      eachCreate(
+        bench,
+        'hold',
+        async (subject, number) => {
+          await cancelAtCall(bench, number, (signal) => bench.create(subject, { signal }));
+        },
+        async (subject) => {
+          await bench.untilVisible(subject.createdAt);
+          await bench.remove(subject, { withId: false });
+        },
+      ),
   },
   {
     id: 'garbage',
@@ -187,15 +205,36 @@ async function allFail(
   await failureOf(bench.delete(subject, { ...options, withId: false }), [kind]);
 }
 
-/** Runs on a new machine for each API call that the action makes. */
-async function eachCall(
+/**
+ * Interrupts CREATE of a new machine at each of its API calls, and then continues with every machine: what was
+ * done for all of them becomes visible in the meantime.
+ */
+async function eachCreate(
   bench: ProviderBench,
-  kind: 'lose' | 'hold',
-  run: (subject: Subject, call: { readonly number: number; readonly arm: () => void }) => Promise<void>,
+  kind: CallFaultKind,
+  interrupt: (subject: Subject, number: number) => Promise<void>,
+  proceed: (subject: Subject) => Promise<void>,
 ): Promise<void> {
-  const isComplete = await forEachCall(bench, kind, mostCalls, (call) =>
-    bench.with((subject) => run(subject, call)),
-  );
+  const subjects: Subject[] = [];
+  try {
+    await everyCall(bench, kind, async ({ number }) => {
+      const subject = bench.subject();
+      subjects.push(subject);
+      await interrupt(subject, number);
+    });
+    for (const subject of subjects) await proceed(subject);
+  } finally {
+    bench.proxy?.clear();
+    for (const subject of subjects) await bench.remove(subject);
+  }
+}
+
+async function everyCall(
+  bench: ProviderBench,
+  kind: CallFaultKind,
+  run: Parameters<typeof forEachCall>[3],
+): Promise<void> {
+  const isComplete = await forEachCall(bench, kind, mostCalls, run);
   ok(isComplete, `one action takes more than ${mostCalls} calls`);
 }
 

@@ -4,7 +4,13 @@ import { readFile } from 'node:fs/promises';
 import { machineKey, tagNames, uploadId, uploadToken } from '../model/names.js';
 import type { ImageFileInput, UploadedImage } from '../plugins/contract.js';
 import { readImages, readOutcome, readUploaded } from '../schema/machine-answer.js';
-import { cancelAtCall, expectPluginError, forEachCall, lacksProxy } from './api-faults.js';
+import {
+  cancelAtCall,
+  expectPluginError,
+  forEachCall,
+  lacksProxy,
+  type CallFaultKind,
+} from './api-faults.js';
 import type { CallOptions, ProviderBench } from './provider-bench.js';
 import type { Case } from './runner.js';
 
@@ -177,7 +183,7 @@ async function untilGone(bench: ProviderBench, image: ImageFileInput): Promise<v
 /** Runs with a new image for each API call that the upload makes. */
 async function eachCall(
   bench: ProviderBench,
-  kind: 'lose' | 'hold',
+  kind: CallFaultKind,
   run: (image: ImageFileInput, number: number) => Promise<void>,
 ): Promise<void> {
   const isComplete = await forEachCall(bench, kind, mostCalls, ({ number, arm }) =>
