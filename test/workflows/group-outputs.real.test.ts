@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { groupWorkflowId } from '../../src/model/names.js';
 import { heddleOn } from '../harness/cli/run-heddle.js';
 import { startStack, type Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
@@ -62,11 +63,23 @@ ${more}`,
   });
 
   it('are there at once when an apply adds an output and has nothing else to do', async () => {
+    const before = await signalsOfGroup();
     expect(await run('apply', producer(1, '  more: "${{ nodes.app-118.port }}"\n'))).toMatchObject({
       code: 0,
     });
     expect((await run('output', 'db', 'more')).stdout).toBe('1\n');
+    // One to begin, and one with the work, which is none, and its end.
+    expect((await signalsOfGroup()) - before).toBe(2);
   });
+
+  async function signalsOfGroup(): Promise<number> {
+    const { events } = await stack.client.temporal.workflow
+      .getHandle(groupWorkflowId('db', '1'))
+      .fetchHistory();
+    return (
+      events?.filter(({ workflowExecutionSignaledEventAttributes: signal }) => signal != null).length ?? 0
+    );
+  }
 
   it('are values of another cluster, which is configured again when they change', async () => {
     const seen = join(stack.folder, 'read');

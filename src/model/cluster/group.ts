@@ -31,6 +31,8 @@ export interface NodeGroup {
   readonly peersVersion: number;
   /** Gates that its nodes wait for in the operation under way. */
   readonly waits: readonly string[];
+  /** Has no part in the operation's work, which was therefore stopped there in the message that brought it. */
+  readonly stopped?: boolean;
   /** Set when the group has no nodes and is being ended. */
   readonly ending?: true;
   /** What planning needs to know, as of the last time that nothing was under way. */

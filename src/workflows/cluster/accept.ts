@@ -17,7 +17,7 @@ import type { ClusterState } from '../../model/cluster/state.js';
 import type { ClusterSpec } from '../../model/cluster/spec.js';
 import { now, noteChange } from '../entity.js';
 import { noteOutcome } from './events.js';
-import { groupOfNode, instruct, instructAll } from './groups.js';
+import { groupOfNode, instruct, instructAll, instructWorking } from './groups.js';
 import { changeNodes, changeOperation, dropNode, type Memory } from './memory.js';
 import { refuseBusy, refuseDeleting, refuseUnknownNodes } from './refuse.js';
 
@@ -211,7 +211,7 @@ export function acceptPause(memory: Memory, { by }: PlainRequest): ApplyReply {
   const { operation } = memory.state;
   if (operation?.paused === undefined) {
     changeOperation(memory, { paused: { by, at: now() } });
-    instructAll(memory, { do: 'pause', paused: true });
+    instructWorking(memory, { do: 'pause', paused: true });
   }
   return reply(memory, operation?.id ?? '');
 }
@@ -227,7 +227,7 @@ export function acceptResume(memory: Memory): ApplyReply {
   if (operation !== undefined) {
     const { paused: _paused, ...rest } = operation;
     memory.state = { ...memory.state, operation: rest };
-    instructAll(memory, { do: 'pause', paused: false });
+    instructWorking(memory, { do: 'pause', paused: false });
   }
   return reply(memory, operation?.id ?? '');
 }

@@ -69,6 +69,12 @@ export function instructAll(memory: Memory, instruction: Instruction): void {
   for (const id of Object.keys(memory.state.groups)) instruct(memory, id, instruction);
 }
 
+/** Only groups that have a part in the operation's work. */
+export function instructWorking(memory: Memory, instruction: Instruction): void {
+  for (const [id, { stopped }] of Object.entries(memory.state.groups))
+    if (stopped !== true) instruct(memory, id, instruction);
+}
+
 /** Every group has carried out all of its instructions, and no work is under way there. */
 export function groupsOver(memory: Memory): boolean {
   return Object.values(memory.state.groups).every((group) => isUpToDate(group) && group.over);

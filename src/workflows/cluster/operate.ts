@@ -18,7 +18,7 @@ import { clusterExecutor } from './cluster-executor.js';
 import { startRun, type Run } from './executor.js';
 import { discardIncomplete } from './discard.js';
 import { noteStart } from './events.js';
-import { endEmptyGroups, groupsOver, groupsQuiet, instructAll } from './groups.js';
+import { endEmptyGroups, groupsOver, groupsQuiet, instructAll, instructWorking } from './groups.js';
 import { changeNode, changeNodes, changeOperation, dropNode, type Memory } from './memory.js';
 import { schedule } from '../schedule.js';
 import { nextNodenum, assignGroups } from './assign-groups.js';
@@ -220,7 +220,7 @@ async function carryOut(memory: Memory): Promise<OperationEnd> {
   await condition(() => run.over() || memory.halt !== undefined);
   if (memory.halt !== undefined) return halt(memory, run);
   if (unfinished) return 'continue';
-  instructAll(memory, { do: 'halt', how: 'stop' });
+  instructWorking(memory, { do: 'halt', how: 'stop' });
   await condition(() => groupsOver(memory) || memory.halt !== undefined);
   if (memory.halt !== undefined) return halt(memory, run);
   endWork(memory);
