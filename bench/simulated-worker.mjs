@@ -67,6 +67,7 @@ const parts = {
   limits: defaultLimits,
   features: { searchAttributes: true },
   automators: {},
+  webhooks: {},
   rateLimiters: () => undefined,
   askPeers: (workflowId, request) =>
     temporal.workflow.getHandle(workflowId).executeUpdate('peers', { args: [request] }),

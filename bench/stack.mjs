@@ -19,6 +19,7 @@ const { heddleSearchAttributes } = await load('server/setup.js');
 const { openKeyRing } = await load('secrets/keys.js');
 const { heddle } = await load('temporal-plugin.js');
 const { HeddleClient } = await load('client/index.js');
+const { workerEnvironment } = await load('config/child-environment.js');
 const { loadConfig } = await load('config/index.js');
 
 /**
@@ -112,7 +113,10 @@ function here(file) {
 }
 
 async function startProgram(children, words, env = {}) {
-  const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, words, {
+    env: workerEnvironment(env, {}),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   children.push(child);
   let output = '';
   for (const stream of [child.stdout, child.stderr])

@@ -183,6 +183,8 @@ describe('childEnvironment', () => {
     expect(workerEnvironment({ ...credentials, UNSET: undefined }, { TEMPORAL_API_KEY: 'other' })).toEqual({
       ...credentials,
       TEMPORAL_API_KEY: 'other',
+      MALLOC_ARENA_MAX: '2',
     });
+    expect(workerEnvironment({ MALLOC_ARENA_MAX: '8' }, {})).toEqual({ MALLOC_ARENA_MAX: '8' });
   });
 });
