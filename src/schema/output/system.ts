@@ -169,6 +169,14 @@ export const systemDocuments = {
       .describe('With --schema, of plugins of both types.'),
   ],
   'plugin-new': [z.object({ type: z.enum(['provider', 'automator']), name: z.string(), files: texts })],
+  'plugin-setup': [
+    z.object({
+      plugin: z.string(),
+      folder: z.string().describe('The Python environment.'),
+      packages: texts,
+      changed: z.boolean().describe('Whether it was made now; otherwise it was complete already.'),
+    }),
+  ],
   'provider-add': [
     z.object({
       provider: z.string(),
