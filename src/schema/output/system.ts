@@ -187,6 +187,13 @@ export const systemDocuments = {
       stored: texts.describe('Files of its secrets.'),
     }),
   ],
+  'provider-test': [
+    z.object({
+      provider: z.string(),
+      works: z.boolean(),
+      says: z.string().describe('What was found, for people.'),
+    }),
+  ],
   'provider-remove': [z.object({ provider: z.string(), file: z.string(), removed: texts })],
   providers: [
     z.object({
