@@ -1,6 +1,6 @@
 // @ts-check
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeBootImage } from './boot-image.mjs';
 import { cacheFolder, root, runMain, say } from './environment.mjs';
@@ -88,7 +88,8 @@ function installMoto() {
 
 /** What provider libcloud runs on. */
 function installLibcloud() {
-  installPython('libcloud', ['apache-libcloud==3.9.0']);
+  const descriptor = join(root, 'src', 'plugins', 'providers', 'libcloud', 'libcloud.json');
+  installPython('libcloud', JSON.parse(readFileSync(descriptor, 'utf8')).python);
 }
 
 /**

@@ -24,12 +24,14 @@ export interface ListedWorkflow {
   /** The part of `<type>/<name>`. */
   readonly name: string;
   readonly phase?: string;
+  /** Of a cluster: the provider accounts of its spec. */
+  readonly providers: readonly string[];
   readonly labels?: Labels;
   /** RFC 3339. */
   readonly createdAt: string;
 }
 
-export type ClusterListing = Omit<ListedWorkflow, 'workflowId'>;
+export type ClusterListing = Omit<ListedWorkflow, 'workflowId' | 'providers'>;
 export type PoolListing = Pick<ListedWorkflow, 'name' | 'createdAt'>;
 
 /** The clusters that run and have all of the labels, by name. @throws HeddleError Invalid for what is no label. */
@@ -42,6 +44,12 @@ export async function listClusters(
   const conditions = indexLabels(labels).map((label) => `${searchAttributes.labels} = '${label}'`);
   const running = await listWhere(temporal, [`WorkflowType = '${clusterWorkflowType}'`, ...conditions]);
   return running.map(({ name, createdAt, phase, labels: own }) => ({ name, createdAt, phase, labels: own }));
+}
+
+/** Names of the clusters that run and whose spec names the provider account. */
+export async function listClustersOf(temporal: Client, account: string): Promise<readonly string[]> {
+  const running = await call(temporal, 'list', () => listRunning(temporal, clusterWorkflowType));
+  return running.filter(({ providers }) => providers.includes(account)).map(({ name }) => name);
 }
 
 /** The pools that run, by name. */
@@ -109,6 +117,8 @@ async function listWhere(
         name: workflowId.slice(workflowId.indexOf('/') + 1),
         createdAt: new Date(startedMs).toISOString(),
         phase: readKeyword(attributes?.indexedFields?.[searchAttributes.phase]?.data),
+        providers:
+          readKeyword(attributes?.indexedFields?.[searchAttributes.provider]?.data)?.split(',') ?? [],
         labels: readLabels(attributes?.indexedFields?.[searchAttributes.labels]?.data),
       });
     }

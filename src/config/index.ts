@@ -186,6 +186,7 @@ export function loadConfig({
     ),
     programs: {
       environment: env,
+      pythonFolder: join(dataFolder, 'python'),
       limits: Object.fromEntries(
         Object.entries(written.pluginLimits).map(([name, limits]) => [name, toLimits(limits)]),
       ),

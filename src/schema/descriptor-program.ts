@@ -99,6 +99,15 @@ export const programSchemas = {
       title: 'Pass environment',
       description: 'Variables of the worker that the program gets too, such as HTTPS_PROXY.',
     }),
+  python: z
+    .array(z.string().regex(/^[A-Za-z\d][^\s;]*$/, { error: 'A package for pip, such as requests==2.32.4.' }))
+    .min(1)
+    .exactOptional()
+    .meta({
+      title: 'Python packages',
+      description:
+        'What heddle plugins setup installs for the program, such as requests==2.32.4; HEDDLE_PYTHON names the environment.',
+    }),
   limits: limitsSchema
     .exactOptional()
     .meta({
@@ -113,6 +122,7 @@ interface ProgramParts {
   readonly command?: readonly string[];
   readonly requests: readonly string[];
   readonly abilities: readonly string[];
+  readonly python?: readonly string[];
 }
 
 /** A plugin is a class or a command, not both, and says only what goes with it. */
@@ -122,6 +132,7 @@ export function checkProgram({
   command,
   requests,
   abilities,
+  python,
 }: ProgramParts): readonly Problem[] {
   if (command === undefined) {
     return [
@@ -137,6 +148,7 @@ export function checkProgram({
       ...(abilities.length > 0
         ? [errorAt(['abilities'], 'belongs to a command', 'The methods of a class are seen.')]
         : []),
+      ...(python === undefined ? [] : [errorAt(['python'], 'belongs to a command', 'Remove it.')]),
     ];
   }
   return [

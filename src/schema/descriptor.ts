@@ -156,6 +156,8 @@ export interface Descriptor {
   readonly abilities: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   readonly passEnvironment: readonly string[];
+  /** Packages of the program's Python environment. */
+  readonly python?: readonly string[];
   readonly limits: PluginLimits;
   readonly version: string;
   readonly description: string;

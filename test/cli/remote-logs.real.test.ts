@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { stringify } from 'yaml';
-import { type Ended, runHeddle } from '../harness/cli/run-heddle.js';
+import { type Ended, runHeddle, startHeddle } from '../harness/cli/run-heddle.js';
 import {
   credentials,
   objectStoreIsMissing,
@@ -51,12 +51,12 @@ describe.skipIf(missing !== undefined)('logs of workers with an object store', (
     await remote.close();
   });
 
-  const read = (...words: readonly string[]): Promise<Ended> =>
-    runHeddle(words, {
-      distPath: inject('distPath'),
-      cwd: join(stack.folder, 'reader'),
-      env: { TEMPORAL_ADDRESS: inject('temporalAddress'), TEMPORAL_NAMESPACE: stack.namespace },
-    });
+  const reader = () => ({
+    distPath: inject('distPath'),
+    cwd: join(stack.folder, 'reader'),
+    env: { TEMPORAL_ADDRESS: inject('temporalAddress'), TEMPORAL_NAMESPACE: stack.namespace },
+  });
+  const read = (...words: readonly string[]): Promise<Ended> => runHeddle(words, reader());
   const spec = (name: string, start: string) =>
     closed({
       name,
@@ -103,6 +103,31 @@ describe.skipIf(missing !== undefined)('logs of workers with an object store', (
       readonly results: readonly { readonly stdout: string }[];
     };
     expect(results[0]?.stdout.trim().split('\n')).toHaveLength(2_000);
+  });
+
+  test('are followed on another machine, also when another worker continues, each line once, until Ctrl-C', async () => {
+    const third = await stack.startWorker('third');
+    const { operation } = await stack.client.apply(
+      spec('tail', 'echo begun; touch ~/begun; sleep 8; echo continued'),
+    );
+    await until('the cluster is known', async () => (await read('status', 'tail')).code === 0);
+    const follower = startHeddle(['logs', 'tail', '--follow'], reader());
+    const count = (text: string): number => follower.stdout().split(text).length - 1;
+    try {
+      await until('a line of the running task', async () => count('web/START | begun') > 0, 120_000);
+      await third.kill();
+      await stack.startWorker('fourth');
+      expect((await stack.client.waitFor('tail', operation)).operation.state).toBe('done');
+      await until('the last line', async () => count('web/START | continued') > 0, 120_000);
+      const { operation: restart } = await stack.client.operate('tail', { kind: 'restart', services: [] });
+      expect((await stack.client.waitFor('tail', restart)).operation.state).toBe('done');
+      // The attempt of the second worker repeats what the script has printed so far.
+      await until('the last line of another operation', async () => count('| continued') === 2, 120_000);
+      expect(count('web/INSTALL | installed by the first worker')).toBe(1);
+    } finally {
+      follower.child.kill('SIGINT');
+    }
+    expect((await follower.ended).code).toBe(130);
   });
 
   test('do not hold up tasks while the object store is down, and say so where they are read', async () => {

@@ -119,6 +119,17 @@ describe('webhooks', () => {
     });
   });
 
+  it('learn of a first apply that is rejected, although its cluster ends with that', async () => {
+    const wrong = closed({ name: 'wrong', nodes: { app: { ...nodes(1, []), provider: 'nosuch' } } });
+    const { operation } = await stack.client.apply(wrong);
+    expect((await stack.client.waitFor('wrong', operation)).operation.state).toBe('rejected');
+    await until('the rejection is reported', () => accepted(ops, 'wrong').length > 0);
+    expect(accepted(ops, 'wrong')).toEqual(['operation.rejected']);
+    expect(of(ops, 'wrong')[0]?.data).toMatchObject({
+      operation: { kind: 'apply', state: 'rejected', reason: expect.stringContaining('nosuch') },
+    });
+  });
+
   it('learn of lost nodes once, and neither of commands nor of their output', async () => {
     const { operation } = await stack.client.apply(spec('loses', 'true'));
     await stack.client.waitFor('loses', operation);

@@ -88,8 +88,17 @@ export async function planCluster(parts: PlanParts, input: PlanRequest): Promise
       ...(Object.keys(read.imports).length === 0 ? {} : { imports: read.imports }),
     };
   } catch (error) {
-    if (error instanceof PlanError) throw ApplicationFailure.nonRetryable(describeRefusal(error), 'Invalid');
-    throw error;
+    const failure =
+      error instanceof PlanError ? ApplicationFailure.nonRetryable(describeRefusal(error), 'Invalid') : error;
+    if (!(failure instanceof ApplicationFailure) || failure.type !== 'Invalid') throw failure;
+    // The webhooks come with the plan; a cluster whose first spec is rejected has none yet.
+    const { message, details } = failure;
+    throw ApplicationFailure.nonRetryable(
+      message,
+      'Invalid',
+      ...(details ?? []),
+      knownWebhooks(parts.webhooks),
+    );
   }
 }
 

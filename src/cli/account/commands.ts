@@ -35,6 +35,12 @@ export const accountCommands: CommandDefinition = command('provider', 'provider 
       json: ['providers'],
       load: async () => (await import('./list.js')).list,
     }),
+    command('test <name>', 'ask the provider of an account for its machines, or for its quota', {
+      options: [fileOption],
+      needs: 'configuration',
+      json: ['provider-test'],
+      load: async () => (await import('./list.js')).test,
+    }),
     command('remove <name>', 'remove an account and the secrets stored for it', {
       options: [fileOption, yesOption],
       needs: 'configuration',

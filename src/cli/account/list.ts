@@ -1,7 +1,9 @@
+import { exitCodes } from '../errors.js';
 import { confirm } from '../terminal.js';
 import { localVerb } from '../verb.js';
 import { describeFields, hideSecrets } from './field-words.js';
 import { findAccount, removeSettings, whenItCounts } from './save-account.js';
+import { testAccount } from './test-account.js';
 import { type AccountOptions, openWorkspace } from './workspace.js';
 
 /** The provider accounts of heddle.yaml, without secrets. */
@@ -43,8 +45,11 @@ export const remove = localVerb(
     const workspace = await openWorkspace(options);
     const { config, file } = workspace;
     findAccount({ file, providers: config.providers }, name);
+    // Loaded only here: the client takes a while.
+    const { describeUsers } = await import('./account-users.js');
+    const users = options.yes === true ? '' : `${await describeUsers({ config: config.file }, name)} `;
     await confirm(
-      `Remove provider ${name} from ${file}? Clusters that have machines of it can then neither be changed nor deleted.`,
+      `Remove provider ${name} from ${file}? ${users}Clusters that have machines of it can then neither be changed nor deleted.`,
       options,
     );
     return { provider: name, file, removed: removeSettings(workspace, { section: 'providers', name }) };
@@ -55,5 +60,19 @@ export const remove = localVerb(
       for (const secret of removed) output.line(`removed ${secret}`);
       output.line(whenItCounts);
     },
+  },
+);
+
+/** Asks the provider of an account for its machines or its quota. */
+export const test = localVerb(
+  async (name: string, options: AccountOptions) => {
+    const workspace = await openWorkspace(options);
+    findAccount({ file: workspace.file, providers: workspace.config.providers }, name);
+    return { provider: name, ...(await testAccount(workspace, name)) };
+  },
+  {
+    print: (output, { provider, works, says }) =>
+      output.lines(`${provider}: ${says}`, works ? 'green' : 'red'),
+    exitCode: ({ works }) => (works ? exitCodes.ok : exitCodes.failed),
   },
 );

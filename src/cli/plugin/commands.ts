@@ -19,6 +19,11 @@ export const pluginCommands: CommandDefinition = command('plugins', 'the plugins
       'carry out one task of a file by a plugin, and print its result; - reads standard input',
       { needs: 'configuration', json: [], load: async () => (await import('./run.js')).runTask },
     ),
+    command('setup <name>', 'install the Python packages that a plugin needs, into the data folder', {
+      needs: 'configuration',
+      json: ['plugin-setup'],
+      load: async () => (await import('./setup.js')).setup,
+    }),
     command('new', 'begin a plugin in this folder, with a test that passes', {
       arguments: [
         new Argument('<type>', 'what it is').choices(['provider', 'automator']),

@@ -22,6 +22,8 @@ export interface DevOptions {
   readonly say: (line: string) => void;
   /** Where the page for provider accounts writes to. */
   readonly openWorkspace: () => Promise<Workspace>;
+  /** A sentence about what uses an account, for that page. */
+  readonly describeUsers: (account: string) => Promise<string>;
   /** Called when the record has changed: a part was started again. */
   readonly onChange: () => void;
   /** Called when the machine service was started again, and its machines boot. */
@@ -69,7 +71,7 @@ export async function startParts(config: Config, binary: string, options: DevOpt
       namespace: server.namespace,
     });
     running.push(worker.stop);
-    const accounts = await startAccountsPage(options.openWorkspace);
+    const accounts = await startAccountsPage({ open: options.openWorkspace, usersOf: options.describeUsers });
     running.push(() => accounts.stop());
     const { address, namespace, uiAddress: ui = '' } = server;
     const { endpoint, apiKeyFile } = machines;

@@ -4,6 +4,7 @@ import { findBinary } from '../../server/find-binary.js';
 import { isRunning, markOf } from '../../detached/process-mark.js';
 import { endProcess } from '../../server/process.js';
 import { ProblemsError } from '../../schema/problem.js';
+import { describeUsers } from '../account/account-users.js';
 import { openWorkspace } from '../account/workspace.js';
 import { CliError, exitCodes } from '../errors.js';
 import { isSameAddress, readConfiguration, type CommonOptions } from '../configuration.js';
@@ -20,7 +21,8 @@ import { formatClock } from '../format.js';
  * continue after a restart.
  */
 export async function dev(
-  options: CommonOptions & Omit<DevOptions, 'say' | 'onChange' | 'onMachinesBack' | 'openWorkspace'>,
+  options: CommonOptions &
+    Omit<DevOptions, 'say' | 'onChange' | 'onMachinesBack' | 'openWorkspace' | 'describeUsers'>,
 ): Promise<number> {
   const config = readConfiguration(options);
   prepareFolder(config.dataFolder);
@@ -50,6 +52,7 @@ export async function dev(
     onChange,
     onMachinesBack: () => void startServices(),
     openWorkspace: () => openWorkspace(options),
+    describeUsers: (account) => describeUsers({ config: options.config }, account),
   });
   try {
     record = await openRecord(config, parts);

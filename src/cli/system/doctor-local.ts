@@ -100,7 +100,7 @@ export function configOfWorkers(config: Config, dev: DevRecord | undefined): Con
 
 /** Whether Apache Libcloud can be loaded on this machine, for each account that needs it. */
 export async function checkLibcloud(
-  { providers, environment }: Config,
+  { providers, environment, programs: { pythonFolder = '' } }: Config,
   plugins: Registry | string,
 ): Promise<readonly Finding[]> {
   if (typeof plugins === 'string') return [];
@@ -112,12 +112,13 @@ export async function checkLibcloud(
       const { venv } = fields;
       const words = ['-s', '-B', program, ...(typeof venv === 'string' ? [venv] : [])];
       const ended = await execa('python3', words, {
-        ...childOptions({ from: environment }),
+        ...childOptions({ from: environment, set: { HEDDLE_PYTHON: join(pythonFolder, 'libcloud') } }),
         reject: false,
         timeout: 30_000,
       });
       if (!ended.failed) return ok(check, `Apache Libcloud ${ended.stdout}`);
-      return fail(check, ended.stderr === '' ? `python3 cannot be run: ${ended.shortMessage}` : ended.stderr);
+      const text = ended.stderr === '' ? `python3 cannot be run: ${ended.shortMessage}` : ended.stderr;
+      return fail(check, text, 'heddle plugins setup libcloud');
     }),
   );
 }

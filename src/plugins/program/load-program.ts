@@ -27,6 +27,8 @@ export interface ProgramOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Limits by plugin name; they replace those of the descriptor. */
   readonly limits: Readonly<Record<string, PluginLimits>>;
+  /** Where `heddle plugins setup` makes Python environments, one folder for each plugin. */
+  readonly pythonFolder?: string;
   /** Gets output that belongs to no call, such as of a client that cannot be stopped. */
   readonly say?: (text: string) => void;
 }
@@ -59,7 +61,7 @@ export function loadAutomatorProgram(
 async function loadProgram<Context extends ProgramContext, Instance>(
   found: FoundPlugin,
   sandbox: Sandbox,
-  { environment: own, limits: allLimits, say = () => undefined }: ProgramOptions,
+  { environment: own, limits: allLimits, pythonFolder, say = () => undefined }: ProgramOptions,
   create: (plugin: ProgramPlugin, context: Context, abilities: readonly string[]) => Instance,
 ): Promise<Loaded<Context, Instance>> {
   const { descriptor, command, folder, entry } = found;
@@ -71,7 +73,12 @@ async function loadProgram<Context extends ProgramContext, Instance>(
   const environment = childEnvironment({
     from: { PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8', ...own },
     pass: descriptor.passEnvironment,
-    set: descriptor.environment,
+    set: {
+      ...descriptor.environment,
+      ...(descriptor.python === undefined || pythonFolder === undefined
+        ? {}
+        : { HEDDLE_PYTHON: join(pythonFolder, descriptor.name) }),
+    },
   });
   const launch = { plugin: descriptor.name, cwd: folder, environment, memoryBytes: memoryMb * 1024 * 1024 };
   const finish = (pool: HostPool | OneShotPool, abilities: readonly string[]): Loaded<Context, Instance> => {

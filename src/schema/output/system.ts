@@ -169,6 +169,14 @@ export const systemDocuments = {
       .describe('With --schema, of plugins of both types.'),
   ],
   'plugin-new': [z.object({ type: z.enum(['provider', 'automator']), name: z.string(), files: texts })],
+  'plugin-setup': [
+    z.object({
+      plugin: z.string(),
+      folder: z.string().describe('The Python environment.'),
+      packages: texts,
+      changed: z.boolean().describe('Whether it was made now; otherwise it was complete already.'),
+    }),
+  ],
   'provider-add': [
     z.object({
       provider: z.string(),
@@ -177,6 +185,13 @@ export const systemDocuments = {
       file: z.string(),
       fields,
       stored: texts.describe('Files of its secrets.'),
+    }),
+  ],
+  'provider-test': [
+    z.object({
+      provider: z.string(),
+      works: z.boolean(),
+      says: z.string().describe('What was found, for people.'),
     }),
   ],
   'provider-remove': [z.object({ provider: z.string(), file: z.string(), removed: texts })],

@@ -6,6 +6,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { PlanRequest } from '../../model/cluster/messages.js';
+import type { Webhook } from '../../model/event.js';
 import { taskTitle } from '../../model/names.js';
 import { describeIntent, type Operation } from '../../model/cluster/operation.js';
 import { isEmptyPlan, taskCount, type ServedPlan } from '../../model/plan/plan.js';
@@ -61,7 +62,9 @@ async function prepare(memory: Memory): Promise<OperationEnd | undefined> {
     if (isCancellation(error)) return 'halted';
     const rejected = rejectionOf(error);
     if (rejected === undefined) throw error;
-    changeOperation(memory, { reason: rejected.message });
+    const { message, webhooks } = rejected;
+    if (webhooks !== undefined) memory.state = { ...memory.state, webhooks };
+    changeOperation(memory, { reason: message });
     return rejected.invalid ? 'rejected' : 'held';
   }
 }
@@ -120,13 +123,21 @@ async function planWhatIsLeft(memory: Memory): Promise<ServedPlan> {
   return schedule('PLAN', request, { summary: `PLAN ${describeIntent(intent).slice(0, 60)} of ${name}` });
 }
 
-function rejectionOf(error: unknown): { readonly message: string; readonly invalid: boolean } | undefined {
+interface Rejection {
+  readonly message: string;
+  readonly invalid: boolean;
+  /** Those of the worker that planned; without any, those that are known stay. */
+  readonly webhooks?: readonly Webhook[];
+}
+
+function rejectionOf(error: unknown): Rejection | undefined {
   if (!(error instanceof ActivityFailure)) return undefined;
   const { cause } = error;
-  return {
-    message: cause?.message ?? error.message,
-    invalid: cause instanceof ApplicationFailure && cause.type === 'Invalid',
-  };
+  if (!(cause instanceof ApplicationFailure) || cause.type !== 'Invalid')
+    return { message: cause?.message ?? error.message, invalid: false };
+  const known = cause.details?.at(-1) as { readonly webhooks?: readonly Webhook[] } | null | undefined;
+  const { webhooks } = known ?? {};
+  return { message: cause.message, invalid: true, ...(webhooks === undefined ? {} : { webhooks }) };
 }
 
 /** Takes the plan over into the state: the accepted spec, new nodes, nodes that leave, the work to do. */

@@ -23,7 +23,10 @@ describe.skipIf(chromium === undefined)(
       folder = await mkdtemp(join(tmpdir(), 'heddle-browser-'));
       file = join(folder, 'heddle.yaml');
       await writeFile(file, '# ours\ndataFolder: ./data\n');
-      page = await startAccountsPage(() => openWorkspace({ file }));
+      page = await startAccountsPage({
+        open: () => openWorkspace({ file }),
+        usersOf: () => Promise.resolve('No cluster uses it.'),
+      });
       browser = await openBrowser(chromium ?? '', join(folder, 'profile'));
     });
     afterEach(async () => {
@@ -78,6 +81,29 @@ describe.skipIf(chromium === undefined)(
       expect(await browser.see('document.body.textContent')).not.toContain('hunter22');
       expect(await readFile(file, 'utf8')).toContain('  try:\n    type: local\n');
       expect(await readFile(join(folder, 'data', 'secrets', 'try', 'apiKey'), 'utf8')).toBe('hunter22\n');
+    });
+
+    it('requires fields by what is typed into others', async () => {
+      await browser.open(page.url);
+      await browser.leave(
+        `[...document.links].find(({ textContent }) => textContent === 'libcloud').click()`,
+      );
+      const need = (key: string) =>
+        browser.see(
+          `[document.getElementById('field.${key}').required, document.getElementById('field.${key}.need').textContent]`,
+        );
+      const choose = (driver: string) =>
+        browser.see(
+          `(() => { const select = document.getElementById('field.driver'); select.value = '${driver}'; select.dispatchEvent(new Event('change', { bubbles: true })); })()`,
+        );
+      expect(await need('endpoint')).toEqual([false, 'endpoint, required when driver is openstack']);
+      await choose('openstack');
+      expect(await need('endpoint')).toEqual([true, 'endpoint, required, because driver is openstack']);
+      expect(await need('secret')).toEqual([true, 'secret, required, because driver is ec2 or openstack']);
+      await choose('digitalocean');
+      expect(await need('endpoint')).toEqual([false, 'endpoint, required when driver is openstack']);
+      expect(await need('secret')).toEqual([false, 'secret, required when driver is ec2 or openstack']);
+      expect(await need('region')).toEqual([true, 'region, required, because driver is ec2 or digitalocean']);
     });
 
     it('edits an account, tests it and removes it', async () => {

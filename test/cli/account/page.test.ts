@@ -38,16 +38,19 @@ describe('the page for provider accounts', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'heddle-page-'));
     file = join(folder, 'heddle.yaml');
-    page = await startAccountsPage(async () => {
-      const workspace = await openWorkspace({ file });
-      return {
-        ...workspace,
-        descriptors: [
-          ...workspace.descriptors,
-          descriptor,
-          ...descriptorsOfSeed({ seeded: { classname: 'Seeded' } }, 'provider'),
-        ],
-      };
+    page = await startAccountsPage({
+      open: async () => {
+        const workspace = await openWorkspace({ file });
+        return {
+          ...workspace,
+          descriptors: [
+            ...workspace.descriptors,
+            descriptor,
+            ...descriptorsOfSeed({ seeded: { classname: 'Seeded' } }, 'provider'),
+          ],
+        };
+      },
+      usersOf: (account) => Promise.resolve(`cluster <web> uses ${account}`),
     });
   });
   afterAll(async () => {
@@ -339,6 +342,7 @@ describe('the page for provider accounts', () => {
     it('ends with the account removed after a question, together with its secrets', async () => {
       const { text } = await ask('accounts/try/remove');
       expect(text).toContain('Clusters, pools, machines and images that use this account');
+      expect(text).toContain('<p id="users">cluster &lt;web&gt; uses try</p>');
       expect(await kept()).toBe('hunter22\n');
       const { status, headers } = await post('accounts/try/remove', {});
       expect([status, headers['location']]).toEqual([303, `${new URL(page.url).pathname}?removed=try`]);

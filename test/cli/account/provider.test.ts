@@ -24,7 +24,7 @@ describe('heddle provider', () => {
     runHeddle(['provider', ...words], {
       distPath: inject('distPath'),
       cwd: folder,
-      env: { HEDDLE_DATA_FOLDER: join(folder, 'data') },
+      env: { HEDDLE_DATA_FOLDER: join(folder, 'data'), TEMPORAL_ADDRESS: '127.0.0.1:1' },
       stdin,
     });
   const read = (...path: readonly string[]): Promise<string> => readFile(join(folder, ...path), 'utf8');
@@ -111,5 +111,27 @@ describe('heddle provider', () => {
     expect(await run(['add', 'a', '--type', 'docker', '--file', 'link.yaml'])).toMatchObject({ code: 0 });
     expect(await read('kept', 'real.yaml')).toContain('  a:\n    type: docker\n');
     expect(await readdir(join(folder, 'kept'))).toEqual(['real.yaml']);
+  });
+
+  it('tests an account with the secrets of this computer, and fails if the provider does', async () => {
+    expect(await run(['test', 'rack'])).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/^rack: .*rack\.yaml/),
+    });
+    await writeFile(join(folder, 'rack.yaml'), 'machines: [{name: r1, address: 192.0.2.1}]\n');
+    const { code, stdout } = await run(['test', 'rack', '--json']);
+    expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, provider: 'rack', works: true });
+    expect(await run(['test', 'nosuch'])).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('there is no provider account "nosuch"'),
+    });
+  });
+
+  it('asks before a removal also where no server tells what uses the account', async () => {
+    expect(await run(['remove', 'rack', '--file', 'heddle.yaml'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/Whether anything uses it is not known.*pass --yes to confirm/),
+    });
+    expect(await read('heddle.yaml')).toBe(written);
   });
 });

@@ -24,6 +24,20 @@ form > button { margin-top: 1.5rem } .actions form > button { margin: 0 } button
     text: `for (const form of document.forms) form.addEventListener('submit', () => form.querySelector('button').disabled = true);
 addEventListener('pageshow', () => { for (const form of document.forms) form.querySelector('button').disabled = false; });
 document.querySelector('[aria-invalid=true]')?.focus();
+const field = (key) => document.getElementById('field.' + key);
+const valueOf = (key) => field(key)?.value.trim() || (field(key)?.dataset.fallback ?? '');
+const isGiven = (key) => valueOf(key) !== '' || field(key)?.dataset.kept !== undefined;
+function requireFields() {
+  for (const input of document.querySelectorAll('[data-required-when]')) {
+    const conditions = Object.entries(JSON.parse(input.dataset.requiredWhen));
+    const isNeeded = conditions.every(([key, condition]) => condition === 'given' ? isGiven(key) : condition.map(String).includes(valueOf(key)));
+    input.required = isNeeded && input.dataset.kept === undefined;
+    const need = document.getElementById(input.id + '.need');
+    need.textContent = isNeeded ? need.dataset.text.replace('required when', 'required, because') : need.dataset.text;
+  }
+}
+for (const event of ['input', 'change', 'pageshow']) addEventListener(event, requireFields);
+requireFields();
 `,
   },
 };

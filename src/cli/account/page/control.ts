@@ -23,7 +23,7 @@ export function control(
   input: (attributes: Markup) => Markup,
 ): Markup {
   const wrong = problems.length > 0;
-  return html`<label for="${key}">${title} <span class="need">${need}</span></label>
+  return html`<label for="${key}">${title} <span class="need" id="${key}.need" data-text="${need}">${need}</span></label>
 <div class="about" id="${key}.about">${about.map((part) => html`<p>${part}</p>`)}</div>
 ${input(html`id="${key}" name="${key}" aria-describedby="${key}.about${wrong ? ` ${key}.error` : ''}"${wrong ? html` aria-invalid="true"` : undefined}`)}
 ${wrong ? html`<p class="error" id="${key}.error">${problems.map(sentenceOf).join(' ')}</p>` : undefined}`;
@@ -54,7 +54,14 @@ export function fieldControl(
     describeKind(field),
     isKept ? 'A value is stored, which is not shown: leave this empty to keep it.' : undefined,
   ].filter((part) => part !== undefined);
-  const required = html` ${need === 'required' && !isKept ? html`required` : undefined}`;
+  // What the page's script needs to tell while somebody types whether the field is required.
+  const required = html` ${need === 'required' && !isKept ? html`required` : undefined}${
+    field.requiredWhen === undefined
+      ? undefined
+      : html` data-required-when="${JSON.stringify(field.requiredWhen)}"`
+  }${isKept ? html` data-kept` : undefined}${
+    field.default === undefined ? undefined : html` data-fallback="${fallbackText(field)}"`
+  }`;
   return html`${control(
     { key: inputName(key), title: field.title, need: `${key}, ${need}`, about, problems },
     (attributes) => inputOf(field, html`${attributes}${required}`, isSecret ? '' : given),

@@ -91,8 +91,12 @@ function doneNotice({ config, file }: Workspace, { added, changed, set, removed 
   return undefined;
 }
 
-/** Asks before something is removed. */
-export function removalPage({ section, name }: SettingsEntry, file: string, base: string): Markup {
+/** Asks before something is removed. `users`: a sentence about what uses an account. */
+export function removalPage(
+  { section, name }: SettingsEntry,
+  { file, users }: { readonly file: string; readonly users: string | undefined },
+  base: string,
+): Markup {
   const account = section === 'providers';
   return html`<h1>${account ? `Remove the account ${name}` : `Remove the settings of ${name}`}</h1>
 <p>From ${file}, together with the secrets that are stored for it.</p>
@@ -100,7 +104,8 @@ export function removalPage({ section, name }: SettingsEntry, file: string, base
     account
       ? 'Clusters, pools, machines and images that use this account can then neither be changed nor deleted, and their machines keep running.'
       : 'Clusters whose services need these settings can then not be changed.'
-  }</strong> ${account ? 'heddle list shows clusters.' : ''}</p>
+  }</strong></p>
+${users === undefined ? undefined : html`<p id="users">${users}</p>`}
 <form method="post" action="${base}/${account ? 'accounts' : 'automators'}/${name}/remove"><button class="danger">Remove ${name}</button></form>
 <p><a href="${base}/">Keep it</a></p>`;
 }

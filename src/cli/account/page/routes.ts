@@ -23,8 +23,15 @@ interface Editor {
   readonly save: (typed: Typed) => Done;
 }
 
+/** What the page shows. */
+export interface PageSources {
+  readonly open: () => Promise<Workspace>;
+  /** A sentence about what uses an account. */
+  readonly usersOf: (account: string) => Promise<string>;
+}
+
 /** Adds the pages that change heddle.yaml: for accounts and for the settings of automators. */
-export function addSettingsRoutes(app: Hono, base: string, open: () => Promise<Workspace>): void {
+export function addSettingsRoutes(app: Hono, base: string, { open, usersOf }: PageSources): void {
   const editors = {
     '/add/:name': newAccountEditor,
     '/accounts/:name': accountEditor,
@@ -47,7 +54,8 @@ export function addSettingsRoutes(app: Hono, base: string, open: () => Promise<W
     app.get(`${base}${path}`, async (context) => {
       const workspace = await open();
       const entry = entryOf(workspace, section, context.req.param('name') ?? '');
-      return context.html(page(removalPage(entry, workspace.file, base), base));
+      const users = section === 'providers' ? await usersOf(entry.name) : undefined;
+      return context.html(page(removalPage(entry, { file: workspace.file, users }, base), base));
     });
     app.post(`${base}${path}`, formLimit, async (context) => {
       const workspace = await open();

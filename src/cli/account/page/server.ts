@@ -5,12 +5,11 @@ import { serve } from '@hono/node-server';
 import { Hono, type Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { CliError } from '../../errors.js';
-import type { Workspace } from '../workspace.js';
 import { assets } from './assets.js';
 import { page } from './markup.js';
 import { settingsList } from './pages.js';
 import { refuse } from './refuse.js';
-import { addSettingsRoutes } from './routes.js';
+import { addSettingsRoutes, type PageSources } from './routes.js';
 
 export interface AccountsPage {
   /** Holds the token, so it is a secret. */
@@ -22,10 +21,10 @@ export interface AccountsPage {
  * Serves forms for provider accounts and settings of automators on loopback, to users who have its address. The
  * workspace is read anew for each request. Only POST changes anything.
  */
-export async function startAccountsPage(open: () => Promise<Workspace>): Promise<AccountsPage> {
+export async function startAccountsPage({ open, usersOf }: PageSources): Promise<AccountsPage> {
   const token = randomBytes(24).toString('base64url');
   let authority = '';
-  const app = createApp(`/${token}`, open, (context) => admit(context, authority, token));
+  const app = createApp(`/${token}`, { open, usersOf }, (context) => admit(context, authority, token));
   const server = serve({
     fetch: app.fetch,
     hostname: '127.0.0.1',
@@ -46,7 +45,7 @@ export async function startAccountsPage(open: () => Promise<Workspace>): Promise
   };
 }
 
-function createApp(base: string, open: () => Promise<Workspace>, check: (context: Context) => void): Hono {
+function createApp(base: string, sources: PageSources, check: (context: Context) => void): Hono {
   const app = new Hono();
   app.use(async (context, next) => {
     for (const [name, value] of Object.entries(securityHeaders)) context.header(name, value);
@@ -56,9 +55,9 @@ function createApp(base: string, open: () => Promise<Workspace>, check: (context
   for (const [path, { type, text }] of Object.entries(assets))
     app.get(`${base}${path}`, (context) => context.body(text, 200, { 'Content-Type': type }));
   app.get(`${base}/`, async (context) =>
-    context.html(page(settingsList(await open(), context.req.query(), base), base)),
+    context.html(page(settingsList(await sources.open(), context.req.query(), base), base)),
   );
-  addSettingsRoutes(app, base, open);
+  addSettingsRoutes(app, base, sources);
   app.notFound(() => refuse(404, 'There is no such page.'));
   app.onError((error, context) => {
     // heddle.yaml was changed meanwhile, or cannot be changed safely.

@@ -1,36 +1,42 @@
 """Apache Libcloud's HTTP requests, all of which pass here."""
 import glob
+import json
 import os
 import site
 import sys
 
 from failure import Failure
 
-LIBCLOUD = "apache-libcloud==3.9.0"
-
 # Longest wait for an answer, in seconds; below callDeadlineMs, so that a failure still arrives.
 TIMEOUT = 20
 
 
 def load(venv):
-    """Makes Libcloud importable: from the environment that the account names, or the system's packages."""
-    if venv is not None:
-        packages = os.path.join(venv, "lib", f"python{sys.version_info[0]}.{sys.version_info[1]}", "site-packages")
+    """Makes Libcloud importable: from the account's environment, that of `heddle plugins setup`, or the system's packages."""
+    made = os.environ.get("HEDDLE_PYTHON", "")
+    folder = venv or (made if os.path.isdir(made) else None)
+    if folder is not None:
+        packages = os.path.join(folder, "lib", f"python{sys.version_info[0]}.{sys.version_info[1]}", "site-packages")
         if not os.path.isdir(packages):
-            others = ", ".join(glob.glob(os.path.join(venv, "lib", "python3.*"))) or "nothing"
-            raise Failure("Invalid", f"venv {venv} has no packages for {sys.executable} {sys.version.split()[0]}: there is {others}. {advice(venv)}")
+            others = ", ".join(glob.glob(os.path.join(folder, "lib", "python3.*"))) or "nothing"
+            raise Failure("Invalid", f"venv {folder} has no packages for {sys.executable} {sys.version.split()[0]}: there is {others}. {advice(venv)}")
         site.addsitedir(packages)
         # Before the system's packages, which may have another Libcloud.
         sys.path.insert(1, packages)
     try:
         import libcloud
     except ImportError as missing:
-        raise Failure("Invalid", f"Apache Libcloud cannot be loaded: {missing}. {advice(venv or '/opt/heddle-libcloud')}")
+        raise Failure("Invalid", f"Apache Libcloud cannot be loaded: {missing}. {advice(venv)}")
     return libcloud.__version__
 
 
 def advice(venv):
-    return f"Install it by: python3 -m venv {venv} && {venv}/bin/pip install {LIBCLOUD}; then set the account's field venv to {venv}"
+    setup = "Run heddle plugins setup libcloud on the worker's machine"
+    if venv is None:
+        return setup
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "libcloud.json"), encoding="utf-8") as descriptor:
+        packages = " ".join(json.load(descriptor)["python"])
+    return f"{setup} and remove the account's field venv, or: python3 -m venv {venv} && {venv}/bin/pip install {packages}"
 
 
 class Requests:

@@ -1,5 +1,7 @@
 """DigitalOcean's droplets, marked by tags. Flavors are slugs of sizes, images slugs or ids."""
+import json
 import re
+from urllib.parse import quote
 
 from libcloud.compute.base import NodeImage, NodeLocation, NodeSize
 from libcloud.compute.drivers.digitalocean import DigitalOceanNodeDriver
@@ -50,6 +52,34 @@ class Cloud:
 
     def destroy(self, node):
         self.driver.destroy_node(node)
+
+    def power_of(self, node):
+        # A droplet is locked while an action is carried out.
+        if node.extra.get("locked"):
+            return None
+        return {"running": "on", "stopped": "off"}.get(node.state)
+
+    def switch(self, node, power):
+        self.driver.ex_power_on_node(node) if power == "on" else self.driver.ex_shutdown_node(node)
+
+    def force_off(self, node):
+        """Libcloud has no method for this action."""
+        self.driver.connection.request(f"/v2/droplets/{node.id}/actions", data=json.dumps({"type": "power_off"}), method="POST")
+
+    def reset(self, node):
+        self.driver.ex_hard_reboot(node)
+
+    def refusal(self, kind, name):
+        if kind == "flavor":
+            sizes = [size.id for size in self.driver.list_sizes(NodeLocation(self.region, self.region, "", self.driver))]
+            return None if name in sizes else f"region {self.region} has no size {name}; it has {', '.join(sizes)}"
+        try:
+            self.driver.connection.request(f"/v2/images/{quote(name, safe='')}")
+        except Exception as error:
+            if is_missing(error):
+                return f"DigitalOcean has no image {name}"
+            raise
+        return None
 
 
 def encoded(name, value):

@@ -107,3 +107,31 @@ class Cloud:
 
     def destroy(self, node):
         self.driver.destroy_node(node)
+
+    def power_of(self, node):
+        return {"running": "on", "stopped": "off"}.get(node.extra["status"])
+
+    def switch(self, node, power):
+        self.driver.start_node(node) if power == "on" else self.driver.stop_node(node)
+
+    def force_off(self, node):
+        """EC2 itself ends a system that does not shut down."""
+
+    def reset(self, node):
+        self.driver.reboot_node(node)
+
+    def refusal(self, kind, name):
+        action, code = {
+            "flavor": ({"Action": "DescribeInstanceTypes", "InstanceType.1": name}, "InvalidInstanceType"),
+            "image": ({"Action": "DescribeImages", "ImageId.1": name}, "InvalidAMIID"),
+        }[kind]
+        try:
+            self.driver.connection.request("/", params=action)
+        except Exception as error:
+            said = words_of(error)
+            if code in said:
+                return f"EC2 refuses the {kind} {name}: {said}"
+            # CREATE needs no permission to describe.
+            if "UnauthorizedOperation" not in said:
+                raise
+        return None

@@ -16,7 +16,7 @@ class Failure(Exception):
 REASONS = [
     ("Capacity", r"Insufficient\w*Capacity|No valid host|not enough (?:hosts|capacity)|no more IP addresses|out of capacity"),
     ("Quota", r"InstanceLimitExceeded|VcpuLimitExceeded|quota|droplet limit"),
-    ("Retryable", r"RequestLimitExceeded|Throttling"),
+    ("Retryable", r"RequestLimitExceeded|Throttling|pending event|while it is in task_state"),
 ]
 
 

@@ -1,5 +1,6 @@
 """Provider libcloud: one program for each call, see docs/plugin-programs.md and docs/providers/libcloud.md."""
 import importlib
+import time
 from dataclasses import dataclass
 
 import api
@@ -9,6 +10,9 @@ from failure import Failure, failure_of
 
 # Delay before the next check of a machine that boots or is being deleted, in ms.
 LOOK_AGAIN_MS = 3_000
+
+# How long a call waits for a machine to be switched, in seconds; below callDeadlineMs.
+SWITCH_SECONDS = 15
 
 KEY_TAG = "heddle-key"
 # The public half, so that CONFIRM knows it even after the account's secret changed.
@@ -91,6 +95,50 @@ class Provider:
     def find(self, given):
         return [{**self.described(node), "created": self.created(node)} for node in self.listed({KEY_TAG: given["key"]})]
 
+    def offers(self, wanted):
+        """What the API refuses; what cannot be looked up is not refused."""
+        refused = {name: self.cloud.refusal(name, wanted[name]) for name in ("flavor", "image")}
+        return {"refused": {name: why for name, why in refused.items() if why is not None}}
+
+    def powerStatus(self, given):
+        power = self.cloud.power_of(self.machine_of(given))
+        return {"power": power} if power is not None else {"power": "unknown", "why": "the machine is being switched"}
+
+    def powerOn(self, given):
+        return self.switch(given, "on")
+
+    def powerOff(self, given):
+        return self.switch(given, "off")
+
+    def powerReset(self, given):
+        node = self.machine_of(given)
+        if self.cloud.power_of(node) == "on":
+            self.cloud.reset(node)
+        return self.switch(given, "on")
+
+    def switch(self, given, wanted):
+        """Commands a machine that is in the other state, and waits. A machine between the states gets no command."""
+        node, end, commanded = self.machine_of(given), time.monotonic() + SWITCH_SECONDS, False
+        while True:
+            power = self.cloud.power_of(node)
+            if power == wanted:
+                return {"answer": "done"}
+            if power is not None and not commanded:
+                self.cloud.switch(node, wanted)
+                commanded = True
+            elif time.monotonic() > end:
+                if power is not None and wanted == "off":
+                    self.cloud.force_off(node)
+                return {"answer": "unknown", "why": f"machine {node.id} is not yet {wanted}"}
+            time.sleep(1)
+            node = self.machine_of(given)
+
+    def machine_of(self, given):
+        nodes = self.nodes_of(given)
+        if not nodes:
+            raise Failure("Invalid", f"there is no machine of key {given['key']}")
+        return nodes[0]
+
     def listed(self, tags):
         """Filters of the APIs are wider than their words, so all tags are compared."""
         found = [node for node in self.cloud.list(tags) if self.cloud.state_of(node) != "gone"]
@@ -127,6 +175,8 @@ class Provider:
 def carry_out(engine):
     task = engine.task
     call, given, fields = task["call"], task["input"], task["provider"]["fields"]
+    # Methods other than the basic ones and list and find get their arguments in order.
+    given = given["arguments"][0] if "arguments" in given else given
     subject = f" (flavor {given['flavor']}, image {given['image']})" if call == "create" else ""
     api.load(fields.get("venv"))
     requests = api.Requests(engine.take_call)

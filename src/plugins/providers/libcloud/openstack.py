@@ -3,7 +3,7 @@ import re
 from urllib.parse import urlsplit
 
 from libcloud.compute.base import NodeImage, NodeSize
-from libcloud.compute.drivers.openstack import OpenStack_2_Connection, OpenStack_2_NodeDriver, OpenStackNetwork, OpenStackSecurityGroup
+from libcloud.compute.drivers.openstack import OpenStack_2_Connection, OpenStack_2_ImageConnection, OpenStack_2_NodeDriver, OpenStackNetwork, OpenStackSecurityGroup
 
 import api
 from failure import Failure, is_missing
@@ -14,22 +14,31 @@ PAGE = 500
 LOOPBACK = r"localhost|127\.\d+\.\d+\.\d+|::1"
 
 
-class Connection(OpenStack_2_Connection):
+class Endpoint:
     gateway = None
     insecure = False
 
     def get_endpoint(self):
-        """Nova's address in the catalogue; behind a gateway with the gateway's host."""
+        """The service's address in the catalogue; behind a gateway with the gateway's host."""
         address = urlsplit(super().get_endpoint())
         if self.gateway is not None:
             address = address._replace(scheme=self.gateway.scheme, netloc=self.gateway.netloc)
         if address.scheme != "https" and not self.insecure and not re.fullmatch(LOOPBACK, address.hostname or ""):
-            raise Failure("Invalid", f"the catalogue has Nova at {address.geturl()}: the network can read the credentials there. Set insecure of the account to allow it")
+            raise Failure("Invalid", f"the catalogue has a service at {address.geturl()}: the network can read the credentials there. Set insecure of the account to allow it")
         return address.geturl()
+
+
+class Connection(Endpoint, OpenStack_2_Connection):
+    pass
+
+
+class ImageConnection(Endpoint, OpenStack_2_ImageConnection):
+    pass
 
 
 class Driver(OpenStack_2_NodeDriver):
     connectionCls = Connection
+    image_connectionCls = ImageConnection
 
 
 class Cloud:
@@ -38,9 +47,10 @@ class Cloud:
         # Libcloud adds the version of Keystone's API itself.
         address = fields["endpoint"].rstrip("/").removesuffix("/v3")
         self.driver = Driver(fields["key"], fields["secret"], ex_force_auth_url=address, ex_force_auth_version="3.x_appcred", timeout=api.TIMEOUT, **options)
-        self.driver.connection.insecure = fields["insecure"]
-        if fields["gateway"]:
-            self.driver.connection.gateway = urlsplit(address)
+        for connection in (self.driver.connection, self.driver.image_connection):
+            connection.insecure = fields["insecure"]
+            if fields["gateway"]:
+                connection.gateway = urlsplit(address)
 
     def create(self, wanted):
         fields, driver = wanted.fields, self.driver
@@ -93,3 +103,27 @@ class Cloud:
 
     def destroy(self, node):
         self.driver.destroy_node(node)
+
+    def power_of(self, node):
+        if node.extra["task_state"] is not None:
+            return None
+        return {"running": "on", "stopped": "off"}.get(node.state)
+
+    def switch(self, node, power):
+        self.driver.start_node(node) if power == "on" else self.driver.stop_node(node)
+
+    def force_off(self, node):
+        """Nova itself ends a system that does not shut down."""
+
+    def reset(self, node):
+        self.driver.reboot_node(node)
+
+    def refusal(self, kind, name):
+        if kind == "flavor":
+            answer = self.driver.connection.request("/flavors").object
+            found, has_more = answer["flavors"], bool(answer.get("flavors_links"))
+        else:
+            found, has_more = self.driver.image_connection.request("/v2/images", params={"id": f'in:"{name}"'}).object["images"], False
+        if has_more or any(one["id"] == name for one in found):
+            return None
+        return f"the project has no {kind} with the id {name}"

@@ -21,6 +21,11 @@ interface Droplet {
   readonly node: TestNode;
   readonly address: string;
   looks: number;
+  /** Whether its system ignores a request to shut down. */
+  readonly isDeaf: boolean;
+  isOff: boolean;
+  /** How many more times it is shown as locked by an action. */
+  locked: number;
 }
 
 interface Answer {
@@ -33,11 +38,23 @@ const pageSize = 2;
 
 /**
  * DigitalOcean's API v2 as far as droplets go, by its public reference. A droplet is `new` when it is first
- * looked at and `active` afterwards; behind its address a real SSH server has the host key of its user data.
+ * looked at and `active` afterwards, and locked for a while after an action; behind its address a real SSH server has the host key of its user data.
  */
-export async function startDigitalOcean(): Promise<DigitalOcean> {
+export async function startDigitalOcean({ isDeaf = false } = {}): Promise<DigitalOcean> {
   const token = 'dop_v1_token-of-the-suite';
   const [flavor, image, region] = ['s-1vcpu-1gb', 'debian-12-x64', 'fra1'];
+  const sizes = [
+    { slug: flavor, regions: [region] },
+    { slug: 'elsewhere', regions: ['nyc1'] },
+  ].map((size) => ({
+    ...size,
+    vcpus: 1,
+    memory: 1024,
+    disk: 25,
+    transfer: 1,
+    price_monthly: 6,
+    price_hourly: 0.01,
+  }));
   const droplets = new Map<number, Droplet>();
   const sshPort = await freePort();
   /** A block of loopback for this one. */
@@ -45,18 +62,36 @@ export async function startDigitalOcean(): Promise<DigitalOcean> {
   let created = 0;
 
   async function answerTo(method: string, url: URL, body: JsonObject): Promise<Answer> {
-    const id = Number(/^\/v2\/droplets\/(\d+)$/.exec(url.pathname)?.[1]);
+    const [, number, action] = /^\/v2\/droplets\/(\d+)(\/actions)?$/.exec(url.pathname) ?? [];
+    const id = Number(number);
     const droplet = droplets.get(id);
+    if (url.pathname === '/v2/sizes') return { status: 200, body: { sizes, links: {}, meta: { total: 2 } } };
+    if (url.pathname === `/v2/images/${image}`) return { status: 200, body: { image: { slug: image } } };
     if (url.pathname === '/v2/droplets') return method === 'POST' ? create(body) : list(url);
     if (droplet === undefined)
       return {
         status: 404,
         body: { id: 'not_found', message: 'The resource you requested could not be found.' },
       };
+    if (action !== undefined) return act(droplet, body['type'] as string);
     if (method !== 'DELETE') return { status: 200, body: { droplet: shown(droplet) } };
     droplets.delete(id);
     await droplet.node.close();
     return { status: 204 };
+  }
+
+  function act(droplet: Droplet, type: string): Answer {
+    if (droplet.locked > 0)
+      return {
+        status: 422,
+        body: { id: 'unprocessable_entity', message: 'Droplet already has a pending event.' },
+      };
+    const isOff = type === 'power_off' || type === 'shutdown';
+    if (type === 'power_on' && !droplet.isOff)
+      return { status: 422, body: { id: 'unprocessable_entity', message: 'Droplet is already on.' } };
+    droplet.locked = 2;
+    if (type !== 'shutdown' || !droplet.isDeaf) droplet.isOff = isOff;
+    return { status: 201, body: { action: { type, status: 'in-progress' } } };
   }
 
   async function create(asked: JsonObject): Promise<Answer> {
@@ -82,6 +117,9 @@ export async function startDigitalOcean(): Promise<DigitalOcean> {
       node,
       address,
       looks: 0,
+      isDeaf,
+      isOff: false,
+      locked: 0,
     };
     droplets.set(id, droplet);
     return { status: 202, body: { droplet: shown(droplet) } };
@@ -99,11 +137,14 @@ export async function startDigitalOcean(): Promise<DigitalOcean> {
   function shown(droplet: Droplet): JsonObject {
     droplet.looks += 1;
     const isActive = droplet.looks > 2;
+    const locked = droplet.locked > 0;
+    droplet.locked = Math.max(0, droplet.locked - 1);
     const networks = {
       v4: isActive ? [{ ip_address: droplet.address, netmask: '255.0.0.0', type: 'public' }] : [],
       v6: [],
     };
-    return { ...droplet.body, status: isActive ? 'active' : 'new', networks };
+    const status = !isActive ? 'new' : droplet.isOff && !locked ? 'off' : 'active';
+    return { ...droplet.body, status, locked, networks };
   }
 
   const server = createServer((incoming, outgoing) => {

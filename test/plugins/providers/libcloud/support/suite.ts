@@ -39,6 +39,7 @@ export function suiteOfDriver(
       {
         name,
         endpoint: 'endpoint',
+        machines: ['power'],
         open,
         without: {
           'same-moment':

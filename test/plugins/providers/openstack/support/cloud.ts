@@ -55,6 +55,9 @@ export async function startCloud(): Promise<Cloud> {
   const servers = new Map<string, JsonObject>();
   const looked = new Set<string>();
   const deleted = new Set<string>();
+  const stopped = new Set<string>();
+  /** How many more times a server is shown as being switched. */
+  const switching = new Map<string, number>();
   const ports = new Map<string, JsonObject>();
   const floating = new Map<string, JsonObject>();
   const asked: JsonObject[] = [];
@@ -88,6 +91,8 @@ export async function startCloud(): Promise<Cloud> {
         return list(url.searchParams.get('tags')?.split(',') ?? []);
       case 'GET /v2.1/servers/ID':
         return servers.has(id) ? show(id) : recorded('server gone');
+      case 'POST /v2.1/servers/ID/action':
+        return servers.has(id) ? act(id, body) : recorded('server gone');
       case 'DELETE /v2.1/servers/ID':
         return remove(id);
       case 'GET /v2.0/ports':
@@ -142,6 +147,21 @@ export async function startCloud(): Promise<Cloud> {
     return { ...reply, body: { server: { ...(reply.body?.['server'] as JsonObject), id } } };
   }
 
+  /** Its answers were not recorded. They are as in Nova's reference. */
+  function act(id: string, action: JsonObject): Reply {
+    if ((switching.get(id) ?? 0) > 0)
+      return {
+        status: 409,
+        body: {
+          conflictingRequest: { code: 409, message: 'Cannot do so while it is in task_state powering-off' },
+        },
+      };
+    switching.set(id, 2);
+    if ('os-stop' in action) stopped.add(id);
+    if ('os-start' in action) stopped.delete(id);
+    return { status: 202, body: null };
+  }
+
   function show(id: string): Reply {
     const reply = recorded(looked.has(id) && state.boots ? 'server' : 'server building');
     looked.add(id);
@@ -166,7 +186,13 @@ export async function startCloud(): Promise<Cloud> {
               [...list, { addr: '198.51.100.7', version: 4, 'OS-EXT-IPS:type': 'floating' }],
             ]),
           );
-    return { ...template, ...own, addresses: reachable };
+    const left = switching.get(id) ?? 0;
+    switching.set(id, Math.max(0, left - 1));
+    const power: JsonObject = !stopped.has(id)
+      ? {}
+      : { status: 'SHUTOFF', 'OS-EXT-STS:vm_state': 'stopped', 'OS-EXT-STS:power_state': 4 };
+    const task: JsonObject = left > 0 ? { 'OS-EXT-STS:task_state': 'powering-off' } : {};
+    return { ...template, ...own, ...power, ...task, addresses: reachable };
   }
 
   function list(tags: readonly string[]): Reply {

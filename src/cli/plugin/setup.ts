@@ -1,0 +1,121 @@
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { childOptions } from '../../config/child-environment.js';
+import type { Config } from '../../config/index.js';
+import { prepareFolder } from '../../config/prepare-folder.js';
+import { readConfiguration, type CommonOptions } from '../configuration.js';
+import { CliError } from '../errors.js';
+import { inspectPlugins } from '../inspect-plugins.js';
+import { createOutput } from '../output.js';
+import { localVerb } from '../verb.js';
+
+/** Names what a complete environment was made of; written last. */
+const recordName = 'heddle-setup.json';
+
+/**
+ * Installs the Python packages of a plugin, and does nothing where they are installed. The environment gets its
+ * name when it is complete, so an interrupted installation is begun again, and running workers never see half
+ * of one.
+ */
+export const setup = localVerb(
+  async (name: string, options: CommonOptions) => {
+    const config = readConfiguration(options);
+    const packages = await packagesOf(name, config);
+    const { pythonFolder = '' } = config.programs;
+    const folder = join(pythonFolder, name);
+    const record = JSON.stringify({ python: await findPython(config), packages });
+    if (readRecord(folder) === record) return { plugin: name, folder, packages, changed: false };
+    prepareFolder(config.dataFolder);
+    prepareFolder(pythonFolder);
+    removeUnfinished(pythonFolder, name);
+    const draft = join(pythonFolder, `${name}.new-${process.pid}`);
+    try {
+      createOutput(options).line(`installs ${packages.join(', ')} into ${folder}`);
+      await runPython(config, ['-m', 'venv', draft], 'the virtual environment cannot be made');
+      const pip = ['-I', '-m', 'pip', 'install', '--no-input', '--disable-pip-version-check', ...packages];
+      await runPython(config, pip, 'pip cannot install the packages', join(draft, 'bin', 'python3'));
+      writeFileSync(join(draft, recordName), record);
+      rmSync(folder, { recursive: true, force: true });
+      renameSync(draft, folder);
+    } finally {
+      rmSync(draft, { recursive: true, force: true });
+    }
+    return { plugin: name, folder, packages, changed: true };
+  },
+  {
+    print: (output, { folder, packages, changed }) =>
+      output.line(`${packages.join(', ')}: ${changed ? 'installed in' : 'already in'} ${folder}`),
+  },
+);
+
+async function packagesOf(name: string, config: Config): Promise<readonly string[]> {
+  const registry = await inspectPlugins(config);
+  const found = [...registry.providers(), ...registry.automators()].filter(
+    ({ descriptor }) => descriptor.name === name,
+  );
+  if (found.length === 0)
+    throw new CliError('NotFound', `there is no plugin ${JSON.stringify(name)}`, { next: 'heddle plugins' });
+  const packages = found.flatMap(({ descriptor }) => descriptor.python ?? []);
+  if (packages.length === 0)
+    throw new CliError('Usage', `plugin ${name} needs no setup: its descriptor names no Python packages`);
+  return packages;
+}
+
+/** The version of the Python that programs run with. @throws CliError where it cannot be used. */
+async function findPython(config: Config): Promise<string> {
+  const about = 'import sys; print(sys.version.split()[0], sys.version_info >= (3, 10))';
+  const [version = '', isNew] = (await runPython(config, ['-I', '-c', about], 'it cannot be run')).split(' ');
+  if (isNew !== 'True') throw new CliError('Failed', `python3 is ${version}, and 3.10 or newer is needed`);
+  const modules = 'it lacks a module for environments; on Debian: apt-get install python3-venv';
+  await runPython(config, ['-I', '-c', 'import venv, ensurepip'], modules);
+  return version;
+}
+
+/** Runs Python. @throws CliError with the program's last line. */
+async function runPython(
+  { environment }: Config,
+  words: readonly string[],
+  otherwise: string,
+  program = 'python3',
+): Promise<string> {
+  const pass = Object.keys(environment).filter((name) => passed.test(name));
+  const { failed, code, stdout, stderr, shortMessage } = await execa(program, words, {
+    ...childOptions({ from: environment, pass }),
+    reject: false,
+    stdin: 'ignore',
+  });
+  if (!failed) return stdout;
+  if (code === 'ENOENT')
+    throw new CliError(
+      'Failed',
+      'there is no python3 on PATH. Install Python 3.10 or newer; on Debian: apt-get install python3-venv',
+    );
+  const said = `${stdout}\n${stderr}`.trimEnd().split('\n').at(-1)?.trim();
+  throw new CliError('Failed', `python3: ${otherwise}: ${said === '' ? shortMessage : said}`);
+}
+
+/** What pip reads of the environment, besides its own files. */
+const passed = /^(PIP_\w+|(https?|all|no)_proxy|SSL_CERT_(FILE|DIR)|REQUESTS_CA_BUNDLE|TMPDIR)$/i;
+
+function readRecord(folder: string): string | undefined {
+  const file = join(folder, recordName);
+  return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
+}
+
+/** What commands that were killed have left; one that still runs keeps its own. */
+function removeUnfinished(pythonFolder: string, name: string): void {
+  const begins = `${name}.new-`;
+  for (const entry of readdirSync(pythonFolder)) {
+    if (!entry.startsWith(begins) || isRunning(Number(entry.slice(begins.length)))) continue;
+    rmSync(join(pythonFolder, entry), { recursive: true, force: true });
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
