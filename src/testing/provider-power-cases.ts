@@ -15,6 +15,7 @@ import {
   silentFields,
   untilDone,
 } from './machine-answers.js';
+import { isMarked, mark } from './machine-mark.js';
 import type { CallOptions, ProviderBench, Subject } from './provider-bench.js';
 import { machineVerbs, type MachineVerb } from './provider-options.js';
 import type { Case } from './runner.js';
@@ -28,6 +29,7 @@ export type PowerCaseId =
   | 'power-other-key'
   | 'power-lost'
   | 'unload'
+  | 'unload-content'
   | 'unload-other-key'
   | 'reach'
   | 'reach-silent'
@@ -184,10 +186,27 @@ const power: readonly Case<PowerCaseId, ProviderBench>[] = [
 const unload: readonly Case<PowerCaseId, ProviderBench>[] = [
   {
     id: 'unload',
-    title: 'releases what a machine holds, also twice',
+    title: 'releases what a machine holds, also twice, and leaves its power as it was',
     run: (bench) =>
       bench.withReady(async (subject) => {
-        for (const _ of [1, 2]) await untilDone(bench, 'unload', () => callUnload(bench, subject));
+        const powers = bench.has('powerStatus') ? (['on', 'off'] as const) : ([undefined] as const);
+        for (const power of powers) {
+          if (power === 'off') await bringPower(bench, subject, 'powerOff');
+          for (const _ of [1, 2]) {
+            await untilDone(bench, 'unload', () => callUnload(bench, subject));
+            if (power !== undefined) await expectPower(bench, subject, power);
+          }
+        }
+      }),
+  },
+  {
+    id: 'unload-content',
+    title: 'leaves nothing on a machine that its user wrote',
+    run: (bench) =>
+      bench.withReady(async (subject) => {
+        await mark(bench, subject);
+        await untilDone(bench, 'unload', () => callUnload(bench, subject));
+        strictEqual(await isMarked(bench, subject), false, 'a file of its user is still on the machine');
       }),
   },
   {
