@@ -118,7 +118,7 @@ const power: readonly Case<PowerCaseId, ProviderBench>[] = [
     run: (bench) =>
       bench.withReady(async (subject) => {
         const silent = silentFields(bench);
-        strictEqual((await powerOf(bench, subject, silent)).power, 'unknown');
+        strictEqual((await powerOf(bench, subject, silent)).power, 'unknown', 'the power without a response');
         for (const verb of ['powerOff', 'powerOn'] as const)
           strictEqual(
             await answerOf(() => callPower(bench, subject, verb, silent)),
@@ -133,7 +133,7 @@ const power: readonly Case<PowerCaseId, ProviderBench>[] = [
     title: 'reports an absent machine as neither on nor off, and switches nothing',
     run: async (bench) => {
       const absent = bench.subject();
-      strictEqual((await powerOf(bench, absent)).power, 'unknown');
+      strictEqual((await powerOf(bench, absent)).power, 'unknown', 'the power of an absent machine');
       for (const verb of ['powerOn', 'powerOff'] as const)
         notStrictEqual(
           await answerOf(() => callPower(bench, absent, verb)),
@@ -148,10 +148,14 @@ const power: readonly Case<PowerCaseId, ProviderBench>[] = [
     run: (bench) =>
       bench.withReady(async (victim) => {
         const other = misled(bench, victim);
-        strictEqual((await powerOf(bench, other)).power, 'unknown');
+        strictEqual((await powerOf(bench, other)).power, 'unknown', "the power of another key's machine");
         for (const verb of ['powerOff', 'powerReset'] as const) {
           if (bench.has(verb))
-            strictEqual(await answerOf(() => callPower(bench, other, verb)), 'not done', verb);
+            strictEqual(
+              await answerOf(() => callPower(bench, other, verb)),
+              'not done',
+              `${verb} of another key's machine`,
+            );
         }
         await expectPower(bench, victim, 'on');
       }),
@@ -214,7 +218,11 @@ const unload: readonly Case<PowerCaseId, ProviderBench>[] = [
     title: "releases nothing of another key's machine, even with its id",
     run: (bench) =>
       bench.withReady(async (victim) => {
-        strictEqual(await answerOf(() => callUnload(bench, misled(bench, victim))), 'not done');
+        strictEqual(
+          await answerOf(() => callUnload(bench, misled(bench, victim))),
+          'not done',
+          "unload of another key's machine",
+        );
       }),
   },
 ];
