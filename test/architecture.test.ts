@@ -37,7 +37,7 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   },
   {
     files: /^plugins\/providers\/static\//,
-    may: /^model\/|^plugins\/(contract|errors|known-hosts|bare-metal\/index|provider-base\/[^/]+)\.js$|^node:|^(zod|yaml)$/,
+    may: /^model\/|^plugins\/(contract|errors|fill-words|known-hosts|bare-metal\/index|provider-base\/[^/]+)\.js$|^node:|^(zod|yaml)$/,
   },
   {
     files: /^plugins\/(providers|automators)\//,

@@ -109,7 +109,8 @@ export interface CanEndRun {
 }
 
 /**
- * Ability: releases what the machine holds, and leaves nothing of its user. Without it `sanitize` does that.
+ * Ability: releases what the machine holds, and leaves nothing of its user; its power is as before. Called for a
+ * machine that is on or off, and repeated after an interruption. Without it `sanitize` does that.
  */
 export interface CanUnload {
   unload(machine: MachineInput): Promise<Outcome>;

@@ -73,6 +73,8 @@ export const programSchemas = {
         'claims.release',
         'claims.held',
         'calls.take',
+        'progress',
+        'resetNode',
       ]),
     )
     .exactOptional()

@@ -24,9 +24,11 @@ export const systemCases: readonly Case<SystemCaseId, AutomatorBench>[] = [
     run: async (bench) => {
       await bench.bootstrap();
       for (const verb of verbs.filter((method) => bench.plugin.abilities.includes(method)))
-        for (const _ of [1, 2]) strictEqual(await outcomeOf(bench, verb), 'done', verb);
+        for (const call of [1, 2])
+          strictEqual(await outcomeOf(bench, verb), 'done', `${verb}, call ${call}, is not done`);
       if (bench.plugin.abilities.includes('checkImage'))
-        for (const _ of [1, 2]) strictEqual(await stateOf(bench), 'yes', 'checkImage');
+        for (const call of [1, 2])
+          strictEqual(await stateOf(bench), 'yes', `checkImage, call ${call}, does not confirm the image`);
       strictEqual((await bench.node.look('echo usable')).trim(), 'usable');
       await bench.bootstrap();
     },

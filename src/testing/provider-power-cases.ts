@@ -15,6 +15,7 @@ import {
   silentFields,
   untilDone,
 } from './machine-answers.js';
+import { isMarked, mark } from './machine-mark.js';
 import type { CallOptions, ProviderBench, Subject } from './provider-bench.js';
 import { machineVerbs, type MachineVerb } from './provider-options.js';
 import type { Case } from './runner.js';
@@ -28,6 +29,7 @@ export type PowerCaseId =
   | 'power-other-key'
   | 'power-lost'
   | 'unload'
+  | 'unload-content'
   | 'unload-other-key'
   | 'reach'
   | 'reach-silent'
@@ -116,7 +118,7 @@ const power: readonly Case<PowerCaseId, ProviderBench>[] = [
     run: (bench) =>
       bench.withReady(async (subject) => {
         const silent = silentFields(bench);
-        strictEqual((await powerOf(bench, subject, silent)).power, 'unknown');
+        strictEqual((await powerOf(bench, subject, silent)).power, 'unknown', 'the power without a response');
         for (const verb of ['powerOff', 'powerOn'] as const)
           strictEqual(
             await answerOf(() => callPower(bench, subject, verb, silent)),
@@ -131,7 +133,7 @@ const power: readonly Case<PowerCaseId, ProviderBench>[] = [
     title: 'reports an absent machine as neither on nor off, and switches nothing',
     run: async (bench) => {
       const absent = bench.subject();
-      strictEqual((await powerOf(bench, absent)).power, 'unknown');
+      strictEqual((await powerOf(bench, absent)).power, 'unknown', 'the power of an absent machine');
       for (const verb of ['powerOn', 'powerOff'] as const)
         notStrictEqual(
           await answerOf(() => callPower(bench, absent, verb)),
@@ -146,10 +148,14 @@ const power: readonly Case<PowerCaseId, ProviderBench>[] = [
     run: (bench) =>
       bench.withReady(async (victim) => {
         const other = misled(bench, victim);
-        strictEqual((await powerOf(bench, other)).power, 'unknown');
+        strictEqual((await powerOf(bench, other)).power, 'unknown', "the power of another key's machine");
         for (const verb of ['powerOff', 'powerReset'] as const) {
           if (bench.has(verb))
-            strictEqual(await answerOf(() => callPower(bench, other, verb)), 'not done', verb);
+            strictEqual(
+              await answerOf(() => callPower(bench, other, verb)),
+              'not done',
+              `${verb} of another key's machine`,
+            );
         }
         await expectPower(bench, victim, 'on');
       }),
@@ -184,10 +190,27 @@ const power: readonly Case<PowerCaseId, ProviderBench>[] = [
 const unload: readonly Case<PowerCaseId, ProviderBench>[] = [
   {
     id: 'unload',
-    title: 'releases what a machine holds, also twice',
+    title: 'releases what a machine holds, also twice, and leaves its power as it was',
     run: (bench) =>
       bench.withReady(async (subject) => {
-        for (const _ of [1, 2]) await untilDone(bench, 'unload', () => callUnload(bench, subject));
+        const powers = bench.has('powerStatus') ? (['on', 'off'] as const) : ([undefined] as const);
+        for (const power of powers) {
+          if (power === 'off') await bringPower(bench, subject, 'powerOff');
+          for (const _ of [1, 2]) {
+            await untilDone(bench, 'unload', () => callUnload(bench, subject));
+            if (power !== undefined) await expectPower(bench, subject, power);
+          }
+        }
+      }),
+  },
+  {
+    id: 'unload-content',
+    title: 'leaves nothing on a machine that its user wrote',
+    run: (bench) =>
+      bench.withReady(async (subject) => {
+        await mark(bench, subject);
+        await untilDone(bench, 'unload', () => callUnload(bench, subject));
+        strictEqual(await isMarked(bench, subject), false, 'a file of its user is still on the machine');
       }),
   },
   {
@@ -195,7 +218,11 @@ const unload: readonly Case<PowerCaseId, ProviderBench>[] = [
     title: "releases nothing of another key's machine, even with its id",
     run: (bench) =>
       bench.withReady(async (victim) => {
-        strictEqual(await answerOf(() => callUnload(bench, misled(bench, victim))), 'not done');
+        strictEqual(
+          await answerOf(() => callUnload(bench, misled(bench, victim))),
+          'not done',
+          "unload of another key's machine",
+        );
       }),
   },
 ];

@@ -10,7 +10,7 @@ import { playFaults, playsInTenth, usualModes, type SweepCut } from '../harness/
 import { playWebUi } from '../harness/faults/web-ui.js';
 
 /**
- * The whole tables take long on two cores: `npm run faults` runs them. `npm test` runs a fixed part of the first,
+ * The whole tables take 15 minutes on two cores: `npm run faults` runs them. `npm test` runs a fixed part of the first,
  * and `npm run test:real` a random tenth of each, which HEDDLE_FAULTS repeats.
  */
 const { HEDDLE_FAULTS: seed = '1' } = env;

@@ -3,7 +3,7 @@ import pLimit from 'p-limit';
 import { copyPlainJson } from '../../schema/plain-json.js';
 import { formatPath } from '../../schema/problem.js';
 import { parseResult } from '../../schema/result.js';
-import type { Calls, Claims, PluginContext, PluginLog, RunOutcome, Shell } from '../contract.js';
+import type { Calls, Claims, Outcome, PluginContext, PluginLog, RunOutcome, Shell } from '../contract.js';
 import { Clients } from '../clients.js';
 import { failureKinds, isPluginError, PluginError } from '../errors.js';
 import { loadClass, type LoadedClass } from '../load-class.js';
@@ -14,6 +14,7 @@ import {
   type DrainMessage,
   type ErrorMessage,
   type HostCall,
+  type InputFunction,
   type LoadAnswer,
   type LoadMessage,
   type LogLevel,
@@ -59,6 +60,13 @@ class HostServices {
   };
 
   readonly calls: Calls = { take: () => this.#ask('calls.take', {}) };
+
+  /** The functions that JSON cannot carry. */
+  readonly input = {
+    progress: (text: string): void =>
+      void this.#ask('progress', { text: text.slice(0, 512) || '-' }).catch(() => undefined),
+    resetNode: (): Promise<Outcome> => this.#ask('resetNode', {}),
+  } satisfies Record<InputFunction, unknown>;
 
   /** Passes a reply of the worker to the request that waits for it. */
   settle(reply: ReplyMessage): void {
@@ -159,11 +167,17 @@ async function answer(
     const method: unknown = Reflect.get(plugin, call.call);
     if (typeof method !== 'function')
       throw new PluginError('Invalid', `the plugin has no method ${call.call}`);
-    const returned: unknown = await Reflect.apply(method, plugin, call.arguments);
+    const returned: unknown = await Reflect.apply(method, plugin, withFunctions(call));
     return call.isAction ? actionAnswer(returned, name) : abilityAnswer(returned, name);
   } catch (error) {
     return failureAnswer(error);
   }
+}
+
+function withFunctions({ arguments: [input, ...others], functions }: HostCall): readonly unknown[] {
+  if (functions.length === 0) return [input, ...others];
+  const added = Object.fromEntries(functions.map((name) => [name, services.input[name]]));
+  return [{ ...(input as object), ...added }, ...others];
 }
 
 // Results are checked here already: only plain JSON can be sent, and messages name the field.

@@ -8,7 +8,15 @@ import { parseResult, type ParsedResult } from '../../schema/result.js';
 import type { PluginContext, Shell } from '../contract.js';
 import { failureKinds, PluginError, ProgramFault } from '../errors.js';
 import type { ProgramPool, Reservation } from './pool.js';
-import { callMessage, limits, requestNames, type HostCall } from './protocol.js';
+import {
+  callMessage,
+  inputFunctions,
+  limits,
+  requestNames,
+  type HostCall,
+  type InputFunction,
+} from './protocol.js';
+import type { Services } from './requests.js';
 import type { Finish } from './session.js';
 
 /** What the engine knows of an attempt besides the plugin's context. */
@@ -75,6 +83,7 @@ async function invoke(
   const reservation = await reserve(plugin, context, attempt);
   // The call's own time begins when a process is ready for it.
   const stop = timeMs === undefined ? attempt : anySignal([attempt, AbortSignal.timeout(timeMs)]);
+  const functions = functionsOf(method);
   const hostCall: HostCall = {
     call: method.name,
     arguments: method.arguments,
@@ -83,11 +92,12 @@ async function invoke(
     claims: claims !== undefined,
     calls: calls !== undefined,
     isAction,
+    functions: inputFunctions.filter((name) => functions[name] !== undefined),
   };
   const finish = await reservation.run({
     message: hosted ? hostCall : callMessage(method.name, method.input, task),
     allowed: hosted ? requestNames : descriptor.requests,
-    services: { shell, claims, calls, secret: resolveSecret },
+    services: { shell, claims, calls, secret: resolveSecret, ...functions },
     log,
     stop,
   });
@@ -107,6 +117,16 @@ async function invoke(
   throw new ProgramFault(
     `plugin ${descriptor.name} ${why}; its program ${finish.end?.words ?? 'was ended'}${said}`,
     { hung },
+  );
+}
+
+/** Those of an ability's input, which the contract types. */
+function functionsOf({ arguments: [input] }: Method): Pick<Services, InputFunction> {
+  if (typeof input !== 'object' || input === null) return {};
+  return Object.fromEntries(
+    inputFunctions
+      .map((name) => [name, Reflect.get(input, name) as unknown] as const)
+      .filter(([, value]) => typeof value === 'function'),
   );
 }
 

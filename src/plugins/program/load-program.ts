@@ -16,7 +16,13 @@ import {
 import { PluginError } from '../errors.js';
 import type { FoundPlugin } from '../find-plugins.js';
 import { abilitiesOf } from '../load-class.js';
-import type { Loaded, ProviderContext, ProviderWithAbilities, AutomatorContext } from '../registered.js';
+import type {
+  AutomatorContext,
+  AutomatorWithAbilities,
+  Loaded,
+  ProviderContext,
+  ProviderWithAbilities,
+} from '../registered.js';
 import { invokeAbility, invokeAction, type ProgramContext, type ProgramPlugin } from './invoke.js';
 import { UniformAutomator } from '../uniform-automator.js';
 import { HostPool, OneShotPool } from './pool.js';
@@ -53,8 +59,12 @@ export function loadAutomatorProgram(
   found: FoundPlugin,
   sandbox: Sandbox,
   options: ProgramOptions,
-): Promise<Loaded<AutomatorContext, ProgramAutomator>> {
-  return loadProgram(found, sandbox, options, (plugin, context) => new ProgramAutomator(plugin, context));
+): Promise<Loaded<AutomatorContext, AutomatorWithAbilities>> {
+  return loadProgram(found, sandbox, options, (plugin, context, abilities) => {
+    const automator = new ProgramAutomator(plugin, context);
+    const methods = abilities.map((name) => [name, automator.ability(name)] as const);
+    return Object.assign(automator, Object.fromEntries(methods));
+  });
 }
 
 /** A class is loaded once now, so that its faults show when the worker starts. */
@@ -195,6 +205,16 @@ class ProgramAutomator extends UniformAutomator {
   override bootstrap(sshAuth: SshAuth): Promise<TaskResult> {
     const method = { name: 'bootstrap', arguments: [sshAuth], input: { sshAuth } };
     return invokeAction(this.#plugin, this.#context, method);
+  }
+
+  /** The method of an ability. */
+  ability(name: string): (input: unknown) => Promise<unknown> {
+    return (input) =>
+      invokeAbility(this.#plugin, this.#context, {
+        name,
+        arguments: [input],
+        input: { arguments: plain([input]) },
+      });
   }
 
   override carryOut(script: string, data: string, name: string, sshAuth: SshAuth): Promise<TaskResult> {

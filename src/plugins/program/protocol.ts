@@ -45,6 +45,8 @@ export interface HostCall {
   readonly calls: boolean;
   /** Whether the method carries out an action; an ability may return any JSON. */
   readonly isAction: boolean;
+  /** Functions that the first argument has besides: the host makes requests of them. */
+  readonly functions: readonly InputFunction[];
 }
 
 /** The first message to a plugin host. */
@@ -75,8 +77,14 @@ export const requestNames = [
   'claims.release',
   'claims.held',
   'calls.take',
+  'progress',
+  'resetNode',
 ] as const;
 export type RequestName = (typeof requestNames)[number];
+
+/** Functions of an ability's input. Only a request can cross to another process. */
+export const inputFunctions = ['progress', 'resetNode'] as const;
+export type InputFunction = (typeof inputFunctions)[number];
 
 /** What a program asks of the engine during a call. */
 export interface RequestMessage extends JsonObject {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../model/json.js';
-import type { Calls, Claims, RunOutcome, Shell } from '../contract.js';
+import type { Calls, Claims, ImageInput, RunOutcome, Shell, SystemInput } from '../contract.js';
 import { isPluginError, PluginError } from '../errors.js';
 import {
   limits,
@@ -18,6 +18,9 @@ export interface Services {
   readonly calls?: Calls;
   /** Resolves a secret reference that occurs in the program's task. */
   readonly secret?: (reference: string) => Promise<string>;
+  /** Of the input of the ability that is called. */
+  readonly progress?: ImageInput['progress'];
+  readonly resetNode?: SystemInput['resetNode'];
 }
 
 /** Serves one request of a program. Never throws: a failure is the reply. */
@@ -55,7 +58,7 @@ function request<Service extends keyof Services, Shape extends z.ZodType>(
     const engine = services[service];
     if (engine === undefined)
       throw invalid(
-        `request ${name} cannot be served in this task: shell requests belong to automators, claims to providers`,
+        `request ${name} cannot be served in this task: shell requests belong to automators, claims to providers, progress and resetNode to abilities whose input has them`,
       );
     const parsed = shape.safeParse(given);
     if (parsed.success) return serve(engine, parsed.data);
@@ -132,6 +135,8 @@ const requests: Readonly<Record<RequestName, Serve>> = {
   'claims.held': request('claims', nothing, (claims) => claims.held()),
   // An account without a limit of calls has no such service.
   'calls.take': async (_name, _fields, { calls }) => calls?.take(),
+  progress: request('progress', z.strictObject({ text: name }), async (progress, { text }) => progress(text)),
+  resetNode: request('resetNode', nothing, (resetNode) => resetNode()),
 };
 
 /** Programs that cannot read JSON rely on this order. */

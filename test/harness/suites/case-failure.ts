@@ -1,10 +1,13 @@
 import type { Runner } from '../../../src/testing/runner.js';
 
 /**
- * Runs one case of a suite.
- * @returns why it fails; undefined if it passes.
+ * Runs cases of a suite, one after the other.
+ * @returns why one fails; undefined if they pass.
  */
-export async function caseFailure(define: (runner: Runner) => void, id: string): Promise<string | undefined> {
+export async function caseFailure(
+  define: (runner: Runner) => void,
+  ids: string | readonly string[],
+): Promise<string | undefined> {
   type Run = Parameters<Runner['test']>[2];
   const cases = new Map<string, Run>();
   const closers: (() => Promise<void>)[] = [];
@@ -16,14 +19,15 @@ export async function caseFailure(define: (runner: Runner) => void, id: string):
     test: Object.assign(test, { skip: () => undefined }),
     afterAll: (close) => closers.push(close),
   });
-  const run = cases.get(id);
-  if (run === undefined) throw new Error(`the suite has no case ${id}`);
+  const skip = (why?: string): never => {
+    throw new Error(`the case does not apply: ${why}`);
+  };
   try {
-    await run({
-      skip: (why) => {
-        throw new Error(`the case does not apply: ${why}`);
-      },
-    });
+    for (const id of [ids].flat()) {
+      const run = cases.get(id);
+      if (run === undefined) throw new Error(`the suite has no case ${id}`);
+      await run({ skip });
+    }
     return undefined;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);

@@ -1,7 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { CanGrantAccess, CanHear, SystemPart } from '../../../src/plugins/contract.js';
 import { findPlugins } from '../../../src/plugins/find-plugins.js';
+import { loadRegistry } from '../../../src/plugins/registry.js';
+import { systemMethods } from '../../../src/testing/automator-system-cases.js';
 
 const root = join(import.meta.dirname, '../../..');
 
@@ -10,6 +13,13 @@ const without: Readonly<Record<string, string>> = {
   'provider pool':
     'its machines are those of other providers, which the workflow of a pool gives it: test/workflows/pools has both',
 };
+
+const notifications = ['nodeDeleted', 'nodeReused'] as const satisfies readonly (keyof CanHear)[];
+const system = [
+  ...systemMethods,
+  'grantAccess',
+  'revokeAccess',
+] as const satisfies readonly (keyof (SystemPart & CanGrantAccess))[];
 
 const suites = readdirSync(import.meta.dirname)
   .filter((file) => file.endsWith('.test.ts') && file !== 'all.test.ts')
@@ -24,4 +34,14 @@ test('every plugin of Heddle, and every example, is tested by the suite of its t
     .filter(({ name }) => !suites.includes(`name: '${name}'`) && !suites.includes(`\n  ${name}: {`))
     .map(({ type, name }) => `${type} ${name}`);
   expect(missing).toEqual(Object.keys(without));
+});
+
+test('each notification, UNLOAD and each method of systems is part of a plugin of Heddle', async () => {
+  const registry = await loadRegistry({ folders: [], log: { info: () => undefined } });
+  try {
+    const used = [...registry.providers(), ...registry.automators()].flatMap(({ abilities }) => abilities);
+    expect(used).toEqual(expect.arrayContaining([...notifications, 'unload', ...system]));
+  } finally {
+    await registry.close();
+  }
 });

@@ -13,7 +13,7 @@ else {
     { describe, test, afterAll },
     {
       name: 'libvirt',
-      machines: ['power', 'load', 'capture', 'retrieve'],
+      machines: ['power', 'load', 'capture', 'retrieve', 'unload'],
       open: async () => {
         const libvirtd = await startLibvirtd();
         return {
@@ -45,6 +45,7 @@ else {
         load: inMemory,
         'load-absent': inMemory,
         'load-other-key': inMemory,
+        'unload-content': inMemory,
         'missing-fields': 'it needs no field: it finds libvirt where libvirt is',
         'wrong-credentials': 'it has no credentials but those of ssh, which virsh finds by itself',
         redaction: "libvirt's test driver takes no seed disk, where the only secret would go",

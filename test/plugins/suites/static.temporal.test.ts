@@ -38,7 +38,8 @@ providerSuite(
     open: async () => {
       const service = await startMachineService();
       const machines = await Promise.all(['one', 'two', 'three'].map((name) => makeMachine(service, name)));
-      return { admin: { machines }, flavor: 'tiny', image: 'host', close: () => service.close() };
+      const programs = { deleted: ['true'], reused: ['true'] };
+      return { admin: { machines, programs }, flavor: 'tiny', image: 'host', close: () => service.close() };
     },
     without: {
       'lost-create': noApi,

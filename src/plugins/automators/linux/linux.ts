@@ -6,6 +6,7 @@ import {
   type CanGrantAccess,
   type Knowledge,
   type Outcome,
+  type RunOutcome,
   type SystemInput,
   type SystemPart,
   type TaskResult,
@@ -13,7 +14,7 @@ import {
 import { UniformAutomator } from '../../uniform-automator.js';
 import { grantAccess, revokeAccess } from './access.js';
 import { freshRecord, readRecord, writeRecord } from './record.js';
-import { capturePrograms, sanitizeProgram } from './sanitize.js';
+import { capturePrograms, processesLeft, sanitizeProgram } from './sanitize.js';
 
 /** Linux on a machine whose images are loaded and captured. */
 export class LinuxAutomator extends UniformAutomator implements SystemPart, CanGrantAccess {
@@ -66,8 +67,19 @@ export class LinuxAutomator extends UniformAutomator implements SystemPart, CanG
     return this.#exec('its disks could not be synchronised', 'sync');
   }
 
-  async sanitize({ user = '' }: SystemInput): Promise<Outcome> {
-    return this.#exec('what its user left could not be taken out', sanitizeProgram, [user]);
+  /** Only a reset ends what the kernel or a service keeps alive, and it costs less than a load. */
+  async sanitize({ user = '', resetNode }: SystemInput): Promise<Outcome> {
+    const wrong = 'what its user left could not be taken out';
+    const first = await this.#run(sanitizeProgram, [user]);
+    if (first.exitCode !== processesLeft) return outcomeOf(wrong, first);
+    this.log.warn(`${first.stderr.trim()}, so the machine is reset`);
+    const { answer, why = 'no reason was given' } = await resetNode();
+    if (answer !== 'done')
+      return {
+        answer,
+        why: `${first.stderr.trim().slice(-300)}, and the reset that ends them failed: ${why}`,
+      };
+    return outcomeOf(wrong, await this.#run(sanitizeProgram, [user]));
   }
 
   /** A system whose home cannot be written differs from its image. */
@@ -89,13 +101,12 @@ export class LinuxAutomator extends UniformAutomator implements SystemPart, CanG
     return revokeAccess(this.shell, input);
   }
 
-  async #exec(wrong: string, program: string, words: readonly string[] = []): Promise<Outcome> {
-    const { exitCode, stderr } = await this.shell.exec(['sh', '-c', program, 'sh', ...words], {
-      timeoutMs: 120_000,
-    });
-    return exitCode === 0
-      ? { answer: 'done' }
-      : { answer: 'not done', why: `${wrong}: exit code ${exitCode} ${stderr.trim().slice(-300)}`.trim() };
+  async #exec(wrong: string, program: string): Promise<Outcome> {
+    return outcomeOf(wrong, await this.#run(program));
+  }
+
+  #run(program: string, words: readonly string[] = []): Promise<RunOutcome> {
+    return this.shell.exec(['sh', '-c', program, 'sh', ...words], { timeoutMs: 120_000 });
   }
 
   override async carryOut(script: string, data: string): Promise<TaskResult> {
@@ -109,4 +120,10 @@ export class LinuxAutomator extends UniformAutomator implements SystemPart, CanG
       throw new PluginError('ScriptFailed', `the script ended with exit code ${outcome.exitCode}`, outcome);
     return { result: outcome.results };
   }
+}
+
+function outcomeOf(wrong: string, { exitCode, stderr }: RunOutcome): Outcome {
+  return exitCode === 0
+    ? { answer: 'done' }
+    : { answer: 'not done', why: `${wrong}: exit code ${exitCode} ${stderr.trim().slice(-300)}`.trim() };
 }

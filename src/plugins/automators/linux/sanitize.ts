@@ -14,6 +14,9 @@ fi
 sync
 `;
 
+/** Exit code of `sanitizeProgram` for processes of the user that do not end. */
+export const processesLeft = 75;
+
 /**
  * Removes what a user leaves on a machine that no load follows; word 1 is the user, or empty. Ends the user's
  * processes and timed jobs, and removes files from world-writable folders. Accounts and homes stay: they are
@@ -33,11 +36,12 @@ while [ $tries -lt 20 ]; do
   left=0
   for status in /proc/[0-9]*/status; do
     owner=$(sed -n 's/^Uid:[[:space:]]*\\([0-9]*\\).*/\\1/p' "$status" 2>/dev/null) || owner=
-    if [ "$owner" = "$uid" ]; then left=1; pid=\${status#/proc/}; kill -KILL "\${pid%/status}" 2>/dev/null || :; fi
+    # A process that has ended and waits for its parent is no more.
+    if [ "$owner" = "$uid" ] && ! grep -q '^State:[[:space:]]*[ZX]' "$status" 2>/dev/null; then left=1; pid=\${status#/proc/}; kill -KILL "\${pid%/status}" 2>/dev/null || :; fi
   done
   [ $left = 1 ] || break
   tries=$((tries + 1)); sleep 0.1
 done
-[ $left = 0 ] || { echo "processes of $user do not end" >&2; exit 1; }
+[ $left = 0 ] || { echo "processes of $user do not end" >&2; exit ${processesLeft}; }
 find /tmp /var/tmp -xdev -mindepth 1 -user "$uid" -delete 2>/dev/null || :
 `;

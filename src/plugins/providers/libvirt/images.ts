@@ -8,8 +8,9 @@ import {
 import { copyVolume, stateOfCopy } from './copy.js';
 import { withVolumes } from './domain.js';
 import { readImage, type LibvirtFields } from './fields.js';
-import { identify } from './identity.js';
+import { identify, type Identity } from './identity.js';
 import { domainOf, type Domain } from './machines.js';
+import { powerDriverOf } from './power.js';
 import { makeSeed } from './seed.js';
 import type { Virsh } from './virsh.js';
 import { Volumes } from './volumes.js';
@@ -42,37 +43,90 @@ export async function imageSize({ volumes }: LibvirtAccount, providerImage: stri
 }
 
 /**
- * Gives a machine a new layer of an image. The load's token names the layer, so it is made once. One call
- * switches the domain to it, so the disk is the old one or the new one whenever the load is interrupted.
+ * Gives a machine a new layer of an image. The load's token names the layer, so it is made once.
  */
 export async function loadImage(
-  { virsh, volumes, fields }: LibvirtAccount,
+  account: LibvirtAccount,
   { key, token, progress, providerImage }: ImageInput,
 ): Promise<Outcome> {
   const image = readImage(providerImage);
-  const domain = await domainOf(virsh, key);
+  const domain = await domainOf(account.virsh, key);
   if (domain === undefined) return noSuchDomain;
   const identity = identify(key, token);
   if (domain.disk !== identity.disk) {
     const refused = refuseUnlessOff(domain);
     if (refused !== undefined) return refused;
-    const base = await volumes.base(image);
-    const old = domain.disk === undefined ? undefined : await volumes.find(domain.disk);
     progress(`makes a disk of image ${image}`);
-    // A disk that is larger than its image keeps its size.
-    await volumes.makeLayer(identity.disk, base, Math.max(base.capacity, old?.capacity ?? 0));
-    // A new instance id makes cloud-init run again on the new disk.
-    if (domain.seed !== undefined)
-      await volumes.write(
-        identity.seed,
-        makeSeed(fields, { key, hostname: domain.hostname, instance: `${identity.uuid}-${identity.disk}` }),
-      );
-    await virsh.run(['define', '/dev/stdin'], { input: withVolumes(domain.xml, identity, image) });
+    await switchDisk(account, domain, image, identity);
     progress(`the machine has a disk of image ${image}`);
   }
+  await deleteOtherVolumes(account.volumes, identity);
+  return { answer: 'done' };
+}
+
+/**
+ * Gives a machine an unused layer of the image that it has, and leaves its power as it was. The domain is
+ * switched to the layer first: a running machine uses it from its next start. So a repetition after an
+ * interruption knows whether the machine was on; it makes another layer, since the machine may have been used.
+ */
+export async function renewDisk(account: LibvirtAccount, key: string): Promise<Outcome> {
+  const { virsh, volumes, fields } = account;
+  const domain = await domainOf(virsh, key);
+  if (domain === undefined) return noSuchDomain;
+  const { disk, image, stateText, uuid } = domain;
+  if (disk === undefined || image === undefined)
+    return { answer: 'not done', why: 'libvirt has no record of the image of its disk' };
+  const isOn = stateText !== 'shut off' || (await wasSwitchedOff(volumes, key, disk));
+  const identity = identify(key, renewalToken(disk, isOn ? 'on' : 'off'));
+  await switchDisk(account, domain, image, identity);
+  // Nothing on the old disk is kept, so its system need not shut down.
+  const power = powerDriverOf(virsh, uuid, { ...fields, shutDownSeconds: 0 });
+  const off = await power.off();
+  if (off.answer !== 'done') return off;
+  const on = isOn ? await power.on() : off;
+  if (on.answer !== 'done') return on;
+  await deleteOtherVolumes(volumes, identity);
+  return { answer: 'done' };
+}
+
+/** Whether an interrupted call made the disk for a machine that was on: its earlier disk is still there. */
+async function wasSwitchedOff(volumes: Volumes, key: string, disk: string): Promise<boolean> {
+  const names = await volumes.ofMachine(identify(key));
+  return names.some((old) => old !== disk && identify(key, renewalToken(old, 'on')).disk === disk);
+}
+
+/** No token of a load begins like this. */
+function renewalToken(disk: string, power: 'on' | 'off'): string {
+  return `renewal of ${disk}, power ${power}`;
+}
+
+/** One call switches the domain, so it has the old disk or the new one whenever this is interrupted. */
+async function switchDisk(
+  { virsh, volumes, fields }: LibvirtAccount,
+  domain: Domain,
+  image: string,
+  identity: Identity,
+): Promise<void> {
+  const base = await volumes.base(image);
+  const old = domain.disk === undefined ? undefined : await volumes.find(domain.disk);
+  // A disk that is larger than its image keeps its size.
+  await volumes.makeLayer(identity.disk, base, Math.max(base.capacity, old?.capacity ?? 0));
+  // A new instance id makes cloud-init run again on the new disk.
+  if (domain.seed !== undefined)
+    await volumes.write(
+      identity.seed,
+      makeSeed(fields, {
+        key: domain.key,
+        hostname: domain.hostname,
+        instance: `${identity.uuid}-${identity.disk}`,
+      }),
+    );
+  await virsh.run(['define', '/dev/stdin'], { input: withVolumes(domain.xml, identity, image) });
+}
+
+async function deleteOtherVolumes(volumes: Volumes, identity: Identity): Promise<void> {
   for (const volume of await volumes.ofMachine(identity))
     if (volume !== identity.disk && volume !== identity.seed) await volumes.delete(volume);
-  return { answer: 'done' };
 }
 
 export async function captureImage(

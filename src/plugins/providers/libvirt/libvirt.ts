@@ -13,6 +13,7 @@ import {
   type CanRetrieve,
   type CanShowImages,
   type CanTellAssigned,
+  type CanUnload,
   type CreateInput,
   type ImageInput,
   type Knowledge,
@@ -35,6 +36,7 @@ import {
   imageExists,
   imageSize,
   loadImage,
+  renewDisk,
   retrieveImage,
   type LibvirtAccount,
 } from './images.js';
@@ -60,7 +62,8 @@ export class LibvirtProvider
     CanRetrieve,
     CanLoad,
     CanCapture,
-    CanTellAssigned
+    CanTellAssigned,
+    CanUnload
 {
   override async create(input: CreateInput): Promise<TaskResult> {
     const { fields, virsh, volumes } = this.#open();
@@ -175,6 +178,11 @@ export class LibvirtProvider
 
   async capture(input: ImageInput): Promise<Outcome> {
     return captureImage(this.#open(), input);
+  }
+
+  /** Nothing that its user wrote is left: the machine has a new disk of the image that it had. */
+  async unload({ key }: MachineInput): Promise<Outcome> {
+    return renewDisk(this.#open(), key);
   }
 
   async assignedImage({ key }: MachineInput): Promise<string | undefined> {

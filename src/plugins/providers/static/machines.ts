@@ -20,6 +20,9 @@ const machineSchema = z.strictObject({
   slots: z.int().min(1).max(1_000).optional(),
 });
 
+const command = z.array(text).min(1);
+const programsSchema = z.strictObject({ deleted: command.optional(), reused: command.optional() });
+
 const accountSchema = z.object({
   machines: z.array(machineSchema).default([]),
   inventory: text.optional(),
@@ -31,6 +34,7 @@ const accountSchema = z.object({
   keyFile: text.optional(),
   agent: secret.optional(),
   knownHosts: text.optional(),
+  programs: programsSchema.default({}),
 });
 
 export interface StaticMachine {
@@ -51,6 +55,8 @@ export interface StaticAccount {
   readonly knownHosts: string | undefined;
   /** Whether a machine must answer before it is taken. */
   readonly liveness: 'ssh' | 'none';
+  /** The administrator's programs for notifications. */
+  readonly programs: z.output<typeof programsSchema>;
 }
 
 /**
@@ -79,6 +85,7 @@ export async function readAccount(
   return {
     knownHosts: account.knownHosts,
     liveness: account.liveness,
+    programs: account.programs,
     machines: machines.map((machine) => ({
       name: machine.name,
       address: machine.address,

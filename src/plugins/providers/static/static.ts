@@ -6,6 +6,7 @@ import {
   Provider,
   type AccountOffers,
   type AccountQuota,
+  type CanHear,
   type CanLoad,
   type CanQuota,
   type Claims,
@@ -17,7 +18,9 @@ import {
   type MachineInput,
   type PluginContext,
 } from '../../contract.js';
+import { runCommand } from '../../bare-metal/index.js';
 import { PluginError } from '../../errors.js';
+import { fillWords } from '../../fill-words.js';
 import { hostKeysFor } from '../../known-hosts.js';
 import { hasTags, resolveAddress } from '../../provider-base/machines.js';
 import { answersSsh } from './liveness.js';
@@ -30,7 +33,7 @@ const askedAtOnce = 32;
  * has which is kept by the engine (claims): machines carry no tags, and workers on different hosts must
  * agree.
  */
-export class StaticProvider extends Provider implements CanLoad, CanQuota {
+export class StaticProvider extends Provider implements CanLoad, CanQuota, CanHear {
   private readonly claims: Claims;
 
   constructor(context: PluginContext) {
@@ -183,6 +186,34 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota {
       return names.length < machines.length ? undefined : [...new Set(names)];
     };
     return { flavors: namesOf('flavor'), images: namesOf('image') };
+  }
+
+  /** Another node may have the machine already, so its program must not touch it. */
+  async nodeDeleted(input: MachineInput): Promise<void> {
+    await this.notify('deleted', input);
+  }
+
+  async nodeReused(input: MachineInput): Promise<void> {
+    await this.notify('reused', input);
+  }
+
+  /** Without a machine, as after a failed CREATE, there is nothing to say. */
+  private async notify(what: 'deleted' | 'reused', { providerid, key }: MachineInput): Promise<void> {
+    const { machines, programs } = await this.account();
+    const command = programs[what];
+    if (command === undefined || providerid === undefined) return;
+    const address = machineOfSlot(machines, providerid)?.address ?? '';
+    const values = { machine: providerid, address, key };
+    const { code, stderr } = await runCommand(fillWords(command, values), {
+      signal: this.signal,
+      environment: { HEDDLE_MACHINE: providerid, HEDDLE_ADDRESS: address, HEDDLE_KEY: key },
+    });
+    if (code === 0) return;
+    const last = stderr.trim().split('\n').at(-1)?.slice(-300) ?? '';
+    throw new PluginError(
+      'Retryable',
+      `program ${what} for machine ${providerid} ended with ${code ?? 'no exit code'}${last === '' ? '' : `: ${last}`}`,
+    );
   }
 
   private account(): Promise<StaticAccount> {

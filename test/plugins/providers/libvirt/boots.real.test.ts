@@ -5,6 +5,7 @@ import { parseSpec } from '../../../../src/schema/cluster/read.js';
 import { formatProblem } from '../../../../src/schema/problem.js';
 import { startStack, type Stack } from '../../../harness/stack.js';
 import { openGround, type Ground } from '../../../harness/machine/ground.js';
+import { until } from '../../../harness/until.js';
 import { labIsMissing, openLab, type Lab } from './support/lab.js';
 
 /** HEDDLE_BOOTS asks for it, as npm run test:real does when all else has ended. */
@@ -105,6 +106,13 @@ describe.skipIf(missing !== undefined)(
           ssh: 1,
           currentimage: 'work',
         });
+
+        await on(after, 'echo left >/root/left && sync');
+        expect((await ground.operate('box', { kind: 'unload' })).operation.failure).toBeUndefined();
+        const left = await until('the unloaded machine to answer', () =>
+          on(after, 'ls /root/left /root/work 2>&1; true').catch(() => false as const),
+        );
+        expect(left.split('\n')).toEqual([expect.stringMatching(/left.*No such file/), '/root/work']);
 
         expect((await ground.operate('box', { kind: 'power', verb: 'off' })).operation).toMatchObject({
           answer: 'done',

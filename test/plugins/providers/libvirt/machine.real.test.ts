@@ -155,6 +155,65 @@ describe.skipIf(missing !== undefined)(
         ]);
       }));
 
+    const disks = ({ key }: CreateInput): readonly string[] =>
+      volumes().filter((volume) => volume.startsWith(identify(key).name));
+    const backing = (disk = ''): string =>
+      libvirtd.virsh(libvirtd.test, 'vol-dumpxml', '--pool', 'default-pool', disk);
+
+    test.each(['on', 'off'] as const)(
+      'an unload gives a machine that is %s a new disk of its image, and leaves its power as it was',
+      (power) =>
+        withMachine(power, async (input) => {
+          const before = disks(input);
+          expect(await provider(fields).unload(input)).toEqual({ answer: 'done' });
+          expect(changes()).toEqual([
+            'vol-create',
+            'define',
+            ...(power === 'on' ? ['destroy', 'start'] : []),
+            'vol-delete',
+          ]);
+          const after = disks(input);
+          expect(after).toHaveLength(1);
+          expect(after).not.toEqual(before);
+          expect(backing(after[0])).toMatch(/<backingStore>\s*<path>\/default-pool\/base</);
+          expect(await provider(fields).assignedImage(input)).toBe('base');
+          expect(await provider(fields).powerStatus(input)).toEqual({ power });
+          expect(await provider(fields).unload(input)).toEqual({ answer: 'done' });
+          expect(disks(input)).not.toEqual(after);
+          expect(await provider(fields).powerStatus(input)).toEqual({ power });
+        }),
+    );
+
+    test.each(['question', 'answer'] as const)(
+      'an unload ends with a new disk and the same power, whichever %s of virsh is lost',
+      async (what) => {
+        for (const power of ['on', 'off'] as const)
+          for (let nth = 1, wasLost = true; wasLost; nth += 1)
+            await withMachine(power, async (input) => {
+              const used = (): string | undefined =>
+                /volume='([^']+)'/.exec(
+                  libvirtd.virsh(libvirtd.test, 'dumpxml', '--inactive', identify(input.key).name),
+                )?.[1];
+              const before = used();
+              virsh.lose(nth, what);
+              const first = await provider(fields)
+                .unload(input)
+                .catch((error: unknown) => error);
+              wasLost = virsh.end();
+              if (!wasLost) expect(first).toEqual({ answer: 'done' });
+              expect(first).not.toMatchObject({ answer: 'not done' });
+              // The machine may have been used after the interruption.
+              const between = used();
+              expect(await provider(fields).unload(input)).toEqual({ answer: 'done' });
+              const after = disks(input);
+              expect(after).toHaveLength(1);
+              expect([before, between]).not.toContain(after[0]);
+              expect(after[0]).toBe(used());
+              expect(await provider(fields).powerStatus(input)).toEqual({ power });
+            });
+      },
+    );
+
     test('neither a running machine nor a missing image leads to a disk change', () =>
       withMachine('on', async (input) => {
         expect(await provider(fields).load(order(input, 'other@1'))).toMatchObject({

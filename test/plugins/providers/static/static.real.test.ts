@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { ClusterSpec } from '../../../../src/model/cluster/spec.js';
@@ -51,6 +51,7 @@ function spec(name: string): ClusterSpec {
 
 describe('a cluster on existing machines', () => {
   let stack: Stack;
+  const ledger = (): string => join(stack.folder, 'released');
   beforeAll(async () => {
     // The worker reads its configuration when it starts: by then the machines are known.
     const providers: Record<string, object> = {};
@@ -61,7 +62,12 @@ describe('a cluster on existing machines', () => {
     });
     providers['rack'] = {
       type: 'static',
-      fields: { machines: [await makeMachine(stack, 'one'), await makeMachine(stack, 'two')] },
+      fields: {
+        machines: [await makeMachine(stack, 'one'), await makeMachine(stack, 'two')],
+        programs: {
+          deleted: ['sh', '-c', `echo "$1 was released" >>'${ledger()}'; exit 3`, 'sh', '{machine}'],
+        },
+      },
     };
     await stack.startWorker();
   });
@@ -84,6 +90,12 @@ describe('a cluster on existing machines', () => {
     await remove('first');
     expect(await apply('third')).toEqual({ machine: 'one', guests: 'first third ' });
     await Promise.all([remove('second'), remove('third')]);
+    // Programs for notifications fail without consequences.
+    expect((await readFile(ledger(), 'utf8')).trim().split('\n').toSorted()).toEqual([
+      'one was released',
+      'one was released',
+      'two was released',
+    ]);
     expect(await stack.service.machines()).toHaveLength(2);
     expect(await stack.service.journal('delete')).toEqual([]);
   });

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -243,6 +243,44 @@ describe('DELETE', () => {
     await create('a');
     await provider({ machines: [{ name: 'other', address: '192.0.2.9' }] }).delete(machine('a'));
     expect(await claims.held()).toEqual({});
+  });
+});
+
+describe('notifications', () => {
+  const ledger = (): string => join(folder, 'ledger');
+  const say = (what: string): readonly string[] => [
+    'sh',
+    '-c',
+    `echo ${what} "$1" "$2" "$HEDDLE_MACHINE" "$HEDDLE_KEY" >>'${ledger()}'`,
+    'sh',
+    '{machine}',
+    '{address}',
+  ];
+  beforeEach(() => rmSync(ledger(), { force: true }));
+
+  test("start the administrator's programs, with the machine and without variables of the worker", async () => {
+    const programs = { deleted: say('deleted'), reused: say('reused') };
+    await provider({ programs }).nodeReused(machine('a', 'one'));
+    await provider({ programs }).nodeDeleted(machine('a', 'one'));
+    expect(readFileSync(ledger(), 'utf8')).toBe('reused one 192.0.2.1 one a\ndeleted one 192.0.2.1 one a\n');
+  });
+
+  test('name a machine that left the account, and none that was never allocated', async () => {
+    const programs = { deleted: say('deleted') };
+    await provider({ programs }).nodeDeleted(machine('a', 'former'));
+    await provider({ programs }).nodeDeleted(machine('b'));
+    await provider({ programs }).nodeReused(machine('c', 'one'));
+    expect(readFileSync(ledger(), 'utf8')).toBe('deleted former  former a\n');
+  });
+
+  test('fail with the last line of the program', async () => {
+    const programs = { deleted: ['sh', '-c', 'echo first >&2; echo no such host >&2; exit 3'] };
+    await expect(provider({ programs }).nodeDeleted(machine('a', 'one'))).rejects.toMatchObject({
+      message: 'program deleted for machine one ended with 3: no such host',
+    });
+    await expect(provider({ programs: { removed: ['true'] } }).quota()).rejects.toMatchObject({
+      kind: 'Invalid',
+    });
   });
 });
 

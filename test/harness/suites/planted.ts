@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ApiProxy } from '../../../src/testing/proxy.js';
+import {
+  automatorSuite,
+  providerSuite,
+  startMachineService,
+  type AutomatorSuiteOptions,
+  type ProviderSuiteOptions,
+} from '../../../src/testing/index.js';
+import { writeFiles } from '../programs/bench.js';
+import { caseFailure } from './case-failure.js';
+
+// The templates of `heddle plugin new`, changed in some places: with a fault, or with further methods.
+
+const templates = join(import.meta.dirname, '../../../src/cli/plugin/templates');
+
+/** A text of the template, and what is in its place. */
+export type Change = readonly [right: string, wrong: string];
+
+/** Writes the plugin `planted`. @throws Error for a text that the template does not have */
+export function plant(folder: string, type: 'provider' | 'automator', changes: readonly Change[]): void {
+  const file = (ending: string): string =>
+    readFileSync(join(templates, `${type}.${ending}.template`), 'utf8')
+      .replaceAll('{{name}}', 'planted')
+      .replaceAll('{{Class}}', 'Planted');
+  const files = [file('json'), file('ts')];
+  for (const [right, wrong] of changes) {
+    const index = files.findIndex((text) => text.includes(right));
+    if (index < 0) throw new Error(`the template has no ${right}`);
+    files[index] = (files[index] ?? '').replaceAll(right, () => wrong);
+  }
+  const [json = '', code = ''] = files;
+  writeFiles(folder, { [`${type}s/planted/planted.json`]: json, [`${type}s/planted/planted.ts`]: code });
+}
+
+/** Machines take their time to go, so that a fault shows. */
+const deleteDelayMs = 2_000;
+
+/** Why a case of the providers' suite fails. `front` stands before the API, as a part of the cloud. */
+export function providerFailure(
+  folder: string,
+  id: string | readonly string[],
+  {
+    front,
+    ...options
+  }: Pick<ProviderSuiteOptions, 'machines'> & {
+    readonly front?: (endpoint: string) => Promise<ApiProxy>;
+  } = {},
+): Promise<string | undefined> {
+  return caseFailure(
+    (runner) =>
+      providerSuite(runner, {
+        name: 'planted',
+        folders: [folder],
+        endpoint: 'endpoint',
+        patienceMs: 20_000,
+        open: async () => {
+          const service = await startMachineService('directory', front === undefined ? deleteDelayMs : 20);
+          const api = await front?.(service.endpoint);
+          return {
+            admin: { endpoint: api?.endpoint ?? service.endpoint, apiKey: service.apiKey },
+            flavor: 'tiny',
+            image: 'host',
+            close: async () => {
+              await api?.close();
+              await service.close();
+            },
+          };
+        },
+        ...options,
+      }),
+    id,
+  );
+}
+
+/** Why a case of the automators' suite fails. */
+export function automatorFailure(
+  folder: string,
+  id: string | readonly string[],
+  options: Pick<AutomatorSuiteOptions, 'accounts' | 'system' | 'open'> = {},
+): Promise<string | undefined> {
+  return caseFailure(
+    (runner) =>
+      automatorSuite(runner, {
+        name: 'planted',
+        folders: [folder],
+        script: (script, data) => ({ script, data }),
+        patienceMs: 20_000,
+        ...options,
+      }),
+    id,
+  );
+}

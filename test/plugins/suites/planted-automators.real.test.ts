@@ -1,0 +1,319 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openMachine } from '../../../src/testing/cuttable-node.js';
+import { automatorFailure, plant, type Change } from '../../harness/suites/planted.js';
+import { unable } from '../../harness/reservation/real-machine.js';
+
+// Automators with one fault each, which the suite must detect.
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'heddle-planted-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+type Fault = readonly [what: string, id: string, changes: readonly Change[], message: string];
+
+const bootstrap = '  override async bootstrap(_sshAuth: SshAuth): Promise<void> {';
+const run = '{ text, stdin, environment: { NODE_NAME: nodeId } }';
+const made = `const { exitCode, stderr } = await this.shell.exec(['sh', '-c', 'mkdir -p "$HOME/.planted"'])`;
+const failed =
+  "throw new PluginError('ScriptFailed', `the script ended with exit code ${exitCode}: ${last}`, { exitCode, stdout, stderr })";
+const lost =
+  ".catch((error) => { throw error.kind === 'Retryable' ? new PluginError('Invalid', 'it does not answer') : error; })";
+const leaveProcess = `const { spawn } = await import('node:child_process');
+    spawn('/usr/bin/env', ['-i', '/usr/bin/setsid', '/bin/sleep', '4711'], { stdio: 'ignore', cwd: '/', detached: true }).unref();`;
+
+describe('the suite of automators detects a plugin', () => {
+  test.each<Fault>([
+    [
+      'that prepares a node only once',
+      'bootstrap',
+      [['mkdir -p', 'mkdir']],
+      'the folder of planted cannot be made',
+    ],
+    [
+      'that returns another result for a prepared node',
+      'bootstrap',
+      [
+        [
+          '{ exitCode });\n  }\n\n  override install',
+          '{ exitCode });\n    return { result: { at: Date.now() } };\n  }\n\n  override install',
+        ],
+      ],
+      'deep-equal',
+    ],
+    [
+      'that leaves an action out',
+      'actions',
+      [
+        [
+          'override remove(_sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {',
+          'override async remove(_sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {\n    return {};',
+        ],
+      ],
+      "'REMOVE'",
+    ],
+    ['that changes the data', 'data', [[run, run.replace('stdin,', "stdin: stdin.replace('€', '?'),")]], '€'],
+    [
+      'that drops results',
+      'results',
+      [['return results === undefined ? {} : { result: results };', 'return {};']],
+      'the results are {}',
+    ],
+    [
+      'that runs a script again in the next attempt',
+      'once',
+      [[run, run.replace('text,', 'text, name: `attempt-${this.task.attempt}`,')]],
+      "'ran'",
+    ],
+    [
+      'that reports a failing script as done',
+      'failing',
+      [['if (exitCode !== 0) {\n      const last', 'if (exitCode > 255) {\n      const last']],
+      'fail',
+    ],
+    [
+      'that reports a failing script as a lost connection',
+      'failing',
+      [[failed, failed.replace("'ScriptFailed'", "'Retryable'")]],
+      'Retryable',
+    ],
+    [
+      'that does not report the exit code',
+      'failing',
+      [[failed, "throw new PluginError('ScriptFailed', 'the script failed')"]],
+      'the exit code is missing',
+    ],
+    [
+      'that starts a script again after a lost connection',
+      'lost-connection',
+      [[run, run.replace('text,', 'text, name: `attempt-${this.task.attempt}`,')]],
+      "'begins'",
+    ],
+    [
+      'that fails permanently when the connection is lost',
+      'lost-connection',
+      [[`this.shell.run(${run});`, `this.shell.exec(['sh', '-c', text], { stdin })${lost};`]],
+      'a lost connection fails the task permanently',
+    ],
+    [
+      'that cannot be ended but by force',
+      'cancel',
+      [
+        [
+          `${run});`,
+          "{ text, stdin, environment: (process.on('SIGTERM', () => undefined), { NODE_NAME: nodeId }) }).catch(() => new Promise<never>(() => undefined));",
+        ],
+      ],
+      'the plugin ignores its signal and SIGTERM',
+    ],
+    [
+      'whose scripts outlive their cancellation',
+      'cancel',
+      [[`${run});`, '{ text: \'setsid sh -c "$TEXT" & wait\', environment: { TEXT: text } });']],
+      'waited',
+    ],
+    [
+      'that fails permanently for a node that does not answer',
+      'unreachable',
+      [[`${made};`, `${made}${lost};`]],
+      'Invalid',
+    ],
+    [
+      'that expects text as output',
+      'garbage',
+      [
+        [
+          'if (exitCode !== 0) {\n      const last',
+          "if (exitCode !== 0 || stdout.includes('\\uFFFD')) {\n      const last",
+        ],
+      ],
+      'the script ended with exit code 0',
+    ],
+    [
+      'that logs a part of a secret',
+      'redaction',
+      [['this.log.debug(`${taskName}', 'this.log.debug(`${stdin.slice(0, -1)} ${taskName}']],
+      'the output holds a secret',
+    ],
+    [
+      'that leaves a process with an empty environment behind',
+      'drain',
+      [[bootstrap, `${bootstrap}\n    ${leaveProcess}`]],
+      'plugin planted left ',
+    ],
+    [
+      'with methods that its suite does not test',
+      'tried',
+      [[bootstrap, `  async preReload() { return { answer: 'done' }; }\n\n${bootstrap}`]],
+      'system: true belongs to the options',
+    ],
+    [
+      'that creates accounts and cannot remove them',
+      'tried',
+      [[bootstrap, `  async grantAccess() { return { answer: 'done' }; }\n\n${bootstrap}`]],
+      'an automator has both methods',
+    ],
+    [
+      'that requires no field',
+      'missing-fields',
+      [['"user": [["script"]]', '"user": []']],
+      'its descriptor requires no field',
+    ],
+  ])('%s', async (_what, id, changes, message) => {
+    plant(folder, 'automator', changes);
+    expect(await automatorFailure(folder, id)).toContain(message);
+  });
+});
+
+/** The methods for loading and capturing. */
+const system: Change = [
+  bootstrap,
+  `  async #done(line) {
+    const { exitCode, stderr } = await this.shell.exec(['sh', '-c', line]);
+    return exitCode === 0 ? { answer: 'done' } : { answer: 'not done', why: stderr };
+  }
+  async preCapture() { return this.#done('rm -f "$HOME/.history"'); }
+  async postLoad() { return this.#done('touch "$HOME/loaded"'); }
+  async preReload() { return this.#done('sync'); }
+  async sanitize({ resetNode }) {
+    const reset = await resetNode();
+    return reset.answer === 'done' ? this.#done('rm -f "$HOME/.history"') : reset;
+  }
+  async checkImage() { return { is: 'yes' }; }
+
+${bootstrap}`,
+];
+
+describe('the suite of automators with methods for loading and capturing', () => {
+  test('passes one without a fault', async () => {
+    plant(folder, 'automator', [system]);
+    const ids = ['system', 'system-reset', 'tried'];
+    expect(await automatorFailure(folder, ids, { system: true })).toBeUndefined();
+  });
+
+  test.each<Fault>([
+    [
+      'whose verb fails when it is repeated',
+      'system',
+      [['\'touch "$HOME/loaded"\'', '\'mkdir "$HOME/loaded"\'']],
+      'postLoad, call 2',
+    ],
+    [
+      'whose verb is never done',
+      'system',
+      [["return this.#done('sync')", "return { answer: 'unknown' }"]],
+      'preReload, call 1',
+    ],
+    [
+      'that finds changes in an unchanged system',
+      'system',
+      [["is: 'yes'", "is: 'no'"]],
+      'checkImage, call 1',
+    ],
+    [
+      'that does not know its own image',
+      'system',
+      [["return { is: 'yes' }", "return { is: 'unknown' }"]],
+      'checkImage, call 1',
+    ],
+    [
+      'that leaves the node unusable',
+      'system',
+      [["'sync'", '\'rm -rf "$HOME/.planted"; touch "$HOME/.planted"\'']],
+      'the folder of planted cannot be made',
+    ],
+    [
+      'that resets a machine again when a reset fails',
+      'system-reset',
+      [['await resetNode();', "await resetNode();\n    if (reset.answer !== 'done') await resetNode();"]],
+      'sanitize asked for 2 resets',
+    ],
+    [
+      'that is done although the reset failed',
+      'system-reset',
+      [["reset.answer === 'done' ?", "reset.answer !== '' ?"]],
+      'sanitize after a reset that failed',
+    ],
+  ])('detects one %s', async (_what, id, changes, message) => {
+    plant(folder, 'automator', [system, ...changes]);
+    expect(await automatorFailure(folder, id, { system: true })).toContain(message);
+  });
+});
+
+const access = join(import.meta.dirname, '../../../dist/plugins/automators/linux/access.js');
+/** Accounts as those of the automator linux. */
+const accounts: Change = [
+  bootstrap,
+  `  async #linux() { return import(${JSON.stringify(access)}); }
+  async grantAccess(input) { return (await this.#linux()).grantAccess(this.shell, input, false); }
+  async revokeAccess(input) { return (await this.#linux()).revokeAccess(this.shell, input); }
+
+${bootstrap}`,
+];
+const grant = 'return (await this.#linux()).grantAccess(this.shell, input, false);';
+const revoke = 'return (await this.#linux()).revokeAccess(this.shell, input);';
+
+describe.skipIf(unable !== undefined)('the suite of automators with accounts', () => {
+  const failure = (changes: readonly Change[]): Promise<string | undefined> => {
+    plant(folder, 'automator', [accounts, ...changes]);
+    return automatorFailure(folder, 'access', { accounts: true, open: () => openMachine('sandbox') });
+  };
+
+  test('passes one without a fault', async () => {
+    expect(await failure([])).toBeUndefined();
+  });
+
+  test.each<readonly [string, readonly Change[], string]>([
+    ['that gives no account', [[grant, "return { answer: 'done', accounts: 'a'.repeat(64) };"]], "'refused'"],
+    [
+      'that adds a credential to the account of before',
+      [
+        [
+          grant,
+          `const { exitCode } = await this.shell.exec(['id', input.login]);
+    if (exitCode !== 0) { ${grant} }
+    return { answer: 'done', accounts: (await (await this.#linux()).grantAccess(this.shell, { ...input, renewed: true }, false)).accounts };`,
+        ],
+      ],
+      'the first credential still lets the user in',
+    ],
+    [
+      'that changes other accounts',
+      [
+        [
+          grant,
+          `await this.shell.exec(['sh', '-c', 'PATH=$PATH:/usr/sbin useradd "other-$$"']);
+    ${grant}`,
+        ],
+      ],
+      "the machine's own accounts are not those of before",
+    ],
+    [
+      'that removes no account',
+      [
+        [
+          revoke,
+          "const found = await (await this.#linux()).grantAccess(this.shell, { ...input, renewed: true, until: '2099-01-01T00:00:00Z' }, false); return found;",
+        ],
+      ],
+      'the credential still lets the user in',
+    ],
+    [
+      'that leaves processes and files of the user',
+      [
+        [
+          revoke,
+          `await this.shell.exec(['sh', '-c', 'mkdir -p /home/hd-left']);
+    ${revoke}`,
+        ],
+      ],
+      'hd-left',
+    ],
+  ])('detects one %s', async (_what, changes, message) => {
+    expect(await failure(changes)).toContain(message);
+  });
+});

@@ -1,0 +1,112 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openProxy } from '../../../src/testing/proxy.js';
+import { plant, providerFailure, type Change } from '../../harness/suites/planted.js';
+
+// Plugins with one fault each, which the suite must detect.
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'heddle-planted-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const leaveProcess = `const { spawn } = await import('node:child_process');
+    spawn('/usr/bin/env', ['-i', '/usr/bin/setsid', '/bin/sleep', '4711'], { stdio: 'ignore', cwd: '/', detached: true }).unref();`;
+
+describe('the suite of providers detects a plugin', () => {
+  test.each<readonly [string, string, readonly Change[], string]>([
+    [
+      'whose find shows a machine that is being deleted as gone',
+      'gone',
+      [["deleting: 'deleting'", "deleting: 'gone'"]],
+      'find shows no machine, or one that is gone, and DELETE says',
+    ],
+    [
+      'whose DELETE ends as soon as it is accepted',
+      'gone',
+      [['if (status < 300) throw new PluginError(', 'if (status < 0) throw new PluginError(']],
+      'DELETE succeeded, and find shows the machine',
+    ],
+    [
+      'whose DELETE does nothing, and that cannot find machines',
+      'gone',
+      [
+        ['async find(key: string)', 'async search(key: string)'],
+        [
+          'override async delete({ providerid, key }: MachineInput): Promise<void> {',
+          'override async delete({ providerid, key }: MachineInput): Promise<void> {\n    return;',
+        ],
+      ],
+      'DELETE succeeded, and the machine still answers over SSH',
+    ],
+    [
+      'that shows every machine as starting',
+      'find',
+      [["state: states[text(body, 'state')] ?? 'starting'", "state: 'starting'"]],
+      "'starting'",
+    ],
+    [
+      'whose list shows a running machine as stopped',
+      'list',
+      [
+        [
+          'return machines.map(machineOf);',
+          "return machines.map((one) => ({ ...machineOf(one), state: 'stopped' }));",
+        ],
+      ],
+      'waited',
+    ],
+    [
+      'that ignores its signal',
+      'cancel',
+      [['method, signal: this.signal,', 'method,']],
+      'the class ignores its signal: pass this.signal to what it waits for',
+    ],
+    [
+      'that leaves a process with an empty environment behind',
+      'drain',
+      [
+        [
+          '  override async confirm({ providerid, key }: MachineInput): Promise<TaskResult> {',
+          `  override async confirm({ providerid, key }: MachineInput): Promise<TaskResult> {\n    ${leaveProcess}`,
+        ],
+      ],
+      'plugin planted left ',
+    ],
+    [
+      'whose result holds a secret of its account',
+      'life',
+      [
+        [
+          "'ssh-host-key': text(body, 'hostKey'),",
+          "'ssh-host-key': text(body, 'hostKey'), note: `with ${String(this.fields['apiKey'])}`,",
+        ],
+      ],
+      'note, which holds a secret of the account',
+    ],
+  ])('%s', async (_what, id, faults, message) => {
+    plant(folder, 'provider', faults);
+    expect(await providerFailure(folder, id)).toContain(message);
+  });
+});
+
+describe('the suite of providers passes a plugin whose cloud', () => {
+  const cases = ['life', 'repetition', 'absent', 'gone', 'find', 'created', 'list', 'lost-create', 'cancel'];
+
+  test.each(cases)('answers 429 or 502 now and then, case %s', async (id) => {
+    plant(folder, 'provider', []);
+    const failure = await providerFailure(folder, id, {
+      front: async (endpoint) => {
+        const cloud = await openProxy(endpoint);
+        cloud.set(({ number }) =>
+          number % 4 === 0 ? { kind: 'answer', status: number % 8 === 0 ? 502 : 429, body: '{}' } : undefined,
+        );
+        return cloud;
+      },
+    });
+    expect(failure).toBeUndefined();
+  });
+});
