@@ -17,9 +17,9 @@ export interface BatchOptions {
   readonly atOnce?: number;
 }
 
-interface MachineResult {
+export interface MachineResult {
   readonly machine: string;
-  readonly result: 'accepted' | 'refused' | Exclude<MachineOperation['state'], 'running'>;
+  readonly result: 'accepted' | 'refused' | 'unchanged' | Exclude<MachineOperation['state'], 'running'>;
   /** State of the machine at the end of the operation. */
   readonly state?: string;
   readonly power?: 'on' | 'off' | 'unknown';
@@ -47,10 +47,29 @@ export async function matchMachines({ client }: Session, pattern: string): Promi
 
 /** Carries out an operation on several machines, a few at a time; one that fails does not stop the others. */
 export async function operateAll(
-  { client }: Session,
+  session: Session,
   names: readonly string[],
   intent: MachineRequestIntent,
+  options: BatchOptions,
+): Promise<{ readonly results: readonly MachineResult[] }> {
+  return runBatch(session, names, options, {
+    what: describeIntent(intent),
+    begin: async (name) => (await session.client.machines.operate(name, intent)).operation,
+  });
+}
+
+interface BatchWork {
+  readonly what: string;
+  /** Starts the operation and returns its id; the result, if there is nothing to wait for. */
+  readonly begin: (name: string) => Promise<string | MachineResult>;
+}
+
+/** Starts an operation on each machine, a few at a time; one that fails does not stop the others. */
+export async function runBatch(
+  { client }: Session,
+  names: readonly string[],
   { wait, atOnce = defaultAtOnce }: BatchOptions,
+  { what, begin }: BatchWork,
 ): Promise<{ readonly results: readonly MachineResult[] }> {
   const limit = pLimit(atOnce);
   const results = await untilInterrupted(
@@ -59,14 +78,15 @@ export async function operateAll(
         names.map((name) =>
           limit(async (): Promise<MachineResult> => {
             signal.throwIfAborted();
-            const id = await client.machines.operate(name, intent).then(
-              ({ operation }) => operation,
-              (error: unknown) => ({ refused: messageOf(error) }),
-            );
-            if (typeof id !== 'string') return { machine: name, result: 'refused', why: id.refused };
+            const begun = await begin(name).catch((error: unknown) => ({
+              machine: name,
+              result: 'refused' as const,
+              why: messageOf(error),
+            }));
+            if (typeof begun !== 'string') return begun;
             if (!wait) return { machine: name, result: 'accepted' };
             try {
-              const { machine, operation } = await client.machines.waitFor(name, id, { signal });
+              const { machine, operation } = await client.machines.waitFor(name, begun, { signal });
               return resultOf(machine, operation);
             } catch (error) {
               signal.throwIfAborted();
@@ -75,7 +95,7 @@ export async function operateAll(
           }),
         ),
       ),
-    `${describeIntent(intent)} that has begun`,
+    `${what} that has begun`,
     'heddle machine list',
   );
   return { results };
@@ -109,5 +129,6 @@ function resultOf(machine: MachineView, { state, result, failure }: MachineOpera
 
 /** What was accepted and has a `why` could not be waited for. */
 function isDone({ result, power, why }: MachineResult): boolean {
+  if (result === 'unchanged') return true;
   return (result === 'accepted' && why === undefined) || (result === 'done' && power !== 'unknown');
 }

@@ -27,7 +27,7 @@ const parseDrift = parser(`It is ${driftKinds.join(', ')} with commas, or none.`
 
 const atOnceOption = option(
   '--at-once <n>',
-  "with a pattern of names such as 'rack2-*': machines at a time (default: 5)",
+  "with a pattern of names such as 'rack2-*', or a file: machines at a time (default: 5)",
   { parse: wholeNumber('It is a whole number from 1 on.', 1) },
 );
 
@@ -39,9 +39,14 @@ export const machineCommands: readonly CommandDefinition[] = [
     heading: 'Machines and images:',
     description: 'standalone machines and their images',
     commands: [
-      command('add <name>', 'register a machine', {
+      command('add', 'register a machine, or the machines of a file', {
         more: ': a new one of the provider, or an existing one',
+        arguments: [new Argument('[name]', 'its name; with --from the file has the names')],
         options: [
+          option(
+            '--from <file>',
+            'register the machines of an inventory file: YAML, JSON, CSV, or an Ansible inventory',
+          ),
           option('--provider <name>', 'the provider account that it comes from').makeOptionMandatory(),
           option('--flavor <name>', 'its size, if the provider creates it', { fallback: 'small' }),
           option('--image <name>', 'image to create it from, if the provider creates it', {
@@ -63,9 +68,10 @@ export const machineCommands: readonly CommandDefinition[] = [
             'drift to correct automatically, separated by commas: gone, power, image (default: none)',
             { parse: parseDrift },
           ),
+          atOnceOption,
           ...waitOptions,
         ],
-        json: ['machine-operation'],
+        json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./registration.js')).add,
       }),
       command('retry <name>', 'retry a registration that failed', {

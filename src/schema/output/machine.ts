@@ -116,14 +116,16 @@ export const machineDocuments = {
         results: z.array(
           z.object({
             machine: z.string(),
-            result: z.enum(['accepted', 'refused', 'done', 'failed', 'cancelled']),
+            result: z
+              .enum(['accepted', 'refused', 'unchanged', 'done', 'failed', 'cancelled'])
+              .describe('unchanged: it is registered already.'),
             state: z.string().optional().describe('Of the machine, for people.'),
             power: z.enum(['on', 'off', 'unknown']).optional(),
             why: z.string().optional(),
           }),
         ),
       })
-      .describe('Of a pattern of machines.'),
+      .describe('Of a pattern of machines, or a file.'),
   ],
   machines: [z.object({ machines: z.array(machineSchema), silent })],
 };
