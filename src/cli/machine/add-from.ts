@@ -7,7 +7,7 @@ import { ProblemsError } from '../../schema/problem.js';
 import { CliError } from '../errors.js';
 import type { Session } from '../session.js';
 import { verb } from '../verb.js';
-import { batchShown, runBatch, type BatchOptions, type MachineResult } from './batch.js';
+import { batchShown, runBatch, type MachineResult } from './batch.js';
 import { formatState } from './machine-text.js';
 import { registrationOf, type AddOptions } from './registration.js';
 
@@ -20,12 +20,17 @@ export async function addAll(file: string, options: AddOptions): Promise<number>
 }
 
 const registerAll = verb(
-  (session: Session, machines: readonly FileRegistration[], options: AddOptions & BatchOptions) => {
+  (session: Session, machines: readonly FileRegistration[], options: AddOptions) => {
     const registrations = new Map(machines.map(({ name, registration }) => [name, registration]));
-    return runBatch(session, [...registrations.keys()], options, {
-      what: 'registrations',
-      begin: (name) => register(session, name, registrations.get(name) as Registration),
-    });
+    return runBatch(
+      session,
+      [...registrations.keys()],
+      { wait: options.wait, atOnce: options.atOnce },
+      {
+        what: 'registrations',
+        begin: (name) => register(session, name, registrations.get(name) as Registration),
+      },
+    );
   },
   { ...batchShown, worker: true },
 );

@@ -1,24 +1,29 @@
-import type { ServerOptions } from '../configuration.js';
 import { formatMoment } from '../format.js';
+import type { Session } from '../session.js';
 import { noteSilent, verb } from '../verb.js';
 import { formatState } from './machine-text.js';
-import { noMachines } from './show.js';
+import { listMachines, noMachines, type FilterOptions } from './show.js';
 
 /** Which provisioning system has which machine, and which site serves which systems. */
 export const computers = verb(
-  async ({ client }, _options: ServerOptions) => {
-    const { machines, silent } = await client.machines.list();
-    const rows = machines.map(({ name, type = '?', provider, site = '?', state, power, user, holder }) => ({
-      name,
-      system: type,
-      provider,
-      site,
-      state,
-      power,
-      user: holder?.user ?? user ?? null,
-      until: holder?.until ?? null,
-      reservation: holder?.reservation ?? null,
-    }));
+  async (session: Session, options: FilterOptions) => {
+    const { machines, silent } = await listMachines(session, options);
+    const rows = machines.map((machine) => {
+      const { name, type = '?', provider, site = '?', state, power, user, holder, groups, labels } = machine;
+      return {
+        name,
+        system: type,
+        provider,
+        site,
+        state,
+        power,
+        user: holder?.user ?? user ?? null,
+        until: holder?.until ?? null,
+        reservation: holder?.reservation ?? null,
+        groups,
+        labels,
+      };
+    });
     const sites = [...new Set(rows.map(({ site }) => site))].toSorted().map((site) => {
       const systems = rows.filter((row) => row.site === site).map(({ system }) => system);
       return { site, systems: [...new Set(systems)].toSorted() };

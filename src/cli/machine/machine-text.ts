@@ -1,3 +1,4 @@
+import { indexLabels } from '../../model/cluster/labels.js';
 import { describeIntent } from '../../model/machine/decide.js';
 import { readingsThreshold } from '../../model/machine/drift.js';
 import { formatImageRef } from '../../model/machine/image.js';
@@ -67,6 +68,9 @@ export function printMachine(output: Output, machine: MachineView, now: number):
   output.line(
     `  image ${loaded}${half === undefined ? '' : `; half of ${formatImageRef(half)} on its disk`}`,
   );
+  if (machine.groups.length > 0) output.line(`  groups ${machine.groups.join(', ')}`);
+  const labels = indexLabels(machine.labels);
+  if (labels.length > 0) output.line(`  labels ${labels.join(', ')}`);
   if (holder !== undefined) {
     const until = formatMoment(holder.until);
     output.line(`  reserved for ${holder.user} until ${until}, reservation ${holder.reservation}`);

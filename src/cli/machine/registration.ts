@@ -1,3 +1,4 @@
+import type { Labels } from '../../model/cluster/labels.js';
 import type { JsonObject } from '../../model/json.js';
 import type { DriftKind, Registration } from '../../model/machine/state.js';
 import type { ImageRef } from '../../model/machine/image.js';
@@ -15,6 +16,8 @@ export interface AddOptions extends ServerOptions {
   readonly system: string;
   readonly correct?: readonly DriftKind[];
   readonly defaultImage?: ImageRef;
+  readonly group?: readonly string[];
+  readonly label?: Labels;
   /** An inventory file, in place of a name. */
   readonly from?: string;
   readonly wait: boolean;
@@ -42,6 +45,8 @@ export function registrationOf({
   system,
   correct,
   defaultImage,
+  group: groups,
+  label: labels,
 }: AddOptions): Registration {
   const fields = readFields(field);
   return {
@@ -52,6 +57,8 @@ export function registrationOf({
     system: system === 'none' ? null : system,
     correct,
     defaultImage,
+    groups,
+    labels,
   };
 }
 

@@ -1,4 +1,5 @@
 import { refuseOthers } from './holder.js';
+import { labelsAfter, tagFault } from './selection.js';
 import type { MachineIntent, MachineState } from './state.js';
 import { nextState, verbsFrom, type MachineEvent, type MachineStateName } from './transitions.js';
 
@@ -43,6 +44,7 @@ export function refusalOf(machine: MachineState, intent: MachineIntent, asks?: s
     return `on the disk of machine ${name} is half of image ${half.name}@${half.revision}; load an image with --force`;
   if (intent.kind === 'retry' && !(state === 'failed' && machine.unconfirmed === true))
     return `machine ${name} has no failed registration, so there is nothing to retry`;
+  if (intent.kind === 'label') return tagFault({ labels: labelsAfter(machine.labels, intent) });
   const event = openingEvents[intent.kind];
   if (event === undefined || nextState(state, event) !== undefined)
     return lackingAbility(machine, intent) ?? (asks === undefined ? refuseOff(machine, intent) : undefined);
@@ -65,6 +67,8 @@ export function describeIntent(intent: MachineIntent): string {
       return `move to ${intent.to.provider}`;
     case 'correct':
       return `correct ${intent.drift.join(', ') || 'nothing'}`;
+    case 'group':
+      return `group ${intent.groups.join(', ') || 'none'}`;
     default:
       return intent.kind;
   }

@@ -1,7 +1,15 @@
 import type { MachineIntent, MachineState } from './state.js';
 
 /** What an administrator may always do: to look, to switch, to take it out of use. */
-const open: readonly MachineIntent['kind'][] = ['status', 'power', 'maintain', 'restore', 'correct'];
+const open: readonly MachineIntent['kind'][] = [
+  'status',
+  'power',
+  'maintain',
+  'restore',
+  'correct',
+  'group',
+  'label',
+];
 
 /** Why a machine refuses a request because of its holder; undefined if it does not. */
 export function refuseOthers(

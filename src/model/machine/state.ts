@@ -1,3 +1,4 @@
+import type { Labels } from '../cluster/labels.js';
 import type { FailureRecord } from '../node/failure.js';
 import type { JsonObject } from '../json.js';
 import type { Access } from './access.js';
@@ -55,6 +56,8 @@ export interface MachineState {
   readonly checkedAt?: string;
   /** The drift that is corrected automatically. */
   readonly correct?: readonly DriftKind[];
+  readonly groups?: readonly string[];
+  readonly labels?: Labels;
   readonly operation?: MachineOperation;
   /** Those before it, newest first. */
   readonly history: readonly MachineOperation[];
@@ -75,6 +78,8 @@ export interface Registration {
   readonly defaultImage?: ImageRef;
   /** The drift that is corrected automatically. Default: none. */
   readonly correct?: readonly DriftKind[];
+  readonly groups?: readonly string[];
+  readonly labels?: Labels;
 }
 
 /** What is left out stays as it is; fields of another account are none unless given. */
@@ -110,6 +115,10 @@ export type MachineIntent =
   | { readonly kind: 'maintain'; readonly reason: string }
   | { readonly kind: 'restore' }
   | { readonly kind: 'correct'; readonly drift: readonly DriftKind[] }
+  /** Replaces its groups. */
+  | { readonly kind: 'group'; readonly groups: readonly string[] }
+  /** Adds or changes some of its labels, and removes others. */
+  | { readonly kind: 'label'; readonly labels: Labels; readonly remove: readonly string[] }
   /** Another account gets it: another provisioning system, or another site. */
   | { readonly kind: 'move'; readonly to: MoveTarget }
   | { readonly kind: 'remove'; readonly force?: true };
@@ -179,6 +188,8 @@ export interface MachineView {
   readonly drift: readonly Drift[];
   readonly checkedAt?: string;
   readonly correct: readonly DriftKind[];
+  readonly groups: readonly string[];
+  readonly labels: Labels;
   readonly operation?: MachineOperation;
   readonly history: readonly MachineOperation[];
   /** It is no longer registered. */
@@ -202,6 +213,8 @@ export function viewOfMachine(state: MachineState): MachineView {
     drift = [],
     checkedAt,
     correct = [],
+    groups = [],
+    labels = {},
     power,
   } = state;
   const { ipaddress, providerid } = payload;
@@ -215,6 +228,8 @@ export function viewOfMachine(state: MachineState): MachineView {
     history,
     drift,
     correct,
+    groups,
+    labels,
     defaultImage: defaultImageOf(registration),
     checkedAt,
     type: account?.type,

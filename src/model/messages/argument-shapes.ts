@@ -1,3 +1,4 @@
+import { maxLabels } from '../cluster/labels.js';
 import { driftKinds, powerVerbs } from '../machine/state.js';
 import { nodeIntents } from '../machine/node-machine.js';
 import { maxNodesOfRequest } from '../pool/check-demand.js';
@@ -184,7 +185,17 @@ export function registration(): Shape {
     system: nullable(text(200)),
     defaultImage: optional(image()),
     correct: optional(drift()),
+    groups: optional(groups()),
+    labels: optional(labels()),
   });
+}
+
+function groups(): Shape {
+  return list(text(40), 20);
+}
+
+function labels(): Shape {
+  return record(text(63), maxLabels);
 }
 
 function drift(): Shape {
@@ -212,6 +223,8 @@ export function machineIntents(): Readonly<Record<string, Fields>> {
     maintain: { reason: text(1_000, 0) },
     restore: {},
     correct: { drift: drift() },
+    group: { groups: groups() },
+    label: { labels: labels(), remove: list(text(40), maxLabels) },
     move: {
       to: object({
         provider: text(200),
@@ -237,6 +250,8 @@ export function wanted(): Shape {
     provider: optional(text(200)),
     type: optional(text(200)),
     can: optional(list(text(100), 100)),
+    group: optional(text(40)),
+    labels: optional(labels()),
   });
 }
 

@@ -18,6 +18,7 @@ const names = {
   image: ['heddle_image'],
   slots: ['heddle_slots'],
   controller: ['heddle_controller'],
+  labels: ['heddle_labels'],
 } as const;
 
 const numbers: readonly string[] = ['port', 'slots'];

@@ -17,7 +17,7 @@ export interface InventoryEntry {
 }
 
 /** Keys of an entry that the registration of the machine uses, and providers do not. */
-const registrationKeys = ['system', 'defaultImage', 'correct'] as const;
+const registrationKeys = ['system', 'defaultImage', 'correct', 'groups', 'labels'] as const;
 
 /** The entry without what only its registration uses. */
 export function withoutRegistration(value: Json): Json {

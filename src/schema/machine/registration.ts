@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Json } from '../../model/json.js';
 import { parseImageRef } from '../../model/machine/image.js';
 import { driftKinds, type Registration } from '../../model/machine/state.js';
+import { groupSchema, labelsSchema } from '../machine-tags.js';
 import { foreignNameSchema, pluginNameSchema } from '../names.js';
 import { errorAt, type Problem } from '../problem.js';
 import { problemsFromZod } from '../zod-problems.js';
@@ -48,7 +49,16 @@ const entrySchema = z.strictObject({
     .refine((written) => parseImageRef(written) !== undefined, { error: `is no image: ${imageRule}` })
     .optional(),
   correct: z.array(z.enum(driftKinds)).optional(),
+  /** In a CSV table with blanks between them. */
+  groups: z
+    .union([z.array(groupSchema), z.string().transform(splitWords).pipe(z.array(groupSchema))])
+    .optional(),
+  labels: labelsSchema.optional(),
 });
+
+function splitWords(text: string): readonly string[] {
+  return text.split(/\s+/).filter((word) => word !== '');
+}
 
 /** A machine of an inventory file, to be registered. */
 export interface FileRegistration {
@@ -86,7 +96,7 @@ export function readRegistrations(
     };
     const parsed = entrySchema.safeParse(value);
     if (!parsed.success) return report(problemsFromZod(entrySchema, parsed.error, value));
-    const { name, system, flavor, image, defaultImage, correct } = parsed.data;
+    const { name, system, flavor, image, defaultImage, correct, groups, labels } = parsed.data;
     if (lines.has(name)) {
       const before = lines.get(name);
       const where = before === undefined ? 'is there twice' : `is in line ${before} already`;
@@ -101,6 +111,8 @@ export function readRegistrations(
       ...(image === undefined ? {} : { image }),
       ...(defaultImage === undefined ? {} : { defaultImage: parseImageRef(defaultImage) }),
       ...(correct === undefined ? {} : { correct }),
+      ...(groups === undefined ? {} : { groups }),
+      ...(labels === undefined ? {} : { labels: { ...defaults.labels, ...labels } }),
     };
     return [{ name, registration }];
   });

@@ -6,6 +6,7 @@ import type {
   MachineOperation,
   OperationResult,
 } from '../../model/machine/state.js';
+import { labelsAfter } from '../../model/machine/selection.js';
 import { schedule } from '../schedule.js';
 import { clearAccess, extendAccess, grantAccess } from './access.js';
 import { capture, unload } from './capture.js';
@@ -64,6 +65,12 @@ export async function carryOut(
       return logIn(memory, intent);
     case 'correct':
       return correct(memory, intent.drift);
+    case 'group':
+      change(memory, { groups: intent.groups });
+      return {};
+    case 'label':
+      change(memory, { labels: labelsAfter(memory.state.labels, intent) });
+      return {};
     case 'hold':
       return hold(memory, intent);
     case 'let go':

@@ -96,6 +96,8 @@ function openState(input: MachineInput): MachineState {
     operations: 1,
     measured: {},
     correct: registration.correct,
+    groups: registration.groups,
+    labels: registration.labels,
     operation: { id: '1', intent: { kind: 'register' }, by, state: 'running', startedAt: now(), notes: [] },
   };
 }
