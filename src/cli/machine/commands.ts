@@ -214,6 +214,17 @@ export const machineCommands: readonly CommandDefinition[] = [
         json: ['machine-operation'],
         load: async () => (await import('./operate.js')).restore,
       }),
+      command('quarantine <name>', 'exclude it from use, with a comment', {
+        more: ': nothing chooses it until --end; people may still operate it',
+        options: [
+          option('-m, --comment <text>', 'the reason; required unless --end is given'),
+          option('--end', 'end the quarantine'),
+          ...batchOptions,
+          ...waitOptions,
+        ],
+        json: ['machine-operation', 'machine-operations'],
+        load: async () => (await import('./operate.js')).quarantine,
+      }),
       command('cancel <name>', 'cancel its current operation', {
         more: '; cancelling a load that has started to write leaves the machine failed',
         options: waitOptions,

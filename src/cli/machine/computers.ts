@@ -9,7 +9,19 @@ export const computers = verb(
   async (session: Session, options: FilterOptions) => {
     const { machines, silent } = await listMachines(session, options);
     const rows = machines.map((machine) => {
-      const { name, type = '?', provider, site = '?', state, power, user, holder, groups, labels } = machine;
+      const {
+        name,
+        type = '?',
+        provider,
+        site = '?',
+        state,
+        power,
+        user,
+        holder,
+        groups,
+        labels,
+        quarantine,
+      } = machine;
       return {
         name,
         system: type,
@@ -22,6 +34,7 @@ export const computers = verb(
         reservation: holder?.reservation ?? null,
         groups,
         labels,
+        quarantine,
       };
     });
     const sites = [...new Set(rows.map(({ site }) => site))].toSorted().map((site) => {
@@ -34,12 +47,12 @@ export const computers = verb(
     table: {
       head: ['MACHINE', 'SYSTEM', 'PROVIDER', 'SITE', 'STATE', 'USER', 'UNTIL'],
       rows: ({ computers: rows }) =>
-        rows.map(({ name, system, provider, site, state, power, user, until }) => [
+        rows.map(({ name, system, provider, site, state, power, quarantine, user, until }) => [
           name,
           system,
           provider,
           site,
-          formatState({ state, power }),
+          formatState({ state, power, quarantine }),
           user ?? '-',
           until === null ? '-' : formatMoment(until),
         ]),

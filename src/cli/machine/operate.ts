@@ -80,6 +80,17 @@ export const power = patternOperation((verb: PowerVerb, _options: MachineOptions
 export const unload = operation((_options: MachineOptions) => ({ kind: 'unload' }));
 export const release = operation((_options: MachineOptions) => ({ kind: 'release' }));
 export const retry = patternOperation((_options: MachineOptions) => ({ kind: 'retry' }));
+type QuarantineOptions = PatternOptions & { readonly comment?: string; readonly end?: true };
+
+/** Quarantines a machine, or ends that. */
+export const quarantine = patternOperation(({ comment, end }: QuarantineOptions) => {
+  if (end === true && comment === undefined) return { kind: 'end quarantine' };
+  if (end === undefined && comment !== undefined && comment.trim() !== '')
+    return { kind: 'quarantine', comment };
+  throw new CliError('Usage', 'give the reason with --comment, or --end', {
+    next: 'heddle machine quarantine --help',
+  });
+});
 export const restore = operation((_options: MachineOptions) => ({ kind: 'restore' }));
 export const correct = operation((drift: readonly DriftKind[], _options: MachineOptions) => ({
   kind: 'correct',

@@ -49,22 +49,36 @@ export const list = verb((session: Session, options: FilterOptions) => listMachi
   table: {
     head: ['MACHINE', 'STATE', 'GROUPS', 'USER', 'UNTIL', 'IMAGE', 'ADDRESS', 'DRIFT', 'DOING'],
     rows: ({ machines }) =>
-      machines.map(({ name, state, power, groups, image, user, holder, address = '-', operation, drift }) => {
-        const found = drift
-          .filter(counts)
-          .map(({ kind, found: is }) => (kind === 'gone' ? kind : `${kind}: ${is}`));
-        return [
+      machines.map(
+        ({
           name,
-          formatState({ state, power }),
-          groups.join(', ') || '-',
-          holder?.user ?? user ?? '-',
-          holder === undefined ? '-' : formatMoment(holder.until),
-          image === undefined ? '-' : formatImageRef(image),
-          address,
-          found.join(', ') || '-',
-          operation === undefined ? '' : describeIntent(operation.intent),
-        ];
-      }),
+          state,
+          power,
+          quarantine,
+          groups,
+          image,
+          user,
+          holder,
+          address = '-',
+          operation,
+          drift,
+        }) => {
+          const found = drift
+            .filter(counts)
+            .map(({ kind, found: is }) => (kind === 'gone' ? kind : `${kind}: ${is}`));
+          return [
+            name,
+            formatState({ state, power, quarantine }),
+            groups.join(', ') || '-',
+            holder?.user ?? user ?? '-',
+            holder === undefined ? '-' : formatMoment(holder.until),
+            image === undefined ? '-' : formatImageRef(image),
+            address,
+            found.join(', ') || '-',
+            operation === undefined ? '' : describeIntent(operation.intent),
+          ];
+        },
+      ),
     empty: noMachines,
   },
   print: (output, { silent }) => noteSilent(output, 'machine', silent),

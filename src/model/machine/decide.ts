@@ -44,6 +44,15 @@ export function refusalOf(machine: MachineState, intent: MachineIntent, asks?: s
     return `on the disk of machine ${name} is half of image ${half.name}@${half.revision}; load an image with --force`;
   if (intent.kind === 'retry' && !(state === 'failed' && machine.unconfirmed === true))
     return `machine ${name} has no failed registration, so there is nothing to retry`;
+  const { quarantine } = machine;
+  const release = `'heddle machine quarantine ${name} --end' ends it`;
+  if (intent.kind === 'reserve' && quarantine !== undefined)
+    return `machine ${name} is quarantined: ${quarantine.comment}; ${release}`;
+  // Its provider would give it to another node.
+  if (intent.kind === 'remove' && intent.force !== true && quarantine !== undefined)
+    return `machine ${name} is quarantined, and its provider could give it to others: ${quarantine.comment}; ${release}, or remove it with --force`;
+  if (intent.kind === 'end quarantine' && quarantine === undefined)
+    return `machine ${name} is not quarantined`;
   if (intent.kind === 'label') return tagFault({ labels: labelsAfter(machine.labels, intent) });
   const event = openingEvents[intent.kind];
   if (event === undefined || nextState(state, event) !== undefined)

@@ -23,6 +23,7 @@ export function faultOf(intent: MachineIntent): string | undefined {
     return 'its key is not the public key of an OpenSSH key pair: type and key, as in a .pub file';
   }
   if (intent.kind === 'group' || intent.kind === 'label') return tagFault(intent);
+  if (intent.kind === 'quarantine' && intent.comment.trim() === '') return 'its comment is empty';
   return undefined;
 }
 

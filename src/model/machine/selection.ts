@@ -55,13 +55,14 @@ export function filteredOut(
   return lacking === undefined ? undefined : `it has no label ${lacking.join('=')}`;
 }
 
-/** No user, reservation or operation has it. */
+/** No user, reservation or operation has it, and it is not quarantined. */
 export function isFree({
   state,
   holder,
   operation,
-}: Pick<MachineView, 'state' | 'holder' | 'operation'>): boolean {
-  return state === 'available' && holder === undefined && operation === undefined;
+  quarantine,
+}: Pick<MachineView, 'state' | 'holder' | 'operation' | 'quarantine'>): boolean {
+  return state === 'available' && holder === undefined && operation === undefined && quarantine === undefined;
 }
 
 /** `web@3`: three free machines of the group web. Undefined for other text. */

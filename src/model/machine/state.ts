@@ -58,12 +58,25 @@ export interface MachineState {
   readonly correct?: readonly DriftKind[];
   readonly groups?: readonly string[];
   readonly labels?: Labels;
+  /** It is not chosen for anything until people end this. */
+  readonly quarantine?: Quarantine;
+  /** Operations in a row that failed. */
+  readonly failures?: number;
   readonly operation?: MachineOperation;
   /** Those before it, newest first. */
   readonly history: readonly MachineOperation[];
   readonly operations: number;
   /** How long each step took last time, in ms. */
   readonly measured: Readonly<Record<string, number>>;
+}
+
+/** Why a machine is not chosen, although it may work. */
+export interface Quarantine {
+  /** A person, or `heddle` after failures in a row. */
+  readonly by: string;
+  readonly comment: string;
+  /** RFC 3339. */
+  readonly since: string;
 }
 
 /** What is registered. */
@@ -119,6 +132,9 @@ export type MachineIntent =
   | { readonly kind: 'group'; readonly groups: readonly string[] }
   /** Adds or changes some of its labels, and removes others. */
   | { readonly kind: 'label'; readonly labels: Labels; readonly remove: readonly string[] }
+  /** It is not chosen by reservations until the end of the quarantine. */
+  | { readonly kind: 'quarantine'; readonly comment: string }
+  | { readonly kind: 'end quarantine' }
   /** Another account gets it: another provisioning system, or another site. */
   | { readonly kind: 'move'; readonly to: MoveTarget }
   | { readonly kind: 'remove'; readonly force?: true };
@@ -190,6 +206,7 @@ export interface MachineView {
   readonly correct: readonly DriftKind[];
   readonly groups: readonly string[];
   readonly labels: Labels;
+  readonly quarantine?: Quarantine;
   readonly operation?: MachineOperation;
   readonly history: readonly MachineOperation[];
   /** It is no longer registered. */
@@ -215,6 +232,7 @@ export function viewOfMachine(state: MachineState): MachineView {
     correct = [],
     groups = [],
     labels = {},
+    quarantine,
     power,
   } = state;
   const { ipaddress, providerid } = payload;
@@ -230,6 +248,7 @@ export function viewOfMachine(state: MachineState): MachineView {
     correct,
     groups,
     labels,
+    quarantine,
     defaultImage: defaultImageOf(registration),
     checkedAt,
     type: account?.type,

@@ -1,4 +1,5 @@
 import { maxLabels } from '../cluster/labels.js';
+import { longestComment } from '../machine/quarantine.js';
 import { driftKinds, powerVerbs } from '../machine/state.js';
 import { nodeIntents } from '../machine/node-machine.js';
 import { maxNodesOfRequest } from '../pool/check-demand.js';
@@ -225,6 +226,8 @@ export function machineIntents(): Readonly<Record<string, Fields>> {
     correct: { drift: drift() },
     group: { groups: groups() },
     label: { labels: labels(), remove: list(text(40), maxLabels) },
+    quarantine: { comment: text(longestComment) },
+    'end quarantine': {},
     move: {
       to: object({
         provider: text(200),

@@ -15,9 +15,10 @@ export function unfitText(
     drift,
     groups,
     labels,
+    quarantine,
   }: Pick<
     MachineView,
-    'can' | 'state' | 'why' | 'site' | 'provider' | 'type' | 'drift' | 'groups' | 'labels'
+    'can' | 'state' | 'why' | 'site' | 'provider' | 'type' | 'drift' | 'groups' | 'labels' | 'quarantine'
   >,
   wanted: Wanted,
 ): string | undefined {
@@ -29,5 +30,6 @@ export function unfitText(
   if (lacks.length > 0) return `it cannot do ${lacks.join(', ')}`;
   if (drift.some((one) => one.kind === 'gone' && counts(one)))
     return 'it is gone: its provider has no such machine';
+  if (quarantine !== undefined) return `it is quarantined: ${quarantine.comment}`;
   return state === 'maintenance' ? `it is in maintenance${why === undefined ? '' : `: ${why}`}` : undefined;
 }

@@ -7,6 +7,7 @@ import {
   type MachineOperation,
   type MachineView,
   type OperationResult,
+  type Quarantine,
 } from '../../model/machine/state.js';
 import { machineStates } from '../../model/machine/transitions.js';
 import { count, exactly, moment, opaque, texts } from './exact.js';
@@ -15,6 +16,7 @@ import { troubleSchema } from './status.js';
 
 const imageRef = exactly<ImageRef>()(z.object({ name: z.string(), revision: z.string() }));
 const power = z.enum(['on', 'off']);
+const quarantine = exactly<Quarantine>()(z.object({ by: z.string(), comment: z.string(), since: moment }));
 const driftKind = z.enum(driftKinds);
 
 const driftSchema = exactly<Drift>()(
@@ -77,6 +79,7 @@ const machineSchema = exactly<MachineView>()(
       correct: z.array(driftKind).describe('Drift that is corrected automatically.'),
       groups: texts,
       labels: z.record(z.string(), z.string()),
+      quarantine: quarantine.optional(),
       operation: operationSchema.optional(),
       history: z.array(operationSchema).describe('Newest first.'),
       removed: z.literal(true).optional(),
@@ -102,6 +105,7 @@ export const machineDocuments = {
           reservation: z.string().nullable(),
           groups: texts,
           labels: z.record(z.string(), z.string()),
+          quarantine: quarantine.optional(),
         }),
       ),
       sites: z.array(z.object({ site: z.string(), systems: texts })),

@@ -28,7 +28,7 @@ const longestReason = 500;
  */
 export async function carryOut(
   memory: MachineMemory,
-  { id, intent }: MachineOperation,
+  { id, intent, by, startedAt }: MachineOperation,
 ): Promise<OperationResult> {
   // If nothing overwrote the disk, the same write continues under the same name.
   const token = `${memory.state.uid}/${incarnation}/${id}`;
@@ -71,6 +71,11 @@ export async function carryOut(
     case 'label':
       change(memory, { labels: labelsAfter(memory.state.labels, intent) });
       return {};
+    case 'quarantine':
+      change(memory, { quarantine: { by, comment: intent.comment, since: startedAt } });
+      return {};
+    case 'end quarantine':
+      return endQuarantine(memory);
     case 'hold':
       return hold(memory, intent);
     case 'let go':
@@ -155,6 +160,12 @@ async function remove(memory: MachineMemory, isForced: boolean): Promise<Operati
 
 async function correct(memory: MachineMemory, drift: readonly DriftKind[]): Promise<OperationResult> {
   change(memory, { correct: drift });
+  return {};
+}
+
+function endQuarantine(memory: MachineMemory): OperationResult {
+  const { quarantine: _quarantine, failures: _failures, ...state } = memory.state;
+  memory.state = state;
   return {};
 }
 
