@@ -240,7 +240,9 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
     });
     expect(await run('reservation', 'log-in', reservation.id)).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/lab-1: ssh -p \d+ hd-ada@127\.\S+\n {2}password \S+\n/),
+      stdout: expect.stringMatching(
+        /lab-1: ssh .* -o 'PubkeyAuthentication=no' -p \d+ hd-ada@127\.\S+\n {2}password \S+\n/,
+      ),
     });
     expect(await run('computers')).toMatchObject({
       code: 0,

@@ -192,5 +192,5 @@ export const logIn = verb(async (session: Session, name: string, { user, key, wa
   const { operation: id } = await machines.operate(name, { kind: 'log in', user, publicKey });
   const outcome = await finish(session, name, id, { wait });
   const hasAccess = 'machine' in outcome && outcome.operation.state === 'done';
-  return hasAccess ? { ...outcome, access: await machines.access(name) } : outcome;
+  return hasAccess ? { ...outcome, access: await machines.access(name), keyFile: key } : outcome;
 }, outcomeShown);

@@ -64,14 +64,19 @@ const reserve = verb(
   },
 );
 
+interface LogInOptions extends ServerOptions {
+  /** File of a public key. */
+  readonly key?: string;
+}
+
 /** Opens the machines to their user, and shows how to log in. */
-export async function logIn(id: string, options: ServerOptions & { readonly key?: string }): Promise<number> {
+export async function logIn(id: string, options: LogInOptions): Promise<number> {
   const { key } = options;
   return open(id, key === undefined ? undefined : readPublicKeyFile(key), options);
 }
 
 const open = verb(
-  ({ client }, id: string, publicKey: string | undefined, _options: ServerOptions) =>
+  ({ client }, id: string, publicKey: string | undefined, _options: LogInOptions) =>
     client.reservations.logIn(id, { publicKey, everyMs: 500 }),
   {
     document: (opened, id) => ({
@@ -84,8 +89,8 @@ const open = verb(
         auth: login ?? {},
       })),
     }),
-    print: (output, opened) => {
-      for (const { machine, access } of opened) printAccess(output, machine, access);
+    print: (output, opened, _id, _publicKey, { key }) => {
+      for (const { machine, access } of opened) printAccess(output, machine, access, key);
     },
   },
 );
