@@ -60,6 +60,16 @@ export function refusalOf(machine: MachineState, intent: MachineIntent, asks?: s
   return `machine ${name} is ${state === 'maintenance' ? 'in maintenance' : state}${forUser(machine)}: it takes no ${describeIntent(intent)}; what it takes is heddle machine ${verbsFrom(state).join(', ') || 'show'}`;
 }
 
+/** What becomes of a load that is no longer needed. `absent`: the machine has not accepted it. */
+export type UnneededLoad = 'stop' | 'continue' | 'absent';
+
+/** Before it writes, a load leaves the machine as it was; from then on only its end does. */
+export function unneededLoad({ operation, history, half }: MachineState, key: string): UnneededLoad {
+  if (operation?.key === key)
+    return operation.intent.kind === 'load' && half === undefined ? 'stop' : 'continue';
+  return history.some((ended) => ended.key === key) ? 'continue' : 'absent';
+}
+
 export function describeIntent(intent: MachineIntent): string {
   switch (intent.kind) {
     case 'power':
