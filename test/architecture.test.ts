@@ -37,7 +37,7 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   },
   {
     files: /^plugins\/providers\/static\//,
-    may: /^model\/|^plugins\/(contract|errors|fill-words|known-hosts|bare-metal\/index|provider-base\/[^/]+)\.js$|^node:|^(zod|yaml)$/,
+    may: /^model\/|^plugins\/(contract|errors|fill-words|known-hosts|bare-metal\/index|(inventory|provider-base)\/[^/]+)\.js$|^node:|^zod$/,
   },
   {
     files: /^plugins\/(providers|automators)\//,
@@ -45,7 +45,11 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   },
   {
     files: /^plugins\/bare-metal\//,
-    may: /^model\/|^detached\/detached-run\.js$|^plugins\/(contract|errors|fill-words|known-hosts|machine-abilities|bare-metal\/[^/]+|provider-base\/[^/]+)\.js$|^node:|^(zod|execa)$/,
+    may: /^model\/|^detached\/detached-run\.js$|^plugins\/(contract|errors|fill-words|known-hosts|machine-abilities|(bare-metal|inventory|provider-base)\/[^/]+)\.js$|^node:|^(zod|execa)$/,
+  },
+  {
+    files: /^plugins\/inventory\//,
+    may: /^model\/|^plugins\/(contract|errors|inventory\/[^/]+)\.js$|^node:|^(zod|yaml)$/,
   },
   {
     files: /^plugins\/provider-base\//,
@@ -169,8 +173,8 @@ const rooms: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     artifact: ['cluster'],
     cluster: ['expression', 'node', 'plan'],
     image: ['cluster', 'machine', 'node'],
-    machine: ['image', 'node'],
-    messages: ['artifact', 'machine', 'pool'],
+    machine: ['cluster', 'image', 'node'],
+    messages: ['artifact', 'cluster', 'machine', 'pool'],
     node: ['cluster', 'machine', 'plan'],
     plan: ['cluster', 'node'],
     pool: ['image', 'machine', 'node'],

@@ -43,6 +43,8 @@ export interface ActivityParts {
   readonly rateLimiters: (provider: string) => RateLimiter | undefined;
   /** Concurrent loads and captures of a site. */
   readonly loadsAtOnce: number;
+  /** Failures in a row after which a machine is quarantined; 0: never. */
+  readonly quarantineAfter: number;
   readonly resources: Resources;
   /** Machines that this process missed at their providers. */
   readonly absences: Absences;

@@ -45,6 +45,7 @@ import { findCandidates } from './reservation/find-machines.js';
 import { notify } from './reservation/notify.js';
 import { deliver, type WebhookParts } from './webhook/deliver.js';
 import { operateMachine } from './reservation/operate-machine.js';
+import { stopLoad } from './reservation/stop-load.js';
 import type { Computers, NotifySettings } from './reservation/parts.js';
 import { createSharedLists, type SharedLists } from './provider/shared-lists.js';
 import { survey } from './cluster/probe-nodes.js';
@@ -87,6 +88,7 @@ export function createActivities(parts: CoreParts): Activities {
     CHECK_LEASE: heartbeating((request) => checkLease(parts.leases, request)),
     FIND_CANDIDATES: heartbeating((request) => findCandidates(parts, request)),
     OPERATE_MACHINE: heartbeating((request) => operateMachine(parts, request)),
+    STOP_LOAD: heartbeating((request) => stopLoad(parts, request)),
     DELIVER: heartbeating((request) => deliver(parts, request)),
     NOTIFY: heartbeating((notifications) => notify(parts, notifications)),
   };

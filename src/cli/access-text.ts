@@ -2,22 +2,66 @@ import { readFileSync } from 'node:fs';
 import type { Json } from '../model/json.js';
 import { readPublicKey, type MachineAccess } from '../model/machine/access.js';
 import { unsafeText, unsafeUser } from '../model/safe-text.js';
+import { isHostKey } from '../plugins/known-hosts.js';
+import { quoteWords } from '../ssh/quote.js';
 import { CliError } from './errors.js';
 import type { Output } from './output.js';
 import { wordsForFileError } from '../schema/read-text.js';
 
-/** How the user of a machine logs in, for people. */
-export function printAccess(output: Output, machine: string, access: MachineAccess): void {
+/** How the user of a machine logs in, for people. `keyFile`: the file of the public key that they gave. */
+export function printAccess(output: Output, machine: string, access: MachineAccess, keyFile?: string): void {
   const { address, port, hostKey, login } = access;
   if (login === undefined) {
     output.line(`${machine}: reserved without a login`);
     return;
   }
   const { user, password } = login;
-  output.line(`${machine}: ${sshCommand({ user, address, port })}`);
+  output.line(
+    `${machine}: ${logInCommand({ user, address, port, hostKey, hasPassword: password !== undefined, keyFile })}`,
+  );
   output.line(password === undefined ? '  with your own key' : `  password ${password}`);
   if (typeof hostKey === 'string') output.line(`  host key ${hostKey}`);
   else if (hostKey !== null) output.line('  host key ?');
+}
+
+interface LogIn extends Readonly<Record<'user' | 'address' | 'port' | 'hostKey', Json>> {
+  readonly hasPassword: boolean;
+  readonly keyFile?: string | undefined;
+}
+
+/**
+ * The command with which the user logs in: it offers only their own credentials, and accepts only the host key of
+ * the machine, whatever the user's known_hosts says of its address.
+ */
+function logInCommand({ hostKey, hasPassword, keyFile, ...target }: LogIn): string {
+  const plain = sshCommand(target);
+  if (plain.includes('?')) return plain;
+  // Otherwise they are a host and a port.
+  const { address, port } = target as Readonly<Record<'address' | 'port', string | number>>;
+  const privateKey = keyFile?.endsWith('.pub') === true ? keyFile.slice(0, -'.pub'.length) : undefined;
+  const credentials = hasPassword
+    ? ['-o', 'PubkeyAuthentication=no']
+    : privateKey === undefined
+      ? []
+      : ['-o', 'IdentitiesOnly=yes', '-i', privateKey];
+  const key =
+    typeof hostKey === 'string' && isHostKey(hostKey)
+      ? hostKey.trim().split(/\s+/).slice(0, 2).join(' ')
+      : undefined;
+  const known = `KnownHostsCommand=/bin/echo [${address}]:${port} ${key}`;
+  const verified =
+    key === undefined
+      ? []
+      : ['-o', 'StrictHostKeyChecking=yes', '-o', 'UserKnownHostsFile=/dev/null', '-o', known];
+  const [program = '', ...words] = plain.split(' ');
+  // Port 22 has no port in known hosts.
+  return [program, quoteWords([...verified.map(withoutStandardPort), ...credentials]), ...words]
+    .filter((part) => part !== '')
+    .join(' ');
+}
+
+function withoutStandardPort(word: string): string {
+  return word.replace(/ \[([^\]]+)\]:22 /, ' $1 ');
 }
 
 /**

@@ -1,6 +1,7 @@
 import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
 import { CliError } from './errors.js';
 import { serverAddressForm, wrongServerAddress } from '../model/endpoint.js';
+import { labelRule, parseLabel, type Labels } from '../model/cluster/labels.js';
 import { parseDuration } from '../model/duration.js';
 import type { DocumentName } from '../schema/output/documents.js';
 
@@ -189,6 +190,17 @@ export const acceptMinimumOption = option(
   '--accept-minimum',
   'end with exit code 0 although nodes are missing, as onFailure or minimum of the file allow',
 );
+
+/** May be repeated: all of the labels count. */
+export function labelOption(description: string): Option {
+  return option<Labels | undefined>('-l, --label <key=value>', description, {
+    parse: (text, before) => {
+      const label = parseLabel(text);
+      if (label === undefined) throw new InvalidArgumentError(`It is ${labelRule}`);
+      return { ...before, [label[0]]: label[1] };
+    },
+  });
+}
 
 export const planOption = option('--plan', 'only show what would be done; nothing is changed');
 

@@ -13,6 +13,7 @@ import {
   type NodeMachineInput,
 } from '../model/machine/node-machine.js';
 import { faultOf } from '../model/machine/request.js';
+import { tagFault } from '../model/machine/selection.js';
 import {
   claimsWorkflowId,
   workflowQueue,
@@ -59,6 +60,8 @@ export class MachineClient extends EntityClient {
         'Invalid',
         `"${name}" is no name of a machine: lower-case letters, digits and hyphens, at most 50`,
       );
+    const fault = tagFault(registration);
+    if (fault !== undefined) throw new HeddleError('Invalid', `add machine ${name}: ${fault}`);
     const input: MachineInput = { registration, uid: randomUUID(), by: this.by };
     await this.#start(`add machine ${name}`, machineWorkflowType, name, input, {
       summary: `machine ${name}`,

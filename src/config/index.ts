@@ -66,6 +66,8 @@ export interface Config {
   readonly checksEveryMs: number;
   /** Loads and captures of machines at once in a site. */
   readonly loadsAtOnce: number;
+  /** Failures in a row after which a machine is quarantined; 0: never. */
+  readonly quarantineAfter: number;
   /** Reservations of machines. */
   readonly reservations: ReservationConfig;
   /** Receivers of events, by name. Secrets are references. */
@@ -214,6 +216,7 @@ export function loadConfig({
     sweep: toSweep(written.sweep),
     checksEveryMs: milliseconds(written.periodicChecks?.every ?? 300),
     loadsAtOnce: written.loadsAtOnce,
+    quarantineAfter: written.quarantineAfter,
     metricsAddress,
     webhooks: written.webhooks,
     builder: {

@@ -34,6 +34,7 @@ import type {
   FindCandidatesRequest,
   OperateMachineReply,
   OperateMachineRequest,
+  StopLoadRequest,
 } from './reservation/messages.js';
 import type { Delivery, DeliveryReply } from './webhook.js';
 import type { ReservationNotification } from './reservation/state.js';
@@ -73,6 +74,7 @@ export type Activities = Readonly<
     readonly CHECK_LEASE: (request: CheckLeaseRequest) => Promise<CheckLeaseReply>;
     readonly FIND_CANDIDATES: (request: FindCandidatesRequest) => Promise<FindCandidatesReply>;
     readonly OPERATE_MACHINE: (request: OperateMachineRequest) => Promise<OperateMachineReply>;
+    readonly STOP_LOAD: (request: StopLoadRequest) => Promise<void>;
     readonly DELIVER: (delivery: Delivery) => Promise<DeliveryReply>;
     readonly NOTIFY: (notifications: ReservationNotification) => Promise<{ readonly told: number }>;
   };
@@ -277,6 +279,7 @@ export const activityTable: Readonly<Record<ActivityName, ActivityRow>> = {
   CHECK_LEASE: { ...core, budgetMs: 5 * minute },
   FIND_CANDIDATES: { ...core, attemptMs: 2 * minute, budgetMs: 5 * minute, ...attempts(5) },
   OPERATE_MACHINE: { ...core, attemptMs: 24 * hour, isAbandoned: true },
+  STOP_LOAD: { ...core, attemptMs: hour, isAbandoned: true },
   DELIVER: {
     ...core,
     attemptMs: minute,

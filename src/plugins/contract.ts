@@ -39,6 +39,12 @@ export interface PluginContext {
   readonly runs?: RunRecords;
   /** For providers: the account's rate limit. */
   readonly calls?: Calls;
+  /**
+   * For providers that run in the worker: resolves the references in what the administrator wrote into a file
+   * that the fields name. `place` names it in messages.
+   * @throws PluginError Auth if a secret is not available.
+   */
+  readonly resolveReferences?: (value: JsonObject, place: string) => Promise<JsonObject>;
   /** For the provider whose machines are nodes of pools. */
   readonly pools?: NodePools;
   /** For automators that run in the worker: a note for later attempts of the task. */

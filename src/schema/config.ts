@@ -228,6 +228,16 @@ export const configSchema = z
         description:
           'Images of machines that are written or captured at once in a site; 10 unless given, and the same on all workers of a site.',
       }),
+    quarantineAfter: z
+      .int()
+      .min(0)
+      .max(100)
+      .default(3)
+      .meta({
+        title: 'Quarantine after',
+        description:
+          'Operations in a row that fail until a machine is quarantined; 3 unless given, 0 for never, and the same on all workers.',
+      }),
     builder: z
       .strictObject({
         builds: z

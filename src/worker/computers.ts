@@ -2,7 +2,12 @@ import { WorkflowNotFoundError, WorkflowUpdateFailedError, type Client } from '@
 import { GoneError, RefusedError, type Computers } from '../activities/reservation/parts.js';
 import { listMachineNames } from '../client/list.js';
 import { machineWorkflowId } from '../model/names.js';
-import { askImageUpdate, machineQuery, operateMachineUpdate } from '../workflows/machine/messages.js';
+import {
+  askImageUpdate,
+  stopUnneededUpdate,
+  machineQuery,
+  operateMachineUpdate,
+} from '../workflows/machine/messages.js';
 
 const patienceMs = 10_000;
 /** Its provider is asked. */
@@ -28,6 +33,8 @@ export function computersOf(temporal: Client): Computers {
     },
     askImage: (name, image) =>
       patiently(() => handle(name).executeUpdate(askImageUpdate, { args: [image] }), imagePatienceMs),
+    stopUnneeded: (name, key) =>
+      patiently(() => handle(name).executeUpdate(stopUnneededUpdate, { args: [{ key }] })),
     operate: async (name, request) => {
       try {
         return (await patiently(() => handle(name).executeUpdate(operateMachineUpdate, { args: [request] })))

@@ -170,6 +170,7 @@ export async function prepareWorkers({
     features: { searchAttributes: missing.length === 0 },
     limits: config.limits,
     loadsAtOnce: config.loadsAtOnce,
+    quarantineAfter: config.quarantineAfter,
     commands: Object.keys(config.builder.commands),
     outputs: outputReader(temporal),
     leases: leasesOf(temporal),

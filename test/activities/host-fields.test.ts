@@ -100,7 +100,7 @@ describe.each(hostFields)('a user of provider %s %j who sets %j', (type, fields,
   });
 
   test('is refused when a machine is registered', async () => {
-    const parts = { registry, providers: { box: account }, loadsAtOnce: 1 };
+    const parts = { registry, providers: { box: account }, loadsAtOnce: 1, quarantineAfter: 3 };
     const asked = { provider: 'box', fields: given, system: null, flavor: 'any', image: 'node' };
     await expect(describeAccount(parts, asked as never)).rejects.toThrow(`fields.${key}: may be set`);
   });

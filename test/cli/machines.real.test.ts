@@ -162,6 +162,67 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
     });
   });
 
+  it('selects machines by their groups and labels, and free machines of a group by their number', async () => {
+    const tags = [
+      ['--group', 'web,spare', '--label', 'rack=r1'],
+      ['--group', 'web', '--label', 'rack=r2', '--label', 'old=yes'],
+      [],
+    ];
+    for (const [index, options] of tags.entries())
+      expect(
+        await run('machine', 'add', `node-${index + 1}`, '--provider', 'local', ...options),
+      ).toMatchObject({ code: 0 });
+    const names = async (...options: readonly string[]): Promise<readonly string[]> => {
+      const { machines } = await json('machine', 'list', ...options);
+      return (machines as readonly { readonly name: string }[]).map(({ name }) => name).toSorted();
+    };
+    expect(await names('--group', 'web')).toEqual(['node-1', 'node-2']);
+    expect(await names('--group', 'web', '--label', 'rack=r2')).toEqual(['node-2']);
+    expect(await run('machine', 'label', 'node-*', 'rack=r3', 'old-', '--label', 'rack=r2')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^MACHINE[^\n]+\nnode-2 +done [^\n]+\n$/),
+    });
+    expect(await run('machine', 'group', 'node-3', 'web')).toMatchObject({ code: 0 });
+    expect((await run('machine', 'show', 'node-2')).stdout).toMatch(/ groups web\n {2}labels rack=r3\n/);
+    expect(await json('computers', '--label', 'rack=r3')).toMatchObject({
+      computers: [{ name: 'node-2', groups: ['web'], labels: { rack: 'r3' } }],
+    });
+    expect(await run('machine', 'label', 'node-2', 'a b')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('neither KEY=VALUE nor KEY-'),
+    });
+    expect(await run('machine', 'maintain', 'node-1')).toMatchObject({ code: 0 });
+    expect(await run('machine', 'power', 'web@3', 'reset')).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('2 of 3 machines of group web are free, and 3 are wanted'),
+    });
+    expect(await run('machine', 'power', 'web@2', 'reset')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/\nnode-2 +done[^\n]+\nnode-3 +done[^\n]+\n$/),
+    });
+    expect(
+      await json('reservation', 'create', 'host', '--user', 'ada', '--machine', 'web@2', '--for', '1h'),
+    ).toMatchObject({
+      reservation: { wanted: { group: 'web', count: 2 }, machines: [{ name: 'node-2' }, { name: 'node-3' }] },
+    });
+    const one = ['reservation', 'create', 'host', '--user', 'bob', '--for', '1h'] as const;
+    expect(await run(...one, '--group', 'spare')).toMatchObject({
+      code: 3,
+      stderr: expect.stringMatching(/node-1: it is in maintenance[^]*node-2: it is not in group spare/),
+    });
+    for (const { id } of (await json('reservation', 'list'))['reservations'] as readonly {
+      readonly id: string;
+    }[])
+      await run('reservation', 'return', id);
+    await until(
+      'the machines are free again',
+      async () =>
+        (await names('--group', 'web')).length === 3 &&
+        !(await run('machine', 'list')).stdout.includes('ada'),
+    );
+    expect(await run('machine', 'remove', 'node-*', '--yes', '--force')).toMatchObject({ code: 0 });
+  });
+
   it('reserves a machine for its user for a period', async () => {
     const { reservation } = (await json('reservation', 'create', 'base', '--user', 'ada', '--for', '2h')) as {
       readonly reservation: { readonly id: string };
@@ -179,7 +240,9 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
     });
     expect(await run('reservation', 'log-in', reservation.id)).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/lab-1: ssh -p \d+ hd-ada@127\.\S+\n {2}password \S+\n/),
+      stdout: expect.stringMatching(
+        /lab-1: ssh .* -o 'PubkeyAuthentication=no' -p \d+ hd-ada@127\.\S+\n {2}password \S+\n/,
+      ),
     });
     expect(await run('computers')).toMatchObject({
       code: 0,

@@ -12,6 +12,7 @@ import type { ProviderAccount } from '../../model/provider-account.js';
 export interface AccountParts {
   readonly registry: Registry;
   readonly providers: Readonly<Record<string, ProviderAccount>>;
+  readonly quarantineAfter: number;
 }
 
 /**
@@ -27,7 +28,10 @@ export async function describeAccount(parts: AccountParts, request: AccountReque
   }
 }
 
-function describe({ registry, providers }: AccountParts, request: AccountRequest): AccountReply {
+function describe(
+  { registry, providers, quarantineAfter }: AccountParts,
+  request: AccountRequest,
+): AccountReply {
   const account = providers[request.provider];
   if (account === undefined) {
     throw new PluginError(
@@ -62,6 +66,7 @@ function describe({ registry, providers }: AccountParts, request: AccountRequest
     flavor: account.hardware?.[flavor] ?? flavor,
     image: account.images?.[image] ?? image,
     can: actionsOf(plugin, system),
+    quarantineAfter,
   };
 }
 

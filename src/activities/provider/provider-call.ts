@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../model/json.js';
 import { runsOf } from '../../model/names.js';
 import { anySignal } from '../../model/signals.js';
 import type { TaskRequest } from '../../model/node/task-request.js';
@@ -79,6 +80,7 @@ export async function callProvider<Value>(
     ...signals,
     ...(turn === undefined ? [] : [turn.lost]),
   ]);
+  const known = [...secrets];
   const provider = plugin.create({
     task: { ...task, provider: { ...task.provider, type: plugin.descriptor.name, fields } },
     log: attempt.log,
@@ -89,12 +91,18 @@ export async function callProvider<Value>(
     runs: { folder: parts.runFolder, claims: parts.claims(runsOf(account)) },
     calls: admission.calls(signal),
     pools: parts.pools,
+    resolveReferences: async (value, place) => {
+      const resolved = await parts.resolveSecrets(value, { writtenBy: 'administrator', place });
+      attempt.hide(resolved.secrets);
+      known.push(...resolved.secrets);
+      return resolved.value as JsonObject;
+    },
     resolveSecret: (reference) => resolveOwnSecret(parts, request, attempt, reference),
     reservation,
   });
   attempt.at(`${task.taskName} by ${plugin.descriptor.name}`);
   try {
-    return await work({ parts, plugin, provider, request, attempt, machine, secrets, admission });
+    return await work({ parts, plugin, provider, request, attempt, machine, secrets: known, admission });
   } catch (error) {
     // A program that hangs repeatedly is a fault of the plugin.
     if (!deadline.aborted || isPluginError(error) || error instanceof ProgramFault) throw error;

@@ -1,5 +1,6 @@
 import pLimit from 'p-limit';
 import { formatImageRef, isSameImage, type ImageRef } from '../../model/machine/image.js';
+import { isFree } from '../../model/machine/selection.js';
 import type { MachineView } from '../../model/machine/state.js';
 import { unfitText } from '../../model/reservation/fit.js';
 import type { FindCandidatesReply, FindCandidatesRequest } from '../../model/reservation/messages.js';
@@ -73,8 +74,7 @@ async function providersWithout(
 }
 
 /** Those that have the image already, then those that do nothing. */
-function rank({ image, state, holder, operation }: MachineView, wanted: ImageRef): number {
-  const isIdle = state === 'available' && holder === undefined && operation === undefined;
-  if (!isIdle) return state === 'failed' ? 3 : 2;
-  return isSameImage(wanted, image) ? 0 : 1;
+function rank(machine: MachineView, wanted: ImageRef): number {
+  if (!isFree(machine)) return machine.state === 'failed' ? 3 : 2;
+  return isSameImage(wanted, machine.image) ? 0 : 1;
 }

@@ -1,4 +1,5 @@
 import type { Knowledge } from '../../model/machine/answer.js';
+import type { UnneededLoad } from '../../model/machine/decide.js';
 import type { ImageRef } from '../../model/machine/image.js';
 import type { MachineIntent, MachineView } from '../../model/machine/state.js';
 import type { ReservationSettings } from '../../model/reservation/state.js';
@@ -29,6 +30,8 @@ export interface Computers {
   /** Undefined where none is registered by that name. */
   view(name: string): Promise<MachineView | undefined>;
   askImage(name: string, image: ImageRef): Promise<Knowledge>;
+  /** Ends the load of a request, unless it writes. */
+  stopUnneeded(name: string, key: string): Promise<UnneededLoad>;
   /** Gives the id of the operation. @throws RefusedError, GoneError */
   operate(
     name: string,

@@ -1,6 +1,4 @@
-import { InvalidArgumentError } from 'commander';
 import { actions } from '../../model/action.js';
-import { labelRule, parseLabel, type Labels } from '../../model/cluster/labels.js';
 import { machineActions } from '../../model/machine/actions.js';
 import {
   acceptMinimumOption,
@@ -8,6 +6,7 @@ import {
   nodesOption,
   operationOptions,
   option,
+  labelOption,
   parser,
   planOption,
   rollingOption,
@@ -26,14 +25,7 @@ const parseAction = parser(`It is one of ${loggedActions.join(', ')}.`, (text) =
   return loggedActions.includes(action) ? action : undefined;
 });
 
-/** May be repeated. */
-const labelOption = option<Labels | undefined>('-l, --label <key=value>', 'clusters with this label only', {
-  parse: (text, before) => {
-    const label = parseLabel(text);
-    if (label === undefined) throw new InvalidArgumentError(`It is ${labelRule}`);
-    return { ...before, [label[0]]: label[1] };
-  },
-});
+const ofLabelOption = labelOption('clusters with this label only');
 
 export const clusterCommands: readonly CommandDefinition[] = [
   command('apply <file>', 'create or change a cluster from its file', {
@@ -85,7 +77,7 @@ export const clusterCommands: readonly CommandDefinition[] = [
   command('list', 'list clusters', {
     heading: 'Look:',
     alias: 'ls',
-    options: [labelOption],
+    options: [ofLabelOption],
     json: ['list'],
     load: async () => (await import('./list.js')).list,
   }),

@@ -1,6 +1,8 @@
 import pLimit from 'p-limit';
 import type { MachineRequestIntent } from '../../client/machine.js';
 import { describeIntent } from '../../model/machine/decide.js';
+import type { Labels } from '../../model/cluster/labels.js';
+import { filteredOut, isFree, parseGroupCount } from '../../model/machine/selection.js';
 import type { MachineOperation, MachineView } from '../../model/machine/state.js';
 import { CliError, exitCodes } from '../errors.js';
 import { messageOf } from '../report-error.js';
@@ -12,45 +14,99 @@ import { formatState } from './machine-text.js';
 /** Machines that an operation on a pattern works on at a time. */
 const defaultAtOnce = 5;
 
-export interface BatchOptions {
+/** Which machines of a command's words it works on. */
+export interface SelectOptions {
+  readonly group?: string;
+  readonly label?: Labels;
+}
+
+export interface BatchOptions extends SelectOptions {
   readonly wait: boolean;
   readonly atOnce?: number;
 }
 
-interface MachineResult {
+export interface MachineResult {
   readonly machine: string;
-  readonly result: 'accepted' | 'refused' | Exclude<MachineOperation['state'], 'running'>;
+  readonly result: 'accepted' | 'refused' | 'unchanged' | Exclude<MachineOperation['state'], 'running'>;
   /** State of the machine at the end of the operation. */
   readonly state?: string;
   readonly power?: 'on' | 'off' | 'unknown';
   readonly why?: string;
 }
 
-export function isPattern(name: string): boolean {
-  return name.includes('*');
+/** Whether a command works on the machines that are selected, and not on one that is named. */
+export function selectsSeveral(name: string, { group, label }: SelectOptions): boolean {
+  return name.includes('*') || name.includes('@') || group !== undefined || label !== undefined;
 }
 
-/** The registered machines of a pattern, in which `*` stands for any text. @throws CliError if there are none. */
-export async function matchMachines({ client }: Session, pattern: string): Promise<readonly string[]> {
-  if (!/^[a-z0-9*-]+$/.test(pattern))
+/**
+ * The machines of a pattern, in which `*` stands for any text, or `GROUP@N`: so many free machines of a group;
+ * options leave out others. @throws CliError if there are none, or too few.
+ */
+export async function selectMachines(
+  { client }: Session,
+  selector: string,
+  { group, label: labels }: SelectOptions,
+): Promise<readonly string[]> {
+  const counted = parseGroupCount(selector);
+  if (counted === undefined && !/^[a-z0-9*-]+$/.test(selector))
     throw new CliError(
       'Usage',
-      `"${pattern}" is no pattern of machines: lower-case letters, digits, hyphens and *`,
+      `"${selector}" is no pattern of machines, which has lower-case letters, digits, hyphens and *, and no GROUP@N`,
     );
-  const matches = new RegExp(`^${pattern.replaceAll(/\*+/g, '.*')}$`);
   const { machines, silent } = await client.machines.list();
-  const names = [...machines.map(({ name }) => name), ...silent].filter((name) => matches.test(name));
+  const kept = machines.filter((machine) => filteredOut(machine, { group, labels }) === undefined);
+  if (counted !== undefined) {
+    const ofGroup = kept.filter(({ groups }) => groups.includes(counted.group));
+    const free = inOrder(ofGroup.filter(isFree).map(({ name }) => name));
+    if (free.length >= counted.count) return free.slice(0, counted.count);
+    throw new CliError(
+      'Refused',
+      `${free.length} of ${ofGroup.length} machines of group ${counted.group} are free, and ${counted.count} are wanted`,
+      { next: `heddle machine list --group ${counted.group}` },
+    );
+  }
+  const matches = new RegExp(`^${selector.replaceAll(/\*+/g, '.*')}$`);
+  const unknown = group === undefined && labels === undefined ? silent : [];
+  const names = [...kept.map(({ name }) => name), ...unknown].filter((name) => matches.test(name));
   if (names.length === 0)
-    throw new CliError('NotFound', `no machine matches ${pattern}`, { next: 'heddle machine list' });
+    throw new CliError(
+      'NotFound',
+      `no machine matches ${selector}${group === undefined && labels === undefined ? '' : ', --group and --label'}`,
+      { next: 'heddle machine list' },
+    );
+  return inOrder(names);
+}
+
+function inOrder(names: readonly string[]): readonly string[] {
   return names.toSorted((one, other) => one.localeCompare(other, 'en', { numeric: true }));
 }
 
 /** Carries out an operation on several machines, a few at a time; one that fails does not stop the others. */
 export async function operateAll(
-  { client }: Session,
+  session: Session,
   names: readonly string[],
   intent: MachineRequestIntent,
+  options: BatchOptions,
+): Promise<{ readonly results: readonly MachineResult[] }> {
+  return runBatch(session, names, options, {
+    what: describeIntent(intent),
+    begin: async (name) => (await session.client.machines.operate(name, intent)).operation,
+  });
+}
+
+interface BatchWork {
+  readonly what: string;
+  /** Starts the operation and returns its id; the result, if there is nothing to wait for. */
+  readonly begin: (name: string) => Promise<string | MachineResult>;
+}
+
+/** Starts an operation on each machine, a few at a time; one that fails does not stop the others. */
+export async function runBatch(
+  { client }: Session,
+  names: readonly string[],
   { wait, atOnce = defaultAtOnce }: BatchOptions,
+  { what, begin }: BatchWork,
 ): Promise<{ readonly results: readonly MachineResult[] }> {
   const limit = pLimit(atOnce);
   const results = await untilInterrupted(
@@ -59,14 +115,15 @@ export async function operateAll(
         names.map((name) =>
           limit(async (): Promise<MachineResult> => {
             signal.throwIfAborted();
-            const id = await client.machines.operate(name, intent).then(
-              ({ operation }) => operation,
-              (error: unknown) => ({ refused: messageOf(error) }),
-            );
-            if (typeof id !== 'string') return { machine: name, result: 'refused', why: id.refused };
+            const begun = await begin(name).catch((error: unknown) => ({
+              machine: name,
+              result: 'refused' as const,
+              why: messageOf(error),
+            }));
+            if (typeof begun !== 'string') return begun;
             if (!wait) return { machine: name, result: 'accepted' };
             try {
-              const { machine, operation } = await client.machines.waitFor(name, id, { signal });
+              const { machine, operation } = await client.machines.waitFor(name, begun, { signal });
               return resultOf(machine, operation);
             } catch (error) {
               signal.throwIfAborted();
@@ -75,7 +132,7 @@ export async function operateAll(
           }),
         ),
       ),
-    `${describeIntent(intent)} that has begun`,
+    `${what} that has begun`,
     'heddle machine list',
   );
   return { results };
@@ -109,5 +166,6 @@ function resultOf(machine: MachineView, { state, result, failure }: MachineOpera
 
 /** What was accepted and has a `why` could not be waited for. */
 function isDone({ result, power, why }: MachineResult): boolean {
+  if (result === 'unchanged') return true;
   return (result === 'accepted' && why === undefined) || (result === 'done' && power !== 'unknown');
 }

@@ -1,6 +1,7 @@
 import { Argument } from 'commander';
 import { driftKinds, powerVerbs } from '../../model/machine/state.js';
 import { parseImageRef } from '../../model/machine/image.js';
+import { groupRule, isGroupName } from '../../model/machine/selection.js';
 import {
   argument,
   option,
@@ -9,6 +10,7 @@ import {
   waitOptions,
   wholeNumber,
   yesOption,
+  labelOption,
   command,
   type CommandDefinition,
 } from '../command.js';
@@ -27,9 +29,31 @@ const parseDrift = parser(`It is ${driftKinds.join(', ')} with commas, or none.`
 
 const atOnceOption = option(
   '--at-once <n>',
-  "with a pattern of names such as 'rack2-*': machines at a time (default: 5)",
+  "with a pattern of names such as 'rack2-*', or a file: machines at a time (default: 5)",
   { parse: wholeNumber('It is a whole number from 1 on.', 1) },
 );
+
+const parseGroup = parser(groupRule, (text) => (isGroupName(text) ? text : undefined));
+
+const parseGroups = parser(`Groups, separated by commas, or none. ${groupRule}`, (text) => {
+  const names = text === 'none' ? [] : splitList(text);
+  return names?.every(isGroupName) === true ? [...new Set(names)] : undefined;
+});
+
+/** Which machines a list shows, or a command works on. */
+const filterOptions = [
+  option('--group <name>', 'machines of this group only', { parse: parseGroup }),
+  labelOption('machines with this label only'),
+];
+
+const listFilters = [
+  ...filterOptions,
+  option('--provider <name>', 'machines of this provider account only'),
+  option('--site <name>', 'machines of this site only'),
+];
+
+/** Of commands that take several machines. */
+const batchOptions = [...filterOptions, atOnceOption];
 
 const userOption = option('--user <name>', 'the user').makeOptionMandatory();
 
@@ -39,9 +63,14 @@ export const machineCommands: readonly CommandDefinition[] = [
     heading: 'Machines and images:',
     description: 'standalone machines and their images',
     commands: [
-      command('add <name>', 'register a machine', {
+      command('add', 'register a machine, or the machines of a file', {
         more: ': a new one of the provider, or an existing one',
+        arguments: [new Argument('[name]', 'its name; with --from the file has the names')],
         options: [
+          option(
+            '--from <file>',
+            'register the machines of an inventory file: YAML, JSON, CSV, or an Ansible inventory',
+          ),
           option('--provider <name>', 'the provider account that it comes from').makeOptionMandatory(),
           option('--flavor <name>', 'its size, if the provider creates it', { fallback: 'small' }),
           option('--image <name>', 'image to create it from, if the provider creates it', {
@@ -63,18 +92,22 @@ export const machineCommands: readonly CommandDefinition[] = [
             'drift to correct automatically, separated by commas: gone, power, image (default: none)',
             { parse: parseDrift },
           ),
+          option('--group <names>', 'its groups, separated by commas', { parse: parseGroups }),
+          labelOption('a label of it; may be repeated'),
+          atOnceOption,
           ...waitOptions,
         ],
-        json: ['machine-operation'],
+        json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./registration.js')).add,
       }),
       command('retry <name>', 'retry a registration that failed', {
-        options: [atOnceOption, ...waitOptions],
+        options: [...batchOptions, ...waitOptions],
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).retry,
       }),
       command('list', 'list the machines', {
         alias: 'ls',
+        options: listFilters,
         json: ['machines'],
         load: async () => (await import('./show.js')).list,
       }),
@@ -98,7 +131,7 @@ export const machineCommands: readonly CommandDefinition[] = [
       command('power <name>', 'show or change its power state', {
         more: ': on, off, reset or status',
         arguments: [new Argument('[verb]', 'what to do').choices(powerVerbs).default('status')],
-        options: [atOnceOption, ...waitOptions],
+        options: [...batchOptions, ...waitOptions],
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).power,
       }),
@@ -108,7 +141,7 @@ export const machineCommands: readonly CommandDefinition[] = [
         options: [
           option('--force', 'write the image regardless of the current content'),
           option('--within <duration>', 'total time limit, such as 45m'),
-          atOnceOption,
+          ...batchOptions,
           ...waitOptions,
         ],
         json: ['machine-operation', 'machine-operations'],
@@ -135,6 +168,18 @@ export const machineCommands: readonly CommandDefinition[] = [
         options: waitOptions,
         json: ['machine-operation'],
         load: async () => (await import('./operate.js')).correct,
+      }),
+      command('group <name>', 'set the groups that it belongs to', {
+        arguments: [argument('<groups>', 'groups, separated by commas, or none', parseGroups)],
+        options: [...batchOptions, ...waitOptions],
+        json: ['machine-operation', 'machine-operations'],
+        load: async () => (await import('./operate.js')).group,
+      }),
+      command('label <name> <labels...>', 'set or remove labels', {
+        more: ': KEY=VALUE sets one, and KEY- removes it',
+        options: [...batchOptions, ...waitOptions],
+        json: ['machine-operation', 'machine-operations'],
+        load: async () => (await import('./operate.js')).label,
       }),
       command('reserve <name>', 'reserve it for a user', {
         options: [userOption, ...waitOptions],
@@ -168,6 +213,17 @@ export const machineCommands: readonly CommandDefinition[] = [
         options: waitOptions,
         json: ['machine-operation'],
         load: async () => (await import('./operate.js')).restore,
+      }),
+      command('quarantine <name>', 'exclude it from use, with a comment', {
+        more: ': nothing chooses it until --end; people may still operate it',
+        options: [
+          option('-m, --comment <text>', 'the reason; required unless --end is given'),
+          option('--end', 'end the quarantine'),
+          ...batchOptions,
+          ...waitOptions,
+        ],
+        json: ['machine-operation', 'machine-operations'],
+        load: async () => (await import('./operate.js')).quarantine,
       }),
       command('cancel <name>', 'cancel its current operation', {
         more: '; cancelling a load that has started to write leaves the machine failed',
@@ -204,7 +260,7 @@ export const machineCommands: readonly CommandDefinition[] = [
       }),
       command('remove <name>', 'unregister it', {
         more: '; the provider deletes it with its disk, or takes it back; asks for confirmation',
-        options: [option('--force', 'also while it is in use'), yesOption, atOnceOption, ...waitOptions],
+        options: [option('--force', 'also while it is in use'), yesOption, ...batchOptions, ...waitOptions],
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).remove,
       }),
@@ -212,6 +268,7 @@ export const machineCommands: readonly CommandDefinition[] = [
   }),
   command('computers', 'show which provisioning system manages which machine', {
     more: ', and which site serves which systems',
+    options: listFilters,
     json: ['computers'],
     load: async () => (await import('./computers.js')).computers,
   }),

@@ -24,6 +24,8 @@ interface Ended {
   readonly operation: MachineOperation;
   /** The login that the operation made. */
   readonly access?: MachineAccess | null;
+  /** File of the public key that was given. */
+  readonly keyFile?: string | undefined;
 }
 
 /** Waits for the end of an operation and shows its steps, unless told not to wait. */
@@ -61,7 +63,7 @@ export const outcomeShown = {
       return;
     }
     printEnd(output, outcome.machine, outcome.operation);
-    if (outcome.access) printAccess(output, outcome.machine.name, outcome.access);
+    if (outcome.access) printAccess(output, outcome.machine.name, outcome.access, outcome.keyFile);
   },
   exitCode: (outcome) =>
     hasEndedAs(outcome, ['done']) && !isUnknown(outcome) ? exitCodes.ok : exitCodes.failed,

@@ -1,3 +1,4 @@
+import { indexLabels } from '../../model/cluster/labels.js';
 import { describeIntent } from '../../model/machine/decide.js';
 import { readingsThreshold } from '../../model/machine/drift.js';
 import { formatImageRef } from '../../model/machine/image.js';
@@ -67,6 +68,14 @@ export function printMachine(output: Output, machine: MachineView, now: number):
   output.line(
     `  image ${loaded}${half === undefined ? '' : `; half of ${formatImageRef(half)} on its disk`}`,
   );
+  const { quarantine } = machine;
+  if (quarantine !== undefined)
+    output.line(
+      `  quarantined by ${quarantine.by} since ${formatMoment(quarantine.since)}: ${quarantine.comment}`,
+    );
+  if (machine.groups.length > 0) output.line(`  groups ${machine.groups.join(', ')}`);
+  const labels = indexLabels(machine.labels);
+  if (labels.length > 0) output.line(`  labels ${labels.join(', ')}`);
   if (holder !== undefined) {
     const until = formatMoment(holder.until);
     output.line(`  reserved for ${holder.user} until ${until}, reservation ${holder.reservation}`);
@@ -106,16 +115,21 @@ function nextStep(machine: MachineView, { intent, failure }: MachineOperation): 
 function describeState(machine: MachineView): string {
   if (machine.removed === true) return 'no longer registered';
   if (isUnregistered(machine)) return 'not registered';
-  const { state, power, why } = machine;
-  return `${formatState({ state: state === 'maintenance' ? 'in maintenance' : state, power })}${optional(': ', why)}`;
+  const { state, power, why, quarantine } = machine;
+  return `${formatState({ state: state === 'maintenance' ? 'in maintenance' : state, power, quarantine })}${optional(': ', why)}`;
 }
 
-/** A state of a machine, and whether it is switched off. */
+/** A state of a machine, and whether it is switched off or quarantined. */
 export function formatState({
   state,
   power,
-}: Pick<MachineView, 'power'> & { readonly state: string }): string {
-  return power === 'off' ? `${state}, stopped` : state;
+  quarantine,
+}: Pick<MachineView, 'power' | 'quarantine'> & { readonly state: string }): string {
+  return [
+    state,
+    ...(power === 'off' ? ['stopped'] : []),
+    ...(quarantine === undefined ? [] : ['quarantined']),
+  ].join(', ');
 }
 
 /** Whether its registration failed before its type was known. */

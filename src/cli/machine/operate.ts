@@ -1,4 +1,5 @@
 import type { MachineRequestIntent } from '../../client/machine.js';
+import { isLabelKey, labelRule, parseLabel, type Labels } from '../../model/cluster/labels.js';
 import type { DriftKind, MachineIntent } from '../../model/machine/state.js';
 import type { ImageRef } from '../../model/machine/image.js';
 import { parseDuration } from '../../model/duration.js';
@@ -8,7 +9,7 @@ import { CliError, exitCodes } from '../errors.js';
 import type { Session } from '../session.js';
 import { confirm, type Confirmation } from '../terminal.js';
 import { verb } from '../verb.js';
-import { batchShown, isPattern, matchMachines, operateAll, type BatchOptions } from './batch.js';
+import { batchShown, operateAll, selectMachines, selectsSeveral, type BatchOptions } from './batch.js';
 import { finish, hasEndedAs, outcomeShown } from './follow.js';
 
 export interface MachineOptions extends ServerOptions {
@@ -46,7 +47,7 @@ function operation<Args extends unknown[]>(
 
 const operateMatching = verb(
   async (session: Session, pattern: string, intent: MachineRequestIntent, options: PatternOptions) =>
-    operateAll(session, await matchMachines(session, pattern), intent, options),
+    operateAll(session, await selectMachines(session, pattern, options), intent, options),
   batchShown,
 );
 
@@ -57,10 +58,12 @@ function patternOperation<Args extends unknown[]>(
   intentOf: (...wordsAndOptions: Args) => MachineRequestIntent,
 ): (name: string, ...wordsAndOptions: Args) => Promise<number> {
   const one = operation(intentOf);
-  return async (name, ...args) =>
-    isPattern(name)
-      ? operateMatching(name, intentOf(...args), args.at(-1) as PatternOptions)
+  return async (name, ...args) => {
+    const options = args.at(-1) as PatternOptions;
+    return selectsSeveral(name, options)
+      ? operateMatching(name, intentOf(...args), options)
       : one(name, ...args);
+  };
 }
 
 function withinMs({ within }: LimitOptions): number | undefined {
@@ -77,11 +80,48 @@ export const power = patternOperation((verb: PowerVerb, _options: MachineOptions
 export const unload = operation((_options: MachineOptions) => ({ kind: 'unload' }));
 export const release = operation((_options: MachineOptions) => ({ kind: 'release' }));
 export const retry = patternOperation((_options: MachineOptions) => ({ kind: 'retry' }));
+type QuarantineOptions = PatternOptions & { readonly comment?: string; readonly end?: true };
+
+/** Quarantines a machine, or ends that. */
+export const quarantine = patternOperation(({ comment, end }: QuarantineOptions) => {
+  if (end === true && comment === undefined) return { kind: 'end quarantine' };
+  if (end === undefined && comment !== undefined && comment.trim() !== '')
+    return { kind: 'quarantine', comment };
+  throw new CliError('Usage', 'give the reason with --comment, or --end', {
+    next: 'heddle machine quarantine --help',
+  });
+});
 export const restore = operation((_options: MachineOptions) => ({ kind: 'restore' }));
 export const correct = operation((drift: readonly DriftKind[], _options: MachineOptions) => ({
   kind: 'correct',
   drift,
 }));
+export const group = patternOperation((groups: readonly string[], _options: MachineOptions) => ({
+  kind: 'group',
+  groups,
+}));
+export const label = patternOperation((words: readonly string[], _options: MachineOptions) => ({
+  kind: 'label',
+  ...readLabels(words),
+}));
+
+/** @throws CliError Usage for a word that is neither KEY=VALUE nor KEY-. */
+function readLabels(words: readonly string[]): {
+  readonly labels: Labels;
+  readonly remove: readonly string[];
+} {
+  const labels: [string, string][] = [];
+  const remove: string[] = [];
+  for (const word of words) {
+    const label = parseLabel(word);
+    const removed = word.endsWith('-') && isLabelKey(word.slice(0, -1)) ? word.slice(0, -1) : undefined;
+    if (label !== undefined) labels.push([...label]);
+    else if (removed !== undefined) remove.push(removed);
+    else throw new CliError('Usage', `"${word}" is neither KEY=VALUE nor KEY-. A label is ${labelRule}`);
+  }
+  return { labels: Object.fromEntries(labels), remove };
+}
+
 export const reserve = operation(({ user }: MachineOptions & { readonly user: string }) => ({
   kind: 'reserve',
   user,
@@ -95,11 +135,11 @@ type RemoveOptions = PatternOptions & Confirmation & { readonly force?: true };
 
 /** Unregisters a machine, which its provider deletes or takes back, after confirmation. */
 export async function remove(name: string, options: RemoveOptions): Promise<number> {
-  return isPattern(name) ? removeMatching(name, options) : removeOne(name, options);
+  return selectsSeveral(name, options) ? removeMatching(name, options) : removeOne(name, options);
 }
 
 const removeMatching = verb(async (session: Session, pattern: string, options: RemoveOptions) => {
-  const names = await matchMachines(session, pattern);
+  const names = await selectMachines(session, pattern, options);
   const what = `Their providers delete them with their disks, or take them back: ${names.join(', ')}`;
   await confirm(`Remove ${names.length} machines? ${what}`, options);
   return operateAll(session, names, { kind: 'remove', force: options.force }, options);
@@ -152,5 +192,5 @@ export const logIn = verb(async (session: Session, name: string, { user, key, wa
   const { operation: id } = await machines.operate(name, { kind: 'log in', user, publicKey });
   const outcome = await finish(session, name, id, { wait });
   const hasAccess = 'machine' in outcome && outcome.operation.state === 'done';
-  return hasAccess ? { ...outcome, access: await machines.access(name) } : outcome;
+  return hasAccess ? { ...outcome, access: await machines.access(name), keyFile: key } : outcome;
 }, outcomeShown);

@@ -1,5 +1,6 @@
+import type { Labels } from '../../model/cluster/labels.js';
 import type { JsonObject } from '../../model/json.js';
-import type { DriftKind } from '../../model/machine/state.js';
+import type { DriftKind, Registration } from '../../model/machine/state.js';
 import type { ImageRef } from '../../model/machine/image.js';
 import { CliError } from '../errors.js';
 import type { ServerOptions } from '../configuration.js';
@@ -15,22 +16,55 @@ export interface AddOptions extends ServerOptions {
   readonly system: string;
   readonly correct?: readonly DriftKind[];
   readonly defaultImage?: ImageRef;
+  readonly group?: readonly string[];
+  readonly label?: Labels;
+  /** An inventory file, in place of a name. */
+  readonly from?: string;
   readonly wait: boolean;
+  readonly atOnce?: number;
 }
 
-/** Registers a machine. */
-export const add = verb(
-  async (session: Session, name: string, options: AddOptions) => {
-    const { provider, flavor, image, system, correct, defaultImage } = options;
-    const { operation } = await session.client.machines.add(name, {
-      provider,
-      flavor,
-      image,
-      fields: readFields(options.field ?? []),
-      system: system === 'none' ? null : system,
-      correct,
-      defaultImage,
+/** Registers a machine, or those of an inventory file. */
+export async function add(name: string | undefined, options: AddOptions): Promise<number> {
+  const { from: file } = options;
+  if ((name === undefined) === (file === undefined))
+    throw new CliError('Usage', 'give the name of a machine, or --from FILE with the names of several', {
+      next: 'heddle machine add --help',
     });
+  if (name !== undefined) return addOne(name, options);
+  const { addAll } = await import('./add-from.js');
+  return addAll(file ?? '', options);
+}
+
+/** What the options say of a machine. */
+export function registrationOf({
+  provider,
+  flavor,
+  image,
+  field = [],
+  system,
+  correct,
+  defaultImage,
+  group: groups,
+  label: labels,
+}: AddOptions): Registration {
+  const fields = readFields(field);
+  return {
+    provider,
+    flavor,
+    image,
+    fields,
+    system: system === 'none' ? null : system,
+    correct,
+    defaultImage,
+    groups,
+    labels,
+  };
+}
+
+const addOne = verb(
+  async (session: Session, name: string, options: AddOptions) => {
+    const { operation } = await session.client.machines.add(name, registrationOf(options));
     return finish(session, name, operation, options);
   },
   { ...outcomeShown, worker: true },

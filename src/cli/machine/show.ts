@@ -1,13 +1,16 @@
 import { describeIntent } from '../../model/machine/decide.js';
 import { counts } from '../../model/machine/drift.js';
 import { formatImageRef } from '../../model/machine/image.js';
+import { filteredOut } from '../../model/machine/selection.js';
 import { machineWorkflowId } from '../../model/names.js';
 import type { ServerOptions } from '../configuration.js';
 import { lookAtWorkflows } from '../system/server-view.js';
 import { printTroubles } from '../cluster/status-text.js';
 import { findTroubles } from '../system/troubles.js';
 import { formatMoment } from '../format.js';
+import type { Session } from '../session.js';
 import { noteSilent, verb } from '../verb.js';
+import type { SelectOptions } from './batch.js';
 import { formatState, printMachine } from './machine-text.js';
 
 export const noMachines = 'no machines\nnext: heddle machine add NAME --provider PROVIDER';
@@ -27,25 +30,55 @@ export const show = verb(
   },
 );
 
-export const list = verb(({ client }, _options: ServerOptions) => client.machines.list(), {
+export interface FilterOptions extends ServerOptions, SelectOptions {
+  readonly provider?: string;
+  readonly site?: string;
+}
+
+/** The machines that the options select; those that do not answer are named all the same. */
+export async function listMachines(
+  { client }: Session,
+  { group, label: labels, provider, site }: FilterOptions,
+): ReturnType<Session['client']['machines']['list']> {
+  const { machines, silent } = await client.machines.list();
+  const filter = { group, labels, provider, site };
+  return { machines: machines.filter((machine) => filteredOut(machine, filter) === undefined), silent };
+}
+
+export const list = verb((session: Session, options: FilterOptions) => listMachines(session, options), {
   table: {
-    head: ['MACHINE', 'STATE', 'USER', 'UNTIL', 'IMAGE', 'ADDRESS', 'DRIFT', 'DOING'],
+    head: ['MACHINE', 'STATE', 'GROUPS', 'USER', 'UNTIL', 'IMAGE', 'ADDRESS', 'DRIFT', 'DOING'],
     rows: ({ machines }) =>
-      machines.map(({ name, state, power, image, user, holder, address = '-', operation, drift }) => {
-        const found = drift
-          .filter(counts)
-          .map(({ kind, found: is }) => (kind === 'gone' ? kind : `${kind}: ${is}`));
-        return [
+      machines.map(
+        ({
           name,
-          formatState({ state, power }),
-          holder?.user ?? user ?? '-',
-          holder === undefined ? '-' : formatMoment(holder.until),
-          image === undefined ? '-' : formatImageRef(image),
-          address,
-          found.join(', ') || '-',
-          operation === undefined ? '' : describeIntent(operation.intent),
-        ];
-      }),
+          state,
+          power,
+          quarantine,
+          groups,
+          image,
+          user,
+          holder,
+          address = '-',
+          operation,
+          drift,
+        }) => {
+          const found = drift
+            .filter(counts)
+            .map(({ kind, found: is }) => (kind === 'gone' ? kind : `${kind}: ${is}`));
+          return [
+            name,
+            formatState({ state, power, quarantine }),
+            groups.join(', ') || '-',
+            holder?.user ?? user ?? '-',
+            holder === undefined ? '-' : formatMoment(holder.until),
+            image === undefined ? '-' : formatImageRef(image),
+            address,
+            found.join(', ') || '-',
+            operation === undefined ? '' : describeIntent(operation.intent),
+          ];
+        },
+      ),
     empty: noMachines,
   },
   print: (output, { silent }) => noteSilent(output, 'machine', silent),

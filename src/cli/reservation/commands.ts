@@ -1,4 +1,12 @@
-import { option, parser, splitList, wholeNumber, command, type CommandDefinition } from '../command.js';
+import {
+  labelOption,
+  option,
+  parser,
+  splitList,
+  wholeNumber,
+  command,
+  type CommandDefinition,
+} from '../command.js';
 
 const parseNames = parser('It names some, with commas between them.', splitList);
 
@@ -12,12 +20,16 @@ export const reservationCommands: CommandDefinition = command(
         more: ', all or none; returns once they are reserved',
         options: [
           option('--user <name>', 'the user').makeOptionMandatory(),
-          option('--machine <names>', 'these machines, separated by commas (default: any suitable)', {
-            parse: parseNames,
-          }),
+          option(
+            '--machine <names>',
+            'these machines, separated by commas, or GROUP@N (default: any suitable)',
+            { parse: parseNames },
+          ),
           option('--count <n>', 'number of machines', {
             parse: wholeNumber('It is a whole number from 1 on.', 1, 9_999),
           }),
+          option('--group <name>', 'of this group'),
+          labelOption('with this label; may be repeated'),
           option('--site <name>', 'of this site'),
           option('--provider <name>', 'of this provider account'),
           option('--system <type>', 'of this provisioning system, such as ipmi'),

@@ -1,7 +1,10 @@
+import type { Labels } from '../../model/cluster/labels.js';
+import { parseGroupCount } from '../../model/machine/selection.js';
 import { ProblemsError } from '../../schema/problem.js';
 import { readReservation, type WrittenReservation } from '../../schema/reservation/request.js';
 import { printAccess, readPublicKeyFile } from '../access-text.js';
 import type { ServerOptions } from '../configuration.js';
+import { CliError } from '../errors.js';
 import { verb } from '../verb.js';
 import { printReservation } from './show.js';
 
@@ -9,6 +12,8 @@ interface CreateOptions extends ServerOptions {
   readonly user: string;
   readonly machine?: readonly string[];
   readonly count?: number;
+  readonly group?: string;
+  readonly label?: Labels;
   readonly site?: string;
   readonly provider?: string;
   readonly system?: string;
@@ -19,19 +24,27 @@ interface CreateOptions extends ServerOptions {
 }
 
 export async function create(image: string, options: CreateOptions): Promise<number> {
-  const {
+  const { user, machine, label: labels, site, provider, system: type, can, from, to, for: length } = options;
+  const counted = machine?.length === 1 ? parseGroupCount(machine[0] ?? '') : undefined;
+  const { group = counted?.group, count = counted?.count } = options;
+  const machines = counted === undefined ? machine : undefined;
+  if (counted !== undefined && (group !== counted.group || count !== counted.count))
+    throw new CliError('Usage', `--machine ${machine?.join(',')} names group and number already`);
+  const wanted = {
+    image,
     user,
-    machine: machines,
+    machines,
     count,
+    group,
+    labels,
     site,
     provider,
-    system: type,
+    type,
     can,
     from,
     to,
     for: length,
-  } = options;
-  const wanted = { image, user, machines, count, site, provider, type, can, from, to, for: length };
+  };
   const given = Object.entries(wanted).filter(([, value]) => value !== undefined);
   const written = Object.fromEntries(given) as WrittenReservation;
   const reading = readReservation(written, Date.now());
@@ -51,14 +64,19 @@ const reserve = verb(
   },
 );
 
+interface LogInOptions extends ServerOptions {
+  /** File of a public key. */
+  readonly key?: string;
+}
+
 /** Opens the machines to their user, and shows how to log in. */
-export async function logIn(id: string, options: ServerOptions & { readonly key?: string }): Promise<number> {
+export async function logIn(id: string, options: LogInOptions): Promise<number> {
   const { key } = options;
   return open(id, key === undefined ? undefined : readPublicKeyFile(key), options);
 }
 
 const open = verb(
-  ({ client }, id: string, publicKey: string | undefined, _options: ServerOptions) =>
+  ({ client }, id: string, publicKey: string | undefined, _options: LogInOptions) =>
     client.reservations.logIn(id, { publicKey, everyMs: 500 }),
   {
     document: (opened, id) => ({
@@ -71,8 +89,8 @@ const open = verb(
         auth: login ?? {},
       })),
     }),
-    print: (output, opened) => {
-      for (const { machine, access } of opened) printAccess(output, machine, access);
+    print: (output, opened, _id, _publicKey, { key }) => {
+      for (const { machine, access } of opened) printAccess(output, machine, access, key);
     },
   },
 );

@@ -36,6 +36,7 @@ export async function writeWorkerConfig(
     scale: config.limits,
     stackTraces: config.stackTraces,
     loadsAtOnce: config.loadsAtOnce,
+    quarantineAfter: config.quarantineAfter,
     metrics: metricsAddress && { address: metricsAddress },
     reservations: {
       prepare: `${settings.prepareMs}ms`,

@@ -1,4 +1,5 @@
 import { refuseOthers } from './holder.js';
+import { labelsAfter, tagFault } from './selection.js';
 import type { MachineIntent, MachineState } from './state.js';
 import { nextState, verbsFrom, type MachineEvent, type MachineStateName } from './transitions.js';
 
@@ -43,10 +44,30 @@ export function refusalOf(machine: MachineState, intent: MachineIntent, asks?: s
     return `on the disk of machine ${name} is half of image ${half.name}@${half.revision}; load an image with --force`;
   if (intent.kind === 'retry' && !(state === 'failed' && machine.unconfirmed === true))
     return `machine ${name} has no failed registration, so there is nothing to retry`;
+  const { quarantine } = machine;
+  const release = `'heddle machine quarantine ${name} --end' ends it`;
+  if (intent.kind === 'reserve' && quarantine !== undefined)
+    return `machine ${name} is quarantined: ${quarantine.comment}; ${release}`;
+  // Its provider would give it to another node.
+  if (intent.kind === 'remove' && intent.force !== true && quarantine !== undefined)
+    return `machine ${name} is quarantined, and its provider could give it to others: ${quarantine.comment}; ${release}, or remove it with --force`;
+  if (intent.kind === 'end quarantine' && quarantine === undefined)
+    return `machine ${name} is not quarantined`;
+  if (intent.kind === 'label') return tagFault({ labels: labelsAfter(machine.labels, intent) });
   const event = openingEvents[intent.kind];
   if (event === undefined || nextState(state, event) !== undefined)
     return lackingAbility(machine, intent) ?? (asks === undefined ? refuseOff(machine, intent) : undefined);
   return `machine ${name} is ${state === 'maintenance' ? 'in maintenance' : state}${forUser(machine)}: it takes no ${describeIntent(intent)}; what it takes is heddle machine ${verbsFrom(state).join(', ') || 'show'}`;
+}
+
+/** What becomes of a load that is no longer needed. `absent`: the machine has not accepted it. */
+export type UnneededLoad = 'stop' | 'continue' | 'absent';
+
+/** Before it writes, a load leaves the machine as it was; from then on only its end does. */
+export function unneededLoad({ operation, history, half }: MachineState, key: string): UnneededLoad {
+  if (operation?.key === key)
+    return operation.intent.kind === 'load' && half === undefined ? 'stop' : 'continue';
+  return history.some((ended) => ended.key === key) ? 'continue' : 'absent';
 }
 
 export function describeIntent(intent: MachineIntent): string {
@@ -65,6 +86,8 @@ export function describeIntent(intent: MachineIntent): string {
       return `move to ${intent.to.provider}`;
     case 'correct':
       return `correct ${intent.drift.join(', ') || 'nothing'}`;
+    case 'group':
+      return `group ${intent.groups.join(', ') || 'none'}`;
     default:
       return intent.kind;
   }

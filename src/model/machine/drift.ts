@@ -37,7 +37,8 @@ export function counts({ seen }: Drift): boolean {
 export function correctionOf(
   machine: MachineState,
 ): { readonly kind: DriftKind; readonly intent: MachineIntent } | undefined {
-  const { drift = [], correct = [], state } = machine;
+  const { drift = [], correct = [], state, quarantine } = machine;
+  if (quarantine !== undefined) return undefined;
   const found = drift.find(
     (one) =>
       counts(one) &&

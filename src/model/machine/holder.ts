@@ -1,14 +1,26 @@
 import type { MachineIntent, MachineState } from './state.js';
 
 /** What an administrator may always do: to look, to switch, to take it out of use. */
-const open: readonly MachineIntent['kind'][] = ['status', 'power', 'maintain', 'restore', 'correct'];
+const open: readonly MachineIntent['kind'][] = [
+  'status',
+  'power',
+  'maintain',
+  'restore',
+  'correct',
+  'group',
+  'label',
+  'quarantine',
+  'end quarantine',
+];
 
 /** Why a machine refuses a request because of its holder; undefined if it does not. */
 export function refuseOthers(
-  { name, state, holder, user }: MachineState,
+  { name, state, holder, user, quarantine }: MachineState,
   intent: MachineIntent,
   asks: string | undefined,
 ): string | undefined {
+  if (intent.kind === 'hold' && holder === undefined && quarantine !== undefined)
+    return `machine ${name} is quarantined: ${quarantine.comment}`;
   if (intent.kind === 'hold' && holder === undefined && (state === 'in use' || state === 'reserved'))
     return `machine ${name} is ${state}${user === undefined ? '' : ` (${user})`}`;
   if (intent.kind === 'hold' && holder === undefined && (state === 'maintenance' || state === 'reloading'))

@@ -124,4 +124,6 @@ export interface AccountReply {
   readonly image: string;
   /** The machine actions that the provider, and the system's part, can carry out. */
   readonly can: readonly string[];
+  /** Failures in a row after which a machine is quarantined; 0: never. */
+  readonly quarantineAfter?: number;
 }

@@ -1,5 +1,6 @@
 import { readPublicKey } from './access.js';
 import { formatImageRef, parseImageRef } from './image.js';
+import { tagFault } from './selection.js';
 import type { MachineIntent } from './state.js';
 
 const longestName = 100;
@@ -21,6 +22,8 @@ export function faultOf(intent: MachineIntent): string | undefined {
   ) {
     return 'its key is not the public key of an OpenSSH key pair: type and key, as in a .pub file';
   }
+  if (intent.kind === 'group' || intent.kind === 'label') return tagFault(intent);
+  if (intent.kind === 'quarantine' && intent.comment.trim() === '') return 'its comment is empty';
   return undefined;
 }
 

@@ -1,3 +1,4 @@
+import type { Labels } from '../cluster/labels.js';
 import type { FailureRecord } from '../node/failure.js';
 import type { JsonObject } from '../json.js';
 import type { Access } from './access.js';
@@ -55,12 +56,27 @@ export interface MachineState {
   readonly checkedAt?: string;
   /** The drift that is corrected automatically. */
   readonly correct?: readonly DriftKind[];
+  readonly groups?: readonly string[];
+  readonly labels?: Labels;
+  /** It is not chosen for anything until people end this. */
+  readonly quarantine?: Quarantine;
+  /** Operations in a row that failed. */
+  readonly failures?: number;
   readonly operation?: MachineOperation;
   /** Those before it, newest first. */
   readonly history: readonly MachineOperation[];
   readonly operations: number;
   /** How long each step took last time, in ms. */
   readonly measured: Readonly<Record<string, number>>;
+}
+
+/** Why a machine is not chosen, although it may work. */
+export interface Quarantine {
+  /** A person, or `heddle` after failures in a row. */
+  readonly by: string;
+  readonly comment: string;
+  /** RFC 3339. */
+  readonly since: string;
 }
 
 /** What is registered. */
@@ -75,6 +91,8 @@ export interface Registration {
   readonly defaultImage?: ImageRef;
   /** The drift that is corrected automatically. Default: none. */
   readonly correct?: readonly DriftKind[];
+  readonly groups?: readonly string[];
+  readonly labels?: Labels;
 }
 
 /** What is left out stays as it is; fields of another account are none unless given. */
@@ -110,6 +128,13 @@ export type MachineIntent =
   | { readonly kind: 'maintain'; readonly reason: string }
   | { readonly kind: 'restore' }
   | { readonly kind: 'correct'; readonly drift: readonly DriftKind[] }
+  /** Replaces its groups. */
+  | { readonly kind: 'group'; readonly groups: readonly string[] }
+  /** Adds or changes some of its labels, and removes others. */
+  | { readonly kind: 'label'; readonly labels: Labels; readonly remove: readonly string[] }
+  /** It is not chosen by reservations until the end of the quarantine. */
+  | { readonly kind: 'quarantine'; readonly comment: string }
+  | { readonly kind: 'end quarantine' }
   /** Another account gets it: another provisioning system, or another site. */
   | { readonly kind: 'move'; readonly to: MoveTarget }
   | { readonly kind: 'remove'; readonly force?: true };
@@ -179,6 +204,9 @@ export interface MachineView {
   readonly drift: readonly Drift[];
   readonly checkedAt?: string;
   readonly correct: readonly DriftKind[];
+  readonly groups: readonly string[];
+  readonly labels: Labels;
+  readonly quarantine?: Quarantine;
   readonly operation?: MachineOperation;
   readonly history: readonly MachineOperation[];
   /** It is no longer registered. */
@@ -202,6 +230,9 @@ export function viewOfMachine(state: MachineState): MachineView {
     drift = [],
     checkedAt,
     correct = [],
+    groups = [],
+    labels = {},
+    quarantine,
     power,
   } = state;
   const { ipaddress, providerid } = payload;
@@ -215,6 +246,9 @@ export function viewOfMachine(state: MachineState): MachineView {
     history,
     drift,
     correct,
+    groups,
+    labels,
+    quarantine,
     defaultImage: defaultImageOf(registration),
     checkedAt,
     type: account?.type,

@@ -1,3 +1,5 @@
+import { maxLabels } from '../cluster/labels.js';
+import { longestComment } from '../machine/quarantine.js';
 import { driftKinds, powerVerbs } from '../machine/state.js';
 import { nodeIntents } from '../machine/node-machine.js';
 import { maxNodesOfRequest } from '../pool/check-demand.js';
@@ -184,7 +186,17 @@ export function registration(): Shape {
     system: nullable(text(200)),
     defaultImage: optional(image()),
     correct: optional(drift()),
+    groups: optional(groups()),
+    labels: optional(labels()),
   });
+}
+
+function groups(): Shape {
+  return list(text(40), 20);
+}
+
+function labels(): Shape {
+  return record(text(63), maxLabels);
 }
 
 function drift(): Shape {
@@ -212,6 +224,10 @@ export function machineIntents(): Readonly<Record<string, Fields>> {
     maintain: { reason: text(1_000, 0) },
     restore: {},
     correct: { drift: drift() },
+    group: { groups: groups() },
+    label: { labels: labels(), remove: list(text(40), maxLabels) },
+    quarantine: { comment: text(longestComment) },
+    'end quarantine': {},
     move: {
       to: object({
         provider: text(200),
@@ -237,6 +253,8 @@ export function wanted(): Shape {
     provider: optional(text(200)),
     type: optional(text(200)),
     can: optional(list(text(100), 100)),
+    group: optional(text(40)),
+    labels: optional(labels()),
   });
 }
 

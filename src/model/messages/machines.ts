@@ -90,6 +90,7 @@ export const machineRows = {
         }),
       ],
       cancel: [asked()],
+      stopUnneeded: [object({ key: text(500) })],
       askImage: [image()],
       disown: [machines()],
     },

@@ -1,4 +1,5 @@
 import { counts } from '../machine/drift.js';
+import { filteredOut } from '../machine/selection.js';
 import type { MachineView } from '../machine/state.js';
 import type { Wanted } from './state.js';
 
@@ -12,16 +13,23 @@ export function unfitText(
     provider,
     type,
     drift,
-  }: Pick<MachineView, 'can' | 'state' | 'why' | 'site' | 'provider' | 'type' | 'drift'>,
+    groups,
+    labels,
+    quarantine,
+  }: Pick<
+    MachineView,
+    'can' | 'state' | 'why' | 'site' | 'provider' | 'type' | 'drift' | 'groups' | 'labels' | 'quarantine'
+  >,
   wanted: Wanted,
 ): string | undefined {
   if (type === undefined) return 'it is only just being registered';
-  if (wanted.site !== undefined && site !== wanted.site) return `it is of site ${site}`;
-  if (wanted.provider !== undefined && provider !== wanted.provider) return `it is of provider ${provider}`;
+  const out = filteredOut({ site, provider, groups, labels }, wanted);
+  if (out !== undefined) return out;
   if (wanted.type !== undefined && type !== wanted.type) return `its provisioning system is ${type}`;
   const lacks = ['LOAD', ...(wanted.can ?? [])].filter((action) => !can.includes(action));
   if (lacks.length > 0) return `it cannot do ${lacks.join(', ')}`;
   if (drift.some((one) => one.kind === 'gone' && counts(one)))
     return 'it is gone: its provider has no such machine';
+  if (quarantine !== undefined) return `it is quarantined: ${quarantine.comment}`;
   return state === 'maintenance' ? `it is in maintenance${why === undefined ? '' : `: ${why}`}` : undefined;
 }

@@ -70,6 +70,12 @@ export interface OperateMachineRequest {
   readonly until: string;
 }
 
+/** Names a load that is no longer needed by its request. */
+export interface StopLoadRequest extends Pick<OperateMachineRequest, 'machine' | 'uid' | 'key'> {
+  /** RFC 3339: the machine does not accept the request after this. */
+  readonly until: string;
+}
+
 /** `refused`: the machine does not accept it; nothing was done. `gone`: the machine no longer exists. */
 export type OperateMachineReply =
   | { readonly is: 'done'; readonly verdict?: Verdict; readonly notes: readonly string[] }

@@ -1,4 +1,5 @@
 import type { ImageRef } from '../machine/image.js';
+import type { MachineFilter } from '../machine/selection.js';
 import type { Webhook } from '../event.js';
 
 /** All reservations of an installation: the calendar. Moments are in ms since the epoch. */
@@ -205,12 +206,10 @@ export function isoOf(at: number): string {
 }
 
 /** Which machines would do. */
-export interface Wanted {
+export interface Wanted extends MachineFilter {
   readonly count: number;
   /** These and no others. */
   readonly machines?: readonly string[];
-  readonly site?: string;
-  readonly provider?: string;
   /** The provisioning system. */
   readonly type?: string;
   /** Machine actions that it can do, such as POWER_RESET. */

@@ -36,7 +36,7 @@ export abstract class ClaimingProvider<Thing extends Claimed> extends Provider {
   protected abstract readonly word: 'machine' | 'resource';
 
   /** Those of the account. */
-  protected abstract things(): readonly Thing[];
+  protected abstract things(): Promise<readonly Thing[]>;
 
   /**
    * Ends a program that works on one for an earlier task or owner; returns when it no longer runs.
@@ -47,7 +47,7 @@ export abstract class ClaimingProvider<Thing extends Claimed> extends Provider {
   override async create({ key, flavor }: CreateInput): Promise<TaskResult> {
     const { word } = this;
     const named = this.fields[word];
-    const all = this.things();
+    const all = await this.things();
     const fitting = all.filter((thing) =>
       named === undefined ? (thing.flavor ?? flavor) === flavor : thing.name === named,
     );
@@ -99,11 +99,11 @@ export abstract class ClaimingProvider<Thing extends Claimed> extends Provider {
     const name = await this.nameOf(key);
     if (name === undefined)
       throw new PluginError('Invalid', `provider ${account} has given this ${this.word} back`);
-    const thing = this.things().find((candidate) => candidate.name === name);
+    const thing = (await this.things()).find((candidate) => candidate.name === name);
     if (thing === undefined)
       throw new PluginError(
         'Invalid',
-        `${this.word} ${name} is no longer among the ${this.word}s of provider ${account}; put it back into heddle.yaml`,
+        `${this.word} ${name} is no longer among the ${this.word}s of provider ${account}; put it back into heddle.yaml, or its inventory`,
       );
     return thing;
   }

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { Json, JsonObject } from '../../model/json.js';
 import { PluginError } from '../errors.js';
+import { checkEntries } from '../inventory/check-entries.js';
+import { readInventory, type InventoryOptions } from '../inventory/read-inventory.js';
 import {
   address,
   hostKeys,
@@ -25,6 +27,23 @@ const machineSchema = z.strictObject({
   key: secret.optional(),
   hostKey: hostKeys.optional(),
   flavor: text.optional(),
+});
+
+/** Inventory files are shared and copied: a secret in them is a reference. */
+const reference = z.strictObject({ secret: text }, { error: 'a reference, such as {secret: "file:PATH"}' });
+
+/** A machine of an inventory file has its controller beside it. */
+const inventoryMachineSchema = machineSchema.extend({
+  password: reference.optional(),
+  key: reference.optional(),
+  keyFile: text.optional(),
+  /** Of the registration; a load decides what is on the machine. */
+  image: text.optional(),
+  controller: z
+    .record(z.string(), z.json())
+    .refine(({ password }) => typeof password === 'object', {
+      error: 'has a password that is a reference, such as {secret: "file:PATH"}',
+    }),
 });
 
 /**
@@ -55,18 +74,38 @@ export interface RealMachine {
   readonly hostKeys: readonly string[];
   readonly flavor: string | undefined;
   readonly bmc: JsonObject;
+  /** The inventory that has the machine: references in `bmc` are not resolved yet. */
+  readonly inventory?: string;
 }
 
 /**
+ * The machines of the account, and those of the inventory that it names.
  * @throws PluginError Invalid that names every wrong place; values are not quoted, for they may be secret.
  */
-export function readMachines(fields: JsonObject, provider: string): readonly RealMachine[] {
+export async function readMachines(
+  fields: JsonObject,
+  provider: string,
+  log: InventoryOptions['log'],
+): Promise<readonly RealMachine[]> {
+  const { inventory: file, groups } = parseFields(
+    z.object({ inventory: text.optional(), groups: z.array(text).min(1).optional() }),
+    fields,
+    `provider ${provider}`,
+  );
+  const machines = [
+    ...(file === undefined || fields['machines'] !== undefined ? configuredMachines(fields, provider) : []),
+    ...(file === undefined ? [] : await inventoryMachines({ file, groups, log })),
+  ];
+  requireUniqueNames(machines, provider);
+  return machines;
+}
+
+function configuredMachines(fields: JsonObject, provider: string): readonly RealMachine[] {
   const machines = parseFields(
     z.array(machineSchema).min(1),
     fields['machines'],
     `machines of provider ${provider}`,
   );
-  requireUniqueNames(machines, provider);
   const controllers = parseFields(
     controllersSchema,
     fields['controllers'],
@@ -78,19 +117,35 @@ export function readMachines(fields: JsonObject, provider: string): readonly Rea
       'Invalid',
       `provider ${provider} in heddle.yaml has no controller for ${without.join(', ')}`,
     );
-  return machines.map(({ hostKey: keys, user, password, key, ...machine }) => ({
+  return machines.map((machine) => toRealMachine(machine, controllers[machine.name] as JsonObject));
+}
+
+async function inventoryMachines(options: InventoryOptions): Promise<readonly RealMachine[]> {
+  const { file } = options;
+  const machines = checkEntries(inventoryMachineSchema, await readInventory(options), file);
+  return machines.map(({ controller, keyFile, key, ...machine }) => {
+    const usedKey = key ?? (keyFile === undefined ? undefined : { secret: `file:${keyFile}` });
+    return { ...toRealMachine({ ...machine, key: usedKey }, controller as JsonObject), inventory: file };
+  });
+}
+
+function toRealMachine(
+  { hostKey, user, password, key, ...machine }: z.output<typeof machineSchema>,
+  bmc: JsonObject,
+): RealMachine {
+  return {
     name: machine.name,
     address: machine.address,
     port: machine.port,
     flavor: machine.flavor,
-    bmc: controllers[machine.name] as JsonObject,
-    hostKeys: [keys ?? []].flat(),
+    bmc,
+    hostKeys: [hostKey ?? []].flat(),
     sshAuth: {
       user,
       ...(password === undefined ? {} : { password: password as Json }),
       ...(key === undefined ? {} : { key: key as Json }),
     },
-  }));
+  };
 }
 
 export function readImager(fields: JsonObject, provider: string): Imager {

@@ -142,7 +142,19 @@ export abstract class RealMachines
     return new MachineRuns({ records, account: provider.name, machine, nodeId });
   }
 
-  protected things(): readonly RealMachine[] {
-    return readMachines(this.fields, this.task.provider.name);
+  protected things(): Promise<readonly RealMachine[]> {
+    return readMachines(this.fields, this.task.provider.name, this.log);
+  }
+
+  /** With the secrets of its controller. */
+  protected override async own(input: MachineInput): Promise<RealMachine> {
+    const machine = await super.own(input);
+    const { name, inventory, bmc } = machine;
+    if (inventory === undefined) return machine;
+    const { resolveReferences } = this.#context;
+    if (resolveReferences === undefined)
+      throw new PluginError('Invalid', 'an inventory needs an engine that resolves references');
+    const place = `controller of machine ${name} in inventory ${inventory}`;
+    return { ...machine, bmc: await resolveReferences(bmc, place) };
   }
 }

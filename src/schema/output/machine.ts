@@ -7,6 +7,7 @@ import {
   type MachineOperation,
   type MachineView,
   type OperationResult,
+  type Quarantine,
 } from '../../model/machine/state.js';
 import { machineStates } from '../../model/machine/transitions.js';
 import { count, exactly, moment, opaque, texts } from './exact.js';
@@ -15,6 +16,7 @@ import { troubleSchema } from './status.js';
 
 const imageRef = exactly<ImageRef>()(z.object({ name: z.string(), revision: z.string() }));
 const power = z.enum(['on', 'off']);
+const quarantine = exactly<Quarantine>()(z.object({ by: z.string(), comment: z.string(), since: moment }));
 const driftKind = z.enum(driftKinds);
 
 const driftSchema = exactly<Drift>()(
@@ -75,6 +77,9 @@ const machineSchema = exactly<MachineView>()(
       drift: z.array(driftSchema),
       checkedAt: moment.optional(),
       correct: z.array(driftKind).describe('Drift that is corrected automatically.'),
+      groups: texts,
+      labels: z.record(z.string(), z.string()),
+      quarantine: quarantine.optional(),
       operation: operationSchema.optional(),
       history: z.array(operationSchema).describe('Newest first.'),
       removed: z.literal(true).optional(),
@@ -98,6 +103,9 @@ export const machineDocuments = {
           user: z.string().nullable(),
           until: moment.nullable(),
           reservation: z.string().nullable(),
+          groups: texts,
+          labels: z.record(z.string(), z.string()),
+          quarantine: quarantine.optional(),
         }),
       ),
       sites: z.array(z.object({ site: z.string(), systems: texts })),
@@ -116,14 +124,16 @@ export const machineDocuments = {
         results: z.array(
           z.object({
             machine: z.string(),
-            result: z.enum(['accepted', 'refused', 'done', 'failed', 'cancelled']),
+            result: z
+              .enum(['accepted', 'refused', 'unchanged', 'done', 'failed', 'cancelled'])
+              .describe('unchanged: it is registered already.'),
             state: z.string().optional().describe('Of the machine, for people.'),
             power: z.enum(['on', 'off', 'unknown']).optional(),
             why: z.string().optional(),
           }),
         ),
       })
-      .describe('Of a pattern of machines.'),
+      .describe('Of a pattern of machines, or a file.'),
   ],
   machines: [z.object({ machines: z.array(machineSchema), silent })],
 };

@@ -24,6 +24,8 @@ const reservationSchema = exactly<ReservationView>()(
           provider: z.string().optional(),
           type: z.string().optional(),
           can: texts.optional(),
+          group: z.string().optional(),
+          labels: z.record(z.string(), z.string()).optional(),
         })
         .describe('The request.'),
       machines: z.array(

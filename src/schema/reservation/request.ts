@@ -8,6 +8,7 @@ import { durationSchema } from '../duration.js';
 import { simpleNameSchema, pluginNameSchema } from '../names.js';
 import { errorAt, type Problem } from '../problem.js';
 import { problemsFromZod } from '../zod-problems.js';
+import { groupSchema, labelsSchema } from '../machine-tags.js';
 import { parseMoment } from './moment.js';
 
 const machineName = z
@@ -49,6 +50,8 @@ const reservationSchema = z.strictObject({
     .min(1)
     .max(machineActions.length)
     .exactOptional(),
+  group: groupSchema.exactOptional(),
+  labels: labelsSchema.exactOptional(),
 });
 export type WrittenReservation = z.input<typeof reservationSchema>;
 
@@ -61,7 +64,7 @@ export function readReservation(written: WrittenReservation, now: number): Reser
   const parsed = reservationSchema.safeParse(written);
   if (!parsed.success)
     return { ok: false, problems: problemsFromZod(reservationSchema, parsed.error, written) };
-  const { image: imageText, user, machines, count, site, provider, type, can } = parsed.data;
+  const { image: imageText, user, machines, count, site, provider, type, can, group, labels } = parsed.data;
   const problems: Problem[] = [];
   const image = parseImageRef(imageText);
   const from = parsed.data.from === undefined ? undefined : parseMoment(parsed.data.from);
@@ -95,7 +98,16 @@ export function readReservation(written: WrittenReservation, now: number): Reser
       ),
     );
   if (problems.length > 0 || to === undefined || image === undefined) return { ok: false, problems };
-  const wanted = { count: names?.length ?? count ?? 1, machines: names, site, provider, type, can };
+  const wanted = {
+    count: names?.length ?? count ?? 1,
+    machines: names,
+    site,
+    provider,
+    type,
+    can,
+    group,
+    labels,
+  };
   return { ok: true, request: { user, image, to, wanted, from } };
 }
 

@@ -1,6 +1,7 @@
 import type { CancellationScope } from '@temporalio/workflow';
 import { noteChange, now, type EntityMemory } from '../entity.js';
 import { type MachineOperation, type MachineState, rememberedOperations } from '../../model/machine/state.js';
+import { afterOperation } from '../../model/machine/quarantine.js';
 import { nextState, type MachineEvent, type MachineStateName } from '../../model/machine/transitions.js';
 
 /** Holds a machine's state during one run of its workflow. The state itself is never mutated. */
@@ -57,8 +58,10 @@ export function endOperation(
   const { operation, ...state } = memory.state;
   if (operation === undefined) return;
   const { step: _step, ...rest } = operation;
+  const ended: MachineOperation = { ...rest, ...end, endedAt: now() };
   memory.state = {
     ...state,
-    history: [{ ...rest, ...end, endedAt: now() }, ...state.history].slice(0, rememberedOperations),
+    ...afterOperation(state, ended),
+    history: [ended, ...state.history].slice(0, rememberedOperations),
   };
 }

@@ -1,5 +1,6 @@
 import { defineQuery, defineUpdate } from '@temporalio/workflow';
 import type { MachineAccess } from '../../model/machine/access.js';
+import type { UnneededLoad } from '../../model/machine/decide.js';
 import type { Knowledge } from '../../model/machine/answer.js';
 import type { ImageRef } from '../../model/machine/image.js';
 import type { MachineIntent, MachineView } from '../../model/machine/state.js';
@@ -7,6 +8,8 @@ import type { MachineIntent, MachineView } from '../../model/machine/state.js';
 /** Everything a machine's workflow can be asked. */
 export const operateMachineUpdate = defineUpdate<MachineReply, [MachineRequest]>('operate');
 export const cancelMachineUpdate = defineUpdate<MachineReply, [{ readonly by: string }]>('cancel');
+/** Ends the load of a request that is no longer needed, unless it writes: a write is left to end. */
+export const stopUnneededUpdate = defineUpdate<UnneededLoad, [{ readonly key: string }]>('stopUnneeded');
 /** Whether an image is where the machine could have it written from; it need not be doing nothing. */
 export const askImageUpdate = defineUpdate<Knowledge, [ImageRef]>('askImage');
 export const machineQuery = defineQuery<MachineView>('status');

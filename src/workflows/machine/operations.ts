@@ -6,6 +6,7 @@ import type {
   MachineOperation,
   OperationResult,
 } from '../../model/machine/state.js';
+import { labelsAfter } from '../../model/machine/selection.js';
 import { schedule } from '../schedule.js';
 import { clearAccess, extendAccess, grantAccess } from './access.js';
 import { capture, unload } from './capture.js';
@@ -27,7 +28,7 @@ const longestReason = 500;
  */
 export async function carryOut(
   memory: MachineMemory,
-  { id, intent }: MachineOperation,
+  { id, intent, by, startedAt }: MachineOperation,
 ): Promise<OperationResult> {
   // If nothing overwrote the disk, the same write continues under the same name.
   const token = `${memory.state.uid}/${incarnation}/${id}`;
@@ -64,6 +65,17 @@ export async function carryOut(
       return logIn(memory, intent);
     case 'correct':
       return correct(memory, intent.drift);
+    case 'group':
+      change(memory, { groups: intent.groups });
+      return {};
+    case 'label':
+      change(memory, { labels: labelsAfter(memory.state.labels, intent) });
+      return {};
+    case 'quarantine':
+      change(memory, { quarantine: { by, comment: intent.comment, since: startedAt } });
+      return {};
+    case 'end quarantine':
+      return endQuarantine(memory);
     case 'hold':
       return hold(memory, intent);
     case 'let go':
@@ -148,6 +160,12 @@ async function remove(memory: MachineMemory, isForced: boolean): Promise<Operati
 
 async function correct(memory: MachineMemory, drift: readonly DriftKind[]): Promise<OperationResult> {
   change(memory, { correct: drift });
+  return {};
+}
+
+function endQuarantine(memory: MachineMemory): OperationResult {
+  const { quarantine: _quarantine, failures: _failures, ...state } = memory.state;
+  memory.state = state;
   return {};
 }
 

@@ -1,6 +1,6 @@
 import { ApplicationFailure, workflowInfo } from '@temporalio/workflow';
 import { accessFor } from '../../model/machine/access.js';
-import { refusalOf, describeIntent } from '../../model/machine/decide.js';
+import { refusalOf, describeIntent, unneededLoad } from '../../model/machine/decide.js';
 import {
   viewOfMachine,
   type MachineOperation,
@@ -20,6 +20,7 @@ import {
   cancelMachineUpdate,
   machineQuery,
   operateMachineUpdate,
+  stopUnneededUpdate,
   type MachineReply,
   type MachineRequest,
 } from './messages.js';
@@ -96,6 +97,8 @@ function openState(input: MachineInput): MachineState {
     operations: 1,
     measured: {},
     correct: registration.correct,
+    groups: registration.groups,
+    labels: registration.labels,
     operation: { id: '1', intent: { kind: 'register' }, by, state: 'running', startedAt: now(), notes: [] },
   };
 }
@@ -125,6 +128,11 @@ function messagesOf(memory: MachineMemory): readonly Message[] {
       (_request) =>
         memory.state.operation === undefined ? `machine ${memory.state.name} is doing nothing` : undefined,
     ),
+    update(stopUnneededUpdate, 'End a load that is no longer needed, unless it writes.', ({ key }) => {
+      const what = unneededLoad(memory.state, key);
+      if (what === 'stop') cancelOperation(memory);
+      return what;
+    }),
     update(askImageUpdate, 'Whether the machine could load an image.', (image) => askImage(memory, image)),
     signal(checkSignal, 'Check the state of the machine.', () => {
       // An operation under way observes more than a check would.

@@ -7,6 +7,8 @@ export interface ReservationsMemory extends EntityMemory {
   state: ReservationsState;
   /** Work in flight by subject; one at a time per machine of a reservation. */
   readonly work: Record<string, CancellationScope>;
+  /** Loads that this run has ended or left to their end, by request. */
+  readonly stopped: Record<string, true>;
 }
 
 export function setState(memory: ReservationsMemory, state: ReservationsState): void {

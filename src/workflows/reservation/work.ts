@@ -48,6 +48,7 @@ function beginStep(
   now: number,
 ): void {
   const key = `${id} ${assignment.machine}`;
+  if (memory.work[key] !== undefined) stopUnneeded(memory, id, assignment);
   if (memory.work[key] !== undefined || Object.keys(memory.work).length >= inFlight) return;
   const reservation = memory.state.reservations[id];
   if (reservation === undefined) return;
@@ -60,6 +61,33 @@ function beginStep(
     withReservation(memory.state, withAssignment(reservation, { ...assignment, asking: step })),
   );
   begin(memory, key, () => carryOut(memory, id, assignment, step));
+}
+
+/** A load whose reservation is over ends before it writes; a write that has begun is left to its end. */
+function stopUnneeded(
+  memory: ReservationsMemory,
+  id: string,
+  { machine, uid, asked, asking }: Assignment,
+): void {
+  const reservation = memory.state.reservations[id];
+  const request = requestKey(memory, id, asked, 'load');
+  if (reservation?.over === undefined || asking !== 'load' || memory.stopped[request] === true) return;
+  if (!patchedOnce('20261125-unneeded-loads')) return;
+  memory.stopped[request] = true;
+  const until = isoOf(askUntil(reservation, 'load', Date.now()));
+  begin(memory, `${id} ${machine} stop`, async () => {
+    await schedule(
+      'STOP_LOAD',
+      { machine, uid, key: request, until },
+      { summary: `STOP_LOAD ${machine}` },
+    ).catch((error: unknown) => {
+      if (!(error instanceof ActivityFailure)) throw error;
+    });
+  });
+}
+
+function requestKey({ state }: ReservationsMemory, id: string, asked: number, step: StepName): string {
+  return `${state.uid}/${id}/${asked}/${step}`;
 }
 
 function begin(memory: ReservationsMemory, key: string, work: () => Promise<void>): void {
@@ -92,9 +120,10 @@ async function carryOut(
     uid,
     intent: intentOf(memory.state, reservation, assignment, step),
     holder: id,
-    key: `${memory.state.uid}/${id}/${asked}/${step}`,
+    key: requestKey(memory, id, asked, step),
     until: isoOf(askUntil(reservation, step, Date.now())),
   });
+  memory.work[`${id} ${machine} stop`]?.cancel();
   const current = memory.state.reservations[id];
   const now = current?.assignments.find((one) => one.machine === machine);
   if (current !== undefined && now !== undefined)

@@ -20,7 +20,7 @@ export type ReservationsInput = { readonly uid?: string } | { readonly carried: 
  * are accepted one after the other.
  */
 export async function reservations(input?: ReservationsInput): Promise<string> {
-  const memory: ReservationsMemory = { ...newMemory(), state: openState(input), work: {} };
+  const memory: ReservationsMemory = { ...newMemory(), state: openState(input), work: {}, stopped: {} };
   return runEntity(memory, {
     uid: memory.state.uid,
     messages: messagesOf(memory),

@@ -116,6 +116,7 @@ export async function openBench(
     }),
     runFolder: join(folder, 'runs'),
     loadsAtOnce: 1,
+    quarantineAfter: 3,
     pools: {
       ask: () => Promise.reject(new Error('no pools here')),
       look: () => Promise.resolve(undefined),

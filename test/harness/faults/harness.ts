@@ -206,6 +206,7 @@ async function partsOf(temporal: Client, registry: Registry, cloud: Cloud): Prom
     }),
     runFolder: tmpdir(),
     loadsAtOnce: 1,
+    quarantineAfter: 3,
     pools: readNodePools(temporal),
     absences: createAbsences(),
     turns: () => ({ take: () => Promise.resolve(true), release: () => Promise.resolve() }),

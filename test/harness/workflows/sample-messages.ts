@@ -123,6 +123,7 @@ export const samples: SampleMessages = {
     updates: {
       operate: [{ intent: { kind: 'remove', force: true }, by }],
       cancel: [asked],
+      stopUnneeded: [{ key: 'u/r1/1/load' }],
       askImage: [image],
       disown: [machines],
     },

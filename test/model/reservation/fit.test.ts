@@ -16,11 +16,15 @@ const computer: Candidate = {
   provider: 'rack',
   type: 'ipmi',
   drift: [],
+  groups: ['web'],
+  labels: { rack: 'r2' },
 };
 
 describe('a machine that is checked for a reservation', () => {
   it.each<readonly [what: string, Partial<Candidate>, Parameters<typeof unfitText>[1], RegExp]>([
     ['of another site', {}, { count: 1, site: 'moon' }, /of site lab/],
+    ['of another group', {}, { count: 1, group: 'db' }, /not in group db/],
+    ['with another label', {}, { count: 1, labels: { rack: 'r1' } }, /no label rack=r1/],
     ['that cannot do it', {}, { count: 1, can: ['POWER_ON'] }, /cannot do POWER_ON/],
     ['out of use', { state: 'maintenance', why: 'a fan' }, { count: 1 }, /in maintenance: a fan/],
     ['that two rounds found gone', { drift: [{ ...gone, seen: 2 }] }, { count: 1 }, /it is gone/],
@@ -40,7 +44,15 @@ describe('a machine that is checked for a reservation', () => {
     expect(
       unfitText(
         { ...computer, ...part },
-        { count: 1, site: 'lab', provider: 'rack', type: 'ipmi', can: ['CAPTURE'] },
+        {
+          count: 1,
+          site: 'lab',
+          provider: 'rack',
+          type: 'ipmi',
+          can: ['CAPTURE'],
+          group: 'web',
+          labels: { rack: 'r2' },
+        },
       ),
     ).toBeUndefined();
   });

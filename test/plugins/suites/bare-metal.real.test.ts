@@ -19,6 +19,7 @@ const noHttp =
 
 const without: ProviderSuiteOptions['without'] = {
   gone: 'its machines stay as they are: DELETE only releases them',
+  'missing-fields': 'it needs machines or an inventory, so that neither alone is required',
   'lost-create': noApi,
   'lost-delete': noApi,
   cancel: noApi,

@@ -1,5 +1,7 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { ReservationView } from '../../../src/model/reservation/view.js';
 import { heddleOn } from '../../harness/cli/run-heddle.js';
@@ -182,7 +184,7 @@ describe.skipIf(unable !== undefined)(
         await ground.operate('three', { kind: 'reserve', user: 'ada' });
         const opened = await run('machine', 'log-in', 'three', '--user', 'ada');
         const password = /^ {2}password (\S+)$/m.exec(opened.stdout)?.[1] ?? '';
-        expect(opened.stdout).toMatch(/^three: ssh -p \d+ hd-ada@127\./m);
+        expect(opened.stdout).toMatch(/^three: ssh .* -p \d+ hd-ada@127\./m);
         const credential = { user: 'hd-ada', password };
         const own = await settleIn(machineOf('three'), credential);
         const end = await ground.operate('three', intent);
@@ -209,12 +211,19 @@ describe.skipIf(unable !== undefined)(
         code: 2,
         stderr: expect.stringContaining('is no public key') as string,
       });
-      const opened = expect.stringMatching(/^four: ssh -p \d+ hd-ada@\S+\n {2}with your own key\n/) as string;
-      expect(await run('reservation', 'log-in', id, '--key', file)).toMatchObject({
+      await chmod(join(stack.folder, 'ada'), 0o600);
+      const opened = await run('reservation', 'log-in', id, '--key', file);
+      expect(opened).toMatchObject({
         code: 0,
-        stdout: opened,
+        stdout: expect.stringMatching(/^four: ssh .* -p \d+ hd-ada@\S+\n {2}with your own key\n/),
         stderr: '',
       });
+      const command = /^four: (ssh .*)$/m.exec(opened.stdout)?.[1] ?? '';
+      const pasted = (text: string) =>
+        promisify(execFile)('/bin/sh', ['-c', `${text} -F none -o BatchMode=yes id -un`]);
+      expect(await pasted(command)).toMatchObject({ stdout: 'hd-ada\n' });
+      // Another host key is refused.
+      await expect(pasted(command.replace(/ AAAA[^']{20}/, ' AAAAC3NzaC1lZDI1NTE5AAAAI'))).rejects.toThrow();
       const own = { user: 'hd-ada', privateKey };
       expect(await runAs(machineOf('four'), own, 'id -un')).toBe('hd-ada');
       await stack.client.reservations.return(id);

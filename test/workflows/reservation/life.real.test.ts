@@ -128,6 +128,47 @@ describe.skipIf(unable !== undefined)('a reservation', () => {
     for (const { id } of await reservations.list()) await reservations.cancel(id);
   });
 
+  it('that ends during its load stops the load before it writes, and lets a write end', async () => {
+    const { reservations, machines } = stack.client;
+    const endDuring = async (operation: 'power' | 'load') => {
+      const loads = (await ground.calls('load', 'lab-2')).length;
+      const hold = await stack.service.arm({ fault: 'hold-answer', operation, hostname: 'machine-lab-2' });
+      const { id } = await reservations.create({
+        image: 'host',
+        user: 'ada',
+        machines: ['lab-2'],
+        for: '1h',
+      });
+      await until(
+        `the ${operation} is under way`,
+        async () => (await stack.service.held(hold)) === 1,
+        60_000,
+      );
+      await reservations.cancel(id);
+      if (operation === 'load') await stack.service.release(hold);
+      await whenClosed(id);
+      if (operation === 'power') await stack.service.release(hold);
+      const { history, state, holder } = await machines.show('lab-2');
+      return {
+        load: history.find(({ intent }) => intent.kind === 'load')?.state,
+        writes: (await ground.calls('load', 'lab-2')).length - loads,
+        machine: { state, holder },
+      };
+    };
+    const forgetImage = () =>
+      until('lab-2 has no record of its image', () =>
+        ground.onMachine('lab-2', 'rm -f "$HOME/currentimage.txt"').then(
+          () => true,
+          () => false,
+        ),
+      );
+    await forgetImage();
+    const free = { state: 'available', holder: undefined };
+    expect(await endDuring('power')).toEqual({ load: 'cancelled', writes: 0, machine: free });
+    await forgetImage();
+    expect(await endDuring('load')).toEqual({ load: 'done', writes: 1, machine: free });
+  }, 180_000);
+
   it('whose user never came has its machine cleared and not loaded', async () => {
     const { reservations, machines } = stack.client;
     const { id } = await reservations.create({ image: 'host', user: 'ada', machines: ['lab-2'], for: '1h' });

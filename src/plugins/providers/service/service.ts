@@ -208,7 +208,7 @@ export class ServiceProvider
     return new Library(readFolder(this.fields, this.account));
   }
 
-  protected things(): readonly Resource[] {
+  protected async things(): Promise<readonly Resource[]> {
     return readResources(this.fields, this.account);
   }
 

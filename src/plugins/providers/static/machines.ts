@@ -3,7 +3,8 @@ import type { Json, JsonObject } from '../../../model/json.js';
 import type { PluginLog } from '../../contract.js';
 import { PluginError } from '../../errors.js';
 import { address, hostKeys, nameOfLength, port, secret, text } from '../../provider-base/fields.js';
-import { readInventory } from './inventory/read-inventory.js';
+import { checkEntries } from '../../inventory/check-entries.js';
+import { readInventory } from '../../inventory/read-inventory.js';
 
 const machineSchema = z.strictObject({
   name: nameOfLength(100),
@@ -106,13 +107,7 @@ async function machinesOf(
   groups: readonly string[] | undefined,
   log: Pick<PluginLog, 'warn'>,
 ): Promise<readonly WrittenMachine[]> {
-  const entries = await readInventory({ file, groups, log });
-  const parsed = z.array(machineSchema).safeParse(entries);
-  if (parsed.success) return parsed.data;
-  throw new PluginError(
-    'Invalid',
-    `inventory ${file} is wrong: ${placesOf(parsed.error, 'machines.').join('; ')}`,
-  );
+  return checkEntries(machineSchema, await readInventory({ file, groups, log }), file);
 }
 
 function placesOf({ issues }: z.ZodError, before: string): readonly string[] {

@@ -1,4 +1,5 @@
-import { parseDocument } from 'yaml';
+import { isMap, isNode, isSeq, LineCounter, parseDocument, type Document } from 'yaml';
+import type { Json } from '../../model/json.js';
 import { asVariables, groupIn, newGroups, type Groups } from './groups.js';
 import { expandRanges } from './ranges.js';
 
@@ -7,7 +8,29 @@ export const vaulted = '$ANSIBLE_VAULT';
 
 /** @throws Error in words, with line and column. */
 export function parseYaml(text: string): unknown {
+  return parse(text).toJS();
+}
+
+/**
+ * The entries of `machines`, with their lines; undefined if the file has no such list.
+ * @throws Error in words, with line and column.
+ */
+export function ownMachines(
+  text: string,
+): readonly { readonly value: Json; readonly line: number }[] | undefined {
+  const lines = new LineCounter();
+  const document = parse(text, lines);
+  const machines: unknown = isMap(document.contents) ? document.get('machines') : undefined;
+  if (!isSeq(machines)) return undefined;
+  return machines.items.map((item) => ({
+    value: (isNode(item) ? item.toJS(document) : item) as Json,
+    line: lines.linePos((isNode(item) ? item.range?.[0] : undefined) ?? 0).line,
+  }));
+}
+
+function parse(text: string, lineCounter = new LineCounter()): Document.Parsed {
   const document = parseDocument(text, {
+    lineCounter,
     customTags: [
       { tag: '!vault', resolve: () => vaulted },
       { tag: '!unsafe', resolve: (value: string) => value },
@@ -15,7 +38,7 @@ export function parseYaml(text: string): unknown {
   });
   const [fault] = document.errors;
   if (fault !== undefined) throw new Error(fault.message.split('\n')[0]?.replace(/:$/, '') ?? 'is no YAML');
-  return document.toJS();
+  return document;
 }
 
 /**

@@ -2,17 +2,13 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { JsonObject } from '../../../../src/model/json.js';
-import {
-  hostsOf,
-  variablesOf,
-  type Groups,
-} from '../../../../src/plugins/providers/static/inventory/groups.js';
-import { readIni, splitWords } from '../../../../src/plugins/providers/static/inventory/ini.js';
-import { expandRanges } from '../../../../src/plugins/providers/static/inventory/ranges.js';
-import { readInventory } from '../../../../src/plugins/providers/static/inventory/read-inventory.js';
-import { readVariableFiles } from '../../../../src/plugins/providers/static/inventory/variable-files.js';
-import { parseYaml, readYaml } from '../../../../src/plugins/providers/static/inventory/yaml.js';
+import type { JsonObject } from '../../../src/model/json.js';
+import { hostsOf, variablesOf, type Groups } from '../../../src/plugins/inventory/groups.js';
+import { readIni, splitWords } from '../../../src/plugins/inventory/ini.js';
+import { expandRanges } from '../../../src/plugins/inventory/ranges.js';
+import { readInventory } from '../../../src/plugins/inventory/read-inventory.js';
+import { readVariableFiles } from '../../../src/plugins/inventory/variable-files.js';
+import { parseYaml, readYaml } from '../../../src/plugins/inventory/yaml.js';
 
 const fixtures = join(import.meta.dirname, 'inventories');
 const warnings: string[] = [];
@@ -37,7 +33,8 @@ function write(content: string, ending = 'ini', beside: Readonly<Record<string, 
   return join(own, `hosts.${ending}`);
 }
 
-const read = (file: string, groups?: readonly string[]) => readInventory({ file, groups, log });
+const read = async (file: string, groups?: readonly string[]) =>
+  (await readInventory({ file, groups, log })).map(({ value }) => value);
 
 describe('an Ansible inventory', () => {
   const recorded = JSON.parse(
@@ -148,6 +145,39 @@ describe("an inventory of Heddle's own", () => {
       { name: 'r1', address: '192.0.2.1', key: { secret: 'env:KEY' }, slots: 3 },
     ]);
   });
+
+  test('has the line of each machine', async () => {
+    const file = write('x: 1\nmachines:\n  - name: r1\n    address: a\n  - {name: r2}\n', 'yaml');
+    expect((await readInventory({ file, log })).map(({ line }) => line)).toEqual([3, 5]);
+  });
+});
+
+describe('a CSV table', () => {
+  test('has a machine in each line, and dots lead into mappings', async () => {
+    const file = write(
+      'name,address,port,controller.host,controller.password.secret\r\n"r,1",192.0.2.1,22,bmc-1,file:/run/a\n\nr2,192.0.2.2,,"b\n""2""",env:B\n',
+      'csv',
+    );
+    expect(await readInventory({ file, log })).toEqual([
+      {
+        line: 2,
+        value: {
+          name: 'r,1',
+          address: '192.0.2.1',
+          port: 22,
+          controller: { host: 'bmc-1', password: { secret: 'file:/run/a' } },
+        },
+      },
+      {
+        line: 4,
+        value: {
+          name: 'r2',
+          address: '192.0.2.2',
+          controller: { host: 'b\n"2"', password: { secret: 'env:B' } },
+        },
+      },
+    ]);
+  });
 });
 
 describe('an invalid inventory is refused with its place', () => {
@@ -169,6 +199,12 @@ describe('an invalid inventory is refused with its place', () => {
     ['hosts as a list', 'all: {hosts: [a]}', 'yml', /all\.hosts: must be a mapping/],
     ['a key that no group has', 'all: {host: {}}', 'yml', /all\.host: a group has hosts, children, vars/],
     ['text', 'hello', 'yml', /is no inventory/],
+    ['an empty table', '', 'csv', /is empty; its first line names the columns/],
+    ['a column without a name', 'name,,x\n', 'csv', /line 1: column 2 has no name/],
+    ['a column twice', 'name,name\n', 'csv', /line 1: column name is there twice/],
+    ['a cell too many', 'name,address\na,b\n\nc,d,e', 'csv', /line 4: has 3 cells, and there are 2 columns/],
+    ['a value that is a mapping, too', 'a,a.b\n1,2', 'csv', /line 2: a is a value and a mapping/],
+    ['a quote to the end', 'a,b\n1,"2\n3', 'csv', /line 2: a quote is not closed/],
     ['a program', '#!/bin/sh\necho', 'ini', /is a program.*--list --yaml/],
     ['a template', 'h ansible_user="{{ who }}"', 'ini', /host h: ansible_user is a template/],
     [
@@ -189,7 +225,7 @@ describe('an invalid inventory is refused with its place', () => {
   test('reports a missing file, and a folder', async () => {
     await expect(read(join(folder, 'absent'))).rejects.toMatchObject({
       kind: 'Invalid',
-      message: expect.stringContaining('cannot be read on this worker') as string,
+      message: expect.stringContaining('cannot be read on this host') as string,
     });
     await expect(read(folder)).rejects.toMatchObject({
       kind: 'Invalid',

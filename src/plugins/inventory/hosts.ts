@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { Json, JsonObject } from '../../../../model/json.js';
+import type { Json, JsonObject } from '../../model/json.js';
 import { vaulted } from './yaml.js';
 
 /**
@@ -17,6 +17,8 @@ const names = {
   flavor: ['heddle_flavor'],
   image: ['heddle_image'],
   slots: ['heddle_slots'],
+  controller: ['heddle_controller'],
+  labels: ['heddle_labels'],
 } as const;
 
 const numbers: readonly string[] = ['port', 'slots'];

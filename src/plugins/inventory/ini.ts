@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../../../model/json.js';
+import type { Json, JsonObject } from '../../model/json.js';
 import { groupIn, newGroups, type Groups } from './groups.js';
 import { expandRanges } from './ranges.js';
 

@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
-import type { JsonObject } from '../../../../model/json.js';
-import type { PluginLog } from '../../../contract.js';
+import type { JsonObject } from '../../model/json.js';
+import type { PluginLog } from '../contract.js';
 import { asVariables, type VariableFiles } from './groups.js';
 import { parseYaml, vaulted } from './yaml.js';
 

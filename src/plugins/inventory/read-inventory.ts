@@ -1,12 +1,30 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, extname, resolve } from 'node:path';
-import { isJsonObject, type Json, type JsonObject } from '../../../../model/json.js';
-import { PluginError, type PluginLog } from '../../../contract.js';
+import { isJsonObject, type Json } from '../../model/json.js';
+import { PluginError, type PluginLog } from '../contract.js';
 import { findCircle, hostsOf, variablesOf, type Groups } from './groups.js';
 import { notOverSsh, toMachine } from './hosts.js';
+import { readCsv } from './csv.js';
 import { readIni } from './ini.js';
 import { readVariableFiles } from './variable-files.js';
-import { parseYaml, readYaml } from './yaml.js';
+import { ownMachines, parseYaml, readYaml } from './yaml.js';
+
+/** A machine as the file has it. */
+export interface InventoryEntry {
+  readonly value: Json;
+  /** Where it begins; absent for the hosts of an Ansible inventory, which are put together from many places. */
+  readonly line?: number;
+}
+
+/** Keys of an entry that the registration of the machine uses, and providers do not. */
+const registrationKeys = ['system', 'defaultImage', 'correct', 'groups', 'labels'] as const;
+
+/** The entry without what only its registration uses. */
+export function withoutRegistration(value: Json): Json {
+  if (!isJsonObject(value)) return value;
+  const keys: readonly string[] = registrationKeys;
+  return Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key)));
+}
 
 export interface InventoryOptions {
   readonly file: string;
@@ -17,27 +35,32 @@ export interface InventoryOptions {
 
 /**
  * Machines of an inventory file, as entries of `machines` in heddle.yaml: Heddle's own form (`machines:
- * [...]` in YAML), or Ansible's in YAML or INI.
+ * [...]` in YAML or JSON, or a CSV table), or Ansible's in YAML or INI.
  * @throws PluginError Invalid that names the file and the place in it.
  */
-export async function readInventory({ file, groups, log }: InventoryOptions): Promise<readonly Json[]> {
+export async function readInventory({
+  file,
+  groups,
+  log,
+}: InventoryOptions): Promise<readonly InventoryEntry[]> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     const isFolder = error instanceof Error && 'code' in error && error.code === 'EISDIR';
     throw new PluginError(
       'Invalid',
       isFolder
         ? `inventory ${file} is a folder; name a file, such as one that this makes: ansible-inventory -i ${file} --list --yaml`
-        : `inventory ${file} cannot be read on this worker`,
+        : `inventory ${file} cannot be read on this host`,
       { cause: error },
     );
   });
   try {
     if (text.startsWith('#!'))
       throw new Error('is a program; keep what it tells as a file: ansible-inventory -i FILE --list --yaml');
-    const content = isYaml(file) ? parseYaml(text) : undefined;
-    const own = ownMachines(content);
-    if (own === undefined)
-      return await ansibleMachines(isYaml(file) ? readYaml(content) : readIni(text), { file, groups, log });
+    const own = isYaml(file) ? ownMachines(text) : extname(file) === '.csv' ? readCsv(text) : undefined;
+    if (own === undefined) {
+      const inventory = isYaml(file) ? readYaml(parseYaml(text)) : readIni(text);
+      return await ansibleMachines(inventory, { file, groups, log });
+    }
     if (groups !== undefined) throw new Error('has machines, not groups; leave the field groups out');
     return own;
   } catch (error) {
@@ -53,15 +76,10 @@ function isYaml(file: string): boolean {
   return ['.yml', '.yaml', '.json'].includes(extname(file));
 }
 
-function ownMachines(content: unknown): readonly Json[] | undefined {
-  const { machines } = isJsonObject(content as Json) ? (content as JsonObject) : {};
-  return Array.isArray(machines) ? (machines as readonly Json[]) : undefined;
-}
-
 async function ansibleMachines(
   inventory: Groups,
   { file, groups, log }: InventoryOptions,
-): Promise<readonly Json[]> {
+): Promise<readonly InventoryEntry[]> {
   const unknown = groups?.find((name) => !inventory.has(name));
   if (unknown !== undefined)
     throw new Error(`has no group ${unknown}; its groups are ${[...inventory.keys()].join(', ')}`);
@@ -77,7 +95,7 @@ async function ansibleMachines(
       return [];
     }
     try {
-      return [toMachine(host, variables, folder)];
+      return [{ value: toMachine(host, variables, folder) }];
     } catch (error) {
       throw new Error(`host ${host}: ${error instanceof Error ? error.message : String(error)}`, {
         cause: error,

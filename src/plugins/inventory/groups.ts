@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../../../model/json.js';
+import { isJsonObject, type JsonObject } from '../../model/json.js';
 
 /** A group of hosts as an Ansible inventory has it. */
 export interface Group {

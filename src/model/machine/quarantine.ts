@@ -1,0 +1,29 @@
+import type { MachineAction } from './actions.js';
+import type { MachineIntent, MachineOperation, MachineState } from './state.js';
+
+/** Operations whose failures, and successes, count. */
+const counted: readonly MachineIntent['kind'][] = ['retry', 'power', 'load', 'capture', 'unload'];
+
+/** Actions whose failure is none of the machine's. */
+const elsewhere: readonly MachineAction[] = ['IMAGE_EXISTS', 'RETRIEVE_IMAGE', 'ACQUIRE_PERMIT'];
+
+/** Counts failures in a row once an operation has ended; after too many the machine is quarantined. */
+export function afterOperation(
+  { account, failures: before = 0, quarantine, owner }: MachineState,
+  { id, intent, state, failure, endedAt = '' }: MachineOperation,
+): Pick<MachineState, 'failures' | 'quarantine'> {
+  const { quarantineAfter = 0 } = account ?? {};
+  if (owner !== undefined || !counted.includes(intent.kind) || state === 'cancelled') return {};
+  if (state === 'done') return before === 0 ? {} : { failures: 0 };
+  if (elsewhere.some((action) => action === failure?.action)) return {};
+  const failures = before + 1;
+  if (quarantineAfter === 0 || failures < quarantineAfter || quarantine !== undefined) return { failures };
+  const comment = `${failures} operations in a row failed; the last, operation ${id}: ${failure?.message ?? 'no reason was given'}`;
+  return {
+    failures,
+    quarantine: { by: 'heddle', comment: comment.slice(0, longestComment), since: endedAt },
+  };
+}
+
+/** Characters of a comment. */
+export const longestComment = 500;

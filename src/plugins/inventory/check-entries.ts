@@ -1,0 +1,25 @@
+import type { z } from 'zod';
+import { PluginError } from '../errors.js';
+import { withoutRegistration, type InventoryEntry } from './read-inventory.js';
+
+/**
+ * The entries of an inventory, as the provider's schema has them.
+ * @throws PluginError Invalid that names every wrong place; values are not quoted, as they may be secret.
+ */
+export function checkEntries<Schema extends z.ZodType>(
+  schema: Schema,
+  entries: readonly InventoryEntry[],
+  file: string,
+): readonly z.output<Schema>[] {
+  const wrong: string[] = [];
+  const checked = entries.flatMap(({ value, line }, index) => {
+    const parsed = schema.safeParse(withoutRegistration(value));
+    if (parsed.success) return [parsed.data];
+    const where = line === undefined ? '' : `line ${line}, `;
+    for (const { path, message } of parsed.error.issues)
+      wrong.push(`${where}${['machines', index, ...path].map(String).join('.')}: ${message}`);
+    return [];
+  });
+  if (wrong.length === 0) return checked;
+  throw new PluginError('Invalid', `inventory ${file} is wrong: ${wrong.join('; ')}`);
+}
