@@ -5,7 +5,7 @@ import type { ServerOptions } from '../configuration.js';
 import { messageOf } from '../report-error.js';
 
 /** What uses an account, such as `cluster web`; pools and machines that do not answer are named too. */
-export async function accountUsers(
+async function accountUsers(
   { client, temporal }: Pick<Session, 'client' | 'temporal'>,
   account: string,
 ): Promise<readonly string[]> {
