@@ -206,7 +206,7 @@ async function describe(
     if (
       provider.find !== undefined &&
       isPluginError(error) &&
-      (error.kind === 'NotReady' || error.kind === 'Invalid')
+      ['NotReady', 'MachineFailed', 'Invalid'].includes(error.kind)
     )
       return undefined;
     throw error;

@@ -65,10 +65,10 @@ export class DockerProvider
     } = details;
     const { state } = machineOf(details, fields);
     if (state === 'failed' || state === 'deleting' || state === 'gone')
-      throw new PluginError('Invalid', `container ${id.slice(0, 12)} is ${Status}. Replace the node.`);
+      throw new PluginError('MachineFailed', `container ${id.slice(0, 12)} is ${Status}. Replace the node.`);
     if (state === 'stopped' && ExitCode !== 0 && ExitCode < 128) {
       throw new PluginError(
-        'Invalid',
+        'MachineFailed',
         `container ${id.slice(0, 12)} ended by itself with exit code ${ExitCode}. Has its image an SSH server? Its own log tells more: docker logs ${id.slice(0, 12)}`,
       );
     }

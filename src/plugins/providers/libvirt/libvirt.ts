@@ -102,7 +102,10 @@ export class LibvirtProvider
     const domain = await domainOf(virsh, key);
     if (domain === undefined) throw notReady(`there is no domain of key ${key}`);
     if (domain.state === 'failed')
-      throw new PluginError('Invalid', `domain ${domain.uuid} is ${domain.stateText}. Replace the node.`);
+      throw new PluginError(
+        'MachineFailed',
+        `domain ${domain.uuid} is ${domain.stateText}. Replace the node.`,
+      );
     if (domain.state !== 'running') throw notReady(`domain ${domain.uuid} is ${domain.stateText}`);
     const address = await this.#addressOf(virsh, domain, fields);
     return {

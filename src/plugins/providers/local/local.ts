@@ -92,17 +92,20 @@ export class LocalProvider
     const id = input.providerid ?? (await this.#idOf(input.key));
     const answer = await this.#api().call(detailsSchema, { method: 'GET', path: machinePath(id, input.key) });
     if (!answer.found && answer.gone)
-      throw new PluginError('Invalid', `Machine ${id} was deleted at the machine service. Replace the node.`);
+      throw new PluginError(
+        'MachineFailed',
+        `Machine ${id} was deleted at the machine service. Replace the node.`,
+      );
     if (!answer.found) throw notReady(`Machine ${id} is not seen at the machine service yet.`);
     const machine = answer.body;
     if (machine.state === 'failed')
       throw new PluginError(
-        'Invalid',
+        'MachineFailed',
         `Machine ${id} failed: ${machine.reason ?? 'no reason given'}. Replace the node.`,
       );
     if (machine.state === 'deleting')
       throw new PluginError(
-        'Invalid',
+        'MachineFailed',
         `Machine ${id} is being deleted at the machine service. Replace the node.`,
       );
     if (machine.state === 'stopped') throw notReady(`Machine ${id} is switched off at the machine service.`);

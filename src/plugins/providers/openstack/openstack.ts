@@ -78,11 +78,11 @@ export class OpenStackProvider extends Provider implements CanList, CanFind, Can
     const { state } = machineOf(server, fields);
     if (state === 'failed')
       throw new PluginError(
-        'Invalid',
+        'MachineFailed',
         `server ${id} failed: ${fault?.message ?? 'no reason given'}. Replace the node.`,
       );
     if (state === 'gone' || server['OS-EXT-STS:task_state'] === 'deleting')
-      throw new PluginError('Invalid', `server ${id} is being deleted. Replace the node.`);
+      throw new PluginError('MachineFailed', `server ${id} is being deleted. Replace the node.`);
     if (state !== 'running') throw notReady(`server ${id} is ${status}`);
     const address = addressOf(server, fields) ?? (await firstNetworkAddress(session, id, fields));
     if (address === undefined)

@@ -183,6 +183,22 @@ describe('the server at the endpoint', () => {
   });
 
   test.each([
+    ['dead', 0],
+    ['exited', 1],
+  ])('that shows a container as %s with exit code %i, shows a failed machine', async (status, code) => {
+    const details = {
+      Id: 'abc',
+      Created: '2026-11-24T00:00:00Z',
+      State: { Status: status, ExitCode: code },
+      Config: { Labels: { 'heddle-key': machine.key } },
+      NetworkSettings: { IPAddress: '', Ports: {}, Networks: {} },
+    };
+    await expect(
+      (await answering(200, JSON.stringify(details), docker)).confirm(machine),
+    ).rejects.toMatchObject({ kind: 'MachineFailed' });
+  });
+
+  test.each([
     [404, 'No such image: node:1', 'Invalid'],
     [500, 'unable to find network with name or ID x: network not found', 'Invalid'],
     [500, 'write /x: no space left on device', 'Capacity'],

@@ -31,9 +31,8 @@ export interface Cloud {
   boots: boolean;
   /** A call, as in `calls`, whose connection is closed in place of an answer; nothing is done. */
   cutAt: string | undefined;
-  /** Servers that are there. */
-  readonly servers: ReadonlyMap<string, JsonObject>;
   /** May be changed by a test, as by somebody else. */
+  readonly servers: Map<string, JsonObject>;
   readonly ports: Map<string, JsonObject>;
   readonly floating: Map<string, JsonObject>;
   /** Bodies of the calls that made servers. */
