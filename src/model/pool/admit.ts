@@ -1,6 +1,7 @@
 import { addTo, amountsText, type Amounts } from './amounts.js';
 import { offerKey, openLedger, take, tenantUse, type CapacityLedger } from './capacity-ledger.js';
 import { makeRoom } from './evict.js';
+import { isAvoided } from './fail-over.js';
 import { costOf, fitIn, refusalOf, type Fit } from './fit.js';
 import { fulfilIfWhole } from './allocate.js';
 import { keepReady } from './keep-ready.js';
@@ -35,6 +36,8 @@ interface Candidate {
   readonly name: string;
   readonly provider: ProviderPoolSpec;
   readonly fit: Fit;
+  /** It was too slow lately, so others are tried first. */
+  readonly isAvoided: boolean;
 }
 
 function serve(pool: PoolState, ledger: CapacityLedger, request: NodeRequest, now: number): boolean {
@@ -64,7 +67,13 @@ function candidatesFor(
   for (const [name, provider] of Object.entries(pool.spec?.providerPools ?? {})) {
     const why = request.declined[name] ?? refusalOf(pool, request, provider);
     if (why !== undefined) declined[name] = why;
-    else candidates.push({ name, provider, fit: fitIn(pool, ledger, request, name, provider) });
+    else
+      candidates.push({
+        name,
+        provider,
+        fit: fitIn(pool, ledger, request, name, provider),
+        isAvoided: isAvoided(pool, request.labels, name, now),
+      });
   }
   if (candidates.length === 0) {
     const { waits: _waits, target: _target, ...rest } = request;
@@ -73,6 +82,7 @@ function candidatesFor(
   }
   return candidates.toSorted(
     (one, other) =>
+      Number(one.isAvoided) - Number(other.isAvoided) ||
       rankOf(request, one) - rankOf(request, other) ||
       one.provider.priority - other.provider.priority ||
       loadOf(ledger, one) - loadOf(ledger, other) ||

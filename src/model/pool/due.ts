@@ -1,4 +1,5 @@
 import { milliseconds } from '../milliseconds.js';
+import { failOver, nextFailOver } from './fail-over.js';
 import { isOutdated, openLedger } from './capacity-ledger.js';
 import { deleteNode, returnNodes, setNodeState } from './allocate.js';
 import { countSpare } from './keep-ready.js';
@@ -28,6 +29,7 @@ export function carryOutDue(pool: PoolState, now: number): void {
     const end = endOf(pool, node);
     if (end !== undefined && end.at <= now) deleteNode(pool, node.id, end.why, now);
   }
+  failOver(pool, now);
   deleteSpare(pool, now);
   for (const [name, { checkEvery }] of Object.entries(pool.spec?.providerPools ?? {})) {
     if (checkEvery !== undefined && hasToCheck(pool, name)) pool.checkedAt[name] ??= now;
@@ -118,6 +120,8 @@ export function nextDue(pool: PoolState, now: number): number | undefined {
     if (end !== undefined) times.push(end.at);
     if (node.againAt !== undefined) times.push(node.againAt);
   }
+  const slowAt = nextFailOver(pool, now);
+  if (slowAt !== undefined) times.push(slowAt);
   for (const node of surplus(pool, now)) times.push(goesAt(pool, node));
   for (const [name, { checkEvery }] of Object.entries(pool.spec?.providerPools ?? {})) {
     if (checkEvery !== undefined && hasToCheck(pool, name))

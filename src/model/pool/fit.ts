@@ -21,7 +21,7 @@ export type Fit =
 export function fitIn(
   pool: PoolState,
   ledger: CapacityLedger,
-  request: NodeRequest,
+  request: Pick<NodeRequest, 'labels' | 'tenant'>,
   name: string,
   provider: ProviderPoolSpec,
 ): Fit {
@@ -95,7 +95,7 @@ export function costOf(
 function tenantExcess(
   pool: PoolState,
   ledger: CapacityLedger,
-  { tenant, labels }: NodeRequest,
+  { tenant, labels }: Pick<NodeRequest, 'labels' | 'tenant'>,
   provider: ProviderPoolSpec,
 ): Amounts {
   const limit = tenantLimits(pool, tenant);

@@ -58,6 +58,8 @@ export interface NodeRequest {
   readonly declined: Readonly<Record<string, string>>;
   /** Machines that failed for it in its provider pool. */
   readonly failures: number;
+  /** The last failure of a machine for it, with its provider pool. */
+  readonly lastFailure?: string;
   /** Why it waits. */
   readonly waits?: string;
   /** The provider pool where room is made for it. */

@@ -34,6 +34,12 @@ export interface PoolState {
   readonly quotas: Record<string, Quota>;
   /** Labels in provider pools whose spare machines failed: `<provider pool>/<label>`. */
   readonly resting: Record<string, { readonly until: number; readonly failures: number }>;
+  /** By `<provider pool>/<label>`: the last failure since a machine was ready there. */
+  failures?: Readonly<Record<string, { readonly why: string; readonly at: number }>>;
+  /** By `<provider pool>/<label>`, in ms: how long the last machine took. */
+  launchTimes?: Readonly<Record<string, { readonly acceptedMs: number; readonly readyMs: number }>>;
+  /** Absent in runs of earlier builds, which left a slow provider only after its own time limits. */
+  failsOver?: boolean;
   /** When the ready nodes of each provider pool were last checked. */
   readonly checkedAt: Record<string, number>;
   /** Set when the pool is being deleted: it accepts no requests, and ends with its last node. */

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../json.js';
 import { formatImageRef } from '../machine/image.js';
 import { stripSecrets } from '../node/strip-secrets.js';
-import { openLedger } from './capacity-ledger.js';
-import type { Amounts } from './amounts.js';
+import { missingFor, offerKey, openLedger, type CapacityLedger } from './capacity-ledger.js';
+import { amountsText, isNothing, type Amounts } from './amounts.js';
 import { isLost } from './allocated.js';
 import type { PoolNode, PoolNodeState } from './node.js';
 import { lacksImage, placementFor, type VersionStatus, versionStatusOf } from './library.js';
@@ -29,6 +29,8 @@ export interface RequestView {
   /** Why each provider pool cannot serve it. */
   readonly declined?: Readonly<Record<string, string>>;
   readonly waits?: string;
+  /** The last failure of a machine for it, while it waits for nodes. */
+  readonly lastFailure?: string;
   /** Ms since the epoch. */
   readonly createdAt?: number;
   readonly since: number;
@@ -91,6 +93,8 @@ interface LabelView {
   readonly onReturn: string;
   /** Nodes by state. */
   readonly nodes: Readonly<Partial<Record<PoolNodeState, number>>>;
+  /** Why fewer nodes are ready than are to be kept ready; absent where enough are. */
+  readonly lacks?: string;
   /** Requests for it that wait. */
   readonly waiting: number;
   /** The provider pools that serve it, the first by priority first. */
@@ -147,6 +151,7 @@ function viewRequest(pool: PoolState, request: NodeRequest): RequestView {
     providerPool,
     declined,
     waits,
+    lastFailure,
     expiresAt,
     nodes,
   } = request;
@@ -165,10 +170,15 @@ function viewRequest(pool: PoolState, request: NodeRequest): RequestView {
     providerPool,
     ...(Object.keys(declined).length === 0 ? {} : { declined }),
     ...(waits === undefined || state === 'fulfilled' ? {} : { waits }),
+    ...(lastFailure === undefined || !isOpen(state) ? {} : { lastFailure }),
     expiresAt,
     ...(state === 'fulfilled' ? { nodes: nodes.map((node) => grantedNode(pool, request, node)) } : {}),
     ...(state === 'pending' ? { making: nodes } : {}),
   };
+}
+
+function isOpen(state: RequestState): boolean {
+  return state === 'requested' || state === 'pending';
 }
 
 function viewEnded({ id, how, labels, requester, at, version }: EndedRequest): RequestView {
@@ -278,7 +288,7 @@ export function viewPool(pool: PoolState, now: number): PoolView {
     requests,
     leaving,
     labels: Object.fromEntries(
-      Object.keys(spec?.labels ?? {}).map((label) => [label, viewLabel(pool, label)]),
+      Object.keys(spec?.labels ?? {}).map((label) => [label, viewLabel(pool, ledger, label, now)]),
     ),
     providerPools: Object.fromEntries(
       Object.entries(spec?.providerPools ?? {}).map(([key, { provider, priority, limits }]) => {
@@ -296,7 +306,7 @@ export function viewPool(pool: PoolState, now: number): PoolView {
   };
 }
 
-function viewLabel(pool: PoolState, label: string): LabelView {
+function viewLabel(pool: PoolState, ledger: CapacityLedger, label: string, now: number): LabelView {
   const { minReady = 0, onReturn = 'delete' } = pool.spec?.labels[label] ?? {};
   const nodes: Partial<Record<PoolNodeState, number>> = {};
   for (const node of Object.values(pool.nodes))
@@ -313,9 +323,28 @@ function viewLabel(pool: PoolState, label: string): LabelView {
     minReady,
     onReturn,
     nodes,
+    ...((nodes.ready ?? 0) < minReady ? { lacks: lacksOf(pool, ledger, label, now) } : {}),
     waiting: inOrder(pool).filter(({ labels }) => labels.includes(label)).length,
     servedBy,
   };
+}
+
+/** What keeps each provider pool from making the label's nodes ready; otherwise they are on their way. */
+function lacksOf(pool: PoolState, ledger: CapacityLedger, label: string, now: number): string {
+  const whys = Object.entries(pool.spec?.providerPools ?? {}).flatMap(([name, provider]) => {
+    const offer = provider.labels[label];
+    if (offer === undefined) return [];
+    const key = offerKey(name, label);
+    const missing = missingFor(pool, ledger, name, provider, offer.uses);
+    const isResting = (pool.resting[key]?.until ?? 0) > now;
+    const why =
+      lacksImage(pool, name, label) ??
+      pool.failures?.[key]?.why ??
+      pool.paused[provider.provider]?.why ??
+      (isNothing(missing) ? undefined : `${amountsText(missing)} too much at the moment`);
+    return why === undefined ? [] : [`${name}: ${why}${isResting ? ' (tried again later)' : ''}`];
+  });
+  return whys.length === 0 ? 'nodes are being created' : whys.join('; ');
 }
 
 function servedImage(pool: PoolState, providerPool: string, label: string): { readonly image?: ServedImage } {
