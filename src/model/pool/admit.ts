@@ -172,8 +172,11 @@ function wait(
   candidates: readonly Candidate[],
   now: number,
 ): void {
-  // Neither a tenant at its limit nor a missing image blocks other requests.
-  const waiting = candidates.filter(({ fit }) => fit.is !== 'tenant' && fit.is !== 'withoutImage');
+  // Neither a tenant at its limit nor a missing image blocks other requests, nor does a paused label.
+  const waiting = candidates.filter(
+    ({ fit: { is } }) =>
+      is !== 'tenant' && is !== 'withoutImage' && (is !== 'paused' || pool.pausesLabels !== true),
+  );
   const target =
     waiting.find(({ name }) => name === request.target) ??
     waiting.find(({ fit }) => fit.is === 'short') ??

@@ -24,6 +24,7 @@ export function configurePool(
       changeRequest(pool, request.id, (before) => ({ ...before, declined: {}, failures: 0 }));
   }
   delete pool.failures;
+  delete pool.refusals;
   for (const record of [pool.resting, pool.quotas, pool.paused])
     for (const key of Object.keys(record)) delete record[key];
 }

@@ -1,6 +1,7 @@
 import { excess, isNothing, overText, plus, times, type Amounts } from './amounts.js';
 import { missingFor, offerKey, tenantUse, type CapacityLedger } from './capacity-ledger.js';
 import { lacksImage } from './library.js';
+import { pauseOf } from './pause.js';
 import type { NodeRequest } from './request.js';
 import type { ProviderPoolSpec } from './spec.js';
 import type { PoolState } from './state.js';
@@ -41,7 +42,9 @@ export function fitIn(
   const withoutImage = open.map((label) => lacksImage(pool, name, label)).find((why) => why !== undefined);
   if (withoutImage !== undefined) return { is: 'withoutImage', why: withoutImage };
   if (ledger.blocked.has(name)) return { is: 'behind' };
-  const pause = pool.paused[provider.provider];
+  const pause = open
+    .map((label) => pauseOf(pool, { providerPool: name, label }))
+    .find((found) => found !== undefined);
   if (pause !== undefined) return { is: 'paused', why: pause.why };
   const missing = missingFor(pool, ledger, name, provider, cost);
   return isNothing(missing) ? { is: 'fits', takes, made: open.length } : { is: 'short', missing, takes };

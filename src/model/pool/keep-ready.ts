@@ -2,6 +2,7 @@ import { isNothing } from './amounts.js';
 import { missingFor, offerKey, take, type CapacityLedger } from './capacity-ledger.js';
 import { lacksImage } from './library.js';
 import { makeNode } from './make.js';
+import { pauseOf } from './pause.js';
 import type { PoolState } from './state.js';
 
 /**
@@ -43,7 +44,7 @@ export function makeOne(pool: PoolState, ledger: CapacityLedger, label: string, 
     if (
       offer === undefined ||
       ledger.blocked.has(name) ||
-      pool.paused[provider.provider] !== undefined ||
+      pauseOf(pool, { providerPool: name, label }) !== undefined ||
       (pool.resting[key]?.until ?? 0) > now ||
       lacksImage(pool, name, label) !== undefined
     )

@@ -10,6 +10,7 @@ import {
 } from './allocate.js';
 import { hasLostItsImage } from './library.js';
 import type { PoolNode } from './node.js';
+import { endPauses, forgetRefusals, pause } from './pause.js';
 import { changePoolNode, changeRequest, type PoolState } from './state.js';
 
 /** What came of the work on nodes: machines built, not built, cleaned up, deleted. */
@@ -20,6 +21,7 @@ export function nodeBuilt(pool: PoolState, id: string, now: number): void {
   // A lack of capacity is over: the account created a machine.
   delete pool.resting[offerKey(node.providerPool, node.label)];
   noteLaunch(pool, node, now);
+  forgetRefusals(pool, node);
   for (const ready of node.slots === undefined ? [id] : slicesOf(pool, id)) {
     if (ready !== id) setNodeState(pool, ready, 'ready', now);
     const request = pool.nodes[ready]?.request;
@@ -55,7 +57,7 @@ export function launchFailed(
   );
   const spec = pool.spec?.providerPools[node.providerPool];
   noteFailure(pool, node, message, now);
-  if (kind === 'Quota' && spec !== undefined) pauseAccount(pool, spec.provider, message, now);
+  if (kind === 'Quota') pause(pool, node, message, now);
   // Not the provider pool's fault: another machine is created from the present version.
   const isExcused = kind === 'Quota' || hasLostItsImage(pool, node);
   for (const request of requests) {
@@ -110,26 +112,12 @@ function noteLaunch(pool: PoolState, node: PoolNode, now: number): void {
   pool.launchTimes = { ...pool.launchTimes, [key]: times };
 }
 
-/** The account has no capacity: it gets no requests until something is freed there, or for a while. */
-function pauseAccount(pool: PoolState, account: string, why: string, now: number): void {
-  const before = pool.paused[account];
-  const times = (before?.times ?? 0) + 1;
-  pool.paused[account] = {
-    since: before?.since ?? now,
-    until: now + Math.min(5 * 60_000, 5_000 * 2 ** times),
-    why,
-    times,
-  };
-  delete pool.quotas[account];
-}
-
 /** Its machine is gone, and with it the node. Whatever waits for room looks again. */
 export function nodeGone(pool: PoolState, id: string, now: number): void {
   const node = pool.nodes[id];
   if (node === undefined) return;
   dropNode(pool, id, now);
-  const account = pool.spec?.providerPools[node.providerPool]?.provider;
-  if (account !== undefined) delete pool.paused[account];
+  endPauses(pool, node.providerPool);
 }
 
 /** A task on the node failed; it is tried again later. */

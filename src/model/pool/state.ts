@@ -28,7 +28,7 @@ export interface PoolState {
   /** The last that ended, newest first. */
   ended: readonly EndedRequest[];
   readonly counters: { node: number; request: number; version: number };
-  /** Provider accounts without capacity. */
+  /** By `<provider pool>/<label>`, or account in runs of earlier builds: what its account refused for its quota. */
   readonly paused: Record<string, Pause>;
   /** What the accounts' quotas leave for this pool, if the accounts report them. */
   readonly quotas: Record<string, Quota>;
@@ -40,13 +40,17 @@ export interface PoolState {
   launchTimes?: Readonly<Record<string, { readonly acceptedMs: number; readonly readyMs: number }>>;
   /** Absent in runs of earlier builds, which left a slow provider only after its own time limits. */
   failsOver?: boolean;
+  /** By `<provider pool>/<label>`: how often in a row its account refused it for its quota. */
+  refusals?: Readonly<Record<string, number>>;
+  /** Absent in runs of earlier builds, which paused the whole account. */
+  pausesLabels?: boolean;
   /** When the ready nodes of each provider pool were last checked. */
   readonly checkedAt: Record<string, number>;
   /** Set when the pool is being deleted: it accepts no requests, and ends with its last node. */
   leaving?: { readonly by: string; readonly at: number };
 }
 
-interface Pause {
+export interface Pause {
   readonly since: number;
   readonly until: number;
   readonly why: string;

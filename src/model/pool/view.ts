@@ -6,6 +6,7 @@ import { amountsText, isNothing, type Amounts } from './amounts.js';
 import { isLost } from './allocated.js';
 import type { PoolNode, PoolNodeState } from './node.js';
 import { lacksImage, placementFor, type VersionStatus, versionStatusOf } from './library.js';
+import { pauseOf, pausesIn } from './pause.js';
 import { inOrder, signatureOf } from './order.js';
 import type { EndedRequest, NodeRequest, RequestState } from './request.js';
 import type { PoolState } from './state.js';
@@ -292,7 +293,7 @@ export function viewPool(pool: PoolState, now: number): PoolView {
     ),
     providerPools: Object.fromEntries(
       Object.entries(spec?.providerPools ?? {}).map(([key, { provider, priority, limits }]) => {
-        const paused = pool.paused[provider]?.why;
+        const paused = pausesIn(pool, key).join('; ') || undefined;
         const quota = pool.quotas[provider]?.limits;
         return [key, { provider, priority, limits, used: ledger.used[key] ?? {}, quota, paused }];
       }),
@@ -340,7 +341,7 @@ function lacksOf(pool: PoolState, ledger: CapacityLedger, label: string, now: nu
     const why =
       lacksImage(pool, name, label) ??
       pool.failures?.[key]?.why ??
-      pool.paused[provider.provider]?.why ??
+      pauseOf(pool, { providerPool: name, label })?.why ??
       (isNothing(missing) ? undefined : `${amountsText(missing)} too much at the moment`);
     return why === undefined ? [] : [`${name}: ${why}${isResting ? ' (tried again later)' : ''}`];
   });

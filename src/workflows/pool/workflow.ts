@@ -32,6 +32,7 @@ const checkedAt = 300;
 export async function pool(input?: PoolInput): Promise<string> {
   const state = openState(input);
   state.failsOver = patchedOnce('20261125-pool-fail-over');
+  state.pausesLabels = patchedOnce('20261125-pool-label-pause');
   const memory: PoolMemory = {
     ...newMemory(),
     pool: state,
