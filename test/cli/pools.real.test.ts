@@ -79,7 +79,7 @@ describe('heddle pool and heddle request', () => {
     expect(await run('pool', 'labels', 'ci')).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(
-        /^LABEL +READY +KEPT +BUILDING +IN USE +OTHER +WAITING +SERVED BY\n[^]*small +0 +0[^]*main \(local\)[^]*main +local +100 +1 node +3 nodes[^]*tenant acme: nothing of 1 node/,
+        /^LABEL +READY +KEPT +BUILDING +IN USE +OTHER +WAITING +SERVED BY\n[^]*small +0 +0[^]*main \(local\)[^]*main +local +100 +1 node[\w, ]* +3 nodes[^]*tenant acme: nothing of 1 node/,
       ),
     });
     expect(await json('pool', 'labels', 'ci')).toMatchObject({

@@ -65,7 +65,7 @@ function candidatesFor(
   const declined: Record<string, string> = {};
   const candidates: Candidate[] = [];
   for (const [name, provider] of Object.entries(pool.spec?.providerPools ?? {})) {
-    const why = request.declined[name] ?? refusalOf(pool, request, provider);
+    const why = request.declined[name] ?? refusalOf(pool, request, name, provider);
     if (why !== undefined) declined[name] = why;
     else
       candidates.push({
@@ -104,7 +104,6 @@ function loadOf({ used }: CapacityLedger, { name, provider }: Candidate): number
 
 interface Choice {
   readonly name: string;
-  readonly provider: ProviderPoolSpec;
   readonly takes: readonly (string | undefined)[];
   readonly now: number;
 }
@@ -113,11 +112,11 @@ function assign(
   pool: PoolState,
   ledger: CapacityLedger,
   request: NodeRequest,
-  { name, provider, takes, now }: Choice,
+  { name, takes, now }: Choice,
 ): void {
   const { id, labels, tenant } = request;
   const open = labels.filter((_label, index) => takes[index] === undefined);
-  take(pool, ledger, name, costOf(ledger, name, provider, open));
+  take(pool, ledger, name, costOf(pool, ledger, name, open));
   const nodes = labels.map((label, index) => {
     const taken = takes[index];
     if (taken !== undefined) {

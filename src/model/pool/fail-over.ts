@@ -100,7 +100,7 @@ function reserve(pool: PoolState, ledger: CapacityLedger, node: PoolNode, now: n
   for (const name of others(pool, node)) {
     const provider = pool.spec?.providerPools[name];
     if (provider === undefined || !isFree(pool, ledger, demand, { name, provider, now })) continue;
-    take(pool, ledger, name, costOf(ledger, name, provider, demand.labels));
+    take(pool, ledger, name, costOf(pool, ledger, name, demand.labels));
     return true;
   }
   return false;
@@ -120,7 +120,7 @@ function isFree(
   { name, provider, now }: Place,
 ): boolean {
   if (demand.declined[name] !== undefined) return false;
-  if (refusalOf(pool, demand, provider) !== undefined || isAvoided(pool, demand.labels, name, now))
+  if (refusalOf(pool, demand, name, provider) !== undefined || isAvoided(pool, demand.labels, name, now))
     return false;
   if (demand.labels.some((label) => lacksImage(pool, name, label) !== undefined)) return false;
   return fitIn(pool, ledger, { labels: demand.labels }, name, provider).is === 'fits';

@@ -3,6 +3,7 @@ import { missingFor, offerKey, tenantUse, type CapacityLedger } from './capacity
 import { lacksImage } from './library.js';
 import { pauseOf } from './pause.js';
 import type { NodeRequest } from './request.js';
+import { usesOf } from './sizes.js';
 import type { ProviderPoolSpec } from './spec.js';
 import type { PoolState } from './state.js';
 
@@ -26,7 +27,7 @@ export function fitIn(
   name: string,
   provider: ProviderPoolSpec,
 ): Fit {
-  const over = tenantExcess(pool, ledger, request, provider);
+  const over = tenantExcess(pool, ledger, request, name);
   if (!isNothing(over)) return { is: 'tenant', missing: over };
   const used: Record<string, number> = {};
   const takes = request.labels.map((label) => {
@@ -37,7 +38,7 @@ export function fitIn(
   });
   const open = request.labels.filter((_label, index) => takes[index] === undefined);
   const inRooms = open.length > 0 && open.every((label) => provider.labels[label]?.slots !== undefined);
-  const cost = costOf(ledger, name, provider, open);
+  const cost = costOf(pool, ledger, name, open);
   if (open.length === 0 || (inRooms && isNothing(cost))) return { is: 'fits', takes, made: open.length };
   const withoutImage = open.map((label) => lacksImage(pool, name, label)).find((why) => why !== undefined);
   if (withoutImage !== undefined) return { is: 'withoutImage', why: withoutImage };
@@ -54,19 +55,20 @@ export function fitIn(
 export function refusalOf(
   pool: PoolState,
   request: Pick<NodeRequest, 'labels' | 'tenant'>,
+  name: string,
   provider: ProviderPoolSpec,
 ): string | undefined {
   const unserved = request.labels.find((label) => provider.labels[label] === undefined);
   if (unserved !== undefined) return `does not serve label ${unserved}`;
   if (provider.limits['nodes'] === 0) return 'is switched off: its limit is 0 nodes';
-  const cost = costOf(undefined, '', provider, request.labels);
+  const cost = costOf(pool, undefined, name, request.labels);
   if (!isNothing(excess(cost, provider.limits)))
     return `its limits are too small: ${overText(cost, provider.limits)}`;
   const quota = provider.ignoreQuota === true ? undefined : pool.quotas[provider.provider]?.total;
   if (quota !== undefined && !isNothing(excess(cost, quota)))
     return `the quota of account ${provider.provider} is too small: ${overText(cost, quota)}`;
   const limit = tenantLimits(pool, request.tenant);
-  const ofTenant = tenantCost(provider, request.labels);
+  const ofTenant = tenantCost(pool, name, request.labels);
   return limit === undefined || isNothing(excess(ofTenant, limit))
     ? undefined
     : `the limits of tenant ${request.tenant} are too small: ${overText(ofTenant, limit)}`;
@@ -74,23 +76,24 @@ export function refusalOf(
 
 /** What the machines take that must be made for these labels. */
 export function costOf(
+  pool: PoolState,
   ledger: CapacityLedger | undefined,
   name: string,
-  provider: ProviderPoolSpec,
   labels: readonly string[],
 ): Amounts {
   let cost: Amounts = {};
   const shared: Record<string, number> = {};
+  const offers = pool.spec?.providerPools[name]?.labels ?? {};
   for (const label of labels) {
-    const offer = provider.labels[label];
+    const offer = offers[label];
     if (offer === undefined) continue;
-    if (offer.slots === undefined) cost = plus(cost, offer.uses);
+    if (offer.slots === undefined) cost = plus(cost, usesOf(pool, name, label));
     else shared[label] = (shared[label] ?? 0) + 1;
   }
   for (const [label, count] of Object.entries(shared)) {
-    const { slots = 1, uses = {} } = provider.labels[label] ?? {};
+    const { slots = 1 } = offers[label] ?? {};
     const free = ledger?.rooms[offerKey(name, label)]?.reduce((sum, room) => sum + room.free, 0) ?? 0;
-    cost = plus(cost, times(uses, Math.ceil(Math.max(0, count - free) / slots)));
+    cost = plus(cost, times(usesOf(pool, name, label), Math.ceil(Math.max(0, count - free) / slots)));
   }
   return cost;
 }
@@ -99,11 +102,11 @@ function tenantExcess(
   pool: PoolState,
   ledger: CapacityLedger,
   { tenant, labels }: Pick<NodeRequest, 'labels' | 'tenant'>,
-  provider: ProviderPoolSpec,
+  name: string,
 ): Amounts {
   const limit = tenantLimits(pool, tenant);
   if (tenant === undefined || limit === undefined) return {};
-  return excess(plus(ledger.tenants[tenant] ?? {}, tenantCost(provider, labels)), limit);
+  return excess(plus(ledger.tenants[tenant] ?? {}, tenantCost(pool, name, labels)), limit);
 }
 
 /** A tenant is any text, and most have no limits. */
@@ -113,9 +116,12 @@ function tenantLimits({ spec }: PoolState, tenant: string | undefined): Amounts 
     : spec.tenants[tenant];
 }
 
-function tenantCost(provider: ProviderPoolSpec, labels: readonly string[]): Amounts {
+function tenantCost(pool: PoolState, name: string, labels: readonly string[]): Amounts {
   return labels.reduce<Amounts>((sum, label) => {
-    const { slots, uses = {} } = provider.labels[label] ?? {};
-    return plus(sum, tenantUse({ uses, backing: slots === undefined ? undefined : label }));
+    const { slots } = pool.spec?.providerPools[name]?.labels[label] ?? {};
+    return plus(
+      sum,
+      tenantUse({ uses: usesOf(pool, name, label), backing: slots === undefined ? undefined : label }),
+    );
   }, {});
 }

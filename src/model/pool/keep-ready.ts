@@ -3,6 +3,7 @@ import { missingFor, offerKey, take, type CapacityLedger } from './capacity-ledg
 import { lacksImage } from './library.js';
 import { makeNode } from './make.js';
 import { pauseOf } from './pause.js';
+import { usesOf } from './sizes.js';
 import type { PoolState } from './state.js';
 
 /**
@@ -49,8 +50,9 @@ export function makeOne(pool: PoolState, ledger: CapacityLedger, label: string, 
       lacksImage(pool, name, label) !== undefined
     )
       continue;
-    if (!isNothing(missingFor(pool, ledger, name, provider, offer.uses))) continue;
-    take(pool, ledger, name, offer.uses);
+    const uses = usesOf(pool, name, label);
+    if (!isNothing(missingFor(pool, ledger, name, provider, uses))) continue;
+    take(pool, ledger, name, uses);
     const node = makeNode(pool, offer, { providerPool: name, label, now });
     if (offer.slots === undefined) {
       (ledger.idle[key] ??= []).push(node.id);

@@ -5,6 +5,7 @@ import { makeOne } from './keep-ready.js';
 import { lacksImage, oldSpares } from './library.js';
 import type { PoolNode } from './node.js';
 import { pauseOf } from './pause.js';
+import { usesOf } from './sizes.js';
 import type { PoolState } from './state.js';
 
 /** Of the nodes that are kept ready, so many are replaced at a time; at least one. */
@@ -129,7 +130,7 @@ function missingIn(
     (pool.resting[offerKey(providerPool, label)]?.until ?? 0) > now
   )
     return undefined;
-  return missingFor(pool, ledger, providerPool, provider, offer.uses);
+  return missingFor(pool, ledger, providerPool, provider, usesOf(pool, providerPool, label));
 }
 
 function pick(

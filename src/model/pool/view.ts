@@ -9,6 +9,7 @@ import { lacksImage, placementFor, type VersionStatus, versionStatusOf } from '.
 import { pauseOf, pausesIn } from './pause.js';
 import { inOrder, signatureOf } from './order.js';
 import type { EndedRequest, NodeRequest, RequestState } from './request.js';
+import { usesOf } from './sizes.js';
 import type { PoolState } from './state.js';
 
 /** A request as its requester sees it. */
@@ -336,7 +337,7 @@ function lacksOf(pool: PoolState, ledger: CapacityLedger, label: string, now: nu
     const offer = provider.labels[label];
     if (offer === undefined) return [];
     const key = offerKey(name, label);
-    const missing = missingFor(pool, ledger, name, provider, offer.uses);
+    const missing = missingFor(pool, ledger, name, provider, usesOf(pool, name, label));
     const isResting = (pool.resting[key]?.until ?? 0) > now;
     const why =
       lacksImage(pool, name, label) ??

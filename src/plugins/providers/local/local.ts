@@ -28,6 +28,7 @@ import {
   type SizeReading,
   type TaskResult,
   type UploadedImage,
+  type WantedSizes,
 } from '../../contract.js';
 import { readFields } from '../../provider-base/fields.js';
 import {
@@ -156,9 +157,15 @@ export class LocalProvider
   }
 
   /** What the service lets all machines take together, and what they take, ours or not. */
-  async quota(): Promise<AccountQuota> {
-    const { limits, use } = await this.#api().read(quotaSchema, '/v1/quota');
-    return { limits: amountsOf(limits), used: amountsOf(use) };
+  async quota({ flavors: wanted }: WantedSizes): Promise<AccountQuota> {
+    const api = this.#api();
+    const { limits, use } = await api.read(quotaSchema, '/v1/quota');
+    const { flavors } = await api.read(flavorsSchema, '/v1/flavors');
+    const sizes = wanted.flatMap((flavor) => {
+      const size = flavors[flavor];
+      return size === undefined ? [] : [[flavor, { cores: size.cores, memory: size.memoryMb }] as const];
+    });
+    return { limits: amountsOf(limits), used: amountsOf(use), sizes: Object.fromEntries(sizes) };
   }
 
   async offers(): Promise<AccountOffers> {

@@ -256,6 +256,18 @@ describe('a machine', () => {
     expect([cloud.servers.size, cloud.floating.size]).toEqual([0, 0]);
   });
 
+  test('counts towards the quota of its project, in which -1 is no limit', async () => {
+    const before = await provider().quota({ flavors: [flavor, 'no-such-flavor'] });
+    expect(before).toMatchObject({
+      limits: { nodes: 100, memory: 51_200 },
+      sizes: { [flavor]: { cores: 2, memory: 2_048 } },
+    });
+    await provider().create(input());
+    const after = await provider().quota({ flavors: [] });
+    expect(after.used['nodes']).toBe((before.used['nodes'] ?? 0) + 1);
+    expect(after.sizes).toEqual({});
+  });
+
   test('that ended in error is a failed machine, with the reason', async () => {
     const asked = input();
     const { result } = await provider().create(asked);

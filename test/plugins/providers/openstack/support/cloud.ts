@@ -83,6 +83,10 @@ export async function startCloud(): Promise<Cloud> {
           : recorded('images none');
       case 'POST /v2.1/servers':
         return create(body['server'] as JsonObject);
+      case 'GET /v2.1/limits':
+        return { status: 200, body: { limits: { absolute: absoluteLimits() } } };
+      case 'GET /v2.1/flavors/detail':
+        return { status: 200, body: { flavors: [{ id: flavorId, name: flavor, vcpus: 2, ram: 2_048 }] } };
       case 'GET /v2.1/servers/detail':
         return list(url.searchParams.get('tags')?.split(',') ?? []);
       case 'GET /v2.1/servers/ID':
@@ -105,6 +109,17 @@ export async function startCloud(): Promise<Cloud> {
         return { status: 404, body: null };
     }
   };
+
+  function absoluteLimits(): JsonObject {
+    return {
+      maxTotalInstances: state.quota,
+      maxTotalCores: -1,
+      maxTotalRAMSize: 51_200,
+      totalInstancesUsed: servers.size,
+      totalCoresUsed: 2 * servers.size,
+      totalRAMUsed: 2_048 * servers.size,
+    };
+  }
 
   function tokenReply(): Reply {
     const reply = recorded('token');
