@@ -3,6 +3,7 @@ import { formatImageRef } from '../machine/image.js';
 import { stripSecrets } from '../node/strip-secrets.js';
 import { missingFor, offerKey, openLedger, type CapacityLedger } from './capacity-ledger.js';
 import { amountsText, isNothing, type Amounts } from './amounts.js';
+import { isWaiting } from './allocate.js';
 import { isLost } from './allocated.js';
 import type { PoolNode, PoolNodeState } from './node.js';
 import { lacksImage, placementFor, type VersionStatus, versionStatusOf } from './library.js';
@@ -172,15 +173,11 @@ function viewRequest(pool: PoolState, request: NodeRequest): RequestView {
     providerPool,
     ...(Object.keys(declined).length === 0 ? {} : { declined }),
     ...(waits === undefined || state === 'fulfilled' ? {} : { waits }),
-    ...(lastFailure === undefined || !isOpen(state) ? {} : { lastFailure }),
+    ...(lastFailure === undefined || !isWaiting(request) ? {} : { lastFailure }),
     expiresAt,
     ...(state === 'fulfilled' ? { nodes: nodes.map((node) => grantedNode(pool, request, node)) } : {}),
     ...(state === 'pending' ? { making: nodes } : {}),
   };
-}
-
-function isOpen(state: RequestState): boolean {
-  return state === 'requested' || state === 'pending';
 }
 
 function viewEnded({ id, how, labels, requester, at, version }: EndedRequest): RequestView {
