@@ -1,17 +1,17 @@
 import type { JsonObject } from '../json.js';
 import { formatImageRef } from '../machine/image.js';
 import { stripSecrets } from '../node/strip-secrets.js';
-import { missingFor, offerKey, openLedger, type CapacityLedger } from './capacity-ledger.js';
-import { amountsText, isNothing, type Amounts } from './amounts.js';
+import { openLedger } from './capacity-ledger.js';
+import type { Amounts } from './amounts.js';
 import { isWaiting } from './allocate.js';
 import { isLost } from './allocated.js';
 import type { PoolNode, PoolNodeState } from './node.js';
-import { lacksImage, placementFor, type VersionStatus, versionStatusOf } from './library.js';
-import { pauseOf, pausesIn } from './pause.js';
-import { inOrder, signatureOf } from './order.js';
+import { type VersionStatus, versionStatusOf } from './library.js';
+import { pausesIn } from './pause.js';
+import { signatureOf } from './order.js';
 import type { EndedRequest, NodeRequest, RequestState } from './request.js';
-import { usesOf } from './sizes.js';
 import type { PoolState } from './state.js';
+import { viewLabel, type LabelView } from './view-label.js';
 
 /** A request as its requester sees it. */
 export interface RequestView {
@@ -89,32 +89,6 @@ export interface PoolNodesPage {
   readonly nodes: readonly PoolNodeView[];
   /** Present when there are more. */
   readonly next?: string;
-}
-
-interface LabelView {
-  readonly minReady: number;
-  readonly onReturn: string;
-  /** Nodes by state. */
-  readonly nodes: Readonly<Partial<Record<PoolNodeState, number>>>;
-  /** Why fewer nodes are ready than are to be kept ready; absent where enough are. */
-  readonly lacks?: string;
-  /** Requests for it that wait. */
-  readonly waiting: number;
-  /** The provider pools that serve it, the first by priority first. */
-  readonly servedBy: readonly {
-    readonly providerPool: string;
-    readonly provider: string;
-    readonly priority: number;
-    readonly slots?: number;
-    readonly image?: ServedImage;
-  }[];
-}
-
-/** The version that new nodes there are created from; absent: why there is none. */
-interface ServedImage {
-  readonly name: string;
-  readonly version?: string;
-  readonly lacks?: string;
 }
 
 interface ProviderPoolView {
@@ -303,53 +277,4 @@ export function viewPool(pool: PoolState, now: number): PoolView {
       ]),
     ),
   };
-}
-
-function viewLabel(pool: PoolState, ledger: CapacityLedger, label: string, now: number): LabelView {
-  const { minReady = 0, onReturn = 'delete' } = pool.spec?.labels[label] ?? {};
-  const nodes: Partial<Record<PoolNodeState, number>> = {};
-  for (const node of Object.values(pool.nodes))
-    if (node.label === label && node.slots === undefined) nodes[node.state] = (nodes[node.state] ?? 0) + 1;
-  const servedBy = Object.entries(pool.spec?.providerPools ?? {})
-    .flatMap(([providerPool, { provider, priority, labels }]) => {
-      const slots = labels[label]?.slots;
-      return labels[label] === undefined
-        ? []
-        : [{ providerPool, provider, priority, slots, ...servedImage(pool, providerPool, label) }];
-    })
-    .toSorted((one, other) => one.priority - other.priority);
-  return {
-    minReady,
-    onReturn,
-    nodes,
-    ...((nodes.ready ?? 0) < minReady ? { lacks: lacksOf(pool, ledger, label, now) } : {}),
-    waiting: inOrder(pool).filter(({ labels }) => labels.includes(label)).length,
-    servedBy,
-  };
-}
-
-/** What keeps each provider pool from making the label's nodes ready; otherwise they are on their way. */
-function lacksOf(pool: PoolState, ledger: CapacityLedger, label: string, now: number): string {
-  const whys = Object.entries(pool.spec?.providerPools ?? {}).flatMap(([name, provider]) => {
-    const offer = provider.labels[label];
-    if (offer === undefined) return [];
-    const key = offerKey(name, label);
-    const missing = missingFor(pool, ledger, name, provider, usesOf(pool, name, label));
-    const isResting = (pool.resting[key]?.until ?? 0) > now;
-    const why =
-      lacksImage(pool, name, label) ??
-      pool.failures?.[key]?.why ??
-      pauseOf(pool, { providerPool: name, label })?.why ??
-      (isNothing(missing) ? undefined : `${amountsText(missing)} too much at the moment`);
-    return why === undefined ? [] : [`${name}: ${why}${isResting ? ' (tried again later)' : ''}`];
-  });
-  return whys.length === 0 ? 'nodes are being created' : whys.join('; ');
-}
-
-function servedImage(pool: PoolState, providerPool: string, label: string): { readonly image?: ServedImage } {
-  const name = pool.placements[providerPool]?.[label]?.libraryImage;
-  if (name === undefined) return {};
-  const built = placementFor(pool, providerPool, label)?.built;
-  const lacks = lacksImage(pool, providerPool, label);
-  return { image: { name, version: built === undefined ? undefined : formatImageRef(built), lacks } };
 }
