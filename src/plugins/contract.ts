@@ -204,13 +204,20 @@ export interface CanFind {
 export interface AccountQuota {
   readonly limits: Readonly<Record<string, number>>;
   readonly used: Readonly<Record<string, number>>;
+  /** What one machine of each wanted flavor takes; unknown flavors are left out. */
+  readonly sizes?: Readonly<Record<string, Readonly<Record<string, number>>>>;
+}
+
+/** Flavors whose sizes are wanted beside the quota. */
+export interface WantedSizes {
+  readonly flavors: readonly string[];
 }
 
 /**
  * Ability: the account's quota, for pools to stay within. Called outside of tasks: `this.task` names no node.
  */
 export interface CanQuota {
-  quota(): Promise<AccountQuota>;
+  quota(wanted: WantedSizes): Promise<AccountQuota>;
 }
 
 /** The flavor and the image of a group, by the provider's own names. */

@@ -6,6 +6,7 @@ import type { JsonObject } from '../model/json.js';
  * - NotReady: not a fault; checked again later.
  * - Capacity, Quota: the provider has no capacity left, or the account's quota is used up.
  * - Auth, Invalid: a retry cannot help; a person must change something.
+ * - MachineFailed: the machine was made and ended in error, or is gone; another one takes its place.
  * - UnknownOutcome: a change was sent, and whether it happened is unknown.
  * - ScriptFailed: a script on the node ended with an exit code that is not accepted.
  */
@@ -16,6 +17,7 @@ export const failureKinds = [
   'Quota',
   'Auth',
   'Invalid',
+  'MachineFailed',
   'UnknownOutcome',
   'ScriptFailed',
 ] as const;

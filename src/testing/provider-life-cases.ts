@@ -44,7 +44,7 @@ export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
         strictEqual(subject.config['providerid'], providerid, 'CONFIRM reports the machine that CREATE made');
         if (!bench.has('reach')) leavesAddress(subject);
         await bench.remove(subject);
-        await failureOf(bench.confirm(subject), ['Invalid', 'NotReady']);
+        await failureOf(bench.confirm(subject), ['Invalid', 'MachineFailed', 'NotReady']);
       }),
   },
   {
@@ -136,11 +136,11 @@ export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
     run: (bench) =>
       bench.withReady(async (victim) => {
         const other = misled(bench, victim);
-        await failureOf(bench.confirm(other), ['Invalid', 'NotReady']);
+        await failureOf(bench.confirm(other), ['Invalid', 'MachineFailed', 'NotReady']);
         // A provider that looks by the key alone sees that the key has no machine; one that looks by the id
         // refuses.
         await bench.delete(misled(bench, victim)).catch((error: unknown) => {
-          if (!isPluginError(error) || error.kind !== 'Invalid') throw error;
+          if (!isPluginError(error) || !['Invalid', 'MachineFailed'].includes(error.kind)) throw error;
         });
         await bench.confirm(victim);
         if (bench.has('find'))

@@ -5,7 +5,7 @@ import { stringify } from 'yaml';
 import { freePort } from '../harness/free-port.js';
 import { startStack, type Stack, type WorkerProcess } from '../harness/stack.js';
 import { until } from '../harness/until.js';
-import { heddleOn } from '../harness/cli/run-heddle.js';
+import { heddleOn, startHeddle } from '../harness/cli/run-heddle.js';
 
 /** One pool for all of it, as an operator has one. */
 describe('heddle pool and heddle request', () => {
@@ -79,7 +79,7 @@ describe('heddle pool and heddle request', () => {
     expect(await run('pool', 'labels', 'ci')).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(
-        /^LABEL +READY +KEPT +BUILDING +IN USE +OTHER +WAITING +SERVED BY\n[^]*small +0 +0[^]*main \(local\)[^]*main +local +100 +1 node +3 nodes[^]*tenant acme: nothing of 1 node/,
+        /^LABEL +READY +KEPT +BUILDING +IN USE +OTHER +WAITING +SERVED BY\n[^]*small +0 +0[^]*main \(local\)[^]*main +local +100 +1 node[\w, ]* +3 nodes[^]*tenant acme: nothing of 1 node/,
       ),
     });
     expect(await json('pool', 'labels', 'ci')).toMatchObject({
@@ -161,6 +161,40 @@ describe('heddle pool and heddle request', () => {
       stdout: `the nodes of ${small} are returned\n`,
     });
     expect(await json('request', 'show', 'ci', small)).toMatchObject({ state: 'returned' });
+  });
+
+  it('returns a request when it is interrupted, unless the request is detached', async () => {
+    const first = idOf(await json('request', 'create', 'ci', 'small', '--tenant', 'acme'));
+    const { folder, namespace } = stack;
+    for (const [requester, more, state] of [
+      ['held', [], 'cancelled'],
+      ['detached', ['--detach'], 'requested'],
+    ] as const) {
+      const words = ['request', 'create', 'ci', 'small', '--tenant', 'acme', '--requester', requester];
+      const waiting = startHeddle([...words, ...more], {
+        distPath: inject('distPath'),
+        cwd: folder,
+        env: {
+          HEDDLE_CONFIG: join(folder, 'worker.yaml'),
+          TEMPORAL_ADDRESS: inject('temporalAddress'),
+          TEMPORAL_NAMESPACE: namespace,
+        },
+      });
+      await until('it waits', () => waiting.stderr().includes('waiting'));
+      const id = /request ([0-9a-f-]{36})/.exec(waiting.stderr())?.[1] ?? '';
+      waiting.child.kill('SIGINT');
+      const { code, stderr } = await waiting.ended;
+      if (requester === 'held') {
+        expect({ code, stderr }).toEqual({
+          code: 130,
+          stderr: expect.stringContaining(`stopped waiting; request ${id} is returned`) as string,
+        });
+        expect(stderr).toContain('Ctrl-C returns it');
+      }
+      expect(await json('request', 'show', 'ci', id)).toMatchObject({ state });
+    }
+    await run('request', 'cancel', 'ci', '--requester', 'detached');
+    await run('request', 'return', 'ci', first);
   });
 
   it('requests many at once, reports each, and returns all of them', async () => {

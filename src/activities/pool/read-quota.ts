@@ -10,11 +10,11 @@ import type { SharedLists } from '../provider/shared-lists.js';
 export async function readQuota(
   parts: ActivityParts,
   lists: SharedLists,
-  { provider }: QuotaRequest,
+  { provider, flavors = [] }: QuotaRequest,
   attempt: Attempt,
 ): Promise<QuotaReply> {
   const view = await viewAccount(parts, lists, '-', provider, attempt);
   attempt.at(`reads the quota of ${provider.name}`);
-  const quota = await view.quota();
+  const quota = await view.quota({ flavors });
   return quota === undefined ? {} : { quota };
 }

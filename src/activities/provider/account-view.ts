@@ -10,6 +10,7 @@ import type {
   MachineInput,
   UploadedImage,
   WantedKind,
+  WantedSizes,
 } from '../../plugins/contract.js';
 import { isPluginError, PluginError } from '../../plugins/errors.js';
 import type { ProviderWithAbilities } from '../../plugins/registry.js';
@@ -46,7 +47,7 @@ export interface AccountView {
   /** Images of this installation that were uploaded to it; undefined where the provider cannot list them. */
   images(): Promise<readonly UploadedImage[] | undefined>;
   /** Undefined if the provider cannot tell. */
-  quota(): Promise<AccountQuota | undefined>;
+  quota(wanted: WantedSizes): Promise<AccountQuota | undefined>;
   /** What machines can be made of; empty if the provider cannot tell. */
   offers(wanted: WantedKind): Promise<AccountOffers>;
 }
@@ -160,7 +161,7 @@ export async function viewAccount(
             ),
         }
       : {}),
-    quota: () => call(async (provider) => checkQuota(descriptor.name, await provider.quota?.())),
+    quota: (wanted) => call(async (provider) => checkQuota(descriptor.name, await provider.quota?.(wanted))),
     offers: (wanted) =>
       call(async (provider) => checkOffers(descriptor.name, await provider.offers?.(wanted))),
     reused: (node) =>
@@ -206,7 +207,7 @@ async function describe(
     if (
       provider.find !== undefined &&
       isPluginError(error) &&
-      (error.kind === 'NotReady' || error.kind === 'Invalid')
+      ['NotReady', 'MachineFailed', 'Invalid'].includes(error.kind)
     )
       return undefined;
     throw error;
@@ -239,7 +240,10 @@ function checkQuota(plugin: string, quota: AccountQuota | undefined): AccountQuo
     typeof amounts === 'object' &&
     amounts !== null &&
     Object.values(amounts).every((amount) => typeof amount === 'number' && amount >= 0);
-  if (quota === undefined || (areAmounts(quota.limits) && areAmounts(quota.used))) return quota;
+  if (quota === undefined) return undefined;
+  const { limits, used, sizes = {} } = quota;
+  const areSizes = typeof sizes === 'object' && sizes !== null && Object.values(sizes).every(areAmounts);
+  if (areAmounts(limits) && areAmounts(used) && areSizes) return quota;
   throw new PluginError(
     'Invalid',
     `plugin ${plugin} returned no valid quota: {limits: {nodes: 10}, used: {nodes: 2}} is expected`,

@@ -69,7 +69,7 @@ async function ask(plugin: RegisteredProvider, name: string, fields: JsonObject)
       return { works: true, says: 'The provider accepted the account and listed its machines.' };
     }
     if (has('quota')) {
-      await provider.quota?.();
+      await provider.quota?.({ flavors: [] });
       return { works: true, says: 'The provider accepted the account and told its quota.' };
     }
     return {

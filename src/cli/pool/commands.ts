@@ -100,6 +100,10 @@ export const poolCommands: readonly CommandDefinition[] = [
             'lease time; nodes are reclaimed when it ends without renewal (default: 1h)',
             { parse },
           ),
+          option(
+            '--detach',
+            'leave the request in place when this command is interrupted; otherwise it is returned',
+          ),
           ...waitOptions,
         ],
         json: ['request'],

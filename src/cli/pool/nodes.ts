@@ -4,6 +4,7 @@ import { CliError } from '../errors.js';
 import type { ServerOptions } from '../configuration.js';
 import { confirm } from '../terminal.js';
 import { formatCount, formatDuration } from '../format.js';
+import { failuresOf } from './failures.js';
 import { poolVerb } from './pool-verb.js';
 
 const columns = [
@@ -19,24 +20,31 @@ const columns = [
   'WHY',
 ];
 
-export const nodes = poolVerb((pool, _session, _options: ServerOptions) => pool.nodes(), {
-  document: (found, pool) => ({ pool, nodes: found }),
-  print: (output, found) => {
-    if (found.length === 0) return output.line('no nodes');
-    // Versions of images are shown where there are any.
-    const hasVersions = found.some(({ image }) => image !== undefined);
-    const isShown = (_cell: string, index: number): boolean => hasVersions || columns[index] !== 'IMAGE';
-    const ordered = found.toSorted(
-      (one, other) =>
-        poolNodeStates.indexOf(one.state) - poolNodeStates.indexOf(other.state) || one.since - other.since,
-    );
-    const now = Date.now();
-    output.table(
-      columns.filter(isShown),
-      ordered.map((node) => rowOf(node, now).filter(isShown)),
-    );
+export const nodes = poolVerb(
+  async (pool, session, _options: ServerOptions) => {
+    const found = await pool.nodes();
+    const failures = await failuresOf(session, pool);
+    return found.map((node) => ({ ...node, why: failures.get(node.id) ?? node.why }));
   },
-});
+  {
+    document: (found, pool) => ({ pool, nodes: found }),
+    print: (output, found) => {
+      if (found.length === 0) return output.line('no nodes');
+      // Versions of images are shown where there are any.
+      const hasVersions = found.some(({ image }) => image !== undefined);
+      const isShown = (_cell: string, index: number): boolean => hasVersions || columns[index] !== 'IMAGE';
+      const ordered = found.toSorted(
+        (one, other) =>
+          poolNodeStates.indexOf(one.state) - poolNodeStates.indexOf(other.state) || one.since - other.since,
+      );
+      const now = Date.now();
+      output.table(
+        columns.filter(isShown),
+        ordered.map((node) => rowOf(node, now).filter(isShown)),
+      );
+    },
+  },
+);
 
 function rowOf(node: PoolNodeView, now: number): readonly string[] {
   const { id, label, providerPool, state, since, createdAt, ipaddress, image, replaced, requester } = node;

@@ -2,13 +2,16 @@ import { HeddleError } from '../../client/errors.js';
 import type { DemandOptions, PoolClient } from '../../client/pool/pool-client.js';
 import type { RequestView } from '../../model/pool/view.js';
 import type { ServerOptions } from '../configuration.js';
-import { exitCodes } from '../errors.js';
+import { CliError, exitCodes } from '../errors.js';
+import { catchInterrupt } from '../waiting.js';
 import type { Output } from '../output.js';
 import { poolVerb } from './pool-verb.js';
 import { countStates, printRequest, printRequests, withoutSecrets } from './request-text.js';
 
 export interface CreateOptions extends ServerOptions {
   readonly wait: boolean;
+  /** The request outlives this command. */
+  readonly detach?: boolean;
   /** So many requests, each for all of the labels. */
   readonly count?: number;
   readonly priority?: number;
@@ -33,8 +36,8 @@ const createOne = poolVerb(
   async (pool, { output }, labels: readonly string[], options: CreateOptions) => {
     const request = await pool.request(labels, demandOf(options));
     if (!options.wait || request.state === 'fulfilled') return request;
-    output.note(`request ${request.id}: waiting`);
-    return pool.waitFor(request.id);
+    output.note(`request ${request.id}: waiting${options.detach === true ? '' : '; Ctrl-C returns it'}`);
+    return whileHeld(pool, [request.id], options, () => pool.waitFor(request.id));
   },
   {
     document: (request) => withoutSecrets(request),
@@ -48,7 +51,8 @@ const createMany = poolVerb(
     const requests = await pool.requestMany(count, labels, demandOf(options));
     const waiting = requests.filter(({ state }) => state !== 'fulfilled');
     if (!options.wait || waiting.length === 0) return { requests, failed: false };
-    const ended = await waitForAll(pool, output, requests, waiting);
+    const ids = requests.map(({ id }) => id);
+    const ended = await whileHeld(pool, ids, options, () => waitForAll(pool, output, requests, waiting));
     return { requests: ended, failed: ended.some(({ state }) => state !== 'fulfilled') };
   },
   {
@@ -77,6 +81,54 @@ async function waitForAll(
   return requests.map((request) => now.get(request.id) ?? request);
 }
 
-function demandOf({ priority, requester, tenant, providerPool, lease }: CreateOptions): DemandOptions {
-  return { priority, requester, tenant, providerPool, leaseMs: lease };
+function demandOf(options: CreateOptions): DemandOptions {
+  const { priority, requester, tenant, providerPool, lease } = options;
+  return {
+    priority,
+    requester,
+    tenant,
+    providerPool,
+    leaseMs: lease,
+    heldMs: isHeld(options) ? heldMs : undefined,
+  };
+}
+
+/** How long a request waits without its command, which may be killed; longer than a worker's restart takes. */
+const heldMs = 180_000;
+const renewEveryMs = 20_000;
+
+function isHeld({ wait, detach }: CreateOptions): boolean {
+  return wait && detach !== true;
+}
+
+/** Renews the requests while it waits. An interrupt returns them, unless they are detached. */
+async function whileHeld<Result>(
+  pool: PoolClient,
+  ids: readonly string[],
+  options: CreateOptions,
+  wait: () => Promise<Result>,
+): Promise<Result> {
+  if (!isHeld(options)) return wait();
+  const { signal, happened, release } = catchInterrupt();
+  const renewal = setInterval(() => {
+    // A renewal that fails is followed by the next one.
+    void Promise.allSettled(ids.map((id) => pool.renew(id)));
+  }, renewEveryMs);
+  try {
+    const waiting = wait();
+    // After an interrupt the wait rejects, too.
+    waiting.catch(() => undefined);
+    return await Promise.race([waiting, happened]);
+  } catch (cause) {
+    if (!signal.aborted) throw cause;
+    await pool.cancelMany(ids);
+    const what = ids.length === 1 ? `request ${ids[0]} is` : `${ids.length} requests are`;
+    throw new CliError('Interrupted', `stopped waiting; ${what} returned`, {
+      next: `heddle request list ${pool.name}`,
+      cause,
+    });
+  } finally {
+    clearInterval(renewal);
+    release();
+  }
 }

@@ -52,11 +52,12 @@ export function countStates(requests: readonly RequestView[]): string {
   return [...counts].map(([state, count]) => `${count} ${state}`).join(', ');
 }
 
-export function whyOf({ declined = {}, waits, state }: RequestView): string {
+export function whyOf({ declined = {}, waits, state, lastFailure }: RequestView): string {
   const refusals = Object.entries(declined)
     .map(([providerPool, why]) => `${providerPool}: ${why}`)
     .join('; ');
-  return (state === 'failed' && refusals !== '' ? refusals : waits) ?? '-';
+  if (state === 'failed' && refusals !== '') return refusals;
+  return [...new Set([waits, lastFailure])].filter((why) => why !== undefined).join('; ') || '-';
 }
 
 export function withoutSecrets(request: RequestView): RequestView {

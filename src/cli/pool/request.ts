@@ -3,6 +3,9 @@ import type { PoolClient } from '../../client/pool/pool-client.js';
 import { CliError } from '../errors.js';
 import type { ServerOptions } from '../configuration.js';
 import { formatDuration } from '../format.js';
+import type { RequestView } from '../../model/pool/view.js';
+import type { Session } from '../session.js';
+import { failuresOf } from './failures.js';
 import { poolVerb } from './pool-verb.js';
 import { nodeName, printRequest, whyOf, withoutSecrets } from './request-text.js';
 
@@ -32,9 +35,9 @@ export const list = poolVerb(
 );
 
 export const show = poolVerb(
-  async (pool, _session, id: string, _options: ServerOptions & { readonly credentials?: boolean }) => {
+  async (pool, session, id: string, _options: ServerOptions & { readonly credentials?: boolean }) => {
     const [request] = await pool.requests([id]);
-    if (request !== undefined) return request;
+    if (request !== undefined) return explain(pool, session, request);
     const next = `heddle request list ${pool.name}`;
     throw new HeddleError(
       'NotFound',
@@ -48,6 +51,14 @@ export const show = poolVerb(
     print: (output, request, pool) => printRequest(output, request, pool),
   },
 );
+
+async function explain(pool: PoolClient, session: Session, request: RequestView): Promise<RequestView> {
+  const { making = [], providerPool = '', lastFailure } = request;
+  if (making.length === 0) return request;
+  const failures = await failuresOf(session, pool);
+  const failure = making.flatMap((node) => failures.get(node) ?? [])[0];
+  return { ...request, lastFailure: failure === undefined ? lastFailure : `${providerPool}: ${failure}` };
+}
 
 export interface WhichOptions extends ServerOptions {
   /** All open requests of this one, in place of ids. */

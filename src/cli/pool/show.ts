@@ -1,10 +1,12 @@
 import { listPools } from '../../client/list.js';
 import { PoolClient } from '../../client/pool/pool-client.js';
 import { amountsText } from '../../model/pool/amounts.js';
+import type { PoolNodeView, PoolView } from '../../model/pool/view.js';
 import type { ServerOptions } from '../configuration.js';
 import { cleanJson } from '../clean-text.js';
 import { formatAge } from '../format.js';
 import { verb } from '../verb.js';
+import { failuresOf } from './failures.js';
 import { poolVerb } from './pool-verb.js';
 import { withoutSecrets } from './request-text.js';
 
@@ -18,37 +20,83 @@ export const list = verb(async ({ temporal }, _options: ServerOptions) => listPo
   },
 });
 
-export const labels = poolVerb((pool, _session, _options: ServerOptions) => pool.view(), {
-  print: (output, view) => {
-    output.table(
-      ['LABEL', 'READY', 'KEPT', 'BUILDING', 'IN USE', 'OTHER', 'WAITING', 'SERVED BY'],
-      Object.entries(view.labels).map(([label, { nodes: counts, minReady, waiting, servedBy }]) => {
-        const { ready = 0, building = 0, 'in-use': inUse = 0, ...others } = counts;
-        const other = Object.values(others).reduce((sum, count) => sum + count, 0);
-        const served = servedBy.map(({ providerPool, provider, image }) => {
-          const version = image === undefined ? '' : `, ${image.version ?? image.lacks ?? image.name}`;
-          return `${providerPool} (${provider}${version})`;
-        });
-        return [label, ready, minReady, building, inUse, other, waiting, served.join(', ')].map(String);
-      }),
-    );
-    output.line();
-    output.table(
-      ['PROVIDER POOL', 'PROVIDER', 'PRIORITY', 'USED', 'LIMITS', 'QUOTA', 'PAUSED'],
-      Object.entries(view.providerPools).map(([key, { provider, priority, used, limits, quota, paused }]) => [
-        key,
-        provider,
-        String(priority),
-        amountsText(used) || '-',
-        amountsText(limits) || 'none',
-        quota === undefined ? '-' : amountsText(quota) || '-',
-        paused ?? '-',
-      ]),
-    );
-    for (const [tenant, { used, limits }] of Object.entries(view.tenants))
-      output.line(`tenant ${tenant}: ${amountsText(used) || 'nothing'} of ${amountsText(limits)}`);
+export const labels = poolVerb(
+  async (pool, session, _options: ServerOptions) => {
+    const view = await pool.view();
+    const isShort = Object.values(view.labels).some(({ lacks }) => lacks !== undefined);
+    if (!isShort) return view;
+    return {
+      ...view,
+      labels: explainLabels(view.labels, await pool.nodes(), await failuresOf(session, pool)),
+    };
   },
-});
+  {
+    print: (output, view) => {
+      const isShort = Object.values(view.labels).some(({ lacks }) => lacks !== undefined);
+      output.table(
+        [
+          'LABEL',
+          'READY',
+          'KEPT',
+          'BUILDING',
+          'IN USE',
+          'OTHER',
+          'WAITING',
+          'SERVED BY',
+          ...(isShort ? ['WHY'] : []),
+        ],
+        Object.entries(view.labels).map(([label, { nodes: counts, minReady, waiting, servedBy, lacks }]) => {
+          const { ready = 0, building = 0, 'in-use': inUse = 0, ...others } = counts;
+          const other = Object.values(others).reduce((sum, count) => sum + count, 0);
+          const served = servedBy.map(({ providerPool, provider, image }) => {
+            const version = image === undefined ? '' : `, ${image.version ?? image.lacks ?? image.name}`;
+            return `${providerPool} (${provider}${version})`;
+          });
+          const cells = [label, ready, minReady, building, inUse, other, waiting, served.join(', ')];
+          return [...cells, ...(isShort ? [lacks ?? '-'] : [])].map(String);
+        }),
+      );
+      output.line();
+      output.table(
+        ['PROVIDER POOL', 'PROVIDER', 'PRIORITY', 'USED', 'LIMITS', 'QUOTA', 'PAUSED'],
+        Object.entries(view.providerPools).map(
+          ([key, { provider, priority, used, limits, quota, paused }]) => [
+            key,
+            provider,
+            String(priority),
+            amountsText(used) || '-',
+            amountsText(limits) || 'none',
+            quota === undefined ? '-' : amountsText(quota) || '-',
+            paused ?? '-',
+          ],
+        ),
+      );
+      for (const [tenant, { used, limits }] of Object.entries(view.tenants))
+        output.line(`tenant ${tenant}: ${amountsText(used) || 'nothing'} of ${amountsText(limits)}`);
+    },
+  },
+);
+
+/** A task that is tried again says why a node is not ready yet; the pool itself sees only its end. */
+function explainLabels(
+  views: PoolView['labels'],
+  nodes: readonly PoolNodeView[],
+  failures: ReadonlyMap<string, string>,
+): PoolView['labels'] {
+  const whyOf = (label: string): string | undefined =>
+    nodes
+      .filter((node) => node.label === label && node.state === 'building')
+      .flatMap(({ id, providerPool }) => {
+        const failure = failures.get(id);
+        return failure === undefined ? [] : [`${providerPool}: ${failure}`];
+      })[0];
+  return Object.fromEntries(
+    Object.entries(views).map(([label, view]) => [
+      label,
+      view.lacks === undefined ? view : { ...view, lacks: whyOf(label) ?? view.lacks },
+    ]),
+  );
+}
 
 /** The complete state of every pool, or of one, as JSON; without secrets. */
 export const dump = verb(

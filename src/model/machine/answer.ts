@@ -54,7 +54,7 @@ export type CurrentReading =
   | { readonly is: 'unknown'; readonly why?: string };
 
 /** Why a task failed, read as an answer: kinds of failure after which it is certain that nothing was done. */
-const certain: readonly string[] = ['Invalid', 'Auth', 'Capacity', 'Quota', 'ScriptFailed'];
+const certain: readonly string[] = ['Invalid', 'Auth', 'Capacity', 'Quota', 'MachineFailed', 'ScriptFailed'];
 
 /**
  * Whatever does not certainly say "not done" is unknown: an outcome that was lost, a time limit, a fault of

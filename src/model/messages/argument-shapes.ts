@@ -154,6 +154,7 @@ export function demand(): Shape {
     tenant: optional(text(200)),
     providerPool: optional(text(200)),
     leaseMs: optional(count(30 * 24 * 3_600_000, 1_000)),
+    heldMs: optional(count(24 * 3_600_000, 1_000)),
     tags: optional(record(text(2_048, 0), 100)),
   });
 }

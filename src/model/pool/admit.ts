@@ -1,6 +1,7 @@
 import { addTo, amountsText, type Amounts } from './amounts.js';
 import { offerKey, openLedger, take, tenantUse, type CapacityLedger } from './capacity-ledger.js';
 import { makeRoom } from './evict.js';
+import { isAvoided } from './fail-over.js';
 import { costOf, fitIn, refusalOf, type Fit } from './fit.js';
 import { fulfilIfWhole } from './allocate.js';
 import { keepReady } from './keep-ready.js';
@@ -35,6 +36,8 @@ interface Candidate {
   readonly name: string;
   readonly provider: ProviderPoolSpec;
   readonly fit: Fit;
+  /** It was too slow lately, so others are tried first. */
+  readonly isAvoided: boolean;
 }
 
 function serve(pool: PoolState, ledger: CapacityLedger, request: NodeRequest, now: number): boolean {
@@ -62,9 +65,15 @@ function candidatesFor(
   const declined: Record<string, string> = {};
   const candidates: Candidate[] = [];
   for (const [name, provider] of Object.entries(pool.spec?.providerPools ?? {})) {
-    const why = request.declined[name] ?? refusalOf(pool, request, provider);
+    const why = request.declined[name] ?? refusalOf(pool, request, name, provider);
     if (why !== undefined) declined[name] = why;
-    else candidates.push({ name, provider, fit: fitIn(pool, ledger, request, name, provider) });
+    else
+      candidates.push({
+        name,
+        provider,
+        fit: fitIn(pool, ledger, request, name, provider),
+        isAvoided: isAvoided(pool, request.labels, name, now),
+      });
   }
   if (candidates.length === 0) {
     const { waits: _waits, target: _target, ...rest } = request;
@@ -73,6 +82,7 @@ function candidatesFor(
   }
   return candidates.toSorted(
     (one, other) =>
+      Number(one.isAvoided) - Number(other.isAvoided) ||
       rankOf(request, one) - rankOf(request, other) ||
       one.provider.priority - other.provider.priority ||
       loadOf(ledger, one) - loadOf(ledger, other) ||
@@ -94,7 +104,6 @@ function loadOf({ used }: CapacityLedger, { name, provider }: Candidate): number
 
 interface Choice {
   readonly name: string;
-  readonly provider: ProviderPoolSpec;
   readonly takes: readonly (string | undefined)[];
   readonly now: number;
 }
@@ -103,11 +112,11 @@ function assign(
   pool: PoolState,
   ledger: CapacityLedger,
   request: NodeRequest,
-  { name, provider, takes, now }: Choice,
+  { name, takes, now }: Choice,
 ): void {
   const { id, labels, tenant } = request;
   const open = labels.filter((_label, index) => takes[index] === undefined);
-  take(pool, ledger, name, costOf(ledger, name, provider, open));
+  take(pool, ledger, name, costOf(pool, ledger, name, open));
   const nodes = labels.map((label, index) => {
     const taken = takes[index];
     if (taken !== undefined) {
@@ -162,8 +171,11 @@ function wait(
   candidates: readonly Candidate[],
   now: number,
 ): void {
-  // Neither a tenant at its limit nor a missing image blocks other requests.
-  const waiting = candidates.filter(({ fit }) => fit.is !== 'tenant' && fit.is !== 'withoutImage');
+  // Neither a tenant at its limit nor a missing image blocks other requests, nor does a paused label.
+  const waiting = candidates.filter(
+    ({ fit: { is } }) =>
+      is !== 'tenant' && is !== 'withoutImage' && (is !== 'paused' || pool.pausesLabels !== true),
+  );
   const target =
     waiting.find(({ name }) => name === request.target) ??
     waiting.find(({ fit }) => fit.is === 'short') ??

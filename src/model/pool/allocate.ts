@@ -16,6 +16,7 @@ export function addRequest(pool: PoolState, demand: NodeDemand, now: number): vo
     leaseMs = defaultLeaseMs,
     tenant,
     tags,
+    heldMs,
     providerPool: prefers,
   } = demand;
   if (pool.requests[id] !== undefined || pool.ended.some((ended) => ended.id === id)) return;
@@ -38,6 +39,7 @@ export function addRequest(pool: PoolState, demand: NodeDemand, now: number): vo
     tenant,
     prefers,
     tags,
+    ...(heldMs === undefined ? {} : { heldMs, heldUntil: now + heldMs }),
   };
 }
 
@@ -58,13 +60,23 @@ export function fulfilIfWhole(pool: PoolState, id: string, now: number): void {
   }));
 }
 
-/** Renews the lease of a request. */
+/** Renews the lease of a request, or of its place in the queue if it is held. */
 export function renewLease(pool: PoolState, id: string, now: number): boolean {
   const request = pool.requests[id];
-  if (request?.state !== 'fulfilled') return false;
+  if (request === undefined) return false;
+  if (isWaiting(request) && request.heldMs !== undefined) {
+    pool.requests[id] = { ...request, heldUntil: now + request.heldMs };
+    return true;
+  }
+  if (request.state !== 'fulfilled') return false;
   // Clients do not wait for this change, so the version stays.
   pool.requests[id] = { ...request, ...leaseOf(request, now) };
   return true;
+}
+
+/** Whether it has no nodes yet. */
+export function isWaiting({ state }: NodeRequest): boolean {
+  return state === 'requested' || state === 'pending';
 }
 
 /** Ends a request in any state. Allocated nodes count as used; others serve the next request. */

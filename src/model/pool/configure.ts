@@ -23,6 +23,8 @@ export function configurePool(
     if (request.state === 'requested' && Object.keys(request.declined).length > 0)
       changeRequest(pool, request.id, (before) => ({ ...before, declined: {}, failures: 0 }));
   }
+  delete pool.failures;
+  delete pool.refusals;
   for (const record of [pool.resting, pool.quotas, pool.paused])
     for (const key of Object.keys(record)) delete record[key];
 }

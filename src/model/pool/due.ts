@@ -1,6 +1,7 @@
 import { milliseconds } from '../milliseconds.js';
+import { failOver, nextFailOver } from './fail-over.js';
 import { isOutdated, openLedger } from './capacity-ledger.js';
-import { deleteNode, returnNodes, setNodeState } from './allocate.js';
+import { deleteNode, isWaiting, returnNodes, setNodeState } from './allocate.js';
 import { countSpare } from './keep-ready.js';
 import { versionStatusOf } from './library.js';
 import { isSpare, type PoolNode } from './node.js';
@@ -17,6 +18,8 @@ export function carryOutDue(pool: PoolState, now: number): void {
   for (const request of Object.values(pool.requests)) {
     if (request.state === 'fulfilled' && (request.expiresAt ?? Infinity) <= now)
       returnNodes(pool, request.id, 'expired', now);
+    if (isWaiting(request) && (request.heldUntil ?? Infinity) <= now)
+      returnNodes(pool, request.id, 'expired', now);
     if (request.state === 'failed' && request.since + failedShownMs <= now)
       returnNodes(pool, request.id, 'cancelled', now);
   }
@@ -28,6 +31,7 @@ export function carryOutDue(pool: PoolState, now: number): void {
     const end = endOf(pool, node);
     if (end !== undefined && end.at <= now) deleteNode(pool, node.id, end.why, now);
   }
+  failOver(pool, now);
   deleteSpare(pool, now);
   for (const [name, { checkEvery }] of Object.entries(pool.spec?.providerPools ?? {})) {
     if (checkEvery !== undefined && hasToCheck(pool, name)) pool.checkedAt[name] ??= now;
@@ -107,7 +111,9 @@ function goesAt(pool: PoolState, node: PoolNode): number {
 /** The next due time, in ms since the epoch; undefined if there is none. */
 export function nextDue(pool: PoolState, now: number): number | undefined {
   const times: number[] = [];
-  for (const { state, since, expiresAt } of Object.values(pool.requests)) {
+  for (const request of Object.values(pool.requests)) {
+    const { state, since, expiresAt, heldUntil } = request;
+    if (isWaiting(request) && heldUntil !== undefined) times.push(heldUntil);
     if (state === 'fulfilled' && expiresAt !== undefined) times.push(expiresAt);
     if (state === 'failed') times.push(since + failedShownMs);
   }
@@ -118,6 +124,8 @@ export function nextDue(pool: PoolState, now: number): number | undefined {
     if (end !== undefined) times.push(end.at);
     if (node.againAt !== undefined) times.push(node.againAt);
   }
+  const slowAt = nextFailOver(pool, now);
+  if (slowAt !== undefined) times.push(slowAt);
   for (const node of surplus(pool, now)) times.push(goesAt(pool, node));
   for (const [name, { checkEvery }] of Object.entries(pool.spec?.providerPools ?? {})) {
     if (checkEvery !== undefined && hasToCheck(pool, name))

@@ -1,7 +1,9 @@
 import { excess, isNothing, overText, plus, times, type Amounts } from './amounts.js';
 import { missingFor, offerKey, tenantUse, type CapacityLedger } from './capacity-ledger.js';
 import { lacksImage } from './library.js';
+import { pauseOf } from './pause.js';
 import type { NodeRequest } from './request.js';
+import { usesOf } from './sizes.js';
 import type { ProviderPoolSpec } from './spec.js';
 import type { PoolState } from './state.js';
 
@@ -21,11 +23,11 @@ export type Fit =
 export function fitIn(
   pool: PoolState,
   ledger: CapacityLedger,
-  request: NodeRequest,
+  request: Pick<NodeRequest, 'labels' | 'tenant'>,
   name: string,
   provider: ProviderPoolSpec,
 ): Fit {
-  const over = tenantExcess(pool, ledger, request, provider);
+  const over = tenantExcess(pool, ledger, request, name);
   if (!isNothing(over)) return { is: 'tenant', missing: over };
   const used: Record<string, number> = {};
   const takes = request.labels.map((label) => {
@@ -36,12 +38,14 @@ export function fitIn(
   });
   const open = request.labels.filter((_label, index) => takes[index] === undefined);
   const inRooms = open.length > 0 && open.every((label) => provider.labels[label]?.slots !== undefined);
-  const cost = costOf(ledger, name, provider, open);
+  const cost = costOf(pool, ledger, name, open);
   if (open.length === 0 || (inRooms && isNothing(cost))) return { is: 'fits', takes, made: open.length };
   const withoutImage = open.map((label) => lacksImage(pool, name, label)).find((why) => why !== undefined);
   if (withoutImage !== undefined) return { is: 'withoutImage', why: withoutImage };
   if (ledger.blocked.has(name)) return { is: 'behind' };
-  const pause = pool.paused[provider.provider];
+  const pause = open
+    .map((label) => pauseOf(pool, { providerPool: name, label }))
+    .find((found) => found !== undefined);
   if (pause !== undefined) return { is: 'paused', why: pause.why };
   const missing = missingFor(pool, ledger, name, provider, cost);
   return isNothing(missing) ? { is: 'fits', takes, made: open.length } : { is: 'short', missing, takes };
@@ -51,19 +55,20 @@ export function fitIn(
 export function refusalOf(
   pool: PoolState,
   request: Pick<NodeRequest, 'labels' | 'tenant'>,
+  name: string,
   provider: ProviderPoolSpec,
 ): string | undefined {
   const unserved = request.labels.find((label) => provider.labels[label] === undefined);
   if (unserved !== undefined) return `does not serve label ${unserved}`;
   if (provider.limits['nodes'] === 0) return 'is switched off: its limit is 0 nodes';
-  const cost = costOf(undefined, '', provider, request.labels);
+  const cost = costOf(pool, undefined, name, request.labels);
   if (!isNothing(excess(cost, provider.limits)))
     return `its limits are too small: ${overText(cost, provider.limits)}`;
   const quota = provider.ignoreQuota === true ? undefined : pool.quotas[provider.provider]?.total;
   if (quota !== undefined && !isNothing(excess(cost, quota)))
     return `the quota of account ${provider.provider} is too small: ${overText(cost, quota)}`;
   const limit = tenantLimits(pool, request.tenant);
-  const ofTenant = tenantCost(provider, request.labels);
+  const ofTenant = tenantCost(pool, name, request.labels);
   return limit === undefined || isNothing(excess(ofTenant, limit))
     ? undefined
     : `the limits of tenant ${request.tenant} are too small: ${overText(ofTenant, limit)}`;
@@ -71,23 +76,24 @@ export function refusalOf(
 
 /** What the machines take that must be made for these labels. */
 export function costOf(
+  pool: PoolState,
   ledger: CapacityLedger | undefined,
   name: string,
-  provider: ProviderPoolSpec,
   labels: readonly string[],
 ): Amounts {
   let cost: Amounts = {};
   const shared: Record<string, number> = {};
+  const offers = pool.spec?.providerPools[name]?.labels ?? {};
   for (const label of labels) {
-    const offer = provider.labels[label];
+    const offer = offers[label];
     if (offer === undefined) continue;
-    if (offer.slots === undefined) cost = plus(cost, offer.uses);
+    if (offer.slots === undefined) cost = plus(cost, usesOf(pool, name, label));
     else shared[label] = (shared[label] ?? 0) + 1;
   }
   for (const [label, count] of Object.entries(shared)) {
-    const { slots = 1, uses = {} } = provider.labels[label] ?? {};
+    const { slots = 1 } = offers[label] ?? {};
     const free = ledger?.rooms[offerKey(name, label)]?.reduce((sum, room) => sum + room.free, 0) ?? 0;
-    cost = plus(cost, times(uses, Math.ceil(Math.max(0, count - free) / slots)));
+    cost = plus(cost, times(usesOf(pool, name, label), Math.ceil(Math.max(0, count - free) / slots)));
   }
   return cost;
 }
@@ -95,12 +101,12 @@ export function costOf(
 function tenantExcess(
   pool: PoolState,
   ledger: CapacityLedger,
-  { tenant, labels }: NodeRequest,
-  provider: ProviderPoolSpec,
+  { tenant, labels }: Pick<NodeRequest, 'labels' | 'tenant'>,
+  name: string,
 ): Amounts {
   const limit = tenantLimits(pool, tenant);
   if (tenant === undefined || limit === undefined) return {};
-  return excess(plus(ledger.tenants[tenant] ?? {}, tenantCost(provider, labels)), limit);
+  return excess(plus(ledger.tenants[tenant] ?? {}, tenantCost(pool, name, labels)), limit);
 }
 
 /** A tenant is any text, and most have no limits. */
@@ -110,9 +116,12 @@ function tenantLimits({ spec }: PoolState, tenant: string | undefined): Amounts 
     : spec.tenants[tenant];
 }
 
-function tenantCost(provider: ProviderPoolSpec, labels: readonly string[]): Amounts {
+function tenantCost(pool: PoolState, name: string, labels: readonly string[]): Amounts {
   return labels.reduce<Amounts>((sum, label) => {
-    const { slots, uses = {} } = provider.labels[label] ?? {};
-    return plus(sum, tenantUse({ uses, backing: slots === undefined ? undefined : label }));
+    const { slots } = pool.spec?.providerPools[name]?.labels[label] ?? {};
+    return plus(
+      sum,
+      tenantUse({ uses: usesOf(pool, name, label), backing: slots === undefined ? undefined : label }),
+    );
   }, {});
 }

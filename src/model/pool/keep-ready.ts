@@ -2,6 +2,8 @@ import { isNothing } from './amounts.js';
 import { missingFor, offerKey, take, type CapacityLedger } from './capacity-ledger.js';
 import { lacksImage } from './library.js';
 import { makeNode } from './make.js';
+import { pauseOf } from './pause.js';
+import { usesOf } from './sizes.js';
 import type { PoolState } from './state.js';
 
 /**
@@ -43,13 +45,14 @@ export function makeOne(pool: PoolState, ledger: CapacityLedger, label: string, 
     if (
       offer === undefined ||
       ledger.blocked.has(name) ||
-      pool.paused[provider.provider] !== undefined ||
+      pauseOf(pool, { providerPool: name, label }) !== undefined ||
       (pool.resting[key]?.until ?? 0) > now ||
       lacksImage(pool, name, label) !== undefined
     )
       continue;
-    if (!isNothing(missingFor(pool, ledger, name, provider, offer.uses))) continue;
-    take(pool, ledger, name, offer.uses);
+    const uses = usesOf(pool, name, label);
+    if (!isNothing(missingFor(pool, ledger, name, provider, uses))) continue;
+    take(pool, ledger, name, uses);
     const node = makeNode(pool, offer, { providerPool: name, label, now });
     if (offer.slots === undefined) {
       (ledger.idle[key] ??= []).push(node.id);

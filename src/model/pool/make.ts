@@ -1,4 +1,5 @@
 import type { PoolNode } from './node.js';
+import { usesOf } from './sizes.js';
 import type { OfferSpec } from './spec.js';
 import type { PoolState } from './state.js';
 
@@ -9,7 +10,11 @@ export interface Making {
 }
 
 /** A node that is to be built. Its number is never used again. */
-export function makeNode(pool: PoolState, offer: OfferSpec, { providerPool, label, now }: Making): PoolNode {
+export function makeNode(
+  pool: PoolState,
+  { slots }: Pick<OfferSpec, 'slots'>,
+  { providerPool, label, now }: Making,
+): PoolNode {
   const nodenum = pool.counters.node + 1;
   pool.counters.node = nodenum;
   const id = `${label}-${nodenum}`;
@@ -21,9 +26,9 @@ export function makeNode(pool: PoolState, offer: OfferSpec, { providerPool, labe
     since: now,
     createdAt: now,
     attempt: 1,
-    uses: offer.uses,
+    uses: usesOf(pool, providerPool, label),
     handedOut: 0,
-    slots: offer.slots,
+    slots,
     machine: {
       nodeId: id,
       group: label,
@@ -44,12 +49,13 @@ export function makeNode(pool: PoolState, offer: OfferSpec, { providerPool, labe
 /** A node on a machine that it shares with others. */
 export function makeSlice(pool: PoolState, backing: PoolNode, now: number): PoolNode {
   const { providerPool, label, state } = backing;
-  const { slots: _slots, ...slice } = makeNode(
-    pool,
-    { hardware: '', image: '', fields: {}, uses: {} },
-    { providerPool, label, now },
-  );
-  const node: PoolNode = { ...slice, backing: backing.id, state: state === 'ready' ? 'ready' : 'building' };
+  const { slots: _slots, ...slice } = makeNode(pool, {}, { providerPool, label, now });
+  const node: PoolNode = {
+    ...slice,
+    uses: {},
+    backing: backing.id,
+    state: state === 'ready' ? 'ready' : 'building',
+  };
   pool.nodes[node.id] = node;
   return node;
 }

@@ -55,6 +55,8 @@ export type RequestsWanted = { readonly ids: readonly string[] } | { readonly si
 
 /** Input of READ_QUOTA. */
 export interface QuotaRequest {
+  /** Flavors whose sizes are wanted. */
+  readonly flavors?: readonly string[];
   readonly provider: { readonly name: string; readonly type: string };
 }
 
@@ -68,7 +70,12 @@ export interface NodeReusedRequest {
 /** What an account allows, and what of it is in use, by whomever. */
 export interface QuotaReply {
   /** Absent if the provider cannot tell. */
-  readonly quota?: { readonly limits: Amounts; readonly used: Amounts };
+  readonly quota?: {
+    readonly limits: Amounts;
+    readonly used: Amounts;
+    /** What one machine of each wanted flavor takes. */
+    readonly sizes?: Readonly<Record<string, Amounts>>;
+  };
 }
 
 export interface PlanPoolRequest {

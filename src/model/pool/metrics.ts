@@ -1,5 +1,6 @@
 import { addTo } from './amounts.js';
 import { inOrder } from './order.js';
+import { pausesIn } from './pause.js';
 import { requestStates } from './request.js';
 import type { PoolState } from './state.js';
 
@@ -60,7 +61,8 @@ function figuresOfNodes({ name: pool, spec, nodes }: PoolState): readonly Figure
   });
 }
 
-function figuresOfProviders({ name: pool, spec, nodes, paused }: PoolState): readonly Figure[] {
+function figuresOfProviders(state: PoolState): readonly Figure[] {
+  const { name: pool, spec, nodes } = state;
   const used: Record<string, Record<string, number>> = {};
   for (const { providerPool, uses } of Object.values(nodes)) addTo((used[providerPool] ??= {}), uses);
   return Object.entries(spec?.providerPools ?? {}).flatMap(([providerPool, { provider, limits }]) => {
@@ -76,7 +78,7 @@ function figuresOfProviders({ name: pool, spec, nodes, paused }: PoolState): rea
         tags: { ...tags, of },
         value: used[providerPool]?.[of] ?? 0,
       })),
-      { name: 'heddle_pool_paused', tags, value: paused[provider] === undefined ? 0 : 1 },
+      { name: 'heddle_pool_paused', tags, value: pausesIn(state, providerPool).length === 0 ? 0 : 1 },
     ];
   });
 }

@@ -57,6 +57,9 @@ export interface PoolNode {
   readonly reused?: true;
   /** How often it was handed out. */
   readonly handedOut: number;
+  /** When its provider was first asked for the machine, and when it accepted. */
+  readonly askedAt?: number;
+  readonly acceptedAt?: number;
   /** When a task of it that failed is tried again. */
   readonly againAt?: number;
 }

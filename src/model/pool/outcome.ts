@@ -10,6 +10,7 @@ import {
 } from './allocate.js';
 import { hasLostItsImage } from './library.js';
 import type { PoolNode } from './node.js';
+import { endPauses, forgetRefusals, pause } from './pause.js';
 import { changePoolNode, changeRequest, type PoolState } from './state.js';
 
 /** What came of the work on nodes: machines built, not built, cleaned up, deleted. */
@@ -19,6 +20,8 @@ export function nodeBuilt(pool: PoolState, id: string, now: number): void {
   setNodeState(pool, id, 'ready', now);
   // A lack of capacity is over: the account created a machine.
   delete pool.resting[offerKey(node.providerPool, node.label)];
+  noteLaunch(pool, node, now);
+  forgetRefusals(pool, node);
   for (const ready of node.slots === undefined ? [id] : slicesOf(pool, id)) {
     if (ready !== id) setNodeState(pool, ready, 'ready', now);
     const request = pool.nodes[ready]?.request;
@@ -33,6 +36,8 @@ export interface LaunchFailure {
 
 /** Kinds of failure that another machine of the same kind would meet as well. */
 const permanentKinds = ['Auth', 'Invalid', 'UnknownOutcome', 'Internal'];
+/** Characters of a failure that are kept. */
+const longestFailure = 500;
 /** Kinds by which a provider refuses before it has made anything. */
 const refusals = ['Quota', 'Capacity'];
 
@@ -51,7 +56,8 @@ export function launchFailed(
     ),
   );
   const spec = pool.spec?.providerPools[node.providerPool];
-  if (kind === 'Quota' && spec !== undefined) pauseAccount(pool, spec.provider, message, now);
+  noteFailure(pool, node, message, now);
+  if (kind === 'Quota') pause(pool, node, message, now);
   // Not the provider pool's fault: another machine is created from the present version.
   const isExcused = kind === 'Quota' || hasLostItsImage(pool, node);
   for (const request of requests) {
@@ -74,24 +80,36 @@ export function launchFailed(
   else setNodeState(pool, id, 'deleting', now, `was not built: ${message}`);
 }
 
-/** No request waits for it, so it is retried with a growing delay. */
-function rest(pool: PoolState, { providerPool, label }: PoolNode, now: number): void {
+/** No more machines of the label are made there ahead of requests for a time that grows. */
+export function rest(pool: PoolState, { providerPool, label }: PoolNode, now: number, leastMs = 0): void {
   const key = offerKey(providerPool, label);
   const failures = (pool.resting[key]?.failures ?? 0) + 1;
-  pool.resting[key] = { failures, until: now + Math.min(10 * 60_000, 2_500 * 2 ** failures) };
+  const restMs = Math.max(leastMs, Math.min(10 * 60_000, 2_500 * 2 ** failures));
+  pool.resting[key] = { failures, until: now + restMs };
 }
 
-/** The account has no capacity: it gets no requests until something is freed there, or for a while. */
-function pauseAccount(pool: PoolState, account: string, why: string, now: number): void {
-  const before = pool.paused[account];
-  const times = (before?.times ?? 0) + 1;
-  pool.paused[account] = {
-    since: before?.since ?? now,
-    until: now + Math.min(5 * 60_000, 5_000 * 2 ** times),
-    why,
-    times,
-  };
-  delete pool.quotas[account];
+/** For people: shown until a machine of the label is ready there. */
+export function noteFailure(pool: PoolState, node: PoolNode, message: string, now: number): void {
+  const { providerPool, label } = node;
+  const why = message.slice(0, longestFailure);
+  pool.failures = { ...pool.failures, [offerKey(providerPool, label)]: { why, at: now } };
+  for (const id of node.slots === undefined ? [node.id] : slicesOf(pool, node.id)) {
+    const request = pool.nodes[id]?.request;
+    if (request !== undefined)
+      changeRequest(pool, request, (before) => ({ ...before, lastFailure: `${providerPool}: ${why}` }));
+  }
+}
+
+function noteLaunch(pool: PoolState, node: PoolNode, now: number): void {
+  const { providerPool, label, askedAt, acceptedAt = now } = node;
+  const key = offerKey(providerPool, label);
+  if (pool.failures?.[key] !== undefined) {
+    const { [key]: _over, ...failures } = pool.failures;
+    pool.failures = failures;
+  }
+  if (askedAt === undefined) return;
+  const times = { acceptedMs: acceptedAt - askedAt, readyMs: now - askedAt };
+  pool.launchTimes = { ...pool.launchTimes, [key]: times };
 }
 
 /** Its machine is gone, and with it the node. Whatever waits for room looks again. */
@@ -99,8 +117,7 @@ export function nodeGone(pool: PoolState, id: string, now: number): void {
   const node = pool.nodes[id];
   if (node === undefined) return;
   dropNode(pool, id, now);
-  const account = pool.spec?.providerPools[node.providerPool]?.provider;
-  if (account !== undefined) delete pool.paused[account];
+  endPauses(pool, node.providerPool);
 }
 
 /** A task on the node failed; it is tried again later. */

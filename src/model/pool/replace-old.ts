@@ -4,6 +4,8 @@ import { setNodeState } from './allocate.js';
 import { makeOne } from './keep-ready.js';
 import { lacksImage, oldSpares } from './library.js';
 import type { PoolNode } from './node.js';
+import { pauseOf } from './pause.js';
+import { usesOf } from './sizes.js';
 import type { PoolState } from './state.js';
 
 /** Of the nodes that are kept ready, so many are replaced at a time; at least one. */
@@ -124,11 +126,11 @@ function missingIn(
     return undefined;
   if (
     ledger.blocked.has(providerPool) ||
-    pool.paused[provider.provider] !== undefined ||
+    pauseOf(pool, { providerPool, label }) !== undefined ||
     (pool.resting[offerKey(providerPool, label)]?.until ?? 0) > now
   )
     return undefined;
-  return missingFor(pool, ledger, providerPool, provider, offer.uses);
+  return missingFor(pool, ledger, providerPool, provider, usesOf(pool, providerPool, label));
 }
 
 function pick(

@@ -25,6 +25,8 @@ export interface NodeDemand {
   readonly providerPool?: string;
   /** Nodes are taken back so long after they were handed out, or after the lease was renewed last. */
   readonly leaseMs?: number;
+  /** While it waits, the request ends unless it is renewed this often; in ms. Absent: it waits for ever. */
+  readonly heldMs?: number;
   /**
    * The cluster machine that the node becomes; the request's id is its key. Such a request has no lease: the
    * cluster returns the node, or the sweep does if the cluster no longer exists.
@@ -47,6 +49,9 @@ export interface NodeRequest {
   readonly tenant?: string;
   readonly prefers?: string;
   readonly leaseMs: number;
+  readonly heldMs?: number;
+  /** While it waits: when it ends unless it is renewed. */
+  readonly heldUntil?: number;
   readonly tags?: NodeDemand['tags'];
   readonly state: RequestState;
   readonly createdAt: number;
@@ -58,6 +63,8 @@ export interface NodeRequest {
   readonly declined: Readonly<Record<string, string>>;
   /** Machines that failed for it in its provider pool. */
   readonly failures: number;
+  /** The last failure of a machine for it, with its provider pool. */
+  readonly lastFailure?: string;
   /** Why it waits. */
   readonly waits?: string;
   /** The provider pool where room is made for it. */

@@ -28,19 +28,31 @@ export interface PoolState {
   /** The last that ended, newest first. */
   ended: readonly EndedRequest[];
   readonly counters: { node: number; request: number; version: number };
-  /** Provider accounts without capacity. */
+  /** By `<provider pool>/<label>`, or account in runs of earlier builds: what its account refused for its quota. */
   readonly paused: Record<string, Pause>;
   /** What the accounts' quotas leave for this pool, if the accounts report them. */
   readonly quotas: Record<string, Quota>;
   /** Labels in provider pools whose spare machines failed: `<provider pool>/<label>`. */
   readonly resting: Record<string, { readonly until: number; readonly failures: number }>;
+  /** By `<provider pool>/<label>`: the last failure since a machine was ready there. */
+  failures?: Readonly<Record<string, { readonly why: string; readonly at: number }>>;
+  /** By `<provider pool>/<label>`, in ms: how long the last machine took. */
+  launchTimes?: Readonly<Record<string, { readonly acceptedMs: number; readonly readyMs: number }>>;
+  /** Absent in runs of earlier builds, which left a slow provider only after its own time limits. */
+  failsOver?: boolean;
+  /** By account and flavor: what one machine takes of the limits. */
+  sizes?: Readonly<Record<string, Readonly<Record<string, Amounts>>>>;
+  /** By `<provider pool>/<label>`: how often in a row its account refused it for its quota. */
+  refusals?: Readonly<Record<string, number>>;
+  /** Absent in runs of earlier builds, which paused the whole account. */
+  pausesLabels?: boolean;
   /** When the ready nodes of each provider pool were last checked. */
   readonly checkedAt: Record<string, number>;
   /** Set when the pool is being deleted: it accepts no requests, and ends with its last node. */
   leaving?: { readonly by: string; readonly at: number };
 }
 
-interface Pause {
+export interface Pause {
   readonly since: number;
   readonly until: number;
   readonly why: string;

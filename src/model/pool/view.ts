@@ -3,12 +3,15 @@ import { formatImageRef } from '../machine/image.js';
 import { stripSecrets } from '../node/strip-secrets.js';
 import { openLedger } from './capacity-ledger.js';
 import type { Amounts } from './amounts.js';
+import { isWaiting } from './allocate.js';
 import { isLost } from './allocated.js';
 import type { PoolNode, PoolNodeState } from './node.js';
-import { lacksImage, placementFor, type VersionStatus, versionStatusOf } from './library.js';
-import { inOrder, signatureOf } from './order.js';
+import { type VersionStatus, versionStatusOf } from './library.js';
+import { pausesIn } from './pause.js';
+import { signatureOf } from './order.js';
 import type { EndedRequest, NodeRequest, RequestState } from './request.js';
 import type { PoolState } from './state.js';
+import { viewLabel, type LabelView } from './view-label.js';
 
 /** A request as its requester sees it. */
 export interface RequestView {
@@ -29,6 +32,8 @@ export interface RequestView {
   /** Why each provider pool cannot serve it. */
   readonly declined?: Readonly<Record<string, string>>;
   readonly waits?: string;
+  /** The last failure of a machine for it, while it waits for nodes. */
+  readonly lastFailure?: string;
   /** Ms since the epoch. */
   readonly createdAt?: number;
   readonly since: number;
@@ -86,30 +91,6 @@ export interface PoolNodesPage {
   readonly next?: string;
 }
 
-interface LabelView {
-  readonly minReady: number;
-  readonly onReturn: string;
-  /** Nodes by state. */
-  readonly nodes: Readonly<Partial<Record<PoolNodeState, number>>>;
-  /** Requests for it that wait. */
-  readonly waiting: number;
-  /** The provider pools that serve it, the first by priority first. */
-  readonly servedBy: readonly {
-    readonly providerPool: string;
-    readonly provider: string;
-    readonly priority: number;
-    readonly slots?: number;
-    readonly image?: ServedImage;
-  }[];
-}
-
-/** The version that new nodes there are created from; absent: why there is none. */
-interface ServedImage {
-  readonly name: string;
-  readonly version?: string;
-  readonly lacks?: string;
-}
-
 interface ProviderPoolView {
   readonly provider: string;
   readonly priority: number;
@@ -147,6 +128,7 @@ function viewRequest(pool: PoolState, request: NodeRequest): RequestView {
     providerPool,
     declined,
     waits,
+    lastFailure,
     expiresAt,
     nodes,
   } = request;
@@ -165,6 +147,7 @@ function viewRequest(pool: PoolState, request: NodeRequest): RequestView {
     providerPool,
     ...(Object.keys(declined).length === 0 ? {} : { declined }),
     ...(waits === undefined || state === 'fulfilled' ? {} : { waits }),
+    ...(lastFailure === undefined || !isWaiting(request) ? {} : { lastFailure }),
     expiresAt,
     ...(state === 'fulfilled' ? { nodes: nodes.map((node) => grantedNode(pool, request, node)) } : {}),
     ...(state === 'pending' ? { making: nodes } : {}),
@@ -278,11 +261,11 @@ export function viewPool(pool: PoolState, now: number): PoolView {
     requests,
     leaving,
     labels: Object.fromEntries(
-      Object.keys(spec?.labels ?? {}).map((label) => [label, viewLabel(pool, label)]),
+      Object.keys(spec?.labels ?? {}).map((label) => [label, viewLabel(pool, ledger, label, now)]),
     ),
     providerPools: Object.fromEntries(
       Object.entries(spec?.providerPools ?? {}).map(([key, { provider, priority, limits }]) => {
-        const paused = pool.paused[provider]?.why;
+        const paused = pausesIn(pool, key).join('; ') || undefined;
         const quota = pool.quotas[provider]?.limits;
         return [key, { provider, priority, limits, used: ledger.used[key] ?? {}, quota, paused }];
       }),
@@ -294,34 +277,4 @@ export function viewPool(pool: PoolState, now: number): PoolView {
       ]),
     ),
   };
-}
-
-function viewLabel(pool: PoolState, label: string): LabelView {
-  const { minReady = 0, onReturn = 'delete' } = pool.spec?.labels[label] ?? {};
-  const nodes: Partial<Record<PoolNodeState, number>> = {};
-  for (const node of Object.values(pool.nodes))
-    if (node.label === label && node.slots === undefined) nodes[node.state] = (nodes[node.state] ?? 0) + 1;
-  const servedBy = Object.entries(pool.spec?.providerPools ?? {})
-    .flatMap(([providerPool, { provider, priority, labels }]) => {
-      const slots = labels[label]?.slots;
-      return labels[label] === undefined
-        ? []
-        : [{ providerPool, provider, priority, slots, ...servedImage(pool, providerPool, label) }];
-    })
-    .toSorted((one, other) => one.priority - other.priority);
-  return {
-    minReady,
-    onReturn,
-    nodes,
-    waiting: inOrder(pool).filter(({ labels }) => labels.includes(label)).length,
-    servedBy,
-  };
-}
-
-function servedImage(pool: PoolState, providerPool: string, label: string): { readonly image?: ServedImage } {
-  const name = pool.placements[providerPool]?.[label]?.libraryImage;
-  if (name === undefined) return {};
-  const built = placementFor(pool, providerPool, label)?.built;
-  const lacks = lacksImage(pool, providerPool, label);
-  return { image: { name, version: built === undefined ? undefined : formatImageRef(built), lacks } };
 }

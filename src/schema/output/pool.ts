@@ -39,6 +39,7 @@ const viewSchema = z.object({
       minReady: count,
       onReturn: z.string(),
       nodes: nodeCounts,
+      lacks: z.string().optional().describe('Why fewer nodes are ready than minReady.'),
       waiting: count.describe('Requests that wait.'),
       servedBy: z.array(
         z.object({
@@ -119,6 +120,7 @@ const requestMembers = {
   making: texts.optional().describe('Nodes that are being made for it.'),
   declined: z.record(z.string(), z.string()).optional().describe('Why each provider pool cannot serve it.'),
   waits: z.string().optional(),
+  lastFailure: z.string().optional().describe('The last failure of a machine for it, while it waits.'),
   createdAt: millisecond.optional(),
   since: millisecond,
   expiresAt: millisecond.optional(),

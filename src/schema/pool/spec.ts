@@ -102,7 +102,8 @@ const offerSchema = z
       .prefault({})
       .meta({
         title: 'Uses',
-        description: 'What one machine takes of the limits: {cores: 2, memory: 4096}. It is one node always.',
+        description:
+          'What one machine takes of the limits: {cores: 2, memory: 4096}; what its hardware has unless given. It is one node always.',
       })
       .transform((uses): Amounts => ({ ...uses, nodes: uses['nodes'] ?? 1 })),
     launchWithin: durationSchema

@@ -72,6 +72,7 @@ function prepare(
         : machine;
     return {
       ...node,
+      askedAt: node.askedAt ?? Date.now(),
       machine: {
         ...begun,
         runs: { ...begun.runs, [`-/${action}`]: 1 },
@@ -168,6 +169,7 @@ function settleEnd(memory: PoolMemory, kind: BatchKind, member: Member, end: Bat
   if (againMs === undefined)
     return settleFailure(memory, kind, member, ApplicationFailure.nonRetryable(message, failed, details));
   // It is tried again by itself, after that.
+  changePoolNode(memory.pool, member.id, (node) => ({ ...node, why: message }));
   memory.alone[member.id] = againMs;
   rest(memory, member.id);
 }
@@ -183,6 +185,7 @@ function settleOutcome(
     const done = recordDone(machine, { action: actions[kind] }, outcome.result ?? {}, occasion);
     return {
       ...node,
+      acceptedAt: node.acceptedAt ?? Date.now(),
       machine:
         confirmed?.result === undefined
           ? done

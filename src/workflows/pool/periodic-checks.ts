@@ -5,6 +5,7 @@ import { isChecked, quotaAgeMs } from '../../model/pool/due.js';
 import { excess, minus, plus, type Amounts } from '../../model/pool/amounts.js';
 import type { PoolNode } from '../../model/pool/node.js';
 import { nodeRestarted, nodeUnhealthy, nodeHealthy } from '../../model/pool/outcome.js';
+import { noteSizes } from '../../model/pool/sizes.js';
 import { changePoolNode, type PoolState } from '../../model/pool/state.js';
 import { schedule } from '../schedule.js';
 import { noteChange } from '../entity.js';
@@ -127,10 +128,10 @@ async function readQuota(pool: PoolState, account: string): Promise<void> {
     .flatMap((offers) => Object.values(offers))
     .find(({ provider }) => provider === account);
   if (placement === undefined) return;
-  const ours = usedOf(pool, account);
+  const nodes = nodesOf(pool, account);
   const { quota } = await schedule(
     'READ_QUOTA',
-    { provider: { name: account, type: placement.type } },
+    { provider: { name: account, type: placement.type }, flavors: flavorsOf(pool, account) },
     { at: placement, summary: `READ_QUOTA of ${account}` },
   );
   const none: Amounts = {};
@@ -138,6 +139,8 @@ async function readQuota(pool: PoolState, account: string): Promise<void> {
     pool.quotas[account] = { limits: none, total: none, readAt: Date.now() };
     return;
   }
+  noteSizes(pool, account, quota.sizes);
+  const ours = nodes.reduce<Amounts>((sum, { id, uses }) => plus(sum, pool.nodes[id]?.uses ?? uses), none);
   const others = excess(
     quota.used,
     Object.fromEntries(Object.keys(quota.used).map((key) => [key, ours[key] ?? 0])),
@@ -150,8 +153,13 @@ async function readQuota(pool: PoolState, account: string): Promise<void> {
   pool.quotas[account] = { limits, total: quota.limits, readAt: Date.now() };
 }
 
-function usedOf({ nodes, spec }: PoolState, account: string): Amounts {
-  return Object.values(nodes)
-    .filter(({ providerPool }) => spec?.providerPools[providerPool]?.provider === account)
-    .reduce<Amounts>((sum, { uses }) => plus(sum, uses), {});
+function nodesOf({ nodes, spec }: PoolState, account: string): readonly PoolNode[] {
+  return Object.values(nodes).filter(
+    ({ providerPool }) => spec?.providerPools[providerPool]?.provider === account,
+  );
+}
+
+function flavorsOf({ placements }: PoolState, account: string): readonly string[] {
+  const offers = Object.values(placements).flatMap((pool) => Object.values(pool));
+  return [...new Set(offers.flatMap(({ provider, flavor }) => (provider === account ? [flavor] : [])))];
 }

@@ -50,13 +50,23 @@ export async function runPoolNode(
 ): Promise<ChainEnd> {
   const isStopped = (): boolean => memory.draining || work.isOver();
   return runNode(poolNode(memory, work), chain, {
+    stepDone: ({ action }) => {
+      if (action === 'CREATE') note(memory, work.nodeId, 'acceptedAt');
+    },
     beginStep: () => Promise.resolve(!isStopped()),
     acquire: async ({ action }) => {
       const permits = action === 'CONFIRM' ? memory.looks : memory.permits;
       if (isStopped() || !(await permits.take())) return undefined;
-      if (!isStopped()) return () => permits.release();
+      if (!isStopped()) {
+        if (action === 'CREATE') note(memory, work.nodeId, 'askedAt');
+        return () => permits.release();
+      }
       permits.release();
       return undefined;
     },
   });
+}
+
+function note({ pool }: PoolMemory, nodeId: string, what: 'askedAt' | 'acceptedAt'): void {
+  changePoolNode(pool, nodeId, (node) => ({ ...node, [what]: node[what] ?? Date.now() }));
 }

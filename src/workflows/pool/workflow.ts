@@ -14,6 +14,7 @@ import { beginChecks } from './periodic-checks.js';
 import type { PoolMemory } from './memory.js';
 import { nothingPublished, publishMetrics } from './metrics.js';
 import { nextWatch, watchImages } from './watch-images.js';
+import { patchedOnce } from '../patched-once.js';
 import { isReplayTooLong, noteReplayOfStep } from './replay-budget.js';
 import { beginWork } from './work.js';
 
@@ -30,6 +31,8 @@ const checkedAt = 300;
 /** A pool of nodes. It lives until its deletion is requested and its last node is gone. */
 export async function pool(input?: PoolInput): Promise<string> {
   const state = openState(input);
+  state.failsOver = patchedOnce('20261125-pool-fail-over');
+  state.pausesLabels = patchedOnce('20261125-pool-label-pause');
   const memory: PoolMemory = {
     ...newMemory(),
     pool: state,

@@ -197,6 +197,7 @@ describe('answers', () => {
       Quota: 'not done',
       Auth: 'not done',
       Invalid: 'not done',
+      MachineFailed: 'not done',
       ScriptFailed: 'not done',
     });
     expect(['Timeout', 'Internal'].map(answerOfFailure)).toEqual(['unknown', 'unknown']);

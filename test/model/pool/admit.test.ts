@@ -212,6 +212,21 @@ describe('admission', () => {
     });
   });
 
+  it('counts a machine that ended in error as an attempt', () => {
+    const pool = openPool({
+      labels: { a: {} },
+      providerPools: { one: providerPool({ a: offer() }, { launchAttempts: 2 }) },
+    });
+    ask(pool, 'r', ['a']);
+    const failure = { kind: 'MachineFailed', message: 'machine m-1 failed' };
+    launchFailed(pool, 'a-1', failure, (now += 1));
+    admit(pool, now);
+    expect(pool.requests['r']).toMatchObject({ state: 'pending', failures: 1, nodes: ['a-2'] });
+    launchFailed(pool, 'a-2', failure, (now += 1));
+    admit(pool, now);
+    expect(pool.requests['r']).toMatchObject({ state: 'failed', declined: { one: 'machine m-1 failed' } });
+  });
+
   it('reuses the good nodes of a set that could not be completed', () => {
     const pool = openPool(one);
     ask(pool, 'r', ['a', 'a']);

@@ -87,10 +87,10 @@ def created(machine):
 def confirm(service, given):
     status, machine = service.call("GET", path_of(given["providerid"], given["key"]))
     if status == 410:
-        raise Failure("Invalid", f"machine {given['providerid']} was deleted at the machine service; replace the node")
+        raise Failure("MachineFailed", f"machine {given['providerid']} was deleted at the machine service; replace the node")
     state = "not seen yet" if status == 404 else read(machine, "state")
     if state in ("failed", "deleting"):
-        raise Failure("Invalid", f"machine {given['providerid']} is {state}; replace the node")
+        raise Failure("MachineFailed", f"machine {given['providerid']} is {state}; replace the node")
     if state != "running":
         raise Failure("NotReady", f"machine {given['providerid']} is {state}", LOOK_AGAIN_MS)
     return {

@@ -35,7 +35,7 @@ export class AwsProvider extends Provider implements CanList, CanFind, CanOffer 
       const { SubnetId, zone } = choosePlace(fields, input.key);
       const what = `RunInstances (flavor ${input.flavor}, image ${input.image}, ${SubnetId ?? zone ?? 'any zone'})`;
       const instance = await ec2.runInstance(request, what);
-      if (hasEnded(machineOf(instance, fields))) throw deleted(input.key, instance);
+      if (hasEnded(machineOf(instance, fields))) throw deleted('Invalid', input.key, instance);
       this.log.info(`instance ${instance.InstanceId ?? ''} is on its way`, {
         providerid: instance.InstanceId ?? '',
       });
@@ -53,7 +53,7 @@ export class AwsProvider extends Provider implements CanList, CanFind, CanOffer 
         });
       const machine = machineOf(instance, fields);
       const { state, providerid: id } = machine;
-      if (hasEnded(machine)) throw deleted(key, instance);
+      if (hasEnded(machine)) throw deleted('MachineFailed', key, instance);
       requireKey({ providerid: id, key: machine.key }, key);
       if (state === 'stopped')
         throw new PluginError('NotReady', `instance ${id} is switched off: ${reasonOf(instance)}`, {
@@ -184,9 +184,9 @@ async function withTags(ec2: Ec2, tags: Readonly<Record<string, string>>): Promi
   return found.filter((instance) => hasTags(tagsOf(instance), tags));
 }
 
-function deleted(key: string, instance: Instance): PluginError {
+function deleted(kind: 'Invalid' | 'MachineFailed', key: string, instance: Instance): PluginError {
   return new PluginError(
-    'Invalid',
+    kind,
     `instance ${instance.InstanceId ?? ''} of key ${key} was terminated (${reasonOf(instance)}). Replace the node.`,
   );
 }

@@ -65,7 +65,7 @@ const units = { m: 1024 ** 2, g: 1024 ** 3 } as const;
  * `2x1g` is two processors and 1 GiB of memory; `any` is without limits.
  * @throws PluginError Invalid for another form.
  */
-export function limitsOf(flavor: string): object {
+export function limitsOf(flavor: string): { readonly NanoCpus?: number; readonly Memory?: number } {
   if (flavor === 'any') return {};
   const [, cpus, memory, unit] = /^(\d{1,3}(?:\.\d{1,2})?)x(\d{1,5})([mg])$/.exec(flavor) ?? [];
   if (cpus === undefined || Number(cpus) === 0 || Number(memory) === 0)

@@ -6,10 +6,12 @@ import {
   Provider,
   requireKey,
   type AccountOffers,
+  type AccountQuota,
   type CanDeleteImage,
   type CanFind,
   type CanList,
   type CanOffer,
+  type CanQuota,
   type CanUploadImage,
   type CreateInput,
   type ImageFileInput,
@@ -21,12 +23,14 @@ import {
   type TaskResult,
   type UploadedImage,
   type WantedKind,
+  type WantedSizes,
 } from '../../contract.js';
 import { sshAuthOf } from '../../provider-base/machines.js';
 import { refusalOf } from '../../provider-base/offers.js';
 import { isHostKey } from '../../known-hosts.js';
 import { DockerApi, type Answer } from './api.js';
 import { containerName, limitsOf, makeContainer, readSingleFile } from './container.js';
+import { hostQuota, sizesOf } from './quota.js';
 import { readFields, type DockerFields } from './fields.js';
 import { deleteImage, listImages, requireImage, uploadImage } from './images.js';
 import { createdSchema, detailsSchema, listSchema, machineOf, placeOf, type Details } from './machines.js';
@@ -43,7 +47,7 @@ const nameTaken = /already in use|already exists|name .* in use/i;
 /** Containers with an SSH server, of Docker or Podman. */
 export class DockerProvider
   extends Provider
-  implements CanList, CanFind, CanOffer, CanUploadImage, CanListImages, CanDeleteImage
+  implements CanList, CanFind, CanOffer, CanQuota, CanUploadImage, CanListImages, CanDeleteImage
 {
   override async create(input: CreateInput): Promise<TaskResult> {
     const fields = readFields(this.fields);
@@ -65,10 +69,10 @@ export class DockerProvider
     } = details;
     const { state } = machineOf(details, fields);
     if (state === 'failed' || state === 'deleting' || state === 'gone')
-      throw new PluginError('Invalid', `container ${id.slice(0, 12)} is ${Status}. Replace the node.`);
+      throw new PluginError('MachineFailed', `container ${id.slice(0, 12)} is ${Status}. Replace the node.`);
     if (state === 'stopped' && ExitCode !== 0 && ExitCode < 128) {
       throw new PluginError(
-        'Invalid',
+        'MachineFailed',
         `container ${id.slice(0, 12)} ended by itself with exit code ${ExitCode}. Has its image an SSH server? Its own log tells more: docker logs ${id.slice(0, 12)}`,
       );
     }
@@ -137,6 +141,14 @@ export class DockerProvider
         image: await refusalOf(() => requireImage(api, image)),
       },
     };
+  }
+
+  /**
+   * The memory of the host. Processors are not counted: containers may be given more of them than there are.
+   */
+  async quota({ flavors }: WantedSizes): Promise<AccountQuota> {
+    const api = this.#api(readFields(this.fields));
+    return { ...(await hostQuota(api)), sizes: sizesOf(flavors) };
   }
 
   async uploadImage(input: ImageFileInput): Promise<Outcome & { readonly providerImage?: string }> {

@@ -55,7 +55,7 @@ export class ExampleProvider extends Provider implements CanList, CanFind {
       throw new PluginError('NotReady', `machine ${providerid} is not seen`, { retryAfterMs: lookAgainMs });
     const { state, address, port, user, password, hostKey } = machine;
     if (state === 'failed' || state === 'deleting')
-      throw new PluginError('Invalid', `machine ${providerid} is ${state}; replace the node`);
+      throw new PluginError('MachineFailed', `machine ${providerid} is ${state}; replace the node`);
     if (state !== 'running')
       throw new PluginError('NotReady', `machine ${providerid} is ${state}`, { retryAfterMs: lookAgainMs });
     return {

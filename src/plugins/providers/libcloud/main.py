@@ -58,7 +58,7 @@ class Provider:
         node = nodes[0]
         state = self.cloud.state_of(node)
         if state in ("failed", "deleting", "gone"):
-            raise Failure("Invalid", f"machine {node.id} is {state}. Replace the node.")
+            raise Failure("MachineFailed", f"machine {node.id} is {state}. Replace the node.")
         if state != "running":
             raise Failure("NotReady", f"machine {node.id} is {state}", LOOK_AGAIN_MS)
         address = self.address_of(node)

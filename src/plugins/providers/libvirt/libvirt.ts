@@ -3,11 +3,13 @@ import {
   PluginError,
   Provider,
   type AccountOffers,
+  type AccountQuota,
   type CanCapture,
   type CanFind,
   type CanList,
   type CanLoad,
   type CanOffer,
+  type CanQuota,
   type CanPower,
   type CanReset,
   type CanRetrieve,
@@ -24,6 +26,7 @@ import {
   type SizeReading,
   type TaskResult,
   type WantedKind,
+  type WantedSizes,
 } from '../../contract.js';
 import { hasTags, sshAuthOf } from '../../provider-base/machines.js';
 import { refusalOf } from '../../provider-base/offers.js';
@@ -42,6 +45,7 @@ import {
 } from './images.js';
 import { domainOf, listDomains, readAddresses, type Domain } from './machines.js';
 import { powerDriverOf } from './power.js';
+import { hostQuota, sizesOf } from './quota.js';
 import { hostKeyOf, makeSeed } from './seed.js';
 import { existsAlready, noDomain, Virsh } from './virsh.js';
 import { Volumes, type Volume } from './volumes.js';
@@ -56,6 +60,7 @@ export class LibvirtProvider
     CanList,
     CanFind,
     CanOffer,
+    CanQuota,
     CanPower,
     CanReset,
     CanShowImages,
@@ -105,7 +110,10 @@ export class LibvirtProvider
     const domain = await domainOf(virsh, key);
     if (domain === undefined) throw notReady(`there is no domain of key ${key}`);
     if (domain.state === 'failed')
-      throw new PluginError('Invalid', `domain ${domain.uuid} is ${domain.stateText}. Replace the node.`);
+      throw new PluginError(
+        'MachineFailed',
+        `domain ${domain.uuid} is ${domain.stateText}. Replace the node.`,
+      );
     if (domain.state !== 'running') throw notReady(`domain ${domain.uuid} is ${domain.stateText}`);
     const address = await this.#addressOf(virsh, domain, fields);
     return {
@@ -142,6 +150,14 @@ export class LibvirtProvider
       base = await volumes.base(readImage(wanted.image));
     });
     return { refused: { flavor: await refusalOf(() => requireFit(wanted, base)), image } };
+  }
+
+  /**
+   * The memory of the host, and what running domains may use of it. Processors are not counted: domains may be
+   * given more of them than there are.
+   */
+  async quota({ flavors }: WantedSizes): Promise<AccountQuota> {
+    return { ...(await hostQuota(this.#open().virsh)), sizes: sizesOf(flavors) };
   }
 
   async powerStatus(machine: MachineInput): Promise<PowerReading> {

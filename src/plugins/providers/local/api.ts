@@ -29,7 +29,9 @@ export const createdSchema = z.object({ id: z.string(), state: z.string(), user:
 const limitsSchema = z.object({ machines: z.number(), cores: z.number(), memoryMb: z.number() });
 export type Limits = z.infer<typeof limitsSchema>;
 export const quotaSchema = z.object({ limits: limitsSchema, use: limitsSchema });
-export const flavorsSchema = z.object({ flavors: z.record(z.string(), z.unknown()) });
+export const flavorsSchema = z.object({
+  flavors: z.record(z.string(), z.object({ cores: z.number(), memoryMb: z.number() })),
+});
 export const imagesSchema = z.object({ images: z.array(z.string()) });
 const pageSchema = z.object({ machines: z.array(summarySchema), next: z.string().optional() });
 const errorSchema = z.object({ error: z.object({ code: z.string(), message: z.string() }) });

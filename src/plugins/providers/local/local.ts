@@ -28,6 +28,7 @@ import {
   type SizeReading,
   type TaskResult,
   type UploadedImage,
+  type WantedSizes,
 } from '../../contract.js';
 import { readFields } from '../../provider-base/fields.js';
 import {
@@ -92,17 +93,20 @@ export class LocalProvider
     const id = input.providerid ?? (await this.#idOf(input.key));
     const answer = await this.#api().call(detailsSchema, { method: 'GET', path: machinePath(id, input.key) });
     if (!answer.found && answer.gone)
-      throw new PluginError('Invalid', `Machine ${id} was deleted at the machine service. Replace the node.`);
+      throw new PluginError(
+        'MachineFailed',
+        `Machine ${id} was deleted at the machine service. Replace the node.`,
+      );
     if (!answer.found) throw notReady(`Machine ${id} is not seen at the machine service yet.`);
     const machine = answer.body;
     if (machine.state === 'failed')
       throw new PluginError(
-        'Invalid',
+        'MachineFailed',
         `Machine ${id} failed: ${machine.reason ?? 'no reason given'}. Replace the node.`,
       );
     if (machine.state === 'deleting')
       throw new PluginError(
-        'Invalid',
+        'MachineFailed',
         `Machine ${id} is being deleted at the machine service. Replace the node.`,
       );
     if (machine.state === 'stopped') throw notReady(`Machine ${id} is switched off at the machine service.`);
@@ -153,9 +157,15 @@ export class LocalProvider
   }
 
   /** What the service lets all machines take together, and what they take, ours or not. */
-  async quota(): Promise<AccountQuota> {
-    const { limits, use } = await this.#api().read(quotaSchema, '/v1/quota');
-    return { limits: amountsOf(limits), used: amountsOf(use) };
+  async quota({ flavors: wanted }: WantedSizes): Promise<AccountQuota> {
+    const api = this.#api();
+    const { limits, use } = await api.read(quotaSchema, '/v1/quota');
+    const { flavors } = await api.read(flavorsSchema, '/v1/flavors');
+    const sizes = wanted.flatMap((flavor) => {
+      const size = flavors[flavor];
+      return size === undefined ? [] : [[flavor, { cores: size.cores, memory: size.memoryMb }] as const];
+    });
+    return { limits: amountsOf(limits), used: amountsOf(use), sizes: Object.fromEntries(sizes) };
   }
 
   async offers(): Promise<AccountOffers> {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PluginError } from '../../contract.js';
+import { PluginError, type AccountQuota } from '../../contract.js';
 import type { Session } from './session.js';
 
 const flavorsSchema = z.object({ flavors: z.array(z.object({ id: z.string(), name: z.string() })) });
@@ -84,4 +84,56 @@ async function imagesOf(
 
 function noImage(image: string): PluginError {
   return new PluginError('Invalid', `there is no active image ${image} that this project may use`);
+}
+
+const sizesSchema = z.object({
+  flavors: z.array(z.object({ id: z.string(), name: z.string(), vcpus: z.number(), ram: z.number() })),
+});
+
+/** What machines of these flavors take, by name or id. */
+export async function flavorSizes(
+  session: Session,
+  wanted: readonly string[],
+): Promise<NonNullable<AccountQuota['sizes']>> {
+  if (wanted.length === 0) return {};
+  const { flavors } = await session.read(sizesSchema, 'compute', {
+    method: 'GET',
+    path: '/flavors/detail?limit=1000',
+  });
+  return Object.fromEntries(
+    wanted.flatMap((flavor) => {
+      const found = flavors.find(({ id, name }) => id === flavor || name === flavor);
+      return found === undefined ? [] : [[flavor, { cores: found.vcpus, memory: found.ram }]];
+    }),
+  );
+}
+
+const limitsSchema = z.object({
+  limits: z.object({
+    absolute: z.object({
+      maxTotalInstances: z.number(),
+      maxTotalCores: z.number(),
+      maxTotalRAMSize: z.number(),
+      totalInstancesUsed: z.number(),
+      totalCoresUsed: z.number(),
+      totalRAMUsed: z.number(),
+    }),
+  }),
+});
+
+export async function projectQuota(session: Session): Promise<AccountQuota> {
+  const { limits } = await session.read(limitsSchema, 'compute', { method: 'GET', path: '/limits' });
+  const {
+    maxTotalInstances,
+    maxTotalCores,
+    maxTotalRAMSize,
+    totalInstancesUsed,
+    totalCoresUsed,
+    totalRAMUsed,
+  } = limits.absolute;
+  const allowed = { nodes: maxTotalInstances, cores: maxTotalCores, memory: maxTotalRAMSize };
+  return {
+    limits: Object.fromEntries(Object.entries(allowed).filter(([, amount]) => amount >= 0)),
+    used: { nodes: totalInstancesUsed, cores: totalCoresUsed, memory: totalRAMUsed },
+  };
 }

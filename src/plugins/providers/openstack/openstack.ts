@@ -10,20 +10,23 @@ import {
   takeSteps,
   undoSteps,
   type AccountOffers,
+  type AccountQuota,
   type CanFind,
   type CanList,
   type CanOffer,
+  type CanQuota,
   type CreateInput,
   type Machine,
   type MachineInput,
   type TaskResult,
   type WantedKind,
+  type WantedSizes,
 } from '../../contract.js';
 import { halfMade } from '../../provider-base/half-made.js';
 import { hasTags, sshAuthOf } from '../../provider-base/machines.js';
 import { refusalOf } from '../../provider-base/offers.js';
 import { readFields, type OpenStackFields } from './fields.js';
-import { flavorId, imageId, requireImage } from './kinds.js';
+import { flavorId, flavorSizes, imageId, projectQuota, requireImage } from './kinds.js';
 import { addressOf, detailsSchema, machineOf, novaTags, pageSchema, type Server } from './machines.js';
 import { allParts, isPart, partsOf, partsWithTags, type Subject } from './parts.js';
 import { Session } from './session.js';
@@ -43,7 +46,7 @@ const interfacesSchema = z.object({
 });
 
 /** Servers of an OpenStack cloud. */
-export class OpenStackProvider extends Provider implements CanList, CanFind, CanOffer {
+export class OpenStackProvider extends Provider implements CanList, CanFind, CanOffer, CanQuota {
   override async create(input: CreateInput): Promise<TaskResult> {
     const fields = readFields(this.fields);
     const session = new Session(fields, this.signal, this.calls);
@@ -78,11 +81,11 @@ export class OpenStackProvider extends Provider implements CanList, CanFind, Can
     const { state } = machineOf(server, fields);
     if (state === 'failed')
       throw new PluginError(
-        'Invalid',
+        'MachineFailed',
         `server ${id} failed: ${fault?.message ?? 'no reason given'}. Replace the node.`,
       );
     if (state === 'gone' || server['OS-EXT-STS:task_state'] === 'deleting')
-      throw new PluginError('Invalid', `server ${id} is being deleted. Replace the node.`);
+      throw new PluginError('MachineFailed', `server ${id} is being deleted. Replace the node.`);
     if (state !== 'running') throw notReady(`server ${id} is ${status}`);
     const address = addressOf(server, fields) ?? (await firstNetworkAddress(session, id, fields));
     if (address === undefined)
@@ -133,6 +136,12 @@ export class OpenStackProvider extends Provider implements CanList, CanFind, Can
       ...machine,
       created: { providerid: machine.providerid, 'ssh-auth': { user: fields.user } },
     }));
+  }
+
+  /** What Nova lets the project have. Limits of -1 are none. */
+  async quota({ flavors }: WantedSizes): Promise<AccountQuota> {
+    const session = new Session(readFields(this.fields), this.signal, this.calls);
+    return { ...(await projectQuota(session)), sizes: await flavorSizes(session, flavors) };
   }
 
   /** A cloud may have very many images: only what is wanted is looked up. */

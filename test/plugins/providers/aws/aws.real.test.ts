@@ -130,7 +130,7 @@ describe.skipIf(missing !== undefined)(
         message: expect.stringContaining('Replace the node') as string,
       });
       await expect(provider().confirm(machine)).rejects.toMatchObject({
-        kind: 'Invalid',
+        kind: 'MachineFailed',
         message: expect.stringContaining('was terminated') as string,
       });
     });

@@ -182,6 +182,42 @@ describe('the server at the endpoint', () => {
     expect(await (await answering(200, '[]', docker)).list({})).toEqual([]);
   });
 
+  test('has the memory of its host as quota, of which running containers use their limits', async () => {
+    const mib = 1024 ** 2;
+    const answers: Readonly<Record<string, unknown>> = {
+      '/v1.40/info': { MemTotal: 4_096 * mib, NCPU: 2 },
+      '/v1.40/containers/json': [{ Id: 'a' }, { Id: 'b' }, { Id: 'gone' }],
+      '/v1.40/containers/a/json': { HostConfig: { Memory: 1_024 * mib } },
+      '/v1.40/containers/b/json': { HostConfig: { Memory: 0 } },
+    };
+    const provider = await answering(0, '', docker, (path) =>
+      answers[path] === undefined
+        ? [404, '{"message": "No such container"}']
+        : [200, JSON.stringify(answers[path])],
+    );
+    expect(await provider.quota({ flavors: ['0.5x512m', 'any', 'odd'] })).toEqual({
+      limits: { memory: 4_096 },
+      used: { memory: 1_024 },
+      sizes: { '0.5x512m': { cores: 0.5, memory: 512 } },
+    });
+  });
+
+  test.each([
+    ['dead', 0],
+    ['exited', 1],
+  ])('that shows a container as %s with exit code %i, shows a failed machine', async (status, code) => {
+    const details = {
+      Id: 'abc',
+      Created: '2026-11-24T00:00:00Z',
+      State: { Status: status, ExitCode: code },
+      Config: { Labels: { 'heddle-key': machine.key } },
+      NetworkSettings: { IPAddress: '', Ports: {}, Networks: {} },
+    };
+    await expect(
+      (await answering(200, JSON.stringify(details), docker)).confirm(machine),
+    ).rejects.toMatchObject({ kind: 'MachineFailed' });
+  });
+
   test.each([
     [404, 'No such image: node:1', 'Invalid'],
     [500, 'unable to find network with name or ID x: network not found', 'Invalid'],

@@ -134,6 +134,19 @@ describe.skipIf(missing !== undefined)(
       await provider(driver).delete(input);
     });
 
+    test('has the memory of the host as quota, of which running domains use theirs', async () => {
+      const before = await provider(driver).quota({ flavors: ['2x1g', 'odd'] });
+      expect(before).toMatchObject({
+        limits: { memory: 3_072 },
+        sizes: { '2x1g': { cores: 2, memory: 1_024 } },
+      });
+      const input = machine({ flavor: '1x512m' });
+      await provider(driver).create(input);
+      const after = await provider(driver).quota({ flavors: [] });
+      expect(after.used['memory']).toBe((before.used['memory'] ?? 0) + 512);
+      await provider(driver).delete(input);
+    });
+
     test('reports errors of an image, a pool and a disk to a plan, and before it creates anything', async () => {
       for (const [fields, more, said] of [
         [

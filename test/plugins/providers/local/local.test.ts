@@ -156,13 +156,13 @@ describe('provider local', () => {
     await service.waitForState(died.providerid, 'running');
     await service.call('POST', `/v1/machines/${died.providerid}/kill`);
     expect(await failureOf(provider.confirm(died))).toMatchObject({
-      kind: 'Invalid',
+      kind: 'MachineFailed',
       message: expect.stringContaining('it was killed') as string,
     });
     await service.call('DELETE', `/v1/machines/${died.providerid}`);
     await service.waitUntilGone(died.providerid);
     expect(await failureOf(provider.confirm(died))).toMatchObject({
-      kind: 'Invalid',
+      kind: 'MachineFailed',
       message: expect.stringContaining('was deleted') as string,
     });
     expect(await failureOf(provider.create(died))).toMatchObject({

@@ -256,6 +256,30 @@ describe('a machine', () => {
     expect([cloud.servers.size, cloud.floating.size]).toEqual([0, 0]);
   });
 
+  test('counts towards the quota of its project, in which -1 is no limit', async () => {
+    const before = await provider().quota({ flavors: [flavor, 'no-such-flavor'] });
+    expect(before).toMatchObject({
+      limits: { nodes: 100, memory: 51_200 },
+      sizes: { [flavor]: { cores: 2, memory: 2_048 } },
+    });
+    await provider().create(input());
+    const after = await provider().quota({ flavors: [] });
+    expect(after.used['nodes']).toBe((before.used['nodes'] ?? 0) + 1);
+    expect(after.sizes).toEqual({});
+  });
+
+  test('that ended in error is a failed machine, with the reason', async () => {
+    const asked = input();
+    const { result } = await provider().create(asked);
+    const providerid = String(result?.['providerid'] as string);
+    const fault = { message: 'Exceeded maximum number of retries' };
+    cloud.servers.set(providerid, { ...cloud.servers.get(providerid), status: 'ERROR', fault });
+    await expect(provider().confirm({ ...asked, providerid })).rejects.toMatchObject({
+      kind: 'MachineFailed',
+      message: expect.stringContaining('Exceeded maximum number of retries') as string,
+    });
+  });
+
   test('that failed has a reason', async () => {
     const server = detailsSchema.parse(recorded('server').body).server;
     expect(addressOf({ ...server, addresses: {} }, readFields(account()))).toBeUndefined();

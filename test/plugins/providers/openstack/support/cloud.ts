@@ -31,9 +31,8 @@ export interface Cloud {
   boots: boolean;
   /** A call, as in `calls`, whose connection is closed in place of an answer; nothing is done. */
   cutAt: string | undefined;
-  /** Servers that are there. */
-  readonly servers: ReadonlyMap<string, JsonObject>;
   /** May be changed by a test, as by somebody else. */
+  readonly servers: Map<string, JsonObject>;
   readonly ports: Map<string, JsonObject>;
   readonly floating: Map<string, JsonObject>;
   /** Bodies of the calls that made servers. */
@@ -87,6 +86,10 @@ export async function startCloud(): Promise<Cloud> {
           : recorded('images none');
       case 'POST /v2.1/servers':
         return create(body['server'] as JsonObject);
+      case 'GET /v2.1/limits':
+        return { status: 200, body: { limits: { absolute: absoluteLimits() } } };
+      case 'GET /v2.1/flavors/detail':
+        return { status: 200, body: { flavors: [{ id: flavorId, name: flavor, vcpus: 2, ram: 2_048 }] } };
       case 'GET /v2.1/servers/detail':
         return list(url.searchParams.get('tags')?.split(',') ?? []);
       case 'GET /v2.1/servers/ID':
@@ -111,6 +114,17 @@ export async function startCloud(): Promise<Cloud> {
         return { status: 404, body: null };
     }
   };
+
+  function absoluteLimits(): JsonObject {
+    return {
+      maxTotalInstances: state.quota,
+      maxTotalCores: -1,
+      maxTotalRAMSize: 51_200,
+      totalInstancesUsed: servers.size,
+      totalCoresUsed: 2 * servers.size,
+      totalRAMUsed: 2_048 * servers.size,
+    };
+  }
 
   function tokenReply(): Reply {
     const reply = recorded('token');

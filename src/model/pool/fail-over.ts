@@ -1,0 +1,127 @@
+import { deleteNode, resumeNode } from './allocate.js';
+import { offerKey, openLedger, take, type CapacityLedger } from './capacity-ledger.js';
+import { costOf, fitIn, refusalOf } from './fit.js';
+import { lacksImage } from './library.js';
+import type { PoolNode } from './node.js';
+import { noteFailure, rest } from './outcome.js';
+import type { NodeRequest } from './request.js';
+import type { ProviderPoolSpec } from './spec.js';
+import type { PoolState } from './state.js';
+
+/** How long a provider may take for a machine before a provider pool that could be quicker is tried. */
+const patienceMs = 45_000;
+/** A provider pool that was too slow comes after the others for at least this long. */
+const leastRestMs = 60_000;
+
+type Demand = Pick<NodeRequest, 'labels' | 'tenant' | 'declined'>;
+
+/**
+ * Moves requests and spare nodes away from providers that do not answer or are much slower than another one
+ * could be. A machine that was not accepted is deleted; one that boots goes on as a spare node, which shows
+ * how long its provider takes.
+ */
+export function failOver(pool: PoolState, now: number): void {
+  if (pool.failsOver !== true || !hasSeveral(pool)) return;
+  let ledger: CapacityLedger | undefined;
+  for (const { id } of Object.values(pool.nodes)) {
+    const node = pool.nodes[id];
+    if (node === undefined || slowAt(pool, node) > now) continue;
+    ledger ??= openLedger(pool, now);
+    if (!reserve(pool, ledger, node, now)) continue;
+    const isAccepted = node.acceptedAt !== undefined;
+    const why = isAccepted ? 'took too long to boot' : 'was not accepted by its provider in time';
+    noteFailure(pool, node, `${id} ${why}`, now);
+    rest(pool, node, now, leastRestMs);
+    if (!isAccepted) deleteNode(pool, id, why, now);
+    else for (const request of requestsOf(pool, node)) resumeNode(pool, request, now);
+  }
+}
+
+/** The next time at which a node counts as slow; undefined if there is none. */
+export function nextFailOver(pool: PoolState, now: number): number | undefined {
+  if (pool.failsOver !== true || !hasSeveral(pool)) return undefined;
+  const times = Object.values(pool.nodes)
+    .map((node) => slowAt(pool, node))
+    .filter((at) => at > now && at < Infinity);
+  return times.length === 0 ? undefined : times.reduce((one, other) => Math.min(one, other));
+}
+
+/** Whether requests are better served elsewhere: a machine of one of these labels was too slow there lately. */
+export function isAvoided(pool: PoolState, labels: readonly string[], name: string, now: number): boolean {
+  return (
+    pool.failsOver === true && labels.some((label) => (pool.resting[offerKey(name, label)]?.until ?? 0) > now)
+  );
+}
+
+function hasSeveral({ spec }: PoolState): boolean {
+  return Object.keys(spec?.providerPools ?? {}).length > 1;
+}
+
+/**
+ * When another provider pool is tried for the node. A provider gets twice its usual time. One that boots the
+ * machine is compared with the usual time of the others.
+ */
+function slowAt(pool: PoolState, node: PoolNode): number {
+  const { state, askedAt, acceptedAt, backing, providerPool, label } = node;
+  if (state !== 'building' || askedAt === undefined || backing !== undefined) return Infinity;
+  const times = pool.launchTimes ?? {};
+  const own = times[offerKey(providerPool, label)];
+  if (acceptedAt === undefined) return askedAt + Math.max(patienceMs, 2 * (own?.acceptedMs ?? 0));
+  if (requestsOf(pool, node).length === 0) return Infinity;
+  const best = others(pool, node).reduce(
+    (least, name) => Math.min(least, times[offerKey(name, label)]?.readyMs ?? Infinity),
+    Infinity,
+  );
+  return askedAt + Math.max(patienceMs, 2 * (own?.readyMs ?? 0), 2 * best);
+}
+
+/** Other provider pools that serve the label. */
+function others({ spec }: PoolState, { providerPool, label }: PoolNode): readonly string[] {
+  return Object.entries(spec?.providerPools ?? {}).flatMap(([name, { labels }]) =>
+    name === providerPool || labels[label] === undefined ? [] : [name],
+  );
+}
+
+function requestsOf({ nodes }: PoolState, { id, request, slots }: PoolNode): readonly string[] {
+  if (slots === undefined) return request === undefined ? [] : [request];
+  return [
+    ...new Set(Object.values(nodes).flatMap((node) => (node.backing === id ? (node.request ?? []) : []))),
+  ];
+}
+
+function demandOf(pool: PoolState, node: PoolNode): Demand {
+  const [request = ''] = requestsOf(pool, node);
+  return pool.requests[request] ?? { labels: [node.label], declined: {} };
+}
+
+/** Takes the capacity of another provider pool that could serve the demand at once; false if there is none. */
+function reserve(pool: PoolState, ledger: CapacityLedger, node: PoolNode, now: number): boolean {
+  const demand = demandOf(pool, node);
+  for (const name of others(pool, node)) {
+    const provider = pool.spec?.providerPools[name];
+    if (provider === undefined || !isFree(pool, ledger, demand, { name, provider, now })) continue;
+    take(pool, ledger, name, costOf(pool, ledger, name, demand.labels));
+    return true;
+  }
+  return false;
+}
+
+interface Place {
+  readonly name: string;
+  readonly provider: ProviderPoolSpec;
+  readonly now: number;
+}
+
+/** The limits of the tenant hold already. */
+function isFree(
+  pool: PoolState,
+  ledger: CapacityLedger,
+  demand: Demand,
+  { name, provider, now }: Place,
+): boolean {
+  if (demand.declined[name] !== undefined) return false;
+  if (refusalOf(pool, demand, name, provider) !== undefined || isAvoided(pool, demand.labels, name, now))
+    return false;
+  if (demand.labels.some((label) => lacksImage(pool, name, label) !== undefined)) return false;
+  return fitIn(pool, ledger, { labels: demand.labels }, name, provider).is === 'fits';
+}

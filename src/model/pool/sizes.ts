@@ -1,0 +1,29 @@
+import type { Amounts } from './amounts.js';
+import type { PoolState } from './state.js';
+
+/**
+ * What one machine of the label takes of the limits: what `uses` says, or else what its provider says of the
+ * hardware, once that was read.
+ */
+export function usesOf(pool: PoolState, providerPool: string, label: string): Amounts {
+  const { uses = {} } = pool.spec?.providerPools[providerPool]?.labels[label] ?? {};
+  if (pool.sizes === undefined || Object.keys(uses).some((key) => key !== 'nodes')) return uses;
+  const { provider = '', flavor = '' } = pool.placements[providerPool]?.[label] ?? {};
+  // Nodes are named first, also where the amounts are printed.
+  return { ...uses, ...pool.sizes[provider]?.[flavor], ...uses };
+}
+
+/** Takes over what an account says of its hardware, for the present nodes too. */
+export function noteSizes(
+  pool: PoolState,
+  account: string,
+  sizes: Readonly<Record<string, Amounts>> | undefined,
+): void {
+  if (sizes === undefined) return;
+  pool.sizes = { ...pool.sizes, [account]: sizes };
+  for (const [id, node] of Object.entries(pool.nodes)) {
+    const isOurs = pool.placements[node.providerPool]?.[node.label]?.provider === account;
+    if (isOurs && node.backing === undefined)
+      pool.nodes[id] = { ...node, uses: usesOf(pool, node.providerPool, node.label) };
+  }
+}
