@@ -20,6 +20,7 @@ it('the worker of heddle dev uses all settings of heddle.yaml', async () => {
     site: 'here',
     scale: { inlineNodes: 7 },
     loadsAtOnce: 3,
+    quarantineAfter: 4,
     stackTraces: true,
     metrics: { address: '127.0.0.1:9464' },
     sweep: { every: '2m', minimumAge: '3h', cap: 2, delete: true },

@@ -49,7 +49,7 @@ describe.skipIf(!hasTerminal)(
       await terminal.answer('slots: ', 'many\r');
       await terminal.answer('slots: ', '2\r');
       await terminal.answer('liveness: ', 'ssh\r');
-      for (const key of ['user', 'port', 'keyFile', 'agent', 'knownHosts'])
+      for (const key of ['user', 'port', 'keyFile', 'agent', 'knownHosts', 'programs'])
         await terminal.answer(`${key}: `, '\r');
       expect(await terminal.ended).toBe(0);
       const shown = terminal.shown();
