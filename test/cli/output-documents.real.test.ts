@@ -24,6 +24,7 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
   'dev.real.test.ts': ['dev'],
   'access.real.test.ts': ['reservation-log-in'],
   'one-writer.real.test.ts': ['machine-confirm-ended'],
+  'plugin-setup.real.test.ts': ['plugin-setup'],
 };
 
 /** The harness checks all output with --json; here each command writes some. */
@@ -194,6 +195,7 @@ describe('every published document is what a command writes', () => {
 
   it('of the installation', async () => {
     await json('config', 'show');
+    await json('provider', 'test', 'local');
     await json('server', 'setup');
     expect((await run('doctor', '--json')).stdout).not.toBe('');
     await json('leaks', '--look');
