@@ -176,20 +176,28 @@ export abstract class EntityClient {
 /**
  * Queries until `resultOf` gives a result, at first more often than `everyMs`; waits out restarts of workers and
  * server.
+ * @param progress where the workflow is, which changes while a worker carries it out. One that is very busy may leave
+ *   queries unanswered for minutes.
  */
 export async function waitUntil<View, Result>(
   query: () => Promise<View>,
   resultOf: (view: View) => Result | undefined,
   { everyMs = 400, signal, onView, onSilence, patienceMs = 5 * 60_000 }: WaitUntilOptions<View> = {},
+  progress?: () => Promise<string>,
 ): Promise<Result> {
   const beganAt = Date.now();
+  let reached: string | undefined;
   const interval = (): number => Math.min(everyMs, Math.max(50, (Date.now() - beganAt) / 10));
   for (let answeredAt = beganAt; ; await pause(interval(), undefined, { signal })) {
     let view: View;
     try {
       view = await query();
     } catch (error) {
-      if (!isOutage(error) || Date.now() - answeredAt > patienceMs) throw error;
+      if (!isOutage(error)) throw error;
+      const now = await progress?.().catch(() => reached);
+      if (now !== reached) answeredAt = Date.now();
+      reached = now;
+      if (Date.now() - answeredAt > patienceMs) throw error;
       onSilence?.(error);
       continue;
     }

@@ -258,6 +258,12 @@ export class HeddleClient extends EntityClient {
     return call(this.temporal, 'list', () => listClusters(this.temporal, labels));
   }
 
+  /** How far the cluster's workflow has come: it changes with each of its tasks. No worker is needed. */
+  async progress(name: string): Promise<string> {
+    const { runId, historyLength } = await this.handle(name).describe();
+    return `${runId} ${historyLength}`;
+  }
+
   /** Waits until an operation has ended or is held, through restarts of workers and server. */
   waitFor(name: string, operation: string, options: WaitOptions = {}): Promise<WaitResult> {
     return waitForOperation(this, name, operation, options);

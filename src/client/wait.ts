@@ -12,6 +12,8 @@ interface StatusSource {
   /** The status without nodes. */
   summary(name: string): Promise<ClusterStatus>;
   status(name: string): Promise<ClusterStatus>;
+  /** Changes while a worker carries the cluster's workflow out. */
+  progress(name: string): Promise<string>;
 }
 
 export interface WaitResult {
@@ -41,6 +43,7 @@ export async function waitForOperation(
       return over ? { operation, status } : undefined;
     },
     { ...options, onView: onStatus },
+    () => client.progress(name),
   );
   return { ...end, status: await client.status(name).catch(() => end.status) };
 }
