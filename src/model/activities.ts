@@ -202,12 +202,14 @@ export const activityTable: Readonly<Record<ActivityName, ActivityRow>> = {
   NODE_STATUS: machine,
   // Controllers lock an account after a few wrong passwords.
   ENROL: { ...question, method: 'powerStatus', retry: { ...machine.retry, attempts: 3 } },
+  READ_HARDWARE: { ...question, method: 'hardware', retry: { ...machine.retry, attempts: 3 } },
   POWER_STATUS: { ...question, method: 'powerStatus' },
   POWER_ON: { ...power, method: 'powerOn' },
   POWER_OFF: { ...power, method: 'powerOff' },
   // Sent once: if the answer is lost, the result is unknown.
   POWER_RESET: { ...power, method: 'powerReset', retry: { ...machine.retry, attempts: 1 } },
   SET_BOOT: { ...power, method: 'setBoot' },
+  BOOT_ONCE: { ...power, method: 'bootOnce' },
   IMAGE_EXISTS: { ...question, method: 'imageExists' },
   RETRIEVE_IMAGE: {
     ...power,
@@ -228,6 +230,8 @@ export const activityTable: Readonly<Record<ActivityName, ActivityRow>> = {
   },
   END_RUN: { ...power, method: 'endRun' },
   UNLOAD: { ...power, method: 'unload', attemptMs: 10 * minute, budgetMs: 20 * minute },
+  // Overwriting a large disk takes many hours.
+  ERASE: { ...question, method: 'disksToErase', attemptMs: 24 * hour, budgetMs: 24 * hour },
   // One look per attempt, like CONFIRM.
   REACH: { ...machine, budgetMs: 15 * minute },
   // The disk is about to be overwritten, so this is not worth a long wait.

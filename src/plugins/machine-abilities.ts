@@ -9,8 +9,20 @@ import type {
   SizeReading,
   UploadedImage,
 } from '../model/machine/answer.js';
+import type { DiskToErase } from '../model/machine/erase.js';
+import type { BootDevice } from '../model/machine/state.js';
+import type { Hardware } from '../model/machine/hardware.js';
 import type { ImageRef } from '../model/machine/image.js';
 
+export type { DiskToErase } from '../model/machine/erase.js';
+export type { BootDevice } from '../model/machine/state.js';
+export type {
+  Hardware,
+  HardwareDisk,
+  HardwareInterface,
+  HardwarePart,
+  HardwareSensor,
+} from '../model/machine/hardware.js';
 export type { ImageRef } from '../model/machine/image.js';
 export type {
   AccountsOutcome,
@@ -76,6 +88,19 @@ export interface CanSetBoot {
   bootTarget?(machine: MachineInput): Promise<string | undefined>;
 }
 
+/**
+ * Ability: what the machine consists of, by its controller. What is not known is absent. Called when the machine is
+ * registered, and on request.
+ */
+export interface CanDescribeHardware {
+  hardware(machine: MachineInput): Promise<Hardware>;
+}
+
+/** Ability: what the machine boots next time; afterwards it boots as before. Its power stays as it is. */
+export interface CanBootOnce {
+  bootOnce(machine: MachineInput, device: BootDevice): Promise<Outcome>;
+}
+
 /** Ability: the library of images. `imageSize` is called after `imageExists` answered yes. */
 export interface CanShowImages {
   imageExists(input: ImageInput): Promise<Knowledge>;
@@ -114,6 +139,14 @@ export interface CanEndRun {
  */
 export interface CanUnload {
   unload(machine: MachineInput): Promise<Outcome>;
+}
+
+/**
+ * Ability: the disks that the engine erases over the machine's shell: in UNLOAD, and in the first LOAD after a user
+ * logged in. Called only if the account's field `erase` is a list with entries.
+ */
+export interface CanErase {
+  disksToErase(machine: MachineInput): Promise<readonly DiskToErase[]>;
 }
 
 /** Ability: the image that the provider has recorded for the machine; evidence only. */
@@ -187,12 +220,15 @@ export interface CanDeleteImage {
 export type MachineAbilities = CanPower &
   CanReset &
   CanSetBoot &
+  CanBootOnce &
+  CanDescribeHardware &
   CanShowImages &
   CanRetrieve &
   CanLoad &
   CanCapture &
   CanEndRun &
   CanUnload &
+  CanErase &
   CanTellAssigned &
   CanBeReached &
   CanCheckImage &

@@ -24,7 +24,7 @@ const movable: readonly MachineStateName[] = ['available', 'failed', 'maintenanc
  * where it is one.
  */
 export function refusalOf(machine: MachineState, intent: MachineIntent, asks?: string): string | undefined {
-  const { name, operation, state, half } = machine;
+  const { name, operation, state, half, account } = machine;
   if (operation !== undefined) {
     return `machine ${name} is busy: ${describeIntent(operation.intent)} by ${operation.by} is running; one operation at a time, 'heddle machine show ${name}' shows it, 'heddle machine cancel ${name}' ends it`;
   }
@@ -42,7 +42,17 @@ export function refusalOf(machine: MachineState, intent: MachineIntent, asks?: s
     return `machine ${name} is in maintenance; 'heddle machine restore ${name}' takes it out, or load with --force`;
   if (intent.kind === 'restore' && half !== undefined)
     return `on the disk of machine ${name} is half of image ${half.name}@${half.revision}; load an image with --force`;
-  if (intent.kind === 'retry' && !(state === 'failed' && machine.unconfirmed === true))
+  if (machine.unerased === true && account?.can.includes('ERASE') === true) {
+    const next = `'heddle machine unload ${name}' erases them, or load an image with --force`;
+    if (
+      intent.kind === 'restore' ||
+      intent.kind === 'move' ||
+      (intent.kind === 'remove' && intent.force !== true)
+    )
+      return `the disks of machine ${name} were not erased after its user; ${next}${intent.kind === 'remove' ? '; --force removes it all the same' : ''}`;
+  }
+  const isUnfinished = state === 'failed' && machine.unconfirmed === true;
+  if (intent.kind === 'retry' && !isUnfinished && account?.can.includes('READ_HARDWARE') !== true)
     return `machine ${name} has no failed registration, so there is nothing to retry`;
   const { quarantine } = machine;
   const release = `'heddle machine quarantine ${name} --end' ends it`;
@@ -74,6 +84,8 @@ export function describeIntent(intent: MachineIntent): string {
   switch (intent.kind) {
     case 'power':
       return `power ${intent.verb}`;
+    case 'boot':
+      return `boot ${intent.device} once`;
     case 'load':
     case 'capture':
       return `${intent.kind} ${intent.image.name}@${intent.image.revision}`;
@@ -112,6 +124,7 @@ function lackingAbility({ account, name }: MachineState, intent: MachineIntent):
       ? undefined
       : `machine ${name} is of provider type ${account.type}, which cannot do ${action}; it can do ${account.can.join(', ')}`;
   if (intent.kind === 'power') return lacks(`POWER_${intent.verb.toUpperCase()}`);
+  if (intent.kind === 'boot') return lacks('BOOT_ONCE');
   if (intent.kind === 'load') return lacks('LOAD');
   if (intent.kind === 'capture') return lacks('CAPTURE') ?? lacks('IMAGE_EXISTS');
   if (intent.kind === 'unload' && !account.can.includes('UNLOAD') && !account.can.includes('SANITIZE'))

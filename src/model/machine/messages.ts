@@ -2,8 +2,11 @@ import type { JsonObject } from '../json.js';
 import type { TaskRequest } from '../node/task-request.js';
 import type { Access } from './access.js';
 import type { Known, Power } from './answer.js';
+import type { ErasedDisk } from './erase.js';
+import type { Hardware } from './hardware.js';
 import type { ImageRef } from './image.js';
 import type { NodeStatusReport } from './node-status.js';
+import type { BootDevice } from './state.js';
 
 /** What a machine's workflow hands to the activity of a machine action. */
 export interface MachineTaskRequest extends TaskRequest {
@@ -36,6 +39,8 @@ export interface MachineOrder {
   readonly slots?: { readonly site: string };
   /** For CAPTURE: the owner of the image and its key; absent: a person, who names it. */
   readonly belongs?: CaptureOwner;
+  /** For BOOT_ONCE. */
+  readonly device?: BootDevice;
   /** For SET_BOOT. */
   readonly boot?: 'disk' | 'image';
   /** The provider's own word for the image, where the provider gave it one. */
@@ -84,6 +89,10 @@ export interface MachineTaskOutcome {
   readonly record?: RecordView;
   /** For LOAD: the provider wrote nothing. */
   readonly untouched?: true;
+  /** For READ_HARDWARE. */
+  readonly hardware?: Hardware;
+  /** For ERASE. */
+  readonly erased?: readonly ErasedDisk[];
   /** For MAKE_PASSWORD. */
   readonly password?: string;
   /** For GRANT_ACCESS and REVOKE_ACCESS: digest of the machine's own accounts. */

@@ -3,6 +3,8 @@ import type { FailureRecord } from '../node/failure.js';
 import type { JsonObject } from '../json.js';
 import type { Access } from './access.js';
 import type { Answer } from './answer.js';
+import type { Erasure } from './erase.js';
+import type { HardwareReading } from './hardware.js';
 import { parseImageRef, type ImageRef } from './image.js';
 import type { AccountReply, CaptureOwner, RecordView } from './messages.js';
 import type { NodeStatusReport } from './node-status.js';
@@ -50,6 +52,11 @@ export interface MachineState {
   readonly keepsOff?: true;
   /** By the last command that was done, or the last reading since. */
   readonly power?: 'on' | 'off';
+  /** As its controller described it last. */
+  readonly hardware?: HardwareReading;
+  /** A user was in it, and its disks have not been erased since. */
+  readonly unerased?: true;
+  readonly erasure?: Erasure;
   /** Drift that the periodic checks found. */
   readonly drift?: readonly Drift[];
   /** When the last of these looks was, RFC 3339. */
@@ -101,13 +108,15 @@ export type MoveTarget = Pick<Registration, 'provider'> &
 
 export type MachineIntent =
   | { readonly kind: 'register' }
-  /** Completes a registration that failed. */
+  /** Completes a registration that failed; else reads the hardware again. */
   | { readonly kind: 'retry' }
   /**
    * `logIns`: a terminal log-in counts as use, even if it was not recorded.
    */
   | { readonly kind: 'status'; readonly image?: ImageRef; readonly logIns?: true }
   | { readonly kind: 'power'; readonly verb: PowerVerb }
+  /** What it boots next time, and not later. */
+  | { readonly kind: 'boot'; readonly device: BootDevice }
   | { readonly kind: 'load'; readonly image: ImageRef; readonly force?: true; readonly withinMs?: number }
   | {
       readonly kind: 'capture';
@@ -141,6 +150,10 @@ export type MachineIntent =
 
 export const powerVerbs = ['on', 'off', 'reset', 'status'] as const;
 type PowerVerb = (typeof powerVerbs)[number];
+
+export const bootDevices = ['pxe', 'disk', 'cdrom', 'bios'] as const;
+/** `bios`: the setup of the firmware. */
+export type BootDevice = (typeof bootDevices)[number];
 
 /** Something that was asked of a machine; one at a time. */
 export interface MachineOperation {
@@ -201,6 +214,12 @@ export interface MachineView {
   readonly defaultImage: ImageRef;
   readonly user?: string;
   readonly holder?: Holder;
+  /** As its controller described it last. */
+  readonly hardware?: HardwareReading;
+  /** The last time that its disks were erased, with the proof. */
+  readonly erasure?: Erasure;
+  /** A user was in it, and its disks have not been erased since. */
+  readonly unerased?: true;
   readonly drift: readonly Drift[];
   readonly checkedAt?: string;
   readonly correct: readonly DriftKind[];
@@ -234,6 +253,9 @@ export function viewOfMachine(state: MachineState): MachineView {
     labels = {},
     quarantine,
     power,
+    hardware,
+    erasure,
+    unerased,
   } = state;
   const { ipaddress, providerid } = payload;
   return {
@@ -261,6 +283,9 @@ export function viewOfMachine(state: MachineState): MachineView {
     half,
     user,
     holder,
+    hardware,
+    erasure,
+    unerased,
     operation,
   };
 }

@@ -4,15 +4,21 @@ import type { TaskResult } from '../../model/node/task.js';
 import type { MachineInput, PluginContext } from '../contract.js';
 import { PluginError } from '../errors.js';
 import type {
+  BootDevice,
   BootTarget,
+  CanBootOnce,
+  CanDescribeHardware,
+  Hardware,
   CanCapture,
   CanEndRun,
+  CanErase,
   CanLoad,
   CanPower,
   CanReset,
   CanRetrieve,
   CanSetBoot,
   CanShowImages,
+  DiskToErase,
   ImageInput,
 } from '../machine-abilities.js';
 import { parseFields } from '../provider-base/fields.js';
@@ -20,7 +26,7 @@ import { resolveAddress } from '../provider-base/machines.js';
 import { ClaimingProvider } from './claiming-provider.js';
 import { ImageTool } from './image-tool.js';
 import { MachineRuns } from './machine-runs.js';
-import { readImager, readMachines, type RealMachine } from './machine-fields.js';
+import { readErase, readImager, readMachines, type RealMachine } from './machine-fields.js';
 import { powerFields, powerLimitsOf, type PowerDriver, type PowerLimits } from './power-driver.js';
 
 /** One reading of a controller may be old, or wrong. */
@@ -32,7 +38,18 @@ const equalReadings = 2;
  */
 export abstract class RealMachines
   extends ClaimingProvider<RealMachine>
-  implements CanPower, CanReset, CanSetBoot, CanShowImages, CanRetrieve, CanLoad, CanCapture, CanEndRun
+  implements
+    CanPower,
+    CanReset,
+    CanSetBoot,
+    CanBootOnce,
+    CanDescribeHardware,
+    CanShowImages,
+    CanRetrieve,
+    CanLoad,
+    CanCapture,
+    CanEndRun,
+    CanErase
 {
   protected readonly word = 'machine';
   readonly #context: PluginContext;
@@ -44,6 +61,8 @@ export abstract class RealMachines
 
   protected abstract power(machine: RealMachine): PowerDriver;
   abstract setBootOf(machine: RealMachine, target: BootTarget): Promise<Outcome>;
+  abstract bootOnceOf(machine: RealMachine, device: BootDevice): Promise<Outcome>;
+  abstract hardwareOf(machine: RealMachine): Promise<Hardware>;
   abstract bootTargetOf(machine: RealMachine): Promise<string | undefined>;
 
   override async confirm(input: MachineInput): Promise<TaskResult> {
@@ -78,6 +97,14 @@ export abstract class RealMachines
     return this.setBootOf(await this.settled(input), target);
   }
 
+  async bootOnce(input: MachineInput, device: BootDevice): Promise<Outcome> {
+    return this.bootOnceOf(await this.settled(input), device);
+  }
+
+  async hardware(input: MachineInput): Promise<Hardware> {
+    return this.hardwareOf(await this.own(input));
+  }
+
   async bootTarget(input: MachineInput): Promise<string | undefined> {
     return this.bootTargetOf(await this.own(input));
   }
@@ -105,6 +132,10 @@ export abstract class RealMachines
   async endRun(input: MachineInput): Promise<Outcome> {
     await this.settled(input);
     return { answer: 'done' };
+  }
+
+  async disksToErase(): Promise<readonly DiskToErase[]> {
+    return readErase(this.fields, this.task.provider.name);
   }
 
   protected override settle(machine: string): Promise<void> {

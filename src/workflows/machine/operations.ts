@@ -8,6 +8,8 @@ import type {
 } from '../../model/machine/state.js';
 import { labelsAfter } from '../../model/machine/selection.js';
 import { schedule } from '../schedule.js';
+import { eraseMs, mustErase } from './erase.js';
+import { now } from '../entity.js';
 import { clearAccess, extendAccess, grantAccess } from './access.js';
 import { capture, unload } from './capture.js';
 import { NotDone, toNotDone } from './failure.js';
@@ -36,16 +38,18 @@ export async function carryOut(
     case 'register':
       return register(memory);
     case 'retry':
-      return confirmRegistration(memory);
+      return memory.state.unconfirmed === true ? confirmRegistration(memory) : readHardware(memory);
     case 'status':
       return status(memory, intent);
     case 'power':
       return power(memory, intent);
+    case 'boot':
+      return boot(memory, intent);
     case 'load':
       return load(memory, {
         image: intent.image,
         force: intent.force === true || memory.state.half !== undefined,
-        withinMs: intent.withinMs ?? hour,
+        withinMs: intent.withinMs ?? (mustErase(memory) ? hour + eraseMs : hour),
         token,
       });
     case 'capture':
@@ -116,6 +120,23 @@ async function confirmRegistration(memory: MachineMemory): Promise<OperationResu
   });
   const { unconfirmed: _confirmed, why: _why, ...state } = memory.state;
   memory.state = { ...state, state: 'available' };
+  if (can(memory, 'READ_HARDWARE'))
+    await readHardware(memory).catch((error: unknown) => {
+      note(memory, `its hardware was not read: ${toNotDone(memory, 'READ_HARDWARE', error).message}`);
+    });
+  return {};
+}
+
+/** Longest time for a controller to describe its machine, in ms. */
+const describeMs = 60_000;
+
+async function readHardware(memory: MachineMemory): Promise<OperationResult> {
+  const { hardware } = await runAction(memory, 'READ_HARDWARE', { leftMs: describeMs }).catch(
+    (error: unknown) => {
+      throw toNotDone(memory, 'READ_HARDWARE', error);
+    },
+  );
+  if (hardware !== undefined) change(memory, { hardware: { ...hardware, at: now() } });
   return {};
 }
 
@@ -204,6 +225,16 @@ async function power(
   }
 }
 
+async function boot(
+  memory: MachineMemory,
+  { device }: MachineIntent & { readonly kind: 'boot' },
+): Promise<OperationResult> {
+  await runAction(memory, 'BOOT_ONCE', { order: { device } }).catch((error: unknown) => {
+    throw toNotDone(memory, 'BOOT_ONCE', error);
+  });
+  return {};
+}
+
 /** A requested state is no drift. */
 function keepPower(memory: MachineMemory, verb: 'on' | 'off' | 'reset'): void {
   const { keepsOff: _before, ...state } = memory.state;
@@ -221,6 +252,7 @@ async function logIn(
       throw toNotDone(memory, 'TAINT', error);
     },
   );
+  if (can(memory, 'ERASE')) change(memory, { unerased: true });
   await grantAccess(memory, intent);
   happen(memory, 'log in');
   change(memory, { user });

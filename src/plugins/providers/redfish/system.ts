@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
-import { PluginError, type Outcome, type PowerReading } from '../../contract.js';
+import { PluginError, type Hardware, type Outcome, type PowerReading } from '../../contract.js';
 import type { Told } from '../../bare-metal/index.js';
 import type { HttpResponse } from '../../provider-base/http.js';
+import { readHardware } from './hardware.js';
 import type { Controller, RedfishHttp } from './http.js';
 
 const link = z.object({ '@odata.id': z.string() });
@@ -14,6 +15,7 @@ const systemSchema = z.object({
     .object({
       BootSourceOverrideTarget: z.string().nullish(),
       BootSourceOverrideEnabled: z.string().nullish(),
+      'BootSourceOverrideTarget@Redfish.AllowableValues': z.array(z.string()),
     })
     .partial()
     .optional(),
@@ -80,8 +82,17 @@ export class RedfishSystem {
     return { told: false, why: `${type} was refused: ${describeRefusal(answer)}` };
   }
 
-  async setBoot(target: 'Pxe' | 'Hdd', enabled: 'Once' | 'Continuous'): Promise<Outcome> {
-    const { path, etag } = await this.#read();
+  async setBoot(
+    target: 'Pxe' | 'Hdd' | 'Cd' | 'BiosSetup',
+    enabled: 'Once' | 'Continuous',
+  ): Promise<Outcome> {
+    const { system, path, etag } = await this.#read();
+    const allowed = system.Boot?.['BootSourceOverrideTarget@Redfish.AllowableValues'];
+    if (allowed?.includes(target) === false)
+      return {
+        answer: 'not done',
+        why: `the controller does not boot from ${target}, only from ${allowed.join(', ')}`,
+      };
     const answer = await this.#http.call(
       'PATCH',
       path,
@@ -101,6 +112,10 @@ export class RedfishSystem {
 
   async bootTarget(): Promise<string | undefined> {
     return (await this.#read()).system.Boot?.BootSourceOverrideTarget?.toLowerCase();
+  }
+
+  async hardware(): Promise<Hardware> {
+    return readHardware(this.#http, (await this.#read()).path);
   }
 
   async #read(): Promise<{
