@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { stringify } from 'yaml';
 import { heddleOn } from '../harness/cli/run-heddle.js';
 import { startStack, type Stack } from '../harness/stack.js';
+import { until } from '../harness/until.js';
 
 /** Two pools on two provider accounts. */
 describe('heddle pool and heddle request, over all pools', () => {
@@ -60,6 +61,53 @@ describe('heddle pool and heddle request, over all pools', () => {
     });
     expect(await json('request', 'list', '--provider', 'local', '--state', 'requested')).toMatchObject({
       requests: [{ pool: 'ci', requester: 'job-2' }],
+    });
+  });
+
+  it('changes the priority of a waiting request, and refuses it for one with nodes', async () => {
+    const { requests } = (await json('request', 'list', 'ci')) as {
+      readonly requests: readonly { readonly id: string; readonly requester: string }[];
+    };
+    const idOf = (name: string): string => requests.find(({ requester }) => requester === name)?.id ?? '';
+    await json('request', 'create', 'ci', 'small', '--requester', 'job-4', '--no-wait');
+    const { requests: now } = (await json('request', 'list', 'ci')) as { readonly requests: typeof requests };
+    const last = now.find(({ requester }) => requester === 'job-4')?.id ?? '';
+    expect(await run('request', 'priority', 'ci', last, '7')).toMatchObject({
+      code: 0,
+      stderr: '',
+      stdout: `request ${last} has priority 7\n`,
+    });
+    expect(await run('request', 'priority', 'ci', idOf('job-1'), '7')).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining(`request ${idOf('job-1')} is fulfilled`),
+    });
+    expect(await run('request', 'priority', 'ci', 'nobody', '7')).toMatchObject({ code: 4 });
+    await json('request', 'return', 'ci', idOf('job-1'));
+    await until('the last one is served first', async () =>
+      (await run('request', 'show', 'ci', last)).stdout.includes('fulfilled'),
+    );
+    expect(await json('request', 'show', 'ci', idOf('job-2'))).toMatchObject({ state: 'requested' });
+  });
+
+  it('applies the pools of a file at once, and reports each that is refused with its place', async () => {
+    await writeFile(
+      join(stack.folder, 'some.yaml'),
+      `pools:
+  fine: {labels: {a: {}}, providerPools: {main: {provider: local, labels: {a: {}}}}}
+  odd: {labels: {a: {}}, providerPools: {main: {provider: absent, labels: {a: {}}}}}
+  strange: {labels: {a: {}}, providerPools: {main: {provider: missing, labels: {a: {}}}}}
+`,
+    );
+    expect(await run('pool', 'apply', 'some.yaml')).toMatchObject({
+      code: 2,
+      stdout: expect.stringMatching(/^POOL +RESULT\nfine +configured\nodd +failed\nstrange +failed\n$/),
+      stderr: expect.stringMatching(
+        /some\.yaml:3:\d+: pools\.odd\.providerPools\.main\.provider: names provider "absent"[^]*some\.yaml:4:\d+: pools\.strange\.providerPools\.main\.provider: names provider "missing"/,
+      ),
+    });
+    expect(JSON.parse((await run('pool', 'apply', 'some.yaml', '--json')).stdout)).toMatchObject({
+      pools: [{ name: 'fine', unchanged: true }],
+      error: { code: 'Invalid' },
     });
   });
 });

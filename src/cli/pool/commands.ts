@@ -2,6 +2,7 @@ import type { Option } from 'commander';
 import { poolNodeStates } from '../../model/pool/node.js';
 import { requestStates } from '../../model/pool/request.js';
 import {
+  argument,
   choice,
   durationMs,
   option,
@@ -12,6 +13,7 @@ import {
   type CommandDefinition,
 } from '../command.js';
 
+const parsePriority = wholeNumber('It is a whole number from 0 to 999999.', 0, 999_999);
 const parse = durationMs('It is a time such as 30m, 2h or 1d, of at most 30 days.');
 
 const requester = option('--requester <name>', 'all open requests of this requester, instead of ids');
@@ -107,7 +109,7 @@ export const poolCommands: readonly CommandDefinition[] = [
             parse: wholeNumber('It is a whole number from 1 to 5000.', 1, 5_000),
           }),
           option('--priority <number>', 'lower values are served first (default: 100)', {
-            parse: wholeNumber('It is a whole number from 0 to 999999.', 0, 999_999),
+            parse: parsePriority,
           }),
           option('--requester <name>', 'the requester (default: user@host)'),
           option('--tenant <name>', 'the tenant whose limits apply'),
@@ -135,6 +137,11 @@ export const poolCommands: readonly CommandDefinition[] = [
         options: [option('--credentials', 'also show the login credentials')],
         json: ['request'],
         load: async () => (await import('./request.js')).show,
+      }),
+      command('priority <pool> <id>', 'change the priority of a waiting request', {
+        arguments: [argument('<number>', 'lower values are served first', parsePriority)],
+        json: ['request-change'],
+        load: async () => (await import('./request.js')).setPriority,
       }),
       command('renew <pool> [ids...]', 'renew leases', {
         options: [requester],

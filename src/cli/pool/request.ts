@@ -61,6 +61,15 @@ export const renew = poolVerb(
   },
 );
 
+export const setPriority = poolVerb(
+  async (pool, _session, id: string, priority: number, _options: ServerOptions) => {
+    await chooseRequests(pool, [id], {});
+    await pool.setPriority(id, priority);
+    return { pool: pool.name, ids: [id], priority };
+  },
+  { print: (output, { priority }, _pool, id) => output.line(`request ${id} has priority ${priority}`) },
+);
+
 export const cancel = poolVerb(
   async (pool, _session, given: readonly string[], options: WhichOptions) => {
     const ids = await chooseRequests(pool, given, options);

@@ -174,6 +174,7 @@ export const poolDocuments = {
   request: [z.object(requestMembers), requests.describe('With --count.')],
   'request-change': [
     z.object({ ...pool, ids: texts, renewed: z.literal(true) }),
+    z.object({ ...pool, ids: texts, priority: count }),
     z.object({ ...pool, ids: texts, ended: z.enum(['cancel', 'return']) }),
   ],
   requests: [
