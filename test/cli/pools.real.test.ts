@@ -52,7 +52,7 @@ describe('heddle pool and heddle request', () => {
   it('applies a file, which changes nothing the second time', async () => {
     expect(await run('pool', 'apply', 'pools.yaml')).toMatchObject({
       code: 0,
-      stdout: 'pool ci: configured\n',
+      stdout: expect.stringMatching(/^POOL +RESULT\nci +configured\n$/),
     });
     expect(await json('pool', 'apply', 'pools.yaml')).toMatchObject({
       pools: [{ name: 'ci', unchanged: true }],

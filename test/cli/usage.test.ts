@@ -114,6 +114,29 @@ describe('the command line without a server', () => {
     });
   });
 
+  it('checks a pools file without a server, with the errors that apply gives', async () => {
+    await writeFile(
+      join(folder, 'pools.yaml'),
+      'pools: {ci: {labels: {a: {}, b: {}}, providerPools: {m: {provider: local, labels: {a: {}}}}}}\n',
+    );
+    const checked = await run('pool', 'check', 'pools.yaml');
+    expect(checked).toMatchObject({ code: 2, stderr: expect.stringContaining('pools.ci.labels.b') });
+    expect(await run('pool', 'apply', 'pools.yaml')).toEqual(checked);
+    expect(JSON.parse((await run('pool', 'check', 'pools.yaml', '--json')).stdout)).toMatchObject({
+      kind: 'pools',
+      valid: false,
+      problems: [{ line: 1, path: ['pools', 'ci', 'labels', 'b'] }],
+    });
+    await writeFile(
+      join(folder, 'pools.yaml'),
+      'pools: {ci: {labels: {a: {}}, providerPools: {m: {provider: local, labels: {a: {}}}}}}\n',
+    );
+    expect(await run('pool', 'check', 'pools.yaml')).toMatchObject({
+      code: 0,
+      stdout: 'pools.yaml is valid: pools ci\n',
+    });
+  });
+
   it('validates files of each kind without a server, and reports each problem with its place as JSON', async () => {
     await writeFile(join(folder, 'pools.yaml'), 'pools: {ci: {labels: {}, providerPools: {}}}\n');
     await writeFile(join(folder, 'image.yaml'), 'name: base\ncommand: make-image\n');

@@ -1,4 +1,9 @@
+import type { Option } from 'commander';
+import { poolNodeStates } from '../../model/pool/node.js';
+import { requestStates } from '../../model/pool/request.js';
 import {
+  argument,
+  choice,
   durationMs,
   option,
   waitOptions,
@@ -8,9 +13,16 @@ import {
   type CommandDefinition,
 } from '../command.js';
 
+const parsePriority = wholeNumber('It is a whole number from 0 to 999999.', 0, 999_999);
 const parse = durationMs('It is a time such as 30m, 2h or 1d, of at most 30 days.');
 
 const requester = option('--requester <name>', 'all open requests of this requester, instead of ids');
+
+const filters = (of: string, states: readonly string[]): readonly Option[] => [
+  option('--provider <account>', `only ${of} of this provider account`),
+  choice('--state <state>', `only ${of} in this state`, states),
+  option('--label <label>', `only ${of} of this label`),
+];
 
 export const poolCommands: readonly CommandDefinition[] = [
   command('pool', 'pools of nodes that are kept ready or created on demand', {
@@ -19,6 +31,12 @@ export const poolCommands: readonly CommandDefinition[] = [
       command('apply <file>', 'create or update the pools of a file', {
         json: ['pool-apply'],
         load: async () => (await import('./apply.js')).apply,
+      }),
+      command('check <file>', 'check a pools file without a server', {
+        more: '; workers check accounts, hardware and images',
+        needs: 'configuration',
+        json: ['validate'],
+        load: async () => (await import('./check.js')).check,
       }),
       command(
         'import <file>',
@@ -48,9 +66,10 @@ export const poolCommands: readonly CommandDefinition[] = [
         json: ['pool'],
         load: async () => (await import('./show.js')).labels,
       }),
-      command('nodes <pool>', 'list its nodes with age and state', {
+      command('nodes [pool]', 'list the nodes of all pools, or of one, with age and state', {
+        options: filters('nodes', poolNodeStates),
         json: ['pool-nodes'],
-        load: async () => (await import('./nodes.js')).nodes,
+        load: async () => (await import('./overview.js')).nodes,
       }),
       command('dump [pool]', 'print the state of all pools, or of one, as JSON', {
         json: ['pool-dump'],
@@ -90,7 +109,7 @@ export const poolCommands: readonly CommandDefinition[] = [
             parse: wholeNumber('It is a whole number from 1 to 5000.', 1, 5_000),
           }),
           option('--priority <number>', 'lower values are served first (default: 100)', {
-            parse: wholeNumber('It is a whole number from 0 to 999999.', 0, 999_999),
+            parse: parsePriority,
           }),
           option('--requester <name>', 'the requester (default: user@host)'),
           option('--tenant <name>', 'the tenant whose limits apply'),
@@ -109,14 +128,20 @@ export const poolCommands: readonly CommandDefinition[] = [
         json: ['request'],
         load: async () => (await import('./request-create.js')).create,
       }),
-      command('list <pool>', 'list its requests', {
+      command('list [pool]', 'list the requests of all pools, or of one', {
+        options: filters('requests', [...requestStates, 'returned', 'cancelled', 'expired']),
         json: ['requests'],
-        load: async () => (await import('./request.js')).list,
+        load: async () => (await import('./overview.js')).requests,
       }),
       command('show <pool> <id>', 'show a request: its nodes, or why it waits or failed', {
         options: [option('--credentials', 'also show the login credentials')],
         json: ['request'],
         load: async () => (await import('./request.js')).show,
+      }),
+      command('priority <pool> <id>', 'change the priority of a waiting request', {
+        arguments: [argument('<number>', 'lower values are served first', parsePriority)],
+        json: ['request-change'],
+        load: async () => (await import('./request.js')).setPriority,
       }),
       command('renew <pool> [ids...]', 'renew leases', {
         options: [requester],

@@ -1,73 +1,9 @@
-import { poolNodeStates } from '../../model/pool/node.js';
 import type { PoolNodeView } from '../../model/pool/view.js';
 import { CliError } from '../errors.js';
 import type { ServerOptions } from '../configuration.js';
 import { confirm } from '../terminal.js';
-import { formatCount, formatDuration } from '../format.js';
-import { failuresOf } from './failures.js';
+import { formatCount } from '../format.js';
 import { poolVerb } from './pool-verb.js';
-
-const columns = [
-  'NODE',
-  'LABEL',
-  'PROVIDER POOL',
-  'STATE',
-  'FOR',
-  'AGE',
-  'ADDRESS',
-  'IMAGE',
-  'REQUESTER',
-  'WHY',
-];
-
-export const nodes = poolVerb(
-  async (pool, session, _options: ServerOptions) => {
-    const found = await pool.nodes();
-    const failures = await failuresOf(session, pool);
-    return found.map((node) => ({ ...node, why: failures.get(node.id) ?? node.why }));
-  },
-  {
-    document: (found, pool) => ({ pool, nodes: found }),
-    print: (output, found) => {
-      if (found.length === 0) return output.line('no nodes');
-      // Versions of images are shown where there are any.
-      const hasVersions = found.some(({ image }) => image !== undefined);
-      const isShown = (_cell: string, index: number): boolean => hasVersions || columns[index] !== 'IMAGE';
-      const ordered = found.toSorted(
-        (one, other) =>
-          poolNodeStates.indexOf(one.state) - poolNodeStates.indexOf(other.state) || one.since - other.since,
-      );
-      const now = Date.now();
-      output.table(
-        columns.filter(isShown),
-        ordered.map((node) => rowOf(node, now).filter(isShown)),
-      );
-    },
-  },
-);
-
-function rowOf(node: PoolNodeView, now: number): readonly string[] {
-  const { id, label, providerPool, state, since, createdAt, ipaddress, image, replaced, requester } = node;
-  const { hold: held, why, slots, backing } = node;
-  const left = held?.until === undefined ? '' : `, ${formatDuration(held.until - now)} left`;
-  const words = [
-    held && `${held.comment} (${held.by}${left})`,
-    why,
-    slots === undefined ? backing && `on ${backing}` : `machine of ${slots} nodes`,
-  ];
-  return [
-    id,
-    label,
-    providerPool,
-    state,
-    formatDuration(now - since),
-    formatDuration(now - createdAt),
-    ipaddress ?? '-',
-    `${image ?? '-'}${replaced === undefined ? '' : ' (old)'}`,
-    requester ?? '-',
-    words.filter((word) => word !== undefined).join('; ') || '-',
-  ];
-}
 
 export interface HoldOptions extends ServerOptions {
   readonly comment?: string;

@@ -2,37 +2,11 @@ import { HeddleError } from '../../client/errors.js';
 import type { PoolClient } from '../../client/pool/pool-client.js';
 import { CliError } from '../errors.js';
 import type { ServerOptions } from '../configuration.js';
-import { formatDuration } from '../format.js';
 import type { RequestView } from '../../model/pool/view.js';
 import type { Session } from '../session.js';
 import { failuresOf } from './failures.js';
 import { poolVerb } from './pool-verb.js';
-import { nodeName, printRequest, whyOf, withoutSecrets } from './request-text.js';
-
-export const list = poolVerb(
-  async (pool, _session, _options: ServerOptions) => ({
-    pool: pool.name,
-    requests: (await pool.requests()).map(withoutSecrets),
-  }),
-  {
-    table: {
-      head: ['REQUEST', 'STATE', 'FOR', 'AGE', 'LABELS', 'PRIORITY', 'REQUESTER', 'NODES', 'WHY'],
-      rows: ({ requests }) =>
-        requests.map((request) => [
-          request.id,
-          request.state,
-          formatDuration(Date.now() - request.since),
-          request.createdAt === undefined ? '-' : formatDuration(Date.now() - request.createdAt),
-          request.labels.join(','),
-          String(request.priority ?? '-'),
-          request.requester,
-          request.nodes?.map(nodeName).join(',') ?? request.making?.join(',') ?? '-',
-          whyOf(request),
-        ]),
-      empty: 'no requests',
-    },
-  },
-);
+import { printRequest, withoutSecrets } from './request-text.js';
 
 export const show = poolVerb(
   async (pool, session, id: string, _options: ServerOptions & { readonly credentials?: boolean }) => {
@@ -85,6 +59,15 @@ export const renew = poolVerb(
           : `the leases of ${ids.length} requests begin anew`,
       ),
   },
+);
+
+export const setPriority = poolVerb(
+  async (pool, _session, id: string, priority: number, _options: ServerOptions) => {
+    await chooseRequests(pool, [id], {});
+    await pool.setPriority(id, priority);
+    return { pool: pool.name, ids: [id], priority };
+  },
+  { print: (output, { priority }, _pool, id) => output.line(`request ${id} has priority ${priority}`) },
 );
 
 export const cancel = poolVerb(

@@ -19,6 +19,7 @@ import {
   poolNodesQuery,
   poolQuery,
   poolSpecQuery,
+  priorityUpdate,
   renewUpdate,
   requestsQuery,
   requestUpdate,
@@ -177,6 +178,14 @@ export class PoolClient extends EntityClient {
   /** Renews the lease; false if it has ended. */
   async renew(id: string): Promise<boolean> {
     return this.#renewals.add(id);
+  }
+
+  /**
+   * Moves a waiting request in the queue: low priorities are served first.
+   * @throws HeddleError Refused when it has its nodes already.
+   */
+  async setPriority(id: string, priority: number): Promise<void> {
+    await this.update('change the priority', this.name, priorityUpdate, { id, priority });
   }
 
   /** All requests, or those with these ids; credentials of allocated nodes included. */

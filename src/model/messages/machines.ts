@@ -47,6 +47,7 @@ export const machineRows = {
       request: [list(demand(), 5_000, 1)],
       end: [object({ ids: requestIds(), how: oneOf('returned', 'cancelled') })],
       renew: [requestIds()],
+      priority: [object({ id: text(200), priority: count(1_000_000) })],
       hold: [
         object({
           nodeId: text(200),

@@ -1,4 +1,4 @@
-import type { DeleteNodesRequest, HoldRequest } from './messages.js';
+import type { DeleteNodesRequest, HoldRequest, PriorityRequest } from './messages.js';
 import type { PoolNode, PoolNodeState } from './node.js';
 import type { PoolState } from './state.js';
 
@@ -39,6 +39,19 @@ export function refuseDeletion(
 ): MessageRefusal | undefined {
   const unknown = nodeIds.find((id) => pool.nodes[id] === undefined);
   return unknown === undefined ? undefined : noNode(pool, unknown);
+}
+
+export function refusePriority(
+  { name, requests }: PoolState,
+  { id }: Pick<PriorityRequest, 'id'>,
+): MessageRefusal | undefined {
+  const request = requests[id];
+  if (request === undefined) return invalid(`pool ${name} has no open request ${id}`);
+  return request.state === 'requested'
+    ? undefined
+    : invalid(
+        `request ${id} is ${request.state}; only one that waits for its nodes has a place in the queue`,
+      );
 }
 
 function nodeOf(pool: PoolState, nodeId: string): Pick<PoolNode, 'id' | 'state' | 'slots'> | MessageRefusal {

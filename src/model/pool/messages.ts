@@ -35,6 +35,12 @@ export interface EndRequest {
   readonly how: 'returned' | 'cancelled';
 }
 
+export interface PriorityRequest {
+  readonly id: string;
+  /** Low comes first. */
+  readonly priority: number;
+}
+
 export interface HoldRequest {
   readonly nodeId: string;
   readonly by: string;

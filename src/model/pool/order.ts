@@ -1,5 +1,5 @@
 import type { NodeRequest } from './request.js';
-import type { PoolState } from './state.js';
+import { changeRequest, type PoolState } from './state.js';
 
 /** Requests that wait, the next one first. */
 export function inOrder(pool: PoolState): readonly NodeRequest[] {
@@ -13,4 +13,10 @@ export function signatureOf({ labels, tenant, prefers = '', declined }: NodeRequ
   return [labels.join(','), prefers, ...Object.keys(declined), tenant === undefined ? '' : `|${tenant}`].join(
     '|',
   );
+}
+
+/** Moves a waiting request in the queue. Requests that have their nodes already stay as they are. */
+export function changePriority(pool: PoolState, id: string, priority: number): void {
+  if (pool.requests[id]?.state === 'requested')
+    changeRequest(pool, id, (request) => ({ ...request, priority }));
 }

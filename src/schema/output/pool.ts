@@ -68,32 +68,28 @@ const viewSchema = z.object({
   leaving: z.object({ by: z.string(), at: millisecond }).optional().describe('The pool is being deleted.'),
 });
 
-const nodeSchema = exactly<PoolNodeView>()(
-  z.object({
-    id: z.string(),
-    label: z.string(),
-    providerPool: z.string(),
-    provider: z.string(),
-    state: nodeState,
-    since: millisecond,
-    createdAt: millisecond,
-    request: z.string().optional(),
-    requester: z.string().optional(),
-    tenant: z.string().optional(),
-    ipaddress: z.string().optional(),
-    providerid: z.string().optional(),
-    hold: z.object({ by: z.string(), comment: z.string(), until: millisecond.optional() }).optional(),
-    why: z.string().optional(),
-    backing: z.string().optional().describe('The node whose machine it is a slot of.'),
-    slots: count.optional(),
-    handedOut: count.describe('How often it was allocated.'),
-    image: z.string().optional(),
-    replaced: z
-      .enum(['superseded', 'withdrawn'])
-      .optional()
-      .describe('There is another version of its image.'),
-  }),
-);
+const nodeMembers = {
+  id: z.string(),
+  label: z.string(),
+  providerPool: z.string(),
+  provider: z.string(),
+  state: nodeState,
+  since: millisecond,
+  createdAt: millisecond,
+  request: z.string().optional(),
+  requester: z.string().optional(),
+  tenant: z.string().optional(),
+  ipaddress: z.string().optional(),
+  providerid: z.string().optional(),
+  hold: z.object({ by: z.string(), comment: z.string(), until: millisecond.optional() }).optional(),
+  why: z.string().optional(),
+  backing: z.string().optional().describe('The node whose machine it is a slot of.'),
+  slots: count.optional(),
+  handedOut: count.describe('How often it was allocated.'),
+  image: z.string().optional(),
+  replaced: z.enum(['superseded', 'withdrawn']).optional().describe('There is another version of its image.'),
+};
+const nodeSchema = exactly<PoolNodeView>()(z.object(nodeMembers));
 
 const grantedNodeSchema = exactly<GrantedNode>()(
   z.object({
@@ -129,6 +125,7 @@ const requestMembers = {
 const requestSchema = exactly<RequestView>()(z.object(requestMembers).meta({ id: 'request' }));
 
 const pool = { pool: z.string() };
+const silent = texts.describe('Pools that do not answer.');
 const requests = z.object({ ...pool, requests: z.array(requestSchema) });
 
 export const poolDocuments = {
@@ -170,11 +167,20 @@ export const poolDocuments = {
         .describe('What is different in Heddle, or left out.'),
     }),
   ],
-  'pool-nodes': [z.object({ ...pool, nodes: z.array(nodeSchema) })],
+  'pool-nodes': [
+    z.object({ ...pool, nodes: z.array(nodeSchema) }),
+    z.object({ nodes: z.array(z.object({ ...pool, ...nodeMembers })), silent }).describe('Of all pools.'),
+  ],
   request: [z.object(requestMembers), requests.describe('With --count.')],
   'request-change': [
     z.object({ ...pool, ids: texts, renewed: z.literal(true) }),
+    z.object({ ...pool, ids: texts, priority: count }),
     z.object({ ...pool, ids: texts, ended: z.enum(['cancel', 'return']) }),
   ],
-  requests: [requests],
+  requests: [
+    requests,
+    z
+      .object({ requests: z.array(z.object({ ...pool, ...requestMembers })), silent })
+      .describe('Of all pools.'),
+  ],
 };

@@ -3,12 +3,18 @@ import { readMachineKey } from '../../model/names.js';
 import { ownershipAmong, type NamedMachine, type Ownership } from '../../model/node/ownership.js';
 import { admit } from '../../model/pool/admit.js';
 import { refuseDemand } from '../../model/pool/check-demand.js';
-import { refuseDeletion, refuseEndHold, refuseHold } from '../../model/pool/check-messages.js';
+import {
+  refuseDeletion,
+  refuseEndHold,
+  refuseHold,
+  refusePriority,
+} from '../../model/pool/check-messages.js';
 import { emptyPool } from '../../model/pool/configure.js';
 import { viewAllocated } from '../../model/pool/allocated.js';
 import { addRequest, deleteNode, returnNodes, holdNode, renewLease } from '../../model/pool/allocate.js';
 import { endHold, nodeGone } from '../../model/pool/outcome.js';
 import type { NodeDemand } from '../../model/pool/request.js';
+import { changePriority } from '../../model/pool/order.js';
 import { viewNode, viewPool, viewRequests, type RequestView } from '../../model/pool/view.js';
 import { configure } from './configure.js';
 import { imageUpdateSignal } from '../image/messages.js';
@@ -28,6 +34,7 @@ import {
   poolOwnersQuery,
   poolQuery,
   poolSpecQuery,
+  priorityUpdate,
   renewUpdate,
   requestsQuery,
   requestUpdate,
@@ -59,6 +66,12 @@ export function messagesOf(memory: PoolMemory): readonly Message[] {
     }),
     update(renewUpdate, 'Renew the leases of requests; returns the ids of requests without nodes.', (ids) =>
       ids.filter((id) => !renewLease(pool, id, Date.now())),
+    ),
+    update(
+      priorityUpdate,
+      'Change the priority of a waiting request.',
+      ({ id, priority }) => changePriority(pool, id, priority),
+      (request) => refusePriority(pool, request),
     ),
     update(
       holdUpdate,

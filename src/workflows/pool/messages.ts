@@ -8,6 +8,7 @@ import type {
   DeleteNodesRequest,
   EndRequest,
   HoldRequest,
+  PriorityRequest,
   RequestsWanted,
 } from '../../model/pool/messages.js';
 import type { NodeDemand } from '../../model/pool/request.js';
@@ -23,6 +24,7 @@ export const requestUpdate = defineUpdate<readonly RequestView[], [readonly Node
 export const endUpdate = defineUpdate<void, [EndRequest]>('end');
 /** Gives the ids of those that there is nothing to renew of. */
 export const renewUpdate = defineUpdate<readonly string[], [readonly string[]]>('renew');
+export const priorityUpdate = defineUpdate<void, [PriorityRequest]>('priority');
 export const holdUpdate = defineUpdate<void, [HoldRequest]>('hold');
 export const endHoldUpdate = defineUpdate<void, [{ readonly nodeId: string }]>('endHold');
 export const deleteNodesUpdate = defineUpdate<void, [DeleteNodesRequest]>('deleteNodes');

@@ -97,6 +97,7 @@ export const samples: SampleMessages = {
       request: [[{ id: 'r', labels: ['a'], requester: by }]],
       end: [{ ids: ['r'], how: 'returned' }],
       renew: [['r']],
+      priority: [{ id: 'r', priority: 1 }],
       hold: [{ nodeId: 'a-1', by, comment: 'look' }],
       endHold: [{ nodeId: 'a-1' }],
       deleteNodes: [{ nodeIds: ['a-1'], by }],

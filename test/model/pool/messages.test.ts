@@ -2,10 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { admit } from '../../../src/model/pool/admit.js';
 import { packPool, unpackPool } from '../../../src/model/pool/carry.js';
 import { refuseDemand } from '../../../src/model/pool/check-demand.js';
-import { refuseDeletion, refuseEndHold, refuseHold } from '../../../src/model/pool/check-messages.js';
+import {
+  refuseDeletion,
+  refuseEndHold,
+  refuseHold,
+  refusePriority,
+} from '../../../src/model/pool/check-messages.js';
 import { addRequest, returnNodes, holdNode, renewLease } from '../../../src/model/pool/allocate.js';
 import { endHold, nodeBuilt, nodeCleaned } from '../../../src/model/pool/outcome.js';
-import { signatureOf } from '../../../src/model/pool/order.js';
+import { changePriority, signatureOf } from '../../../src/model/pool/order.js';
 import type { PoolState } from '../../../src/model/pool/state.js';
 import { viewPool, viewRequests, type RequestView } from '../../../src/model/pool/view.js';
 import { begin, offer, openPool, providerPool } from './support.js';
@@ -44,6 +49,31 @@ describe('a request that lost a node', () => {
     });
     returnNodes(pool, 'first', 'returned', 6);
     expect(pool.nodes['a-1']).toMatchObject({ state: 'in-use', request: 'second' });
+  });
+});
+
+describe('the priority of a waiting request', () => {
+  it('can be changed, which moves it before earlier ones', () => {
+    const pool = open(1);
+    for (const id of ['first', 'second', 'third']) ask(pool, id);
+    expect(refusePriority(pool, { id: 'third' })).toBeUndefined();
+    changePriority(pool, 'third', 1);
+    returnNodes(pool, 'first', 'returned', 3);
+    nodeCleaned(pool, 'a-1', 4);
+    admit(pool, 5);
+    expect(shown(pool, 'third')).toMatchObject({ state: 'fulfilled', priority: 1 });
+    expect(shown(pool, 'second')).toMatchObject({ state: 'requested', priority: 100 });
+  });
+
+  it('cannot be changed once it has nodes', () => {
+    const pool = open(1);
+    ask(pool, 'first');
+    ask(pool, 'second');
+    expect(refusePriority(pool, { id: 'first' })?.why).toContain('request first is fulfilled');
+    expect(refusePriority(pool, { id: 'other' })?.why).toContain('no open request other');
+    const { version } = pool.counters;
+    changePriority(pool, 'first', 1);
+    expect(pool.counters.version).toBe(version);
   });
 });
 

@@ -316,6 +316,7 @@ describe('a pool', () => {
       'request',
       'end',
       'renew',
+      'priority',
       'hold',
       'endHold',
       'deleteNodes',

@@ -1,0 +1,113 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { stringify } from 'yaml';
+import { heddleOn } from '../harness/cli/run-heddle.js';
+import { startStack, type Stack } from '../harness/stack.js';
+import { until } from '../harness/until.js';
+
+/** Two pools on two provider accounts. */
+describe('heddle pool and heddle request, over all pools', () => {
+  let stack: Stack;
+  beforeAll(async () => {
+    stack = await startStack({
+      temporalAddress: inject('temporalAddress'),
+      distPath: inject('distPath'),
+      accounts: { other: 'service' },
+    });
+    await stack.startWorker();
+    const offer = { hardware: 'tiny', image: 'host' };
+    const poolOn = (provider: string, label: string): object => ({
+      labels: { [label]: {} },
+      providerPools: { main: { provider, limits: { nodes: 1 }, labels: { [label]: offer } } },
+    });
+    await writeFile(
+      join(stack.folder, 'pools.yaml'),
+      stringify({ pools: { ci: poolOn('local', 'small'), lab: poolOn('other', 'bench') } }),
+    );
+  });
+  afterAll(() => stack.stop());
+
+  const { run, json } = heddleOn(() => stack);
+
+  it('lists nodes and requests of all pools, and those of an account, a state or a label', async () => {
+    await json('pool', 'apply', 'pools.yaml');
+    await json('request', 'create', 'ci', 'small', '--requester', 'job-1');
+    await json('request', 'create', 'ci', 'small', '--requester', 'job-2', '--no-wait');
+    await json('request', 'create', 'lab', 'bench', '--requester', 'job-3');
+    expect(await run('pool', 'nodes')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(
+        /^POOL +NODE +LABEL +PROVIDER POOL[^]*\nci +small-1 +small +main[^]*\nlab +bench-1 +bench +main/,
+      ),
+    });
+    expect(await json('pool', 'nodes', '--provider', 'other')).toMatchObject({
+      nodes: [{ pool: 'lab', id: 'bench-1', provider: 'other' }],
+      silent: [],
+    });
+    expect(await json('pool', 'nodes', 'ci', '--label', 'small', '--state', 'in-use')).toMatchObject({
+      pool: 'ci',
+      nodes: [{ id: 'small-1' }],
+    });
+    expect(await run('pool', 'nodes', 'lab', '--state', 'failed')).toMatchObject({ stdout: 'no nodes\n' });
+    expect(await run('request', 'list')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(
+        /^POOL +REQUEST +STATE[^]*\nci +[0-9a-f-]{36} +fulfilled[^]*\nlab +[0-9a-f-]{36} +fulfilled/,
+      ),
+    });
+    expect(await json('request', 'list', '--provider', 'other')).toMatchObject({
+      requests: [{ pool: 'lab', requester: 'job-3' }],
+    });
+    expect(await json('request', 'list', '--provider', 'local', '--state', 'requested')).toMatchObject({
+      requests: [{ pool: 'ci', requester: 'job-2' }],
+    });
+  });
+
+  it('changes the priority of a waiting request, and refuses it for one with nodes', async () => {
+    const { requests } = (await json('request', 'list', 'ci')) as {
+      readonly requests: readonly { readonly id: string; readonly requester: string }[];
+    };
+    const idOf = (name: string): string => requests.find(({ requester }) => requester === name)?.id ?? '';
+    await json('request', 'create', 'ci', 'small', '--requester', 'job-4', '--no-wait');
+    const { requests: now } = (await json('request', 'list', 'ci')) as { readonly requests: typeof requests };
+    const last = now.find(({ requester }) => requester === 'job-4')?.id ?? '';
+    expect(await run('request', 'priority', 'ci', last, '7')).toMatchObject({
+      code: 0,
+      stderr: '',
+      stdout: `request ${last} has priority 7\n`,
+    });
+    expect(await run('request', 'priority', 'ci', idOf('job-1'), '7')).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining(`request ${idOf('job-1')} is fulfilled`),
+    });
+    expect(await run('request', 'priority', 'ci', 'nobody', '7')).toMatchObject({ code: 4 });
+    await json('request', 'return', 'ci', idOf('job-1'));
+    await until('the last one is served first', async () =>
+      (await run('request', 'show', 'ci', last)).stdout.includes('fulfilled'),
+    );
+    expect(await json('request', 'show', 'ci', idOf('job-2'))).toMatchObject({ state: 'requested' });
+  });
+
+  it('applies the pools of a file at once, and reports each that is refused with its place', async () => {
+    await writeFile(
+      join(stack.folder, 'some.yaml'),
+      `pools:
+  fine: {labels: {a: {}}, providerPools: {main: {provider: local, labels: {a: {}}}}}
+  odd: {labels: {a: {}}, providerPools: {main: {provider: absent, labels: {a: {}}}}}
+  strange: {labels: {a: {}}, providerPools: {main: {provider: missing, labels: {a: {}}}}}
+`,
+    );
+    expect(await run('pool', 'apply', 'some.yaml')).toMatchObject({
+      code: 2,
+      stdout: expect.stringMatching(/^POOL +RESULT\nfine +configured\nodd +failed\nstrange +failed\n$/),
+      stderr: expect.stringMatching(
+        /some\.yaml:3:\d+: pools\.odd\.providerPools\.main\.provider: names provider "absent"[^]*some\.yaml:4:\d+: pools\.strange\.providerPools\.main\.provider: names provider "missing"/,
+      ),
+    });
+    expect(JSON.parse((await run('pool', 'apply', 'some.yaml', '--json')).stdout)).toMatchObject({
+      pools: [{ name: 'fine', unchanged: true }],
+      error: { code: 'Invalid' },
+    });
+  });
+});
