@@ -177,4 +177,19 @@ export const poolDocuments = {
     z.object({ ...pool, ids: texts, ended: z.enum(['cancel', 'return']) }),
   ],
   requests: [requests],
+  run: [
+    z.object({
+      ...pool,
+      request: z.string(),
+      results: z.array(
+        z.object({
+          node: z.string(),
+          exitCode: count.nullable().describe('Null if it is unknown, or the command did not run.'),
+          problem: z.string().optional().describe('Why the exit code is unknown.'),
+          stdout: z.string().optional().describe('Beginning and end, if it is long.'),
+          stderr: z.string().optional(),
+        }),
+      ),
+    }),
+  ],
 };
