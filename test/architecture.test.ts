@@ -164,7 +164,6 @@ const rooms: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     cluster: ['system'],
     image: ['system'],
     machine: ['cluster', 'system'],
-    plugin: ['cluster'],
     pool: ['system'],
     system: ['account', 'cluster', 'plugin'],
   },

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import type { RunOutcome } from '../plugins/contract.js';
 import { PluginError } from '../plugins/errors.js';
 import type { Connection } from './connection.js';
+import { readAfterNoise } from './after-noise.js';
 import { Excerpt } from './excerpt.js';
 import { connectionLost } from './failure.js';
 import { printable } from './printable.js';
@@ -57,10 +58,10 @@ export async function exec(
       /* A broken channel shows as a missing exit code. */
     });
     const outputs = Promise.all([
-      readAfter(channel, nonce, (words) => {
+      readText(channel, nonce, (words) => {
         begun = words;
       }),
-      readAfter(channel.stderr, nonce),
+      readText(channel.stderr, nonce),
     ]);
     channel.write(
       programTextBeforeInput({
@@ -123,48 +124,16 @@ async function endCommand(
   clearTimeout(timer);
 }
 
-/**
- * The content of a stream after the line with the nonce, whose other words `onBegin` gets; all of it without
- * such a line.
- */
-function readAfter(
+/** The content of a stream behind the login shell's noise, or that noise if nothing else came. */
+async function readText(
   stream: Readable,
   nonce: string,
   onBegin?: (words: readonly string[]) => void,
 ): Promise<{ readonly text: string; readonly begun: boolean }> {
-  const mark = Buffer.from(`\n${nonce}`);
-  const noise = new Excerpt();
   const output = new Excerpt();
-  let begun = false;
-  let held: Buffer<ArrayBufferLike> = Buffer.alloc(0);
-  stream.on('data', (chunk: Buffer) => {
-    if (begun) {
-      output.add(chunk);
-      return;
-    }
-    held = Buffer.concat([held, chunk]);
-    const at = held.indexOf(mark);
-    const end = at < 0 ? -1 : held.indexOf(10, at + mark.length);
-    if (end >= 0) {
-      begun = true;
-      onBegin?.(
-        held
-          .toString('latin1', at + mark.length, end)
-          .trim()
-          .split(' '),
-      );
-      output.add(held.subarray(end + 1));
-      return;
-    }
-    if (at >= 0) return;
-    const known = Math.max(held.length - mark.length, 0);
-    noise.add(held.subarray(0, known));
-    held = held.subarray(known);
+  const { noise, begun } = await readAfterNoise(stream, nonce, {
+    onBegin,
+    onChunk: (chunk) => output.add(chunk),
   });
-  return new Promise((resolve) => {
-    stream.once('end', () => {
-      if (!begun) noise.add(held);
-      resolve({ text: (begun ? output : noise).toString(), begun });
-    });
-  });
+  return { text: begun ? output.toString() : noise, begun };
 }

@@ -22,6 +22,7 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
     'validate',
   ],
   'dev.real.test.ts': ['dev'],
+  'run.real.test.ts': ['run'],
   'access.real.test.ts': ['reservation-log-in'],
   'one-writer.real.test.ts': ['machine-confirm-ended'],
   'plugin-setup.real.test.ts': ['plugin-setup'],

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { resolveLogin } from '../../src/cli/cluster/login.js';
+import { resolveLogin } from '../../src/cli/login.js';
 import { loadConfig } from '../../src/config/index.js';
 import type { JsonObject } from '../../src/model/json.js';
 

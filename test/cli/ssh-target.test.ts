@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readTarget } from '../../src/cli/cluster/login.js';
+import { readTarget } from '../../src/cli/login.js';
 
 const key = 'ssh-ed25519 AAAA';
 const payload = { ipaddress: '10.0.0.7', 'ssh-host-key': key };

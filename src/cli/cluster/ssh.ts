@@ -1,14 +1,12 @@
 import { HeddleError } from '../../client/errors.js';
-import { isJsonObject } from '../../model/json.js';
-import { resolveSecrets } from '../../secrets/reference.js';
 import { connect } from '../../ssh/connect.js';
 import { type InteractiveSession, openShell } from '../../ssh/interactive.js';
 import type { SshTarget } from '../../ssh/target.js';
 import type { ServerOptions } from '../configuration.js';
 import { CliError } from '../errors.js';
+import { findTarget } from '../login.js';
 import { withSession } from '../session.js';
 import { requireCluster } from './cluster-verb.js';
-import { authOf, readTarget, resolveLogin } from './login.js';
 
 /**
  * Logs in to a node, or runs one command there; the host key must be the one that CONFIRM pinned. Gives the
@@ -29,17 +27,7 @@ export async function ssh(
     });
     const { nodes } = await client.status(name);
     const account = nodes.find(({ nodeId }) => nodeId === node)?.provider ?? '';
-    const auth = await resolveLogin(config, { node, account, auth: authOf(payload) });
-    const jump = config.providers[account]?.jump;
-    const { value: way = null } =
-      jump === undefined
-        ? {}
-        : await resolveSecrets(
-            jump,
-            { environment: config.environment },
-            { writtenBy: 'administrator', place: `jump host on the way to ${node}` },
-          );
-    return readTarget(node, { payload, auth, ...(isJsonObject(way) ? { jump: way } : {}) });
+    return findTarget(config, { node, account, payload });
   });
   return runOn(target, node, command);
 }

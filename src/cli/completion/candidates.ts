@@ -7,7 +7,7 @@ export type Candidates =
   /** Names that the server knows. */
   | { readonly is: 'names'; readonly of: NameKind; readonly within?: string };
 
-type NameKind = 'clusters' | 'nodes' | 'services' | 'pools' | 'machines' | 'images';
+type NameKind = 'clusters' | 'nodes' | 'services' | 'pools' | 'labels' | 'machines' | 'images';
 
 const files: Candidates = { is: 'files' };
 const words = (list: readonly string[]): Candidates => ({ is: 'words', words: list });
@@ -62,6 +62,7 @@ function flagsOf(command: Command): readonly string[] {
 
 function valuesOf({ argChoices, long, description }: Option, cluster: string | undefined): Candidates {
   if (argChoices !== undefined) return words(argChoices);
+  if (long === '--pool') return { is: 'names', of: 'pools' };
   if (long === '--nodes') return { is: 'names', of: 'nodes', within: cluster };
   if (long === '--service' || long === '--services') return { is: 'names', of: 'services', within: cluster };
   return /file|folder|public key/i.test(description) || long === '--config' ? files : words([]);
@@ -83,6 +84,10 @@ function namesOf(argument: Argument, command: Command, first: string | undefined
       return subjects[group] === undefined ? words([]) : { is: 'names', of: subjects[group] };
     case 'pool':
       return { is: 'names', of: 'pools' };
+    case 'label':
+      return { is: 'names', of: 'labels' };
+    case 'labels':
+      return { is: 'names', of: 'labels', within: first };
     case 'node':
     case 'nodes':
       return group === '' ? { is: 'names', of: 'nodes', within: first } : words([]);

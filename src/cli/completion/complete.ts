@@ -1,6 +1,8 @@
+import type { Client } from '@temporalio/client';
 import type { HeddleClient } from '../../client/heddle-client.js';
 import { listPools, listMachineNames } from '../../client/list.js';
 import { exitCodes } from '../errors.js';
+import { PoolClient } from '../../client/pool/pool-client.js';
 import { createProgram } from '../program.js';
 import { candidatesFor, type Candidates } from './candidates.js';
 
@@ -49,6 +51,8 @@ async function askNames({
         return (await client.list()).map(({ name }) => name);
       case 'pools':
         return (await listPools(temporal)).map(({ name }) => name);
+      case 'labels':
+        return labelsOf(temporal, within === undefined ? await listPools(temporal) : [{ name: within }]);
       case 'machines':
         return listMachineNames(temporal);
       case 'images':
@@ -58,6 +62,16 @@ async function askNames({
         return within === undefined ? [] : namesIn(client, within, of);
     }
   });
+}
+
+async function labelsOf(
+  temporal: Client,
+  pools: readonly { readonly name: string }[],
+): Promise<readonly string[]> {
+  const views = await Promise.all(
+    pools.map(({ name }) => new PoolClient(temporal, name).view().catch(() => ({ labels: {} }))),
+  );
+  return [...new Set(views.flatMap(({ labels }) => Object.keys(labels)))];
 }
 
 async function namesIn(

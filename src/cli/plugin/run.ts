@@ -15,7 +15,7 @@ import { createPool } from '../../ssh/pool.js';
 import { createShell } from '../../ssh/shell.js';
 import { CliError, exitCodes } from '../errors.js';
 import { readConfiguration, type CommonOptions } from '../configuration.js';
-import { authOf, readTarget } from '../cluster/login.js';
+import { authOf, readTarget } from '../login.js';
 import { callInTime, resolveFields, resolveProviderFields } from '../provider-call.js';
 import { fillFields, isProviderAction, readTask, toTask } from './task-file.js';
 

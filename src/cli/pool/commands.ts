@@ -24,6 +24,26 @@ const filters = (of: string, states: readonly string[]): readonly Option[] => [
   option('--label <label>', `only ${of} of this label`),
 ];
 
+const demandOptions = [
+  option('--priority <number>', 'lower values are served first (default: 100)', { parse: parsePriority }),
+  option('--requester <name>', 'the requester (default: user@host)'),
+  option('--tenant <name>', 'the tenant whose limits apply'),
+  option('--provider-pool <name>', 'preferred provider pool'),
+];
+
+const copyOption = option(
+  '--copy <path>',
+  'a file, or a folder whose content is copied, to the folder that the command runs in',
+);
+
+function leaseOption(fallback: string): Option {
+  return option(
+    '--lease <time>',
+    `lease time; nodes are reclaimed when it ends without renewal (default: ${fallback})`,
+    { parse },
+  );
+}
+
 export const poolCommands: readonly CommandDefinition[] = [
   command('pool', 'pools of nodes that are kept ready or created on demand', {
     heading: 'Pools:',
@@ -108,17 +128,8 @@ export const poolCommands: readonly CommandDefinition[] = [
           option('--count <number>', 'number of requests, each for all of the labels', {
             parse: wholeNumber('It is a whole number from 1 to 5000.', 1, 5_000),
           }),
-          option('--priority <number>', 'lower values are served first (default: 100)', {
-            parse: parsePriority,
-          }),
-          option('--requester <name>', 'the requester (default: user@host)'),
-          option('--tenant <name>', 'the tenant whose limits apply'),
-          option('--provider-pool <name>', 'preferred provider pool'),
-          option(
-            '--lease <time>',
-            'lease time; nodes are reclaimed when it ends without renewal (default: 1h)',
-            { parse },
-          ),
+          ...demandOptions,
+          leaseOption('1h'),
           option(
             '--detach',
             'leave the request in place when this command is interrupted; otherwise it is returned',
@@ -159,5 +170,19 @@ export const poolCommands: readonly CommandDefinition[] = [
         load: async () => (await import('./request.js')).returnNodes,
       }),
     ],
+  }),
+  command('run <label> <command...>', 'run a command on nodes of a pool, and return them', {
+    more: ': heddle run small --copy . -- make test',
+    options: [
+      option('--pool <name>', 'the pool (default: the only one with this label)'),
+      option('--count <number>', 'number of nodes (default: 1)', {
+        parse: wholeNumber('It is a whole number from 1 to 100.', 1, 100),
+      }),
+      copyOption,
+      ...demandOptions,
+      leaseOption('3m'),
+    ],
+    json: ['run'],
+    load: async () => (await import('./run.js')).run,
   }),
 ];

@@ -58,7 +58,8 @@ function isGone(error: unknown): boolean {
   return error instanceof HeddleError && error.code === 'NotFound';
 }
 
-async function withTroubles({ temporal }: Session, name: string, error: unknown): Promise<unknown> {
+/** The error, with what keeps the pool from an answer if that is it. */
+export async function withTroubles({ temporal }: Session, name: string, error: unknown): Promise<unknown> {
   if (!(error instanceof HeddleError) || error.code !== 'NoWorker') return error;
   const view = await lookAtWorkflows(temporal, [poolWorkflowId(name)], `pool ${name}`).catch(() => undefined);
   const troubles = view === undefined ? [] : findTroubles(view, Date.now());

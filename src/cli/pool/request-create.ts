@@ -6,6 +6,7 @@ import { CliError, exitCodes } from '../errors.js';
 import { catchInterrupt } from '../waiting.js';
 import type { Output } from '../output.js';
 import { poolVerb } from './pool-verb.js';
+import { heldMs, renewOften } from './renewal.js';
 import { countStates, printRequest, printRequests, withoutSecrets } from './request-text.js';
 
 export interface CreateOptions extends ServerOptions {
@@ -93,10 +94,6 @@ function demandOf(options: CreateOptions): DemandOptions {
   };
 }
 
-/** How long a request waits without its command, which may be killed; longer than a worker's restart takes. */
-const heldMs = 180_000;
-const renewEveryMs = 20_000;
-
 function isHeld({ wait, detach }: CreateOptions): boolean {
   return wait && detach !== true;
 }
@@ -110,10 +107,7 @@ async function whileHeld<Result>(
 ): Promise<Result> {
   if (!isHeld(options)) return wait();
   const { signal, happened, release } = catchInterrupt();
-  const renewal = setInterval(() => {
-    // A renewal that fails is followed by the next one.
-    void Promise.allSettled(ids.map((id) => pool.renew(id)));
-  }, renewEveryMs);
+  const stopRenewal = renewOften(pool, ids);
   try {
     const waiting = wait();
     // After an interrupt the wait rejects, too.
@@ -128,7 +122,7 @@ async function whileHeld<Result>(
       cause,
     });
   } finally {
-    clearInterval(renewal);
+    stopRenewal();
     release();
   }
 }

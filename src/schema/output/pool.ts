@@ -183,4 +183,19 @@ export const poolDocuments = {
       .object({ requests: z.array(z.object({ ...pool, ...requestMembers })), silent })
       .describe('Of all pools.'),
   ],
+  run: [
+    z.object({
+      ...pool,
+      request: z.string(),
+      results: z.array(
+        z.object({
+          node: z.string(),
+          exitCode: count.nullable().describe('Null if it is unknown, or the command did not run.'),
+          problem: z.string().optional().describe('Why the exit code is unknown.'),
+          stdout: z.string().optional().describe('Beginning and end, if it is long.'),
+          stderr: z.string().optional(),
+        }),
+      ),
+    }),
+  ],
 };

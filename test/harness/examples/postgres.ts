@@ -1,4 +1,4 @@
-import { authOf, readTarget } from '../../../src/cli/cluster/login.js';
+import { authOf, readTarget } from '../../../src/cli/login.js';
 import type { HeddleClient } from '../../../src/client/index.js';
 import { exec } from '../../../src/ssh/exec.js';
 import { createPool } from '../../../src/ssh/pool.js';

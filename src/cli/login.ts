@@ -1,10 +1,10 @@
-import type { Config } from '../../config/index.js';
-import { isJsonObject, type Json, type JsonObject } from '../../model/json.js';
-import { poolAccount } from '../../model/names.js';
-import { referencesIn } from '../../model/node/result-table.js';
-import { resolveSecrets } from '../../secrets/reference.js';
-import type { SshTarget } from '../../ssh/target.js';
-import { CliError } from '../errors.js';
+import type { Config } from '../config/index.js';
+import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
+import { poolAccount } from '../model/names.js';
+import { referencesIn } from '../model/node/result-table.js';
+import { resolveSecrets } from '../secrets/reference.js';
+import type { SshTarget } from '../ssh/target.js';
+import { CliError } from './errors.js';
 
 /** What is known of the login to a node, its secrets resolved. */
 export interface Login {
@@ -66,6 +66,29 @@ function readHostKey(hostKey: Json | undefined): readonly string[] {
   return Array.isArray(hostKey) ? hostKey.filter((key) => typeof key === 'string') : [];
 }
 
+/**
+ * How to reach a node of an account and log in, with the secrets of both resolved.
+ * @throws CliError Refused as {@link readTarget} and {@link resolveLogin} do.
+ */
+export async function findTarget(
+  config: Config,
+  {
+    node,
+    account,
+    payload,
+  }: { readonly node: string; readonly account: string; readonly payload: JsonObject },
+): Promise<SshTarget> {
+  const auth = await resolveLogin(config, { node, account, auth: authOf(payload) });
+  const jump = config.providers[account]?.jump;
+  if (jump === undefined) return readTarget(node, { payload, auth });
+  const { value: way } = await resolveSecrets(
+    jump,
+    { environment: config.environment },
+    { writtenBy: 'administrator', place: `jump host on the way to ${node}` },
+  );
+  return readTarget(node, { payload, auth, ...(isJsonObject(way) ? { jump: way } : {}) });
+}
+
 type LoginConfig = Pick<Config, 'environment' | 'providers' | 'pluginFolders' | 'programs'>;
 
 interface KnownLogin {
@@ -87,8 +110,8 @@ export async function resolveLogin(
   const { environment, providers } = config;
   if (referencesIn(auth).length === 0) return auth;
   const [{ inspectPlugins }, { passesReferences }] = await Promise.all([
-    import('../inspect-plugins.js'),
-    import('../../schema/fields.js'),
+    import('./inspect-plugins.js'),
+    import('../schema/fields.js'),
   ]);
   const registry = await inspectPlugins(config);
   // Every worker has the account of pools, which no configuration lists.

@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto';
+import { listPools } from '../../client/list.js';
+import { PoolClient } from '../../client/pool/pool-client.js';
+import { anySignal } from '../../model/signals.js';
+import type { ServerOptions } from '../configuration.js';
+import { CliError } from '../errors.js';
+import { messageOf } from '../report-error.js';
+import type { Session } from '../session.js';
+import { verb } from '../verb.js';
+import { catchInterrupt } from '../waiting.js';
+import { withTroubles } from './pool-verb.js';
+import { heldMs, renewOften } from './renewal.js';
+import { highestCode, readCommand, runOnNodes, type RunInPool } from './run-on-nodes.js';
+
+export interface RunOptions extends ServerOptions {
+  readonly pool?: string;
+  /** Nodes; all at once. */
+  readonly count?: number;
+  /** A file or a folder. */
+  readonly copy?: string;
+  readonly priority?: number;
+  readonly requester?: string;
+  readonly tenant?: string;
+  readonly providerPool?: string;
+  /** Ms. */
+  readonly lease?: number;
+}
+
+/** Runs a command on nodes that a pool allocates for it, and returns them. */
+export const run = verb(
+  async (session, label: string, words: readonly string[], options: RunOptions) => {
+    const command = await readCommand(words, options);
+    const pool = new PoolClient(session.temporal, options.pool ?? (await choosePool(session, label)));
+    return runInPool(session, pool, label, command, options).catch(async (error: unknown) => {
+      throw await withTroubles(session, pool.name, error);
+    });
+  },
+  { worker: true, exitCode: ({ results }) => highestCode(results) },
+);
+
+/** The only pool with the label. */
+async function choosePool({ temporal }: Session, label: string): Promise<string> {
+  const names = (await listPools(temporal)).map(({ name }) => name);
+  const views = await Promise.allSettled(names.map((name) => new PoolClient(temporal, name).view()));
+  const having = names.filter((_name, index) => {
+    const view = views[index];
+    return view?.status === 'fulfilled' && Object.hasOwn(view.value.labels, label);
+  });
+  const [only, ...others] = having;
+  if (only === undefined)
+    throw new CliError('NotFound', `no pool has label ${label}`, { next: 'heddle pool list' });
+  if (others.length > 0)
+    throw new CliError('Usage', `pools ${having.join(', ')} have label ${label}: choose one with --pool`);
+  return only;
+}
+
+async function runInPool(
+  session: Session,
+  pool: PoolClient,
+  label: string,
+  command: string,
+  options: RunOptions,
+): Promise<RunInPool> {
+  const { output } = session;
+  const { count = 1, priority, requester, tenant, providerPool, lease: leaseMs = heldMs } = options;
+  const id = randomUUID();
+  const { signal: interrupted, happened, release } = catchInterrupt();
+  const expired = new AbortController();
+  const stopRenewal = renewOften(pool, [id], {
+    leaseMs,
+    onEnded: () => expired.abort(new Error(`the lease of request ${id} ended: its nodes are no longer ours`)),
+  });
+  const demand = { id, priority, requester, tenant, providerPool, leaseMs, heldMs };
+  try {
+    const labels = Array.from({ length: count }, () => label);
+    let request = await sooner(pool.request(labels, demand), happened);
+    if (request.state !== 'fulfilled') {
+      output.note(`request ${id}: waiting; Ctrl-C returns it`);
+      request = await sooner(pool.waitFor(id), happened);
+    }
+    const results = await runOnNodes(session, pool, request, command, {
+      copy: options.copy,
+      signal: anySignal([interrupted, expired.signal]),
+    });
+    interrupted.throwIfAborted();
+    return { pool: pool.name, request: id, results };
+  } catch (cause) {
+    if (!interrupted.aborted) throw cause;
+    throw new CliError('Interrupted', `interrupted; request ${id} is returned`, {
+      next: `heddle request list ${pool.name}`,
+      cause,
+    });
+  } finally {
+    stopRenewal();
+    await returnNodes(session, pool, id);
+    release();
+  }
+}
+
+/** An interrupt, or a result before it; that one may reject later. */
+function sooner<Result>(wait: Promise<Result>, happened: Promise<never>): Promise<Result> {
+  wait.catch(() => undefined);
+  return Promise.race([wait, happened]);
+}
+
+/** Never fails: the lease ends without it. */
+async function returnNodes({ output }: Session, pool: PoolClient, id: string): Promise<void> {
+  await pool.return(id).catch((error: unknown) => {
+    output.note(
+      `request ${id} is not returned, and ends with its lease: ${messageOf(error).split('\n')[0] ?? ''}`,
+    );
+  });
+}

@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto';
+import { pipeline } from 'node:stream/promises';
+import type { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { PluginError } from '../plugins/errors.js';
+import { readAfterNoise } from './after-noise.js';
+import type { Connection } from './connection.js';
+import { Excerpt } from './excerpt.js';
+import { connectionLost } from './failure.js';
+import { printable } from './printable.js';
+import { quoteWords } from './quote.js';
+import { programTextBeforeInput, remoteCommand } from './remote-command.js';
+import { attachedProgram } from './remote/attached.js';
+import { discard, exitOf } from './session.js';
+import { describeTarget } from './target.js';
+
+export interface AttachedRun {
+  /** Below the home of the login user; deleted when the command has ended. */
+  readonly folder: string;
+  /** Shell text. */
+  readonly command: string;
+  readonly variables?: Readonly<Record<string, string>>;
+  /** The command's output is read no faster than these settle. */
+  readonly onStdout: (chunk: Buffer) => Promise<void> | void;
+  readonly onStderr: (chunk: Buffer) => Promise<void> | void;
+  /** Ends the command with all that it started. */
+  readonly signal: AbortSignal;
+}
+
+/** Longest wait for a command to end after it was asked to, in ms; more than the remote program takes. */
+const endMs = 10_000;
+
+/**
+ * Runs a command that lives no longer than this connection: when it is cut, or this process is killed, the node
+ * ends the command. Returns its exit code.
+ * @throws PluginError Retryable when the connection was lost, Invalid when the login shell runs no commands; the
+ * signal's reason when that ended the command.
+ */
+export async function runAttached(connection: Connection, run: AttachedRun): Promise<number> {
+  const { folder, command, variables = {}, onStdout, onStderr, signal } = run;
+  signal.throwIfAborted();
+  const nonce = randomBytes(16).toString('hex');
+  const channel = await connection.exec(remoteCommand({ input: 'programAndInput' }));
+  channel.on('error', () => {
+    /* A broken channel shows as a missing exit code. */
+  });
+  const end = (): void => void channel.end();
+  const exit = exitOf(channel);
+  try {
+    const outputs = Promise.all([
+      readAfterNoise(channel, nonce, { onChunk: onStdout }),
+      readAfterNoise(channel.stderr, nonce, { onChunk: onStderr }),
+    ]);
+    channel.write(
+      programTextBeforeInput({
+        program: attachedProgram,
+        nonce,
+        variables: { folder, command },
+        prelude: Object.entries(variables)
+          .map(([name, value]) => `export ${name}=${quoteWords([value])}\n`)
+          .join(''),
+      }),
+    );
+    signal.addEventListener('abort', end, { once: true });
+    // Standard input stays open as long as the command may run.
+    const exitCode = await Promise.race([exit, endedLate(signal)]);
+    signal.throwIfAborted();
+    if (exitCode === undefined) throw connectionLost(connection.target);
+    const [{ begun, noise }, complaints] = await outputs;
+    if (begun) return exitCode;
+    throw new PluginError(
+      'Invalid',
+      `the login shell of ${describeTarget(connection.target)} does not run commands (exit code ${exitCode}: ${printable(`${noise} ${complaints.noise}`).slice(-500)})`,
+    );
+  } finally {
+    signal.removeEventListener('abort', end);
+    discard(channel);
+  }
+}
+
+/** Resolves some time after the signal. */
+function endedLate(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => void pause(endMs, undefined, { ref: false }).then(resolve), {
+      once: true,
+    });
+  });
+}
+
+/**
+ * Unpacks a gzipped tar archive into a new folder below the home of the login user.
+ * @throws PluginError Invalid with the words of the node, Retryable when the connection was lost.
+ */
+export async function unpack(
+  connection: Connection,
+  folder: string,
+  archive: Readable,
+  signal: AbortSignal,
+): Promise<void> {
+  signal.throwIfAborted();
+  const script = 'cd && umask 077 && mkdir -p "$1" && exec tar -xzopf - -C "$1"';
+  const channel = await connection.exec(quoteWords(['sh', '-c', script, 'sh', folder]));
+  const complaints = new Excerpt();
+  channel.stderr.on('data', (chunk: Buffer) => complaints.add(chunk));
+  channel.resume();
+  const exit = exitOf(channel);
+  try {
+    // Why the other side stopped reading is known from its exit code.
+    const sent = pipeline(archive, channel, { signal }).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    const problem = await Promise.race([sent, exit.then(() => undefined)]);
+    signal.throwIfAborted();
+    const exitCode = await exit;
+    if (exitCode === 0 && problem === undefined) return;
+    if (exitCode === undefined || !connection.open) throw connectionLost(connection.target, problem);
+    throw new PluginError(
+      'Invalid',
+      `cannot unpack files on ${describeTarget(connection.target)} (exit code ${exitCode}: ${printable(complaints.toString()).trim().slice(-500)})`,
+      { cause: problem },
+    );
+  } finally {
+    discard(channel);
+  }
+}

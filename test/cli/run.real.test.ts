@@ -1,0 +1,198 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { stringify } from 'yaml';
+import { heddleOn, type Running, startHeddle } from '../harness/cli/run-heddle.js';
+import { processesWith } from '../harness/processes.js';
+import { startStack, type Stack, type WorkerProcess } from '../harness/stack.js';
+import { until } from '../harness/until.js';
+
+describe('heddle run', () => {
+  let stack: Stack;
+  let worker: WorkerProcess;
+  beforeAll(async () => {
+    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    worker = await stack.startWorker();
+    const offer = { hardware: 'tiny', image: 'host' };
+    const pool = (labels: readonly string[]): object => ({
+      labels: Object.fromEntries(labels.map((label) => [label, {}])),
+      providerPools: {
+        main: {
+          provider: 'local',
+          limits: { nodes: 2 },
+          labels: Object.fromEntries(labels.map((label) => [label, offer])),
+        },
+      },
+    });
+    await writeFile(
+      join(stack.folder, 'pools.yaml'),
+      stringify({ pools: { ci: pool(['small', 'shared']), other: pool(['shared']) } }),
+    );
+    await json('pool', 'apply', 'pools.yaml');
+  });
+  afterAll(() => stack.stop());
+
+  const { run, json } = heddleOn(() => stack);
+  const start = (...words: readonly string[]): Running =>
+    startHeddle(words, {
+      distPath: inject('distPath'),
+      cwd: stack.folder,
+      env: {
+        HEDDLE_CONFIG: join(stack.folder, 'worker.yaml'),
+        TEMPORAL_ADDRESS: inject('temporalAddress'),
+        TEMPORAL_NAMESPACE: stack.namespace,
+      },
+    });
+  const requestOf = (stderr: string): string => /request ([0-9a-f-]{36})/.exec(stderr)?.[1] ?? '';
+  const stateOf = async (request: string): Promise<unknown> =>
+    (await json('request', 'show', 'ci', request))['state'];
+
+  it('runs a command on a node, ends with its exit code, and returns the node', async () => {
+    const ended = await run('run', 'small', '--', 'echo "on $HEDDLE_NODE"; echo problem >&2; exit 7');
+    expect(ended).toEqual({
+      code: 7,
+      stdout: expect.stringMatching(/^on small-\d+\n$/) as string,
+      stderr: expect.stringMatching(
+        /: runs on small-\d+; Ctrl-C ends it\nproblem\nsmall-\d+: exit code 7\n$/,
+      ) as string,
+    });
+    expect(await stateOf(requestOf(ended.stderr))).toBe('returned');
+  });
+
+  it('copies the content of a folder, or a file, to where the command runs', async () => {
+    const folder = join(stack.folder, 'job');
+    mkdirSync(join(folder, 'sub'), { recursive: true });
+    writeFileSync(join(folder, 'test.sh'), '#!/bin/sh\ncat sub/data\n', { mode: 0o755 });
+    writeFileSync(join(folder, 'sub/data'), 'content\n');
+    expect(await run('run', 'small', '--copy', 'job', '--', './test.sh')).toMatchObject({
+      code: 0,
+      stdout: 'content\n',
+    });
+    expect(await run('run', 'small', '--copy', 'job/sub/data', '--', 'cat', 'data')).toMatchObject({
+      code: 0,
+      stdout: 'content\n',
+    });
+    expect(await run('run', 'small', '--copy', 'missing', '--', 'true')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--copy missing cannot be read: ') as string,
+    });
+  });
+
+  it('runs on several nodes, names them on each line, and ends with the highest exit code', async () => {
+    const command = 'echo one; printf two; case $HEDDLE_NODE in *[02468]) exit 3;; esac; exit 4';
+    const ended = await run('run', 'small', '--count', '2', '--', command);
+    expect(ended.code).toBe(4);
+    const lines = ended.stdout.trim().split('\n');
+    const nodes = new Set(lines.map((line) => /^\[(small-\d+)\] /.exec(line)?.[1]));
+    expect(nodes.size).toBe(2);
+    expect(lines.toSorted()).toEqual(
+      [...nodes].flatMap((node) => [`[${node}] one`, `[${node}] two`]).toSorted(),
+    );
+    expect(ended.stderr).toMatch(/small-\d+: exit code [34]\nsmall-\d+: exit code [34]\n$/);
+  });
+
+  it('writes a document with the results', async () => {
+    const { code, stdout } = await run('run', 'small', '--json', '--', 'echo out; echo err >&2; exit 5');
+    expect(code).toBe(5);
+    expect(JSON.parse(stdout)).toMatchObject({
+      pool: 'ci',
+      request: expect.any(String),
+      results: [{ node: expect.any(String), exitCode: 5, stdout: 'out\n', stderr: 'err\n' }],
+    });
+  });
+
+  it('needs the pool if several have the label, or none has it', async () => {
+    expect(await run('run', 'shared', '--', 'true')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('pools ci, other have label shared: choose one with --pool') as string,
+    });
+    expect(await run('run', 'shared', '--pool', 'other', '--', 'true')).toMatchObject({ code: 0 });
+    expect(await run('run', 'huge', '--', 'true')).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('no pool has label huge') as string,
+    });
+  });
+
+  it('runs nothing if the pool declines the request', async () => {
+    expect(await run('run', 'small', '--count', '3', '--', 'echo never')).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /cannot be served: main: its limits are too small: 3 nodes needed, 2 allowed/,
+      ) as string,
+    });
+  });
+
+  it('ends the command and returns the node when it is interrupted', async () => {
+    const sleep = `sleep 3100.${process.pid}`;
+    const running = start('run', 'small', '--', sleep);
+    await until('it runs', () => processesWith(sleep).some(({ line }) => line.startsWith('sleep')));
+    running.child.kill('SIGINT');
+    const { code, stderr } = await running.ended;
+    expect({ code, stderr }).toMatchObject({
+      code: 130,
+      stderr: expect.stringMatching(/interrupted; request [0-9a-f-]{36} is returned/) as string,
+    });
+    expect(await stateOf(requestOf(stderr))).toBe('returned');
+    expect(processesWith(sleep)).toEqual([]);
+  });
+
+  it('returns its request when it is interrupted while it waits', async () => {
+    const taken = await json('request', 'create', 'ci', 'small', 'small');
+    const running = start('run', 'small', '--', 'true');
+    await until('it waits', () => running.stderr().includes('waiting; Ctrl-C returns it'));
+    running.child.kill('SIGINT');
+    const { code, stderr } = await running.ended;
+    expect(code).toBe(130);
+    expect(await stateOf(requestOf(stderr))).toBe('returned');
+    await run('request', 'return', 'ci', String(taken['id']));
+  });
+
+  it('loses its node after the lease if it is killed, and the node ends the command', async () => {
+    const sleep = `sleep 3200.${process.pid}`;
+    const running = start('run', 'small', '--lease', '4s', '--', sleep);
+    await until('it runs', () => processesWith(sleep).some(({ line }) => line.startsWith('sleep')));
+    // It is renewed as long as the client lives.
+    const began = Date.now();
+    await until('the lease would have ended', () => Date.now() - began > 6_000);
+    expect(await stateOf(requestOf(running.stderr()))).toBe('fulfilled');
+    running.child.kill('SIGKILL');
+    await running.ended;
+    await until('the command has ended', () => processesWith(sleep).length === 0);
+    await until(
+      'the lease has ended',
+      async () => (await stateOf(requestOf(running.stderr()))) === 'expired',
+    );
+  });
+
+  it('goes on while the worker is killed, and returns the node to the next one', async () => {
+    const file = join(stack.folder, 'continue');
+    const running = start(
+      'run',
+      'small',
+      '--',
+      `while [ ! -e ${file} ]; do sleep 0.2; done; echo end; exit 6`,
+    );
+    await until('it runs', () => running.stderr().includes('runs on'));
+    await worker.kill();
+    writeFileSync(file, '');
+    await until('the command has ended', () => running.stdout() === 'end\n');
+    worker = await stack.startWorker('second');
+    const { code, stderr } = await running.ended;
+    expect(code).toBe(6);
+    expect(await stateOf(requestOf(stderr))).toBe('returned');
+  });
+
+  it('names the node and the cause if SSH fails, and ends with 255', async () => {
+    const running = start('run', 'small', '--', 'sleep 60');
+    await until('it runs', () => running.stderr().includes('runs on'));
+    const node = /runs on (small-\d+)/.exec(running.stderr())?.[1] ?? '';
+    await json('pool', 'delete', 'ci', node, '--yes');
+    const { code, stderr } = await running.ended;
+    expect(code).toBe(255);
+    expect(stderr).toMatch(
+      new RegExp(`error: ${node}: (the connection to root@127[.\\d:]+ was lost|cannot reach root@127)`),
+    );
+  });
+});
