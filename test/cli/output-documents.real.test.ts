@@ -24,6 +24,7 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
   'dev.real.test.ts': ['dev'],
   'access.real.test.ts': ['reservation-log-in'],
   'one-writer.real.test.ts': ['machine-confirm-ended'],
+  'images.real.test.ts': ['image-upload'],
 };
 
 /** The harness checks all output with --json; here each command writes some. */
