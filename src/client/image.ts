@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
-import type { Build } from '../model/image/build.js';
+import { findBuild, isGone, type Build } from '../model/image/build.js';
 import type { BuildReply, ConfigureImageReply } from '../model/image/messages.js';
 import { sourceOf, type ImageSpec } from '../model/image/spec.js';
 import type { ImageView } from '../model/image/view.js';
@@ -15,6 +15,7 @@ import {
   pauseImageUpdate,
   resumeImageUpdate,
   rollbackImageUpdate,
+  uploadImageUpdate,
 } from '../workflows/image/messages.js';
 import type { ResourceClient } from './artifact/artifact-client.js';
 import { EntityClient, waitUntil, type WaitUntilOptions } from './entity-client.js';
@@ -69,6 +70,27 @@ export class ImageClient extends EntityClient {
     return this.update('rollback', name, rollbackImageUpdate, { by: this.by });
   }
 
+  /** Retries the failed uploads of the newest build, whose number is returned. */
+  upload(name: string): Promise<BuildReply> {
+    return this.update('upload', name, uploadImageUpdate, { by: this.by });
+  }
+
+  /** Waits until no upload of this build is under way or waits. @throws HeddleError NotFound */
+  waitForUploads(name: string, number: number, options?: WaitUntilOptions<ImageView>): Promise<Build> {
+    return waitUntil(
+      () => this.show(name),
+      ({ builds }) => {
+        const build = findBuild(builds, number);
+        if (build === undefined)
+          throw new HeddleError('NotFound', `image ${name} has no build ${number} any more`);
+        return build.uploads.some(({ state }) => state === 'waiting' || state === 'uploading')
+          ? undefined
+          : build;
+      },
+      options,
+    );
+  }
+
   async pause(name: string): Promise<void> {
     await this.update('pause', name, pauseImageUpdate, { by: this.by });
   }
@@ -84,6 +106,24 @@ export class ImageClient extends EntityClient {
 
   async gone(name: string): Promise<void> {
     await this.handle(name).result();
+  }
+
+  /** Waits until one build is gone, or the image with all of them. */
+  async waitUntilDeleted(
+    name: string,
+    number: number | undefined,
+    options?: WaitUntilOptions<ImageView>,
+  ): Promise<void> {
+    const isDeleted = ({ builds, machines, leaving }: ImageView): boolean =>
+      number === undefined
+        ? leaving === undefined || (machines.length === 0 && builds.every(isGone))
+        : findBuild(builds, number) === undefined;
+    await waitUntil(
+      () => this.show(name),
+      (view) => (isDeleted(view) ? true : undefined),
+      options,
+    );
+    if (number === undefined) await this.gone(name);
   }
 
   show(name: string): Promise<ImageView> {

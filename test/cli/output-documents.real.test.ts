@@ -26,6 +26,7 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
   'access.real.test.ts': ['reservation-log-in'],
   'one-writer.real.test.ts': ['machine-confirm-ended'],
   'plugin-setup.real.test.ts': ['plugin-setup'],
+  'images.real.test.ts': ['image-upload'],
 };
 
 /** The harness checks all output with --json; here each command writes some. */

@@ -4,6 +4,9 @@ import { PluginError } from '../../plugins/errors.js';
 import type { Claims } from '../../plugins/contract.js';
 import type { MachineCall } from '../task-call.js';
 
+/** Holders of places that a message names. */
+const mostNamed = 5;
+
 /** Waiting for a place holds no worker: each attempt asks once. */
 export async function acquirePermit(
   call: MachineCall,
@@ -17,11 +20,19 @@ export async function acquirePermit(
     Array.from({ length: places }, (_, index) => String(index + 1)),
   );
   if (taken !== undefined) return {};
+  // Names of places for builds have a suffix.
+  const site = call.request.order.slots?.site.split('/')[0];
+  const holders = Object.values(await claims.held()).toSorted();
   throw new PluginError(
     'NotReady',
-    `all ${places} places for ${what} of site ${call.request.order.slots?.site} are taken`,
+    `all ${places} places for ${what} of site ${site} are taken${holders.length === 0 ? '' : `, by ${listed(holders)}`}`,
     { retryAfterMs: 1_000 },
   );
+}
+
+function listed(names: readonly string[]): string {
+  const more = names.length - mostNamed;
+  return `${names.slice(0, mostNamed).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 export async function releasePermit(call: MachineCall): Promise<MachineTaskOutcome> {

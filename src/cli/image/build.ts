@@ -1,26 +1,28 @@
 import { waitsForBuilder, type Build } from '../../model/image/build.js';
 import type { ImageView } from '../../model/image/view.js';
-import type { ServerOptions } from '../configuration.js';
-import { untilInterrupted } from '../waiting.js';
 import type { Output } from '../output.js';
 import { formatDuration } from '../format.js';
 import { verb } from '../verb.js';
+import { followImage, type FollowOptions } from './follow.js';
 
 /** Requests a build, waits for it and shows its steps. */
 export const build = verb(
-  async (
-    { client: { images }, output },
-    name: string,
-    { wait }: ServerOptions & { readonly wait: boolean },
-  ): Promise<Partial<Build>> => {
+  async (session, name: string, options: FollowOptions): Promise<Partial<Build>> => {
+    const { images } = session.client;
     const { build: number } = await images.build(name);
-    if (!wait) return { number };
-    const onView = showSteps(output, number);
-    return untilInterrupted(
-      (signal) => images.waitForBuild(name, number, { signal, onView, everyMs: 500 }),
-      `the build of image ${name}`,
-      `heddle image show ${name}`,
-    );
+    if (!options.wait) return { number };
+    const show = showSteps(session.output, number);
+    return followImage(session, options, {
+      name,
+      what: `the build of image ${name}`,
+      wait: (signal, note) => {
+        const onView = (view: ImageView): void => {
+          note(view);
+          show(view);
+        };
+        return images.waitForBuild(name, number, { signal, onView, everyMs: 500 });
+      },
+    });
   },
   {
     worker: true,

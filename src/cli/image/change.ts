@@ -6,6 +6,8 @@ import type { ServerOptions } from '../configuration.js';
 import { confirm } from '../terminal.js';
 import { CliError } from '../errors.js';
 import { verb } from '../verb.js';
+import type { Session } from '../session.js';
+import { followImage, type FollowOptions } from './follow.js';
 
 export const cancel = imageVerb(async (images, name) => {
   await images.cancel(name);
@@ -28,13 +30,12 @@ export const resume = imageVerb(async (images, name) => {
   return 'resumed';
 });
 
-interface RemoveOptions extends ServerOptions {
+interface RemoveOptions extends FollowOptions {
   readonly build?: number;
   readonly yes?: boolean;
-  readonly wait: boolean;
 }
 
-export const remove = imageVerb(async (images, name, options: RemoveOptions) => {
+export const remove = imageVerb(async (images, name, options: RemoveOptions, session) => {
   const { build, wait } = options;
   const { builds } = await images.show(name);
   if (build !== undefined && !builds.some(({ number }) => number === build)) {
@@ -46,19 +47,23 @@ export const remove = imageVerb(async (images, name, options: RemoveOptions) => 
   const what = build === undefined ? `image ${name} with all its builds` : `build ${build} of image ${name}`;
   await confirm(`Delete ${what}?`, options);
   await images.delete(name, build);
-  if (build !== undefined || !wait)
-    return `${build === undefined ? 'it' : `build ${build}`} is being deleted`;
-  await images.gone(name);
-  return 'deleted';
+  if (!wait) return `${build === undefined ? 'it' : `build ${build}`} is being deleted`;
+  await followImage(session, options, {
+    name,
+    what: `the deletion of ${what}`,
+    wait: (signal, onView) => images.waitUntilDeleted(name, build, { signal, onView, everyMs: 500 }),
+  });
+  return build === undefined ? 'deleted' : `build ${build} is deleted`;
 });
 
 /** A change of an image; it returns what happened, and perhaps a second line. */
 function imageVerb<Options extends ServerOptions>(
-  change: (images: ImageClient, name: string, options: Options) => Promise<string>,
+  change: (images: ImageClient, name: string, options: Options, session: Session) => Promise<string>,
 ): (name: string, options: Options) => Promise<number> {
   return verb(
-    async ({ client }, name: string, options: Options) => {
-      const [said = '', ...more] = (await change(client.images, name, options)).split('\n');
+    async (session, name: string, options: Options) => {
+      const { images } = session.client;
+      const [said = '', ...more] = (await change(images, name, options, session)).split('\n');
       return { said, more };
     },
     {

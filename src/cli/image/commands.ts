@@ -1,5 +1,10 @@
 import { option, waitOptions, wholeNumber, yesOption, command, type CommandDefinition } from '../command.js';
 
+const imageWaitOptions = [
+  ...waitOptions,
+  option('--timeout <duration>', 'wait no longer than this, such as 45m; the work continues'),
+];
+
 export const imageCommands: readonly CommandDefinition[] = [
   command('image', 'build and manage images', {
     commands: [
@@ -10,9 +15,14 @@ export const imageCommands: readonly CommandDefinition[] = [
       }),
       command('build <name>', 'build an image', {
         more: '; the request stays until a build succeeds',
-        options: waitOptions,
+        options: imageWaitOptions,
         json: ['image-build'],
         load: async () => (await import('./build.js')).build,
+      }),
+      command('upload <name>', 'upload the newest build again where that failed', {
+        options: imageWaitOptions,
+        json: ['image-upload'],
+        load: async () => (await import('./upload.js')).upload,
       }),
       command('cancel <name>', 'cancel the running build and its request', {
         json: ['image-change'],
@@ -46,7 +56,7 @@ export const imageCommands: readonly CommandDefinition[] = [
             parse: wholeNumber('It is the number of a build.', 1, 999_999_999),
           }),
           yesOption,
-          ...waitOptions,
+          ...imageWaitOptions,
         ],
         json: ['image-change'],
         load: async () => (await import('./change.js')).remove,

@@ -4,7 +4,7 @@ import { call } from '../../client/call.js';
 import type { Action } from '../../model/action.js';
 import { workflowQueue, taskTitle } from '../../model/names.js';
 import type { ActivityView, QueueView, ServerView, WorkflowView } from '../../schema/output/status.js';
-import { decodeFailure, type HistoryFailure } from '../cluster/task/decode-history.js';
+import { decodeFailure, decodeFirst, type HistoryFailure } from '../cluster/task/decode-history.js';
 import { pendingStates } from '../cluster/task/find-task.js';
 import { workflowsOf } from '../cluster/task/history-events.js';
 import { readTaskId } from '../cluster/task/task-events.js';
@@ -106,6 +106,7 @@ async function describeActivity(client: Client, activity: PendingActivity): Prom
     since: sinceOf(activity),
     queue: queue || undefined,
     worker: lastWorkerIdentity || undefined,
+    step: await readStep(client, activity),
     failure:
       failure === undefined ? undefined : { kind: failure.type ?? 'unknown', message: failure.message },
   };
@@ -125,6 +126,17 @@ function sinceOf({
   const [end, limitMs] = [protoMs(expirationTime), protoMs(activityOptions?.scheduleToCloseTimeout)];
   if ((attempt ?? 1) > 1 && end > 0 && limitMs > 0) return new Date(end - limitMs).toISOString();
   return timeText((attempt ?? 1) > 1 ? (lastStartedTime ?? scheduledTime) : scheduledTime);
+}
+
+/** Undefined also if the heartbeat cannot be decrypted here. */
+async function readStep(client: Client, { heartbeatDetails }: PendingActivity): Promise<string | undefined> {
+  const heartbeat = await decodeFirst(client, heartbeatDetails).catch(() => undefined);
+  return typeof heartbeat === 'object' &&
+    heartbeat !== null &&
+    'step' in heartbeat &&
+    typeof heartbeat.step === 'string'
+    ? heartbeat.step
+    : undefined;
 }
 
 async function readFailure(

@@ -4,6 +4,8 @@ import type { ImageRef } from '../machine/image.js';
 export const buildStates = ['building', 'ready', 'failed', 'cancelled', 'deleting'] as const;
 export type BuildState = (typeof buildStates)[number];
 
+export const uploadStates = ['waiting', 'uploading', 'ready', 'failed', 'deleting'] as const;
+
 /** The step of a build that no builder has taken up yet. */
 export const waitsForBuilder = 'waits for a builder';
 
@@ -39,7 +41,8 @@ export interface Upload {
   readonly provider: string;
   readonly type: string;
   readonly site: string;
-  readonly state: 'uploading' | 'ready' | 'failed' | 'deleting';
+  /** `waiting`: requested, and not begun. */
+  readonly state: (typeof uploadStates)[number];
   /** The provider's own word for it; absent while it is unknown. */
   readonly image?: string;
   readonly why?: string;

@@ -1,6 +1,6 @@
 import { milliseconds } from '../milliseconds.js';
 import type { MachineState } from '../machine/state.js';
-import { isGone, type Build } from './build.js';
+import { isGone, type Build, type Upload } from './build.js';
 import type { BuildRequest, ImageState } from './state.js';
 
 /** What an image's workflow does next, when it is at rest. */
@@ -35,13 +35,18 @@ export function nextWork(state: ImageState, now: number, tried: readonly string[
   if (
     newest !== undefined &&
     !tried.includes(`upload ${newest.number}`) &&
-    newest.uploads.some((upload) => upload.state === 'failed')
+    newest.uploads.some(isToBeUploaded)
   )
     return { do: 'upload', build: newest };
   const { request, paused } = state;
   if (request === undefined || paused !== undefined) return { do: 'wait' };
   const forMs = (request.notBefore ?? 0) - now;
   return forMs > 0 ? { do: 'wait', forMs } : { do: 'build' };
+}
+
+/** Of a build that is ready. */
+export function isToBeUploaded({ state }: Upload): boolean {
+  return state === 'failed' || state === 'waiting';
 }
 
 /** What came to nothing leaves nothing. */

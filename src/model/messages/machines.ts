@@ -131,6 +131,7 @@ export const machineRows = {
       build: [asked()],
       cancel: [asked()],
       rollback: [asked()],
+      upload: [asked()],
       pause: [asked()],
       resume: [asked()],
       delete: [asked({ build: optional(count()) })],

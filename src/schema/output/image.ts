@@ -1,7 +1,16 @@
 import { z } from 'zod';
-import { buildStates, type Build } from '../../model/image/build.js';
+import { buildStates, uploadStates, type Build } from '../../model/image/build.js';
 import type { ImageView } from '../../model/image/view.js';
 import { count, exactly, millisecond, moment, texts } from './exact.js';
+
+const uploadSchema = z.object({
+  provider: z.string(),
+  type: z.string(),
+  site: z.string(),
+  state: z.enum(uploadStates),
+  image: z.string().optional().describe("The provider's id of it."),
+  why: z.string().optional(),
+});
 
 const buildMembers = {
   number: count.describe('The revision of the image.'),
@@ -14,16 +23,7 @@ const buildMembers = {
   files: z.array(
     z.object({ format: z.string(), path: z.string(), sha256: z.string(), bytes: count, site: z.string() }),
   ),
-  uploads: z.array(
-    z.object({
-      provider: z.string(),
-      type: z.string(),
-      site: z.string(),
-      state: z.enum(['uploading', 'ready', 'failed', 'deleting']),
-      image: z.string().optional().describe("The provider's id of it."),
-      why: z.string().optional(),
-    }),
-  ),
+  uploads: z.array(uploadSchema),
   provenance: z.object({
     recipe: z.string().describe('A digest.'),
     source: z.string(),
@@ -73,6 +73,11 @@ export const imageDocuments = {
   'image-build': [
     z.object({ image: named, build: z.object(buildMembers) }).describe('The end of the build.'),
     z.object({ image: named, build: z.object({ number: count }) }).describe('With --no-wait.'),
+  ],
+  'image-upload': [
+    z
+      .object({ image: named, build: count, uploads: z.array(uploadSchema) })
+      .describe('The newest build, and how its uploads ended.'),
   ],
   'image-change': [z.object({ image: named, said: z.string().describe('What happens, in words.') })],
   images: [

@@ -108,6 +108,7 @@ const activitySchema = z.object({
   since: moment,
   queue: z.string().optional(),
   worker: z.string().optional(),
+  step: z.string().optional().describe('What the attempt under way reported last.'),
   failure: z.object({ kind: z.string(), message: z.string() }).optional().describe('Of the attempt before.'),
 });
 

@@ -1,6 +1,6 @@
 import { sourceOf } from '../../model/image/spec.js';
 import { ActivityFailure, ApplicationFailure } from '@temporalio/workflow';
-import type { Build } from '../../model/image/build.js';
+import type { Build, Upload } from '../../model/image/build.js';
 import { requestOfAge, newestReady, rollbackRefusal } from '../../model/image/decide.js';
 import type { BuildReply, ConfigureImageReply, ConfigureImageRequest } from '../../model/image/messages.js';
 import { withAccountOf } from '../../model/image/node.js';
@@ -20,7 +20,7 @@ import {
 } from '../cluster/messages.js';
 import { now, noteChange, query, signal, update, type Message } from '../entity.js';
 import { schedule } from '../schedule.js';
-import { change, type ImageMemory } from './memory.js';
+import { change, changeBuild, type ImageMemory } from './memory.js';
 import {
   buildImageUpdate,
   cancelBuildUpdate,
@@ -31,6 +31,7 @@ import {
   pauseImageUpdate,
   resumeImageUpdate,
   rollbackImageUpdate,
+  uploadImageUpdate,
   watchImageSignal,
 } from './messages.js';
 import { planRecipe } from './plan-recipe.js';
@@ -67,6 +68,16 @@ export function messagesOf(memory: ImageMemory): readonly Message[] {
       'Delete the newest build, so that the previous one is offered.',
       ({ by }) => rollBack(memory, by),
       () => leavingText(memory) ?? rollbackRefusal(memory.state),
+    ),
+    update(
+      uploadImageUpdate,
+      'Retry the failed uploads of the newest build now.',
+      (_request) => askForUploads(memory),
+      () =>
+        leavingText(memory) ??
+        (newestReady(memory.state.builds) === undefined
+          ? `image ${memory.state.name} has no ready build; nothing can be uploaded`
+          : undefined),
     ),
     update(
       pauseImageUpdate,
@@ -164,6 +175,19 @@ function askForBuild(memory: ImageMemory, by: string): BuildReply {
   const { notBefore: _soon, ...standing } = request ?? { by, at: now(), failed: 0 };
   change(memory, { request: standing });
   return { build: builds.some(({ state }) => state === 'building') ? numbers : numbers + 1 };
+}
+
+/** Uploads that wait are not mistaken for those that failed again. */
+function askForUploads(memory: ImageMemory): BuildReply {
+  const newest = newestReady(memory.state.builds);
+  if (newest === undefined) throw new Error('there is nothing to upload');
+  recheck(memory);
+  changeBuild(memory, newest.number, {
+    uploads: newest.uploads.map((upload): Upload =>
+      upload.state === 'failed' ? { ...upload, state: 'waiting' } : upload,
+    ),
+  });
+  return { build: newest.number };
 }
 
 function cancelBuild(memory: ImageMemory): BuildReply {

@@ -15,6 +15,8 @@ export const buildImageUpdate = defineUpdate<BuildReply, [Asked]>('build');
 export const cancelBuildUpdate = defineUpdate<BuildReply, [Asked]>('cancel');
 /** Gives the number of the build that is deleted. */
 export const rollbackImageUpdate = defineUpdate<BuildReply, [Asked]>('rollback');
+/** Gives the number of the build whose failed uploads are retried. */
+export const uploadImageUpdate = defineUpdate<BuildReply, [Asked]>('upload');
 export const pauseImageUpdate = defineUpdate<void, [Asked]>('pause');
 export const resumeImageUpdate = defineUpdate<void, [Asked]>('resume');
 /** One build by its number, or the whole image. */

@@ -1,5 +1,5 @@
 import { ApplicationFailure, condition, uuid4, workflowInfo } from '@temporalio/workflow';
-import { isOver, nextWork, type ImageWork } from '../../model/image/decide.js';
+import { isOver, isToBeUploaded, nextWork, type ImageWork } from '../../model/image/decide.js';
 import type { ImageState } from '../../model/image/state.js';
 import { viewOfImage } from '../../model/image/view.js';
 import { imageWorkflowId } from '../../model/names.js';
@@ -88,10 +88,10 @@ async function carryOut(
 async function uploadAgain(memory: ImageMemory, number: number): Promise<void> {
   const { spec, name, builds } = memory.state;
   memory.tried = [...memory.tried, `upload ${number}`];
-  const failed =
+  const missing =
     builds
       .find((one) => one.number === number)
-      ?.uploads.filter(({ state }) => state === 'failed')
+      ?.uploads.filter(isToBeUploaded)
       .map(({ provider }) => provider) ?? [];
   if (spec === undefined) return;
   try {
@@ -99,7 +99,7 @@ async function uploadAgain(memory: ImageMemory, number: number): Promise<void> {
       memory,
       number,
       await schedule('CHECK_IMAGE', { name, spec, made: true }),
-      spec.uploads.filter(({ provider }) => failed.includes(provider)),
+      spec.uploads.filter(({ provider }) => missing.includes(provider)),
     );
   } catch (error) {
     noteBuild(memory, number, `it could not be uploaded again: ${whyOf(error)}`);

@@ -146,6 +146,7 @@ export const samples: SampleMessages = {
       build: [asked],
       cancel: [asked],
       rollback: [asked],
+      upload: [asked],
       pause: [asked],
       resume: [asked],
       delete: [asked],

@@ -3,6 +3,7 @@ import { createServer, request, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, describe, test } from 'vitest';
+import { archiveOf } from '../../harness/suites/archive.js';
 import { providerSuite } from '../../../src/testing/index.js';
 import { prepareProject, secret } from '../providers/openstack/support/project.mjs';
 
@@ -72,8 +73,10 @@ else {
     {
       name: 'openstack',
       endpoint: 'authUrl',
+      uploads: true,
       open: async () => {
         const prepared = await prepareProject({ authUrl, username, password, project });
+        const { file, remove } = await archiveOf('files', 'greeting');
         const gateway = await openGateway(prepared.services);
         return {
           admin: {
@@ -86,7 +89,9 @@ else {
           },
           flavor: 'heddle.small',
           image: 'heddle-debian',
+          upload: { file, format: 'raw' },
           close: async () => {
+            remove();
             gateway.close();
             await prepared.remove();
           },

@@ -1,4 +1,5 @@
 import { afterAll, describe, test } from 'vitest';
+import { archiveOf } from '../../harness/suites/archive.js';
 import { providerSuite } from '../../../src/testing/index.js';
 import { flavor, image, secret, startCloud } from '../providers/openstack/support/cloud.js';
 
@@ -7,8 +8,11 @@ providerSuite(
   {
     name: 'openstack',
     endpoint: 'authUrl',
+    uploads: true,
     open: async () => {
       const cloud = await startCloud();
+      // Glance stores any bytes as a raw image.
+      const { file, remove } = await archiveOf('files', 'greeting');
       return {
         admin: {
           authUrl: cloud.authUrl,
@@ -20,7 +24,11 @@ providerSuite(
         },
         flavor,
         image,
-        close: () => cloud.close(),
+        upload: { file, format: 'raw' },
+        close: async () => {
+          remove();
+          await cloud.close();
+        },
       };
     },
     without: {

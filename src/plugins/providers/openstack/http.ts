@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import { PluginError, type Calls, type FailureKind } from '../../contract.js';
 import { retryAfter, sendRequest, type HttpResponse } from '../../provider-base/http.js';
@@ -7,16 +8,22 @@ export interface HttpCall {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: object;
+  /** Content of a file in place of the body, opened for each attempt. */
+  readonly file?: () => Readable;
 }
+
+/** Glance may store a whole file before it answers, in ms. */
+const fileSilenceMs = 10 * 60_000;
 
 /** Returns every status to the caller. @throws PluginError Retryable when no answer arrives. */
 export function send(call: HttpCall, signal: AbortSignal, calls: Calls): Promise<HttpResponse> {
+  const { file, body, ...rest } = call;
   return sendRequest(
     {
-      ...call,
+      ...rest,
       url: new URL(call.url),
       headers: { accept: 'application/json', ...call.headers },
-      timeoutMs: 15_000,
+      ...(file === undefined ? { body, timeoutMs: 15_000 } : { body: file(), silenceMs: fileSilenceMs }),
     },
     { signal, calls, noAnswer: (why) => `${nameOf(call)} got no answer (${why}). Can this worker reach it?` },
   );
@@ -68,8 +75,14 @@ const remedies: Readonly<Partial<Record<FailureKind, string>>> = {
   Quota: '. Ask the cloud for a higher quota, or use less.',
 };
 
-/** Services answer `{<kind>: {message}}` or `{error: {message}}`. */
+/** Services answer `{<kind>: {message}}` or `{error: {message}}`, Glance `{message}`. */
 function messageIn(body: unknown): string {
+  const plain = z.looseObject({ message: z.string(), code: z.string() }).safeParse(body);
+  if (plain.success)
+    return plain.data.message
+      .replaceAll(/<br *\/>|\s+/g, ' ')
+      .trim()
+      .replace(/\.$/, '');
   const inner = z.record(z.string(), z.looseObject({ message: z.string() })).safeParse(body);
   return (
     (inner.success ? Object.values(inner.data)[0]?.message : undefined)?.trim().replace(/\.$/, '') ??

@@ -11,14 +11,21 @@ import {
   undoSteps,
   type AccountOffers,
   type AccountQuota,
+  type CanDeleteImage,
   type CanFind,
   type CanList,
+  type CanListImages,
   type CanOffer,
   type CanQuota,
+  type CanUploadImage,
   type CreateInput,
+  type ImageFileInput,
+  type LibraryInput,
   type Machine,
   type MachineInput,
+  type Outcome,
   type TaskResult,
+  type UploadedImage,
   type WantedKind,
   type WantedSizes,
 } from '../../contract.js';
@@ -26,6 +33,7 @@ import { halfMade } from '../../provider-base/half-made.js';
 import { hasTags, sshAuthOf } from '../../provider-base/machines.js';
 import { refusalOf } from '../../provider-base/offers.js';
 import { readFields, type OpenStackFields } from './fields.js';
+import { deleteImage, listImages, uploadImage } from './images.js';
 import { flavorId, flavorSizes, imageId, projectQuota, requireImage } from './kinds.js';
 import { addressOf, detailsSchema, machineOf, novaTags, pageSchema, type Server } from './machines.js';
 import { allParts, isPart, partsOf, partsWithTags, type Subject } from './parts.js';
@@ -46,7 +54,10 @@ const interfacesSchema = z.object({
 });
 
 /** Servers of an OpenStack cloud. */
-export class OpenStackProvider extends Provider implements CanList, CanFind, CanOffer, CanQuota {
+export class OpenStackProvider
+  extends Provider
+  implements CanList, CanFind, CanOffer, CanQuota, CanUploadImage, CanListImages, CanDeleteImage
+{
   override async create(input: CreateInput): Promise<TaskResult> {
     const fields = readFields(this.fields);
     const session = new Session(fields, this.signal, this.calls);
@@ -153,6 +164,22 @@ export class OpenStackProvider extends Provider implements CanList, CanFind, Can
         image: await refusalOf(() => requireImage(session, image)),
       },
     };
+  }
+
+  async uploadImage(input: ImageFileInput): Promise<Outcome & { readonly providerImage?: string }> {
+    return uploadImage(this.#session(), input);
+  }
+
+  async listImages(tags: Readonly<Record<string, string>>): Promise<readonly UploadedImage[]> {
+    return listImages(this.#session(), tags);
+  }
+
+  async deleteImage(input: LibraryInput): Promise<Outcome> {
+    return deleteImage(this.#session(), input);
+  }
+
+  #session(): Session {
+    return new Session(readFields(this.fields), this.signal, this.calls);
   }
 
   async #machines(

@@ -158,6 +158,8 @@ function isAbsence(answer: HttpResponse, call: HttpCall): undefined {
   const says = z.union([
     z.object({ itemNotFound: z.looseObject({}) }),
     z.object({ NeutronError: z.looseObject({}) }),
+    // Of Glance.
+    z.object({ code: z.string().startsWith('404'), title: z.string() }),
   ]);
   if (!says.safeParse(answer.json).success)
     throw new PluginError(

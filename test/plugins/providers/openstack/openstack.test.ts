@@ -344,3 +344,28 @@ test('a plan is told why CREATE would refuse a flavor or an image, also for an i
     },
   });
 });
+
+test('an upload replaces the record that an interrupted one left, and the list names such a record', async () => {
+  const order = {
+    image: { name: 'web', revision: '1' },
+    providerImage: 'web@1',
+    token: 'token-1',
+    file: import.meta.filename,
+    format: 'raw',
+    tags: { 'heddle-installation': 'here', 'heddle-key': 'a/upload-web-1/1' },
+    progress: () => undefined,
+  };
+  const first = await provider().uploadImage(order);
+  const left = { ...cloud.images.get(first.providerImage ?? ''), status: 'saving' };
+  cloud.images.set(first.providerImage ?? '', left);
+  expect(await provider().listImages({ 'heddle-installation': 'here' })).toMatchObject([
+    { providerImage: first.providerImage, tags: order.tags },
+  ]);
+  const second = await provider().uploadImage(order);
+  expect([...cloud.images.keys()]).toEqual([second.providerImage]);
+  expect(await provider().uploadImage({ ...order, format: 'tar', token: 'token-2' })).toMatchObject({
+    answer: 'not done',
+  });
+  expect(await provider().deleteImage(order)).toEqual({ answer: 'done' });
+  expect(cloud.images.size).toBe(0);
+});

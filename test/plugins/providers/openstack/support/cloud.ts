@@ -23,6 +23,8 @@ export const flavorId =
 export const imageId =
   (recorded('images').body as { readonly images: readonly { id: string }[] }).images[0]?.id ?? '';
 
+const noImage = { code: '404 Not Found', title: 'Not Found', message: 'Failed to find image' };
+
 export interface Cloud {
   readonly authUrl: string;
   /** How many servers the project may have. */
@@ -34,6 +36,8 @@ export interface Cloud {
   /** May be changed by a test, as by somebody else. */
   readonly servers: Map<string, JsonObject>;
   readonly ports: Map<string, JsonObject>;
+  /** Uploaded ones. */
+  readonly images: Map<string, JsonObject>;
   readonly floating: Map<string, JsonObject>;
   /** Bodies of the calls that made servers. */
   readonly asked: readonly JsonObject[];
@@ -58,13 +62,19 @@ export async function startCloud(): Promise<Cloud> {
   /** How many more times a server is shown as being switched. */
   const switching = new Map<string, number>();
   const ports = new Map<string, JsonObject>();
+  const images = new Map<string, JsonObject>();
   const floating = new Map<string, JsonObject>();
   const asked: JsonObject[] = [];
   const calls: string[] = [];
   let token = randomUUID();
   const state: Pick<Cloud, 'quota' | 'boots' | 'cutAt'> = { quota: 100, boots: true, cutAt: undefined };
 
-  const answerTo = (method: string, url: URL, body: JsonObject, given: string | undefined): Reply => {
+  const answerTo = (
+    method: string,
+    url: URL,
+    { text, json: body }: { readonly text: Buffer; readonly json: JsonObject },
+    given: string | undefined,
+  ): Reply => {
     const path = url.pathname;
     if (path === '/v3/auth/tokens')
       return (body as { auth: { identity: { application_credential: { secret: string } } } }).auth.identity
@@ -72,18 +82,27 @@ export async function startCloud(): Promise<Cloud> {
         ? tokenReply()
         : recorded('token refused');
     if (given !== token) return recorded('token unknown to nova');
-    const kind = `${method} ${path.replace(/(servers|ports|floatingips)\/(?!detail$)[^/]+/, '$1/ID')}`;
+    const kind = `${method} ${path.replace(/(servers|ports|floatingips|images)\/(?!detail$)[^/]+/, '$1/ID')}`;
     const id = path.split('/')[3] ?? '';
     switch (kind) {
       case 'GET /v2.1/flavors':
         return recorded('flavors');
       case 'GET /v2/images':
+        if (url.searchParams.has('tag')) return listImages(url.searchParams.getAll('tag'));
         return [
           ['name', image],
           ['id', imageId],
         ].some(([key = '', value]) => url.searchParams.get(key) === `in:"${value}"`)
           ? recorded('images')
           : recorded('images none');
+      case 'POST /v2/images':
+        return createImage(body);
+      case 'GET /v2/images/ID':
+        return { status: images.has(id) ? 200 : 404, body: images.get(id) ?? noImage };
+      case 'PUT /v2/images/ID/file':
+        return storeImage(id, text.length);
+      case 'DELETE /v2/images/ID':
+        return images.delete(id) ? { status: 204, body: null } : { status: 404, body: noImage };
       case 'POST /v2.1/servers':
         return create(body['server'] as JsonObject);
       case 'GET /v2.1/limits':
@@ -114,6 +133,46 @@ export async function startCloud(): Promise<Cloud> {
         return { status: 404, body: null };
     }
   };
+
+  /** Glance's answers to uploads were not recorded. They are as in its reference. */
+  function createImage(asked: JsonObject): Reply {
+    const { name, disk_format: format, container_format: container, tags = [], ...properties } = asked;
+    if (!Array.isArray(tags) || tags.some((tag) => String(tag).length > 255))
+      return { status: 400, body: { code: '400 Bad Request', title: 'Bad Request', message: 'tags' } };
+    const id = randomUUID();
+    const made: JsonObject = {
+      ...properties,
+      id,
+      name: name ?? null,
+      disk_format: format ?? null,
+      container_format: container ?? null,
+      tags,
+      status: 'queued',
+      size: null,
+      created_at: new Date().toISOString(),
+    };
+    images.set(id, made);
+    return { status: 201, body: made };
+  }
+
+  function storeImage(id: string, size: number): Reply {
+    const known = images.get(id);
+    if (known === undefined) return { status: 404, body: noImage };
+    if (known['status'] !== 'queued')
+      return {
+        status: 409,
+        body: { code: '409 Conflict', title: 'Conflict', message: 'Image status transition is not allowed' },
+      };
+    images.set(id, { ...known, status: 'active', size });
+    return { status: 204, body: null };
+  }
+
+  function listImages(tags: readonly string[]): Reply {
+    const found = [...images.values()].filter((one) =>
+      tags.every((tag) => (one['tags'] as readonly string[]).includes(tag)),
+    );
+    return { status: 200, body: { images: found, first: '/v2/images' } };
+  }
 
   function absoluteLimits(): JsonObject {
     return {
@@ -269,7 +328,10 @@ export async function startCloud(): Promise<Cloud> {
       const { status, body } = answerTo(
         incoming.method ?? '',
         url,
-        (text === '' ? {} : JSON.parse(text)) as JsonObject,
+        {
+          text,
+          json: isJson(incoming) && text.length > 0 ? (JSON.parse(text.toString()) as JsonObject) : {},
+        },
         incoming.headers['x-auth-token']?.toString(),
       );
       outgoing.writeHead(status, {
@@ -285,6 +347,7 @@ export async function startCloud(): Promise<Cloud> {
     authUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     servers,
     ports,
+    images,
     floating,
     asked,
     calls,
@@ -324,8 +387,12 @@ export function recorded(name: string): Reply {
   return reply;
 }
 
-async function readAll(stream: IncomingMessage): Promise<string> {
+function isJson({ headers }: IncomingMessage): boolean {
+  return headers['content-type']?.startsWith('application/json') === true;
+}
+
+async function readAll(stream: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of stream) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }

@@ -1,0 +1,96 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { stringify } from 'yaml';
+import { heddleOn } from '../harness/cli/run-heddle.js';
+import { openGround } from '../harness/image/ground.js';
+import { type Stack, startStack } from '../harness/stack.js';
+import { nodes } from '../harness/workflows/spec.js';
+
+describe('the commands of images say what they wait for', () => {
+  let stack: Stack;
+  let gate: string;
+  const { run } = heddleOn(() => stack);
+  const apply = async (name: string, how: object): Promise<void> => {
+    const file = join(stack.folder, `${name}.yaml`);
+    writeFileSync(file, stringify({ name, ...how }));
+    expect(await run('image', 'apply', file)).toMatchObject({ code: 0 });
+  };
+
+  beforeAll(async () => {
+    const accounts: Record<string, object | 'service'> = {};
+    const config: Record<string, unknown> = {};
+    stack = await startStack({
+      temporalAddress: inject('temporalAddress'),
+      distPath: inject('distPath'),
+      accounts,
+      config,
+    });
+    accounts['other'] = {
+      type: 'local',
+      fields: { endpoint: stack.service.endpoint, apiKey: { secret: `file:${stack.service.apiKeyFile}` } },
+    };
+    gate = join(stack.folder, 'gate');
+    const pack =
+      'mkdir files; echo hello >files/greeting; while [ ! -e "$GATE" ]; do sleep 0.1; done; tar -cf "$HEDDLE_OUTPUT.tar" files; cp "$HEDDLE_OUTPUT.tar" "$HEDDLE_OUTPUT.qcow2"';
+    config['builder'] = { builds: 1, commands: { pack: ['/bin/sh', '-c', pack] } };
+    await stack.startWorker();
+  }, 240_000);
+  afterAll(() => stack.stop());
+
+  it('a build names the builder, then the build whose place it needs, and ends with that at its time limit', async () => {
+    const command = { run: 'pack', environment: { GATE: gate }, formats: ['tar'] };
+    await apply('first', { command, uploads: [{ provider: 'local' }], validate: false });
+    await apply('second', { command, uploads: [{ provider: 'local' }], validate: false });
+    const alone = await run('image', 'build', 'first', '--timeout', '6s');
+    expect(alone).toMatchObject({ code: 1 });
+    expect(alone.stdout).toMatch(
+      /waits for a builder of site default: none polls queue heddle\.default\/build/,
+    );
+    expect(alone.stderr).toMatch(/the build of image first did not end within 6s, .*heddle builder start/);
+
+    await stack.startBuilder();
+    expect(await run('image', 'build', 'second', '--no-wait')).toMatchObject({ code: 0 });
+    const taken = await run('image', 'build', 'second', '--timeout', '6s');
+    expect(taken).toMatchObject({ code: 1 });
+    expect(taken.stderr).toContain('all 1 places for builds of site default are taken, by image/first');
+    await openGround(stack).openGate(gate);
+    expect(await run('image', 'build', 'first', '--timeout', '2m')).toMatchObject({ code: 0 });
+    expect(await run('image', 'build', 'second', '--timeout', '2m')).toMatchObject({ code: 0 });
+  }, 240_000);
+
+  it('an upload is retried on request, and ends with the reason where it fails again', async () => {
+    await apply('twice', {
+      command: { run: 'pack', environment: { GATE: gate }, formats: ['tar', 'qcow2'] },
+      uploads: [{ provider: 'local' }, { provider: 'other', format: 'qcow2' }],
+      validate: false,
+    });
+    expect(await run('image', 'build', 'twice', '--timeout', '2m')).toMatchObject({ code: 0 });
+    const again = await run('image', 'upload', 'twice', '--timeout', '1m');
+    expect(again, again.stderr).toMatchObject({ code: 1 });
+    expect(again.stdout, again.stderr).toMatch(/local: ready.*\nother: failed: .*takes tar/);
+    expect(again.stderr).toContain('build 1 was not uploaded to other');
+    expect((await run('image', 'upload', 'twice', '--no-wait', '--json')).stdout).toContain('"build"');
+    const nothing = await run('image', 'upload', 'nosuch');
+    expect(nothing).toMatchObject({ code: 4 });
+  }, 240_000);
+
+  it('a deletion names the provider that refuses it, and why', async () => {
+    const cluster = join(stack.folder, 'user.yaml');
+    writeFileSync(
+      cluster,
+      stringify({
+        name: 'user',
+        nodes: { app: { ...nodes(1, ['web']), image: 'first@1' } },
+        services: { web: { actions: { install: { type: 'shell', fields: { script: 'true' } } } } },
+      }),
+    );
+    expect(await run('apply', cluster)).toMatchObject({ code: 0, stderr: '' });
+    const refused = await run('image', 'delete', 'first', '--yes', '--timeout', '6s');
+    expect(refused).toMatchObject({ code: 1 });
+    expect(refused.stderr).toMatch(
+      /the deletion of image first with all its builds did not end within 6s, .*build 1 is not deleted at local, which is tried again: /,
+    );
+    expect(await run('delete', 'user', '--yes')).toMatchObject({ code: 0 });
+  }, 240_000);
+});
