@@ -6,7 +6,7 @@ import type { ErasedDisk } from './erase.js';
 import type { Hardware } from './hardware.js';
 import type { ImageRef } from './image.js';
 import type { NodeStatusReport } from './node-status.js';
-import type { BootDevice } from './state.js';
+import type { BootDevice } from './boot.js';
 
 /** What a machine's workflow hands to the activity of a machine action. */
 export interface MachineTaskRequest extends TaskRequest {

@@ -160,7 +160,7 @@ export async function unload(memory: MachineMemory): Promise<OperationResult> {
   return {};
 }
 
-/** A machine that keeps what its user left is nobody else's: it is out of use until an unload or a load succeeds. */
+/** A machine that keeps what its user left is out of use until an unload or a load succeeds. */
 async function eraseUnloaded(memory: MachineMemory, before: MachineStateName): Promise<void> {
   try {
     await erase(memory);

@@ -54,7 +54,7 @@ export function fieldControl(
     describeKind(field),
     isKept ? 'A value is stored, which is not shown: leave this empty to keep it.' : undefined,
   ].filter((part) => part !== undefined);
-  // What the page's script needs to tell while somebody types whether the field is required.
+  // What the page's script needs to tell, during typing, whether the field is required.
   const required = html` ${need === 'required' && !isKept ? html`required` : undefined}${
     field.requiredWhen === undefined
       ? undefined

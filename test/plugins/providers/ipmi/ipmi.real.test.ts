@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Stack, startStack } from '../../../harness/stack.js';
 import { buildRack, noEmulators, type Rack } from '../../../harness/bmc/racks.js';
-import type { BootDevice } from '../../../../src/model/machine/state.js';
+import type { BootDevice } from '../../../../src/model/machine/boot.js';
 import { type Ground, host, openGround } from '../../../harness/machine/ground.js';
 
 describe.skipIf(noEmulators !== undefined)(
