@@ -228,6 +228,8 @@ export const activityTable: Readonly<Record<ActivityName, ActivityRow>> = {
   },
   END_RUN: { ...power, method: 'endRun' },
   UNLOAD: { ...power, method: 'unload', attemptMs: 10 * minute, budgetMs: 20 * minute },
+  // Overwriting a large disk takes many hours.
+  ERASE: { ...question, method: 'disksToErase', attemptMs: 24 * hour, budgetMs: 24 * hour },
   // One look per attempt, like CONFIRM.
   REACH: { ...machine, budgetMs: 15 * minute },
   // The disk is about to be overwritten, so this is not worth a long wait.

@@ -9,8 +9,10 @@ import type {
   SizeReading,
   UploadedImage,
 } from '../model/machine/answer.js';
+import type { DiskToErase } from '../model/machine/erase.js';
 import type { ImageRef } from '../model/machine/image.js';
 
+export type { DiskToErase } from '../model/machine/erase.js';
 export type { ImageRef } from '../model/machine/image.js';
 export type {
   AccountsOutcome,
@@ -116,6 +118,14 @@ export interface CanUnload {
   unload(machine: MachineInput): Promise<Outcome>;
 }
 
+/**
+ * Ability: the disks that the engine erases over the machine's shell: in UNLOAD, and in the first LOAD after a user
+ * logged in. Called only if the account's field `erase` is a list with entries.
+ */
+export interface CanErase {
+  disksToErase(machine: MachineInput): Promise<readonly DiskToErase[]>;
+}
+
 /** Ability: the image that the provider has recorded for the machine; evidence only. */
 export interface CanTellAssigned {
   assignedImage(machine: MachineInput): Promise<string | undefined>;
@@ -193,6 +203,7 @@ export type MachineAbilities = CanPower &
   CanCapture &
   CanEndRun &
   CanUnload &
+  CanErase &
   CanTellAssigned &
   CanBeReached &
   CanCheckImage &

@@ -9,6 +9,7 @@ import type {
   SizeReading,
   UploadedImage,
 } from '../model/machine/answer.js';
+import { eraseMethods, type DiskToErase } from '../model/machine/erase.js';
 import { unsafeText } from '../model/safe-text.js';
 import { PluginError } from '../plugins/errors.js';
 
@@ -28,6 +29,18 @@ const providerImage = z
     error: 'a name without quotes and control characters that does not begin with a hyphen',
   });
 const uploadedSchema = outcomeSchema.extend({ providerImage: providerImage.exactOptional() });
+const disksSchema = z
+  .array(
+    z.strictObject({
+      device: z
+        .string()
+        .max(255)
+        .regex(/^\/[A-Za-z0-9/._:+-]+$/, { error: 'an absolute path of letters, digits and / . _ : + -' }),
+      method: z.enum(eraseMethods),
+      command: z.array(z.string().max(1_000)).min(1).max(50).exactOptional(),
+    }),
+  )
+  .max(64);
 const digest = z.string().regex(/^[A-Za-z0-9:_-]{1,128}$/);
 const accountsSchema = outcomeSchema.extend({ accounts: digest.exactOptional() });
 const loadSchema = outcomeSchema.extend({ untouched: z.literal(true).exactOptional() });
@@ -75,6 +88,8 @@ export const readImages = (value: unknown, source: AnswerSource): readonly Uploa
   read(imagesSchema, value, source);
 export const readKnowledge = (value: unknown, source: AnswerSource): Knowledge =>
   read(knowledgeSchema, value, source);
+export const readDisks = (value: unknown, source: AnswerSource): readonly DiskToErase[] =>
+  read(disksSchema, value, source);
 export const readPower = (value: unknown, source: AnswerSource): PowerReading =>
   read(powerSchema, value, source);
 export const readSize = (value: unknown, source: AnswerSource): SizeReading =>

@@ -65,7 +65,7 @@ function describe(
     site: account.site,
     flavor: account.hardware?.[flavor] ?? flavor,
     image: account.images?.[image] ?? image,
-    can: actionsOf(plugin, system),
+    can: actionsOf(plugin, system, account),
     quarantineAfter,
   };
 }
@@ -73,12 +73,14 @@ function describe(
 function actionsOf(
   plugin: RegisteredPlugin<never, unknown>,
   system: RegisteredPlugin<never, unknown> | undefined,
+  { fields: { erase } }: ProviderAccount,
 ): readonly string[] {
   return machineActions.filter((action) => {
     const { by, method, queue } = activityTable[action];
     if (method === undefined) return queue === 'site';
     // The controller of a machine that exists already is asked instead of its system, which it may not have.
     if (action === 'ENROL' && !plugin.descriptor.capabilities.includes('claims')) return false;
+    if (action === 'ERASE' && !(Array.isArray(erase) && erase.length > 0)) return false;
     if (action === 'POWER_RESET')
       return plugin.abilities.includes('powerReset') || plugin.abilities.includes('powerOff');
     return (by === 'provider' ? plugin : system)?.abilities.includes(method) === true;

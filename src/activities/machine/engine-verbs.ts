@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { confirmMachine } from '../provider/confirm-machine.js';
 import { askProvider } from './call-provider.js';
 import { enrolMachine } from './enrol-machine.js';
+import { eraseDisks } from './erase-disks.js';
 import { recordVerbs } from './image-record.js';
 import { nodeStatus } from './node-status.js';
 import { byWay, currentImageOfPlugin, statusByPlugin, taintByPlugin } from './plugin-status.js';
@@ -22,6 +23,7 @@ export const engineVerbs = {
       const asked = request.order.fresh === true ? { ...request, config } : request;
       return { payload: await confirmMachine({ ...open, request: asked }, never) };
     }),
+  ERASE: eraseDisks,
   GET_CURRENT_IMAGE: byWay({ ssh: recordVerbs.GET_CURRENT_IMAGE, plugin: currentImageOfPlugin }),
   TAINT: byWay({ ssh: recordVerbs.TAINT, plugin: taintByPlugin }),
   MAKE_PASSWORD: async () => ({ password: randomBytes(18).toString('base64url') }),

@@ -21,7 +21,10 @@ export function printEnd(output: Output, machine: MachineView, operation: Machin
   for (const note of notes) output.line(`  ${note}`);
   const { power, status, sizeMb, image } = result ?? {};
   if (power !== undefined) output.line(`power: ${power.power}${optional(', ', power.why)}`);
-  if (status !== undefined && (intent.kind === 'status' || state !== 'done')) printStatus(output, status);
+  if (status !== undefined && (intent.kind === 'status' || state !== 'done')) {
+    printStatus(output, status);
+    printErasure(output, machine);
+  }
   if (sizeMb !== undefined && image !== undefined)
     output.line(`image ${formatImageRef(image)}: ${sizeMb} MB`);
   const isNode = parseNodeName(machine.name) !== undefined;
@@ -42,6 +45,16 @@ function printStatus(output: Output, report: NodeStatusReport): void {
     `  revision ${shown(revision)}, wanted ${shown(wanted)}, tainted ${shown(tainted)}${reasons}, post-load ${shown(postLoad)}`,
   );
   for (const note of notes) output.line(`  ${note}`);
+}
+
+/** How its disks were erased after its last user. */
+function printErasure(output: Output, { erasure, unerased }: MachineView): void {
+  if (unerased === true) output.line('  its disks were not erased since its last user');
+  if (erasure === undefined) return;
+  for (const { device, method, bytes, samples, zeros, sha256 } of erasure.disks)
+    output.line(
+      `  erased ${formatMoment(erasure.at)}: ${device} by ${method}, ${bytes} bytes; of ${formatCount(samples, 'block')} read, ${zeros} are zeros and ${samples - zeros} changed; sha256 ${sha256}`,
+    );
 }
 
 /** A machine for people. */
@@ -68,6 +81,7 @@ export function printMachine(output: Output, machine: MachineView, now: number):
   output.line(
     `  image ${loaded}${half === undefined ? '' : `; half of ${formatImageRef(half)} on its disk`}`,
   );
+  printErasure(output, machine);
   const { quarantine } = machine;
   if (quarantine !== undefined)
     output.line(

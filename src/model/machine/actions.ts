@@ -18,6 +18,7 @@ export const machineActions = [
   'CAPTURE',
   'END_RUN',
   'UNLOAD',
+  'ERASE',
   'REACH',
   'PRE_RELOAD',
   'POST_LOAD',

@@ -24,7 +24,7 @@ const movable: readonly MachineStateName[] = ['available', 'failed', 'maintenanc
  * where it is one.
  */
 export function refusalOf(machine: MachineState, intent: MachineIntent, asks?: string): string | undefined {
-  const { name, operation, state, half } = machine;
+  const { name, operation, state, half, account } = machine;
   if (operation !== undefined) {
     return `machine ${name} is busy: ${describeIntent(operation.intent)} by ${operation.by} is running; one operation at a time, 'heddle machine show ${name}' shows it, 'heddle machine cancel ${name}' ends it`;
   }
@@ -42,6 +42,11 @@ export function refusalOf(machine: MachineState, intent: MachineIntent, asks?: s
     return `machine ${name} is in maintenance; 'heddle machine restore ${name}' takes it out, or load with --force`;
   if (intent.kind === 'restore' && half !== undefined)
     return `on the disk of machine ${name} is half of image ${half.name}@${half.revision}; load an image with --force`;
+  if (machine.unerased === true && account?.can.includes('ERASE') === true) {
+    const next = `'heddle machine unload ${name}' erases them, or load an image with --force`;
+    if (intent.kind === 'restore' || intent.kind === 'move' || (intent.kind === 'remove' && intent.force !== true))
+      return `the disks of machine ${name} were not erased after its user; ${next}${intent.kind === 'remove' ? '; --force removes it all the same' : ''}`;
+  }
   if (intent.kind === 'retry' && !(state === 'failed' && machine.unconfirmed === true))
     return `machine ${name} has no failed registration, so there is nothing to retry`;
   const { quarantine } = machine;

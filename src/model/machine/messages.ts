@@ -2,6 +2,7 @@ import type { JsonObject } from '../json.js';
 import type { TaskRequest } from '../node/task-request.js';
 import type { Access } from './access.js';
 import type { Known, Power } from './answer.js';
+import type { ErasedDisk } from './erase.js';
 import type { ImageRef } from './image.js';
 import type { NodeStatusReport } from './node-status.js';
 
@@ -84,6 +85,8 @@ export interface MachineTaskOutcome {
   readonly record?: RecordView;
   /** For LOAD: the provider wrote nothing. */
   readonly untouched?: true;
+  /** For ERASE. */
+  readonly erased?: readonly ErasedDisk[];
   /** For MAKE_PASSWORD. */
   readonly password?: string;
   /** For GRANT_ACCESS and REVOKE_ACCESS: digest of the machine's own accounts. */

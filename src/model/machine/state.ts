@@ -3,6 +3,7 @@ import type { FailureRecord } from '../node/failure.js';
 import type { JsonObject } from '../json.js';
 import type { Access } from './access.js';
 import type { Answer } from './answer.js';
+import type { Erasure } from './erase.js';
 import { parseImageRef, type ImageRef } from './image.js';
 import type { AccountReply, CaptureOwner, RecordView } from './messages.js';
 import type { NodeStatusReport } from './node-status.js';
@@ -50,6 +51,9 @@ export interface MachineState {
   readonly keepsOff?: true;
   /** By the last command that was done, or the last reading since. */
   readonly power?: 'on' | 'off';
+  /** A user was in it, and its disks have not been erased since. */
+  readonly unerased?: true;
+  readonly erasure?: Erasure;
   /** Drift that the periodic checks found. */
   readonly drift?: readonly Drift[];
   /** When the last of these looks was, RFC 3339. */
@@ -201,6 +205,10 @@ export interface MachineView {
   readonly defaultImage: ImageRef;
   readonly user?: string;
   readonly holder?: Holder;
+  /** The last time that its disks were erased, with the proof. */
+  readonly erasure?: Erasure;
+  /** A user was in it, and its disks have not been erased since. */
+  readonly unerased?: true;
   readonly drift: readonly Drift[];
   readonly checkedAt?: string;
   readonly correct: readonly DriftKind[];
@@ -234,6 +242,8 @@ export function viewOfMachine(state: MachineState): MachineView {
     labels = {},
     quarantine,
     power,
+    erasure,
+    unerased,
   } = state;
   const { ipaddress, providerid } = payload;
   return {
@@ -261,6 +271,8 @@ export function viewOfMachine(state: MachineState): MachineView {
     half,
     user,
     holder,
+    erasure,
+    unerased,
     operation,
   };
 }

@@ -44,6 +44,8 @@ export const loadSteps: readonly ProcedureStep[] = [
   { step: 'power on', action: 'POWER_ON', usualMs: 15_000, optional: true },
   { step: 'wait', action: 'REACH', usualMs: minute },
   { step: 'check access', action: 'REVOKE_ACCESS', usualMs: 3_000, optional: true },
+  // By the programs of the new system: the user may have changed those of the old one.
+  { step: 'erase', action: 'ERASE', usualMs: 5 * minute, optional: true },
   { step: 'post-load', action: 'POST_LOAD', usualMs: 10_000, optional: true },
   { step: 'record', action: 'GET_CURRENT_IMAGE', usualMs: 2_000, mends: true },
 ];

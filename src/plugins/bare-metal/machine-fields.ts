@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { Json, JsonObject } from '../../model/json.js';
+import { eraseMethods, type DiskToErase } from '../../model/machine/erase.js';
 import { PluginError } from '../errors.js';
+import { fillWords } from '../fill-words.js';
 import { checkEntries } from '../inventory/check-entries.js';
 import { readInventory, type InventoryOptions } from '../inventory/read-inventory.js';
 import {
@@ -64,6 +66,20 @@ const imagerSchema = z.strictObject({
   retrieve: command.optional(),
 });
 export type Imager = z.output<typeof imagerSchema>;
+
+const eraseSchema = z.array(
+  z
+    .strictObject({
+      device: z
+        .string()
+        .regex(/^\/[A-Za-z0-9/._:+-]+$/, { error: 'an absolute path of letters, digits and / . _ : + -' }),
+      method: z.enum(eraseMethods),
+      command: command.optional(),
+    })
+    .refine(({ method, command: words }) => (method === 'command') === (words !== undefined), {
+      error: 'has a command if, and only if, its method is command',
+    }),
+);
 
 export interface RealMachine {
   readonly name: string;
@@ -146,6 +162,16 @@ function toRealMachine(
       ...(key === undefined ? {} : { key: key as Json }),
     },
   };
+}
+
+/** The disks that are erased after each user; `{device}` in a command is the disk's path. */
+export function readErase(fields: JsonObject, provider: string): readonly DiskToErase[] {
+  const disks = parseFields(eraseSchema, fields['erase'] ?? [], `erase of provider ${provider}`);
+  return disks.map(({ device, method, command: words }) => ({
+    device,
+    method,
+    ...(words === undefined ? {} : { command: fillWords(words, { device }) }),
+  }));
 }
 
 export function readImager(fields: JsonObject, provider: string): Imager {

@@ -7,12 +7,14 @@ import type {
   BootTarget,
   CanCapture,
   CanEndRun,
+  CanErase,
   CanLoad,
   CanPower,
   CanReset,
   CanRetrieve,
   CanSetBoot,
   CanShowImages,
+  DiskToErase,
   ImageInput,
 } from '../machine-abilities.js';
 import { parseFields } from '../provider-base/fields.js';
@@ -20,7 +22,7 @@ import { resolveAddress } from '../provider-base/machines.js';
 import { ClaimingProvider } from './claiming-provider.js';
 import { ImageTool } from './image-tool.js';
 import { MachineRuns } from './machine-runs.js';
-import { readImager, readMachines, type RealMachine } from './machine-fields.js';
+import { readErase, readImager, readMachines, type RealMachine } from './machine-fields.js';
 import { powerFields, powerLimitsOf, type PowerDriver, type PowerLimits } from './power-driver.js';
 
 /** One reading of a controller may be old, or wrong. */
@@ -32,7 +34,7 @@ const equalReadings = 2;
  */
 export abstract class RealMachines
   extends ClaimingProvider<RealMachine>
-  implements CanPower, CanReset, CanSetBoot, CanShowImages, CanRetrieve, CanLoad, CanCapture, CanEndRun
+  implements CanPower, CanReset, CanSetBoot, CanShowImages, CanRetrieve, CanLoad, CanCapture, CanEndRun, CanErase
 {
   protected readonly word = 'machine';
   readonly #context: PluginContext;
@@ -105,6 +107,10 @@ export abstract class RealMachines
   async endRun(input: MachineInput): Promise<Outcome> {
     await this.settled(input);
     return { answer: 'done' };
+  }
+
+  async disksToErase(): Promise<readonly DiskToErase[]> {
+    return readErase(this.fields, this.task.provider.name);
   }
 
   protected override settle(machine: string): Promise<void> {

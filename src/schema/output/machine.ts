@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { eraseMethods, type ErasedDisk, type Erasure } from '../../model/machine/erase.js';
 import type { ImageRef } from '../../model/machine/image.js';
 import {
   driftKinds,
@@ -27,6 +28,24 @@ const driftSchema = exactly<Drift>()(
     since: moment,
     seen: count.describe('Equal readings in a row; the drift counts from the second.'),
     tries: count.describe('Corrections that did not help.'),
+  }),
+);
+
+const erasureSchema = exactly<Erasure>()(
+  z.object({
+    at: moment,
+    disks: z.array(
+      exactly<ErasedDisk>()(
+        z.object({
+          device: z.string(),
+          method: z.enum(eraseMethods),
+          bytes: count,
+          samples: count.describe('Blocks that were read before and after, spread over the disk.'),
+          zeros: count.describe('Those that read as zeros afterwards; the others have changed.'),
+          sha256: z.string().describe('Digest of the digests of these blocks, one hexadecimal line each.'),
+        }),
+      ),
+    ),
   }),
 );
 
@@ -74,6 +93,11 @@ const machineSchema = exactly<MachineView>()(
       defaultImage: imageRef,
       user: z.string().optional(),
       holder: z.object({ reservation: z.string(), user: z.string(), until: moment }).optional(),
+      erasure: erasureSchema.optional().describe('The last time that its disks were erased, with the proof.'),
+      unerased: z
+        .literal(true)
+        .optional()
+        .describe('A user was in it, and its disks have not been erased since.'),
       drift: z.array(driftSchema),
       checkedAt: moment.optional(),
       correct: z.array(driftKind).describe('Drift that is corrected automatically.'),

@@ -3,7 +3,9 @@ import { formatImageRef, type ImageRef } from '../../model/machine/image.js';
 import type { OperationResult } from '../../model/machine/state.js';
 import type { MachineTaskOutcome } from '../../model/machine/messages.js';
 import { captureSteps } from '../../model/machine/steps.js';
+import type { MachineStateName } from '../../model/machine/transitions.js';
 import { clearAccess, settleAccess } from './access.js';
+import { erase } from './erase.js';
 import { NotDone, refuse, toNotDone } from './failure.js';
 import { backOn, load, stopIfCancelled } from './load.js';
 import { change, changeOperation, happen, note, type MachineMemory } from './memory.js';
@@ -150,9 +152,22 @@ export async function unload(memory: MachineMemory): Promise<OperationResult> {
     });
     throw toNotDone(memory, action, error);
   }
+  if (can(memory, 'ERASE')) await eraseUnloaded(memory, before);
   happen(memory, 'load done');
-  const { user: _user, image: _image, ...state } = memory.state;
+  const { user: _user, image: _image, unerased: _erased, ...state } = memory.state;
   memory.state = state;
   note(memory, action === 'UNLOAD' ? 'unloaded by the provider' : 'sanitised by its own system');
   return {};
+}
+
+/** A machine that keeps what its user left is nobody else's: it is out of use until an unload or a load succeeds. */
+async function eraseUnloaded(memory: MachineMemory, before: MachineStateName): Promise<void> {
+  try {
+    await erase(memory);
+  } catch (error) {
+    const why = isCancellation(error) ? 'it was cancelled' : toNotDone(memory, 'ERASE', error).message;
+    happen(memory, 'load left out', undefined, before);
+    happen(memory, 'maintain', `its disks were not erased: ${why}`);
+    throw isCancellation(error) ? error : toNotDone(memory, 'ERASE', error);
+  }
 }

@@ -5,6 +5,7 @@ import type { OperationResult } from '../../model/machine/state.js';
 import type { MachineStateName } from '../../model/machine/transitions.js';
 import { planLoad, stepsOfLoad, type ProcedureStep } from '../../model/machine/steps.js';
 import { endAccess, settleAccess } from './access.js';
+import { mustErase, recordErased } from './erase.js';
 import { refuse, toNotDone } from './failure.js';
 import { now } from '../entity.js';
 import { change, happen, note, type MachineMemory } from './memory.js';
@@ -32,7 +33,7 @@ export async function load(memory: MachineMemory, order: LoadOrder): Promise<Ope
   const { image } = order;
   const { state: before, half, access } = memory.state;
   // A user was in it, and the machine's own word on its image is not enough.
-  const force = order.force || access !== undefined;
+  const force = order.force || access !== undefined || mustErase(memory);
   const end = Date.now() + order.withinMs;
   const status = force
     ? undefined
@@ -137,6 +138,7 @@ async function runSteps(
       if (step.action === 'LOAD') isUntouched = outcome.untouched === true;
       if (step.action === 'REVOKE_ACCESS' && step.mayFail === true) settleAccess(memory, outcome);
       else if (step.action === 'REVOKE_ACCESS') endAccess(memory, outcome, isUntouched);
+      if (step.action === 'ERASE') recordErased(memory, outcome);
       if (step.action === 'GET_CURRENT_IMAGE') judgeRecord(memory, order, outcome);
     } catch (error) {
       const why = toNotDone(memory, step.action, error);
@@ -207,7 +209,7 @@ function done(memory: MachineMemory, result: OperationResult): OperationResult {
 }
 
 function recordLoaded(memory: MachineMemory, image: ImageRef): void {
-  const { half, user, why, keepsOff: _off, ...state } = memory.state;
+  const { half, user, why, keepsOff: _off, unerased: _left, ...state } = memory.state;
   const same = half === undefined && state.image !== undefined && isSameImage(image, state.image);
   memory.state = {
     ...state,

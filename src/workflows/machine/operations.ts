@@ -8,6 +8,7 @@ import type {
 } from '../../model/machine/state.js';
 import { labelsAfter } from '../../model/machine/selection.js';
 import { schedule } from '../schedule.js';
+import { eraseMs, mustErase } from './erase.js';
 import { clearAccess, extendAccess, grantAccess } from './access.js';
 import { capture, unload } from './capture.js';
 import { NotDone, toNotDone } from './failure.js';
@@ -45,7 +46,7 @@ export async function carryOut(
       return load(memory, {
         image: intent.image,
         force: intent.force === true || memory.state.half !== undefined,
-        withinMs: intent.withinMs ?? hour,
+        withinMs: intent.withinMs ?? (mustErase(memory) ? hour + eraseMs : hour),
         token,
       });
     case 'capture':
@@ -221,6 +222,7 @@ async function logIn(
       throw toNotDone(memory, 'TAINT', error);
     },
   );
+  if (can(memory, 'ERASE')) change(memory, { unerased: true });
   await grantAccess(memory, intent);
   happen(memory, 'log in');
   change(memory, { user });

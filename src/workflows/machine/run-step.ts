@@ -83,8 +83,10 @@ export function can(memory: MachineMemory, action: MachineAction): boolean {
 
 /** The steps that the provider and the system can do, and that have something to do on this machine. */
 export function stepsFor(memory: MachineMemory, steps: readonly ProcedureStep[]): readonly ProcedureStep[] {
-  const hasAccess = memory.state.access !== undefined;
-  return possibleSteps(steps, (action) => can(memory, action) && (hasAccess || action !== 'REVOKE_ACCESS'));
+  const { access, unerased } = memory.state;
+  const isDue = (action: MachineAction): boolean =>
+    (access !== undefined || action !== 'REVOKE_ACCESS') && (unerased === true || action !== 'ERASE');
+  return possibleSteps(steps, (action) => can(memory, action) && isDue(action));
 }
 
 /** Data for REVOKE_ACCESS only, without the credential. */

@@ -228,6 +228,7 @@ describe('tables of steps', () => {
       'power on',
       'wait',
       'check access',
+      'erase',
       'post-load',
       'record',
     ]);
