@@ -208,6 +208,7 @@ export const activityTable: Readonly<Record<ActivityName, ActivityRow>> = {
   // Sent once: if the answer is lost, the result is unknown.
   POWER_RESET: { ...power, method: 'powerReset', retry: { ...machine.retry, attempts: 1 } },
   SET_BOOT: { ...power, method: 'setBoot' },
+  BOOT_ONCE: { ...power, method: 'bootOnce' },
   IMAGE_EXISTS: { ...question, method: 'imageExists' },
   RETRIEVE_IMAGE: {
     ...power,

@@ -10,9 +10,11 @@ import type {
   UploadedImage,
 } from '../model/machine/answer.js';
 import type { DiskToErase } from '../model/machine/erase.js';
+import type { BootDevice } from '../model/machine/state.js';
 import type { ImageRef } from '../model/machine/image.js';
 
 export type { DiskToErase } from '../model/machine/erase.js';
+export type { BootDevice } from '../model/machine/state.js';
 export type { ImageRef } from '../model/machine/image.js';
 export type {
   AccountsOutcome,
@@ -76,6 +78,11 @@ export type BootTarget = 'disk' | 'image';
 export interface CanSetBoot {
   setBoot(machine: MachineInput, target: BootTarget): Promise<Outcome>;
   bootTarget?(machine: MachineInput): Promise<string | undefined>;
+}
+
+/** Ability: what the machine boots next time; afterwards it boots as before. Its power stays as it is. */
+export interface CanBootOnce {
+  bootOnce(machine: MachineInput, device: BootDevice): Promise<Outcome>;
 }
 
 /** Ability: the library of images. `imageSize` is called after `imageExists` answered yes. */
@@ -197,6 +204,7 @@ export interface CanDeleteImage {
 export type MachineAbilities = CanPower &
   CanReset &
   CanSetBoot &
+  CanBootOnce &
   CanShowImages &
   CanRetrieve &
   CanLoad &

@@ -40,6 +40,14 @@ export const providerVerbs = {
       );
       return {};
     }),
+  BOOT_ONCE: (call) =>
+    askProvider(call, async (open) => {
+      const { device } = call.request.order;
+      if (device === undefined) throw new PluginError('Invalid', 'the task names nothing to boot from');
+      const boot = requireAbility(open, 'bootOnce');
+      insist(call.action, readOutcome(await boot(open.machine, device), open.source('bootOnce')));
+      return {};
+    }),
   IMAGE_EXISTS: (call) =>
     askProvider(call, async (open) => {
       const ask = requireAbility(open, 'imageExists');

@@ -1,9 +1,10 @@
 import { Argument } from 'commander';
-import { driftKinds, powerVerbs } from '../../model/machine/state.js';
+import { bootDevices, driftKinds, powerVerbs } from '../../model/machine/state.js';
 import { parseImageRef } from '../../model/machine/image.js';
 import { groupRule, isGroupName } from '../../model/machine/selection.js';
 import {
   argument,
+  choice,
   option,
   parser,
   splitList,
@@ -134,6 +135,20 @@ export const machineCommands: readonly CommandDefinition[] = [
         options: [...batchOptions, ...waitOptions],
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).power,
+      }),
+      command('boot <name>', 'set what it boots next time', {
+        more: '; its power stays as it is, and afterwards it boots as before',
+        options: [
+          choice(
+            '--once <device>',
+            'from the network, its disk or a CD, or into the firmware setup',
+            bootDevices,
+          ).makeOptionMandatory(),
+          ...batchOptions,
+          ...waitOptions,
+        ],
+        json: ['machine-operation', 'machine-operations'],
+        load: async () => (await import('./operate.js')).boot,
       }),
       command('load <name>', 'load an image onto it', {
         more: '; what is on its disk is lost. Does nothing if the image is already there, or if this cannot be determined',

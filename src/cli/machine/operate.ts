@@ -1,6 +1,6 @@
 import type { MachineRequestIntent } from '../../client/machine.js';
 import { isLabelKey, labelRule, parseLabel, type Labels } from '../../model/cluster/labels.js';
-import type { DriftKind, MachineIntent } from '../../model/machine/state.js';
+import type { BootDevice, DriftKind, MachineIntent } from '../../model/machine/state.js';
 import type { ImageRef } from '../../model/machine/image.js';
 import { parseDuration } from '../../model/duration.js';
 import { readPublicKeyFile } from '../access-text.js';
@@ -76,6 +76,10 @@ function withinMs({ within }: LimitOptions): number | undefined {
 export const power = patternOperation((verb: PowerVerb, _options: MachineOptions) => ({
   kind: 'power',
   verb,
+}));
+export const boot = patternOperation(({ once }: PatternOptions & { readonly once: BootDevice }) => ({
+  kind: 'boot',
+  device: once,
 }));
 export const unload = operation((_options: MachineOptions) => ({ kind: 'unload' }));
 export const release = operation((_options: MachineOptions) => ({ kind: 'release' }));

@@ -10,6 +10,7 @@ export const machineActions = [
   'POWER_OFF',
   'POWER_RESET',
   'SET_BOOT',
+  'BOOT_ONCE',
   'IMAGE_EXISTS',
   'RETRIEVE_IMAGE',
   'GET_IMAGE_SIZE',

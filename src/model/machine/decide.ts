@@ -79,6 +79,8 @@ export function describeIntent(intent: MachineIntent): string {
   switch (intent.kind) {
     case 'power':
       return `power ${intent.verb}`;
+    case 'boot':
+      return `boot ${intent.device} once`;
     case 'load':
     case 'capture':
       return `${intent.kind} ${intent.image.name}@${intent.image.revision}`;
@@ -117,6 +119,7 @@ function lackingAbility({ account, name }: MachineState, intent: MachineIntent):
       ? undefined
       : `machine ${name} is of provider type ${account.type}, which cannot do ${action}; it can do ${account.can.join(', ')}`;
   if (intent.kind === 'power') return lacks(`POWER_${intent.verb.toUpperCase()}`);
+  if (intent.kind === 'boot') return lacks('BOOT_ONCE');
   if (intent.kind === 'load') return lacks('LOAD');
   if (intent.kind === 'capture') return lacks('CAPTURE') ?? lacks('IMAGE_EXISTS');
   if (intent.kind === 'unload' && !account.can.includes('UNLOAD') && !account.can.includes('SANITIZE'))

@@ -4,6 +4,7 @@ import type { MachineIntent, MachineState } from './state.js';
 const open: readonly MachineIntent['kind'][] = [
   'status',
   'power',
+  'boot',
   'maintain',
   'restore',
   'correct',

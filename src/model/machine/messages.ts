@@ -5,6 +5,7 @@ import type { Known, Power } from './answer.js';
 import type { ErasedDisk } from './erase.js';
 import type { ImageRef } from './image.js';
 import type { NodeStatusReport } from './node-status.js';
+import type { BootDevice } from './state.js';
 
 /** What a machine's workflow hands to the activity of a machine action. */
 export interface MachineTaskRequest extends TaskRequest {
@@ -37,6 +38,8 @@ export interface MachineOrder {
   readonly slots?: { readonly site: string };
   /** For CAPTURE: the owner of the image and its key; absent: a person, who names it. */
   readonly belongs?: CaptureOwner;
+  /** For BOOT_ONCE. */
+  readonly device?: BootDevice;
   /** For SET_BOOT. */
   readonly boot?: 'disk' | 'image';
   /** The provider's own word for the image, where the provider gave it one. */

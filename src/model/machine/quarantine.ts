@@ -2,7 +2,7 @@ import type { MachineAction } from './actions.js';
 import type { MachineIntent, MachineOperation, MachineState } from './state.js';
 
 /** Operations whose failures, and successes, count. */
-const counted: readonly MachineIntent['kind'][] = ['retry', 'power', 'load', 'capture', 'unload'];
+const counted: readonly MachineIntent['kind'][] = ['retry', 'power', 'boot', 'load', 'capture', 'unload'];
 
 /** Actions whose failure is none of the machine's. */
 const elsewhere: readonly MachineAction[] = ['IMAGE_EXISTS', 'RETRIEVE_IMAGE', 'ACQUIRE_PERMIT'];

@@ -112,6 +112,8 @@ export type MachineIntent =
    */
   | { readonly kind: 'status'; readonly image?: ImageRef; readonly logIns?: true }
   | { readonly kind: 'power'; readonly verb: PowerVerb }
+  /** What it boots next time, and not later. */
+  | { readonly kind: 'boot'; readonly device: BootDevice }
   | { readonly kind: 'load'; readonly image: ImageRef; readonly force?: true; readonly withinMs?: number }
   | {
       readonly kind: 'capture';
@@ -145,6 +147,10 @@ export type MachineIntent =
 
 export const powerVerbs = ['on', 'off', 'reset', 'status'] as const;
 type PowerVerb = (typeof powerVerbs)[number];
+
+export const bootDevices = ['pxe', 'disk', 'cdrom', 'bios'] as const;
+/** `bios`: the setup of the firmware. */
+export type BootDevice = (typeof bootDevices)[number];
 
 /** Something that was asked of a machine; one at a time. */
 export interface MachineOperation {

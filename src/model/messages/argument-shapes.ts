@@ -1,6 +1,6 @@
 import { maxLabels } from '../cluster/labels.js';
 import { longestComment } from '../machine/quarantine.js';
-import { driftKinds, powerVerbs } from '../machine/state.js';
+import { bootDevices, driftKinds, powerVerbs } from '../machine/state.js';
 import { nodeIntents } from '../machine/node-machine.js';
 import { maxNodesOfRequest } from '../pool/check-demand.js';
 import { resourceFormats } from '../artifact/reference.js';
@@ -213,6 +213,7 @@ export function machineIntents(): Readonly<Record<string, Fields>> {
     retry: {},
     status: { image: optional(image()), logIns: optional(yes) },
     power: { verb: oneOf(...powerVerbs) },
+    boot: { device: oneOf(...bootDevices) },
     load: { image: image(), force, withinMs },
     capture: { image: image(), prove: flag, withinMs },
     unload: {},

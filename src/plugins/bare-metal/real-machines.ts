@@ -4,7 +4,9 @@ import type { TaskResult } from '../../model/node/task.js';
 import type { MachineInput, PluginContext } from '../contract.js';
 import { PluginError } from '../errors.js';
 import type {
+  BootDevice,
   BootTarget,
+  CanBootOnce,
   CanCapture,
   CanEndRun,
   CanErase,
@@ -34,7 +36,7 @@ const equalReadings = 2;
  */
 export abstract class RealMachines
   extends ClaimingProvider<RealMachine>
-  implements CanPower, CanReset, CanSetBoot, CanShowImages, CanRetrieve, CanLoad, CanCapture, CanEndRun, CanErase
+  implements CanPower, CanReset, CanSetBoot, CanBootOnce, CanShowImages, CanRetrieve, CanLoad, CanCapture, CanEndRun, CanErase
 {
   protected readonly word = 'machine';
   readonly #context: PluginContext;
@@ -46,6 +48,7 @@ export abstract class RealMachines
 
   protected abstract power(machine: RealMachine): PowerDriver;
   abstract setBootOf(machine: RealMachine, target: BootTarget): Promise<Outcome>;
+  abstract bootOnceOf(machine: RealMachine, device: BootDevice): Promise<Outcome>;
   abstract bootTargetOf(machine: RealMachine): Promise<string | undefined>;
 
   override async confirm(input: MachineInput): Promise<TaskResult> {
@@ -78,6 +81,10 @@ export abstract class RealMachines
 
   async setBoot(input: MachineInput, target: BootTarget): Promise<Outcome> {
     return this.setBootOf(await this.settled(input), target);
+  }
+
+  async bootOnce(input: MachineInput, device: BootDevice): Promise<Outcome> {
+    return this.bootOnceOf(await this.settled(input), device);
   }
 
   async bootTarget(input: MachineInput): Promise<string | undefined> {

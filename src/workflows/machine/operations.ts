@@ -42,6 +42,8 @@ export async function carryOut(
       return status(memory, intent);
     case 'power':
       return power(memory, intent);
+    case 'boot':
+      return boot(memory, intent);
     case 'load':
       return load(memory, {
         image: intent.image,
@@ -203,6 +205,16 @@ async function power(
     }
     throw why;
   }
+}
+
+async function boot(
+  memory: MachineMemory,
+  { device }: MachineIntent & { readonly kind: 'boot' },
+): Promise<OperationResult> {
+  await runAction(memory, 'BOOT_ONCE', { order: { device } }).catch((error: unknown) => {
+    throw toNotDone(memory, 'BOOT_ONCE', error);
+  });
+  return {};
 }
 
 /** A requested state is no drift. */

@@ -8,6 +8,7 @@ import { change, note, type MachineMemory } from './memory.js';
 const asksProvider: readonly MachineIntent['kind'][] = [
   'status',
   'power',
+  'boot',
   'load',
   'capture',
   'unload',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { unsafeText } from '../../../model/safe-text.js';
-import { PluginError, type BootTarget, type Outcome, type PowerReading } from '../../contract.js';
+import { PluginError, type BootDevice, type BootTarget, type Outcome, type PowerReading } from '../../contract.js';
 import {
   PowerDriver,
   RealMachines,
@@ -56,11 +56,12 @@ export class IpmiProvider extends RealMachines {
   }
 
   override async setBootOf(machine: RealMachine, target: BootTarget): Promise<Outcome> {
-    const { code, text } = await this.#ask(machine, [
-      'chassis',
-      'bootdev',
-      target === 'disk' ? 'disk' : 'pxe',
-    ]);
+    return this.bootOnceOf(machine, target === 'disk' ? 'disk' : 'pxe');
+  }
+
+  /** ipmitool's words are those of `BootDevice`. */
+  override async bootOnceOf(machine: RealMachine, device: BootDevice): Promise<Outcome> {
+    const { code, text } = await this.#ask(machine, ['chassis', 'bootdev', device]);
     return code === 0 ? { answer: 'done' } : { answer: 'unknown', why: text };
   }
 

@@ -1,8 +1,10 @@
-import type { BootTarget, Outcome } from '../../contract.js';
+import type { BootDevice, BootTarget, Outcome } from '../../contract.js';
 import { PowerDriver, RealMachines, type PowerLimits, type RealMachine } from '../../bare-metal/index.js';
 import { parseFields } from '../../provider-base/fields.js';
 import { controllerSchema, RedfishHttp } from './http.js';
 import { RedfishSystem } from './system.js';
+
+const bootSources = { pxe: 'Pxe', disk: 'Hdd', cdrom: 'Cd', bios: 'BiosSetup' } as const;
 
 /** Real machines whose management controllers speak Redfish. */
 export class RedfishProvider extends RealMachines {
@@ -14,6 +16,10 @@ export class RedfishProvider extends RealMachines {
     return target === 'disk'
       ? this.#system(machine).setBoot('Hdd', 'Continuous')
       : this.#system(machine).setBoot('Pxe', 'Once');
+  }
+
+  override bootOnceOf(machine: RealMachine, device: BootDevice): Promise<Outcome> {
+    return this.#system(machine).setBoot(bootSources[device], 'Once');
   }
 
   override bootTargetOf(machine: RealMachine): Promise<string | undefined> {

@@ -14,6 +14,7 @@ const systemSchema = z.object({
     .object({
       BootSourceOverrideTarget: z.string().nullish(),
       BootSourceOverrideEnabled: z.string().nullish(),
+      'BootSourceOverrideTarget@Redfish.AllowableValues': z.array(z.string()),
     })
     .partial()
     .optional(),
@@ -80,8 +81,17 @@ export class RedfishSystem {
     return { told: false, why: `${type} was refused: ${describeRefusal(answer)}` };
   }
 
-  async setBoot(target: 'Pxe' | 'Hdd', enabled: 'Once' | 'Continuous'): Promise<Outcome> {
-    const { path, etag } = await this.#read();
+  async setBoot(
+    target: 'Pxe' | 'Hdd' | 'Cd' | 'BiosSetup',
+    enabled: 'Once' | 'Continuous',
+  ): Promise<Outcome> {
+    const { system, path, etag } = await this.#read();
+    const allowed = system.Boot?.['BootSourceOverrideTarget@Redfish.AllowableValues'];
+    if (allowed?.includes(target) === false)
+      return {
+        answer: 'not done',
+        why: `the controller does not boot from ${target}, only from ${allowed.join(', ')}`,
+      };
     const answer = await this.#http.call(
       'PATCH',
       path,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Stack, startStack } from '../../../harness/stack.js';
 import { buildRack, noEmulators, type Rack } from '../../../harness/bmc/racks.js';
+import type { BootDevice } from '../../../../src/model/machine/state.js';
 import { type Ground, host, openGround } from '../../../harness/machine/ground.js';
 
 describe.skipIf(noEmulators !== undefined)(
@@ -70,6 +71,25 @@ describe.skipIf(noEmulators !== undefined)(
       expect(await power('deaf', 'off')).toMatchObject({ answer: 'done' });
       expect(await rack.commands('deaf')).toEqual(['soft', 'off']);
       expect(await power('deaf', 'on')).toMatchObject({ answer: 'done' });
+    });
+
+    it('the next boot is set at the controller, and the power stays as it is', async () => {
+      const boot = async (device: BootDevice) =>
+        (await ground.operate('nocycle', { kind: 'boot', device })).operation;
+      const before = await rack.commands('nocycle');
+      expect(await boot('pxe')).toMatchObject({ answer: 'done' });
+      expect(await boot('cdrom')).toMatchObject({ answer: 'done' });
+      expect(await boot('disk')).toMatchObject({ answer: 'done' });
+      expect(await boot('bios')).toMatchObject({ answer: 'done' });
+      expect((await rack.commands('nocycle')).slice(before.length)).toEqual([
+        'boot network',
+        'boot optical',
+        'boot hd',
+        'boot setup',
+      ]);
+      await expect(ground.operate('nocycle', { kind: 'boot', device: 'tape' as never })).rejects.toThrow(
+        /pxe, disk, cdrom, bios/,
+      );
     });
 
     it('an image is loaded and captured, with each switch logged once at the controller', async () => {

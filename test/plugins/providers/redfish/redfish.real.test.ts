@@ -82,6 +82,17 @@ describe.skipIf(noRedfish !== undefined)(
       expect(await system.bootTarget()).toBe('hdd');
     });
 
+    it.concurrent('boots once from a CD; a source that the controller does not allow is refused', async () => {
+      const system = systemOf({ system: 'idle' });
+      expect(await system.setBoot('Cd', 'Once')).toEqual({ answer: 'done' });
+      expect(await system.bootTarget()).toBe('cd');
+      expect(await system.setBoot('BiosSetup', 'Once')).toMatchObject({
+        answer: 'not done',
+        why: expect.stringContaining('BiosSetup, only from'),
+      });
+      expect(await system.bootTarget()).toBe('cd');
+    });
+
     it.concurrent.each<readonly [what: string, Partial<Controller>, kind: string, words: string]>([
       ['a wrong password', { password: 'wrong' }, 'Auth', 'check user and password'],
       ['an unknown system', { system: 'none' }, 'Invalid', 'has no system'],
