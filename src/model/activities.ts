@@ -202,6 +202,7 @@ export const activityTable: Readonly<Record<ActivityName, ActivityRow>> = {
   NODE_STATUS: machine,
   // Controllers lock an account after a few wrong passwords.
   ENROL: { ...question, method: 'powerStatus', retry: { ...machine.retry, attempts: 3 } },
+  READ_HARDWARE: { ...question, method: 'hardware', retry: { ...machine.retry, attempts: 3 } },
   POWER_STATUS: { ...question, method: 'powerStatus' },
   POWER_ON: { ...power, method: 'powerOn' },
   POWER_OFF: { ...power, method: 'powerOff' },

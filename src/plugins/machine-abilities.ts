@@ -11,10 +11,18 @@ import type {
 } from '../model/machine/answer.js';
 import type { DiskToErase } from '../model/machine/erase.js';
 import type { BootDevice } from '../model/machine/state.js';
+import type { Hardware } from '../model/machine/hardware.js';
 import type { ImageRef } from '../model/machine/image.js';
 
 export type { DiskToErase } from '../model/machine/erase.js';
 export type { BootDevice } from '../model/machine/state.js';
+export type {
+  Hardware,
+  HardwareDisk,
+  HardwareInterface,
+  HardwarePart,
+  HardwareSensor,
+} from '../model/machine/hardware.js';
 export type { ImageRef } from '../model/machine/image.js';
 export type {
   AccountsOutcome,
@@ -78,6 +86,14 @@ export type BootTarget = 'disk' | 'image';
 export interface CanSetBoot {
   setBoot(machine: MachineInput, target: BootTarget): Promise<Outcome>;
   bootTarget?(machine: MachineInput): Promise<string | undefined>;
+}
+
+/**
+ * Ability: what the machine consists of, by its controller. What is not known is absent. Called when the machine is
+ * registered, and on request.
+ */
+export interface CanDescribeHardware {
+  hardware(machine: MachineInput): Promise<Hardware>;
 }
 
 /** Ability: what the machine boots next time; afterwards it boots as before. Its power stays as it is. */
@@ -205,6 +221,7 @@ export type MachineAbilities = CanPower &
   CanReset &
   CanSetBoot &
   CanBootOnce &
+  CanDescribeHardware &
   CanShowImages &
   CanRetrieve &
   CanLoad &

@@ -10,8 +10,10 @@ import type {
   UploadedImage,
 } from '../model/machine/answer.js';
 import { eraseMethods, type DiskToErase } from '../model/machine/erase.js';
+import type { Hardware } from '../model/machine/hardware.js';
 import { unsafeText } from '../model/safe-text.js';
 import { PluginError } from '../plugins/errors.js';
+import { hardwareSchema } from './hardware.js';
 
 const why = z
   .string()
@@ -90,6 +92,8 @@ export const readKnowledge = (value: unknown, source: AnswerSource): Knowledge =
   read(knowledgeSchema, value, source);
 export const readDisks = (value: unknown, source: AnswerSource): readonly DiskToErase[] =>
   read(disksSchema, value, source);
+export const readHardware = (value: unknown, source: AnswerSource): Hardware =>
+  read(hardwareSchema, value, source);
 export const readPower = (value: unknown, source: AnswerSource): PowerReading =>
   read(powerSchema, value, source);
 export const readSize = (value: unknown, source: AnswerSource): SizeReading =>

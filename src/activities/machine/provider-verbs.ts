@@ -2,7 +2,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { machineKey, tagNames } from '../../model/names.js';
 import type { ImageInput } from '../../plugins/contract.js';
 import { PluginError } from '../../plugins/errors.js';
-import { readKnowledge, readLoad, readOutcome, readPower, readSize } from '../../schema/machine-answer.js';
+import {
+  readHardware,
+  readKnowledge,
+  readLoad,
+  readOutcome,
+  readPower,
+  readSize,
+} from '../../schema/machine-answer.js';
 import { insist, settle, whyOf } from './outcomes.js';
 import { askProvider, imageInput, requireAbility, type OpenProvider } from './call-provider.js';
 import { probeSsh } from './probe-ssh.js';
@@ -19,6 +26,11 @@ export const providerVerbs = {
         if (error instanceof PluginError && (error.kind === 'Invalid' || error.kind === 'Auth')) throw error;
         return { power: { power: 'unknown' as const, why: whyOf(error, call.attempt.signal) } };
       }
+    }),
+  READ_HARDWARE: (call) =>
+    askProvider(call, async (open) => {
+      const ask = requireAbility(open, 'hardware');
+      return { hardware: readHardware(await ask(open.machine), open.source('hardware')) };
     }),
   POWER_ON: (call) => verb(call, 'powerOn'),
   POWER_OFF: async (call) => {

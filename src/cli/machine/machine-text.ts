@@ -23,6 +23,7 @@ export function printEnd(output: Output, machine: MachineView, operation: Machin
   if (power !== undefined) output.line(`power: ${power.power}${optional(', ', power.why)}`);
   if (status !== undefined && (intent.kind === 'status' || state !== 'done')) {
     printStatus(output, status);
+    printHardware(output, machine);
     printErasure(output, machine);
   }
   if (sizeMb !== undefined && image !== undefined)
@@ -45,6 +46,31 @@ function printStatus(output: Output, report: NodeStatusReport): void {
     `  revision ${shown(revision)}, wanted ${shown(wanted)}, tainted ${shown(tainted)}${reasons}, post-load ${shown(postLoad)}`,
   );
   for (const note of notes) output.line(`  ${note}`);
+}
+
+/** What it consists of, in one line. */
+function describeHardware({ hardware }: MachineView): string | undefined {
+  if (hardware === undefined) return undefined;
+  const { manufacturer, model, serial, processors = {}, memoryMb, disks = [], interfaces = [] } = hardware;
+  const { count, model: processor, cores } = processors;
+  const bytes = disks.reduce((sum, disk) => sum + (disk.bytes ?? 0), 0);
+  const facts = [
+    [manufacturer, model].filter((word) => word !== undefined).join(' '),
+    optional('serial ', serial),
+    count === undefined ? (processor ?? '') : `${formatCount(count, 'processor')}${optional(' ', processor)}`,
+    cores === undefined ? '' : formatCount(cores, 'core'),
+    memoryMb === undefined ? '' : `${Math.round(memoryMb / 1_024)} GiB memory`,
+    disks.length === 0
+      ? ''
+      : `${formatCount(disks.length, 'disk')}${bytes === 0 ? '' : ` with ${Math.round(bytes / 1e9)} GB`}`,
+    interfaces.length === 0 ? '' : formatCount(interfaces.length, 'network interface'),
+  ].filter((fact) => fact !== '');
+  return facts.length === 0 ? undefined : facts.join(', ');
+}
+
+function printHardware(output: Output, machine: MachineView): void {
+  const hardware = describeHardware(machine);
+  if (hardware !== undefined) output.line(`  hardware: ${hardware}`);
 }
 
 /** How its disks were erased after its last user. */
@@ -81,6 +107,7 @@ export function printMachine(output: Output, machine: MachineView, now: number):
   output.line(
     `  image ${loaded}${half === undefined ? '' : `; half of ${formatImageRef(half)} on its disk`}`,
   );
+  printHardware(output, machine);
   printErasure(output, machine);
   const { quarantine } = machine;
   if (quarantine !== undefined)

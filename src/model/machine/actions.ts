@@ -5,6 +5,7 @@
 export const machineActions = [
   'NODE_STATUS',
   'ENROL',
+  'READ_HARDWARE',
   'POWER_STATUS',
   'POWER_ON',
   'POWER_OFF',

@@ -44,10 +44,15 @@ export function refusalOf(machine: MachineState, intent: MachineIntent, asks?: s
     return `on the disk of machine ${name} is half of image ${half.name}@${half.revision}; load an image with --force`;
   if (machine.unerased === true && account?.can.includes('ERASE') === true) {
     const next = `'heddle machine unload ${name}' erases them, or load an image with --force`;
-    if (intent.kind === 'restore' || intent.kind === 'move' || (intent.kind === 'remove' && intent.force !== true))
+    if (
+      intent.kind === 'restore' ||
+      intent.kind === 'move' ||
+      (intent.kind === 'remove' && intent.force !== true)
+    )
       return `the disks of machine ${name} were not erased after its user; ${next}${intent.kind === 'remove' ? '; --force removes it all the same' : ''}`;
   }
-  if (intent.kind === 'retry' && !(state === 'failed' && machine.unconfirmed === true))
+  const isUnfinished = state === 'failed' && machine.unconfirmed === true;
+  if (intent.kind === 'retry' && !isUnfinished && account?.can.includes('READ_HARDWARE') !== true)
     return `machine ${name} has no failed registration, so there is nothing to retry`;
   const { quarantine } = machine;
   const release = `'heddle machine quarantine ${name} --end' ends it`;

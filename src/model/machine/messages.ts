@@ -3,6 +3,7 @@ import type { TaskRequest } from '../node/task-request.js';
 import type { Access } from './access.js';
 import type { Known, Power } from './answer.js';
 import type { ErasedDisk } from './erase.js';
+import type { Hardware } from './hardware.js';
 import type { ImageRef } from './image.js';
 import type { NodeStatusReport } from './node-status.js';
 import type { BootDevice } from './state.js';
@@ -88,6 +89,8 @@ export interface MachineTaskOutcome {
   readonly record?: RecordView;
   /** For LOAD: the provider wrote nothing. */
   readonly untouched?: true;
+  /** For READ_HARDWARE. */
+  readonly hardware?: Hardware;
   /** For ERASE. */
   readonly erased?: readonly ErasedDisk[];
   /** For MAKE_PASSWORD. */

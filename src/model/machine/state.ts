@@ -4,6 +4,7 @@ import type { JsonObject } from '../json.js';
 import type { Access } from './access.js';
 import type { Answer } from './answer.js';
 import type { Erasure } from './erase.js';
+import type { HardwareReading } from './hardware.js';
 import { parseImageRef, type ImageRef } from './image.js';
 import type { AccountReply, CaptureOwner, RecordView } from './messages.js';
 import type { NodeStatusReport } from './node-status.js';
@@ -51,6 +52,8 @@ export interface MachineState {
   readonly keepsOff?: true;
   /** By the last command that was done, or the last reading since. */
   readonly power?: 'on' | 'off';
+  /** As its controller described it last. */
+  readonly hardware?: HardwareReading;
   /** A user was in it, and its disks have not been erased since. */
   readonly unerased?: true;
   readonly erasure?: Erasure;
@@ -105,7 +108,7 @@ export type MoveTarget = Pick<Registration, 'provider'> &
 
 export type MachineIntent =
   | { readonly kind: 'register' }
-  /** Completes a registration that failed. */
+  /** Completes a registration that failed; else reads the hardware again. */
   | { readonly kind: 'retry' }
   /**
    * `logIns`: a terminal log-in counts as use, even if it was not recorded.
@@ -211,6 +214,8 @@ export interface MachineView {
   readonly defaultImage: ImageRef;
   readonly user?: string;
   readonly holder?: Holder;
+  /** As its controller described it last. */
+  readonly hardware?: HardwareReading;
   /** The last time that its disks were erased, with the proof. */
   readonly erasure?: Erasure;
   /** A user was in it, and its disks have not been erased since. */
@@ -248,6 +253,7 @@ export function viewOfMachine(state: MachineState): MachineView {
     labels = {},
     quarantine,
     power,
+    hardware,
     erasure,
     unerased,
   } = state;
@@ -277,6 +283,7 @@ export function viewOfMachine(state: MachineState): MachineView {
     half,
     user,
     holder,
+    hardware,
     erasure,
     unerased,
     operation,

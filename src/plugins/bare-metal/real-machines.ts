@@ -7,6 +7,8 @@ import type {
   BootDevice,
   BootTarget,
   CanBootOnce,
+  CanDescribeHardware,
+  Hardware,
   CanCapture,
   CanEndRun,
   CanErase,
@@ -36,7 +38,18 @@ const equalReadings = 2;
  */
 export abstract class RealMachines
   extends ClaimingProvider<RealMachine>
-  implements CanPower, CanReset, CanSetBoot, CanBootOnce, CanShowImages, CanRetrieve, CanLoad, CanCapture, CanEndRun, CanErase
+  implements
+    CanPower,
+    CanReset,
+    CanSetBoot,
+    CanBootOnce,
+    CanDescribeHardware,
+    CanShowImages,
+    CanRetrieve,
+    CanLoad,
+    CanCapture,
+    CanEndRun,
+    CanErase
 {
   protected readonly word = 'machine';
   readonly #context: PluginContext;
@@ -49,6 +62,7 @@ export abstract class RealMachines
   protected abstract power(machine: RealMachine): PowerDriver;
   abstract setBootOf(machine: RealMachine, target: BootTarget): Promise<Outcome>;
   abstract bootOnceOf(machine: RealMachine, device: BootDevice): Promise<Outcome>;
+  abstract hardwareOf(machine: RealMachine): Promise<Hardware>;
   abstract bootTargetOf(machine: RealMachine): Promise<string | undefined>;
 
   override async confirm(input: MachineInput): Promise<TaskResult> {
@@ -85,6 +99,10 @@ export abstract class RealMachines
 
   async bootOnce(input: MachineInput, device: BootDevice): Promise<Outcome> {
     return this.bootOnceOf(await this.settled(input), device);
+  }
+
+  async hardware(input: MachineInput): Promise<Hardware> {
+    return this.hardwareOf(await this.own(input));
   }
 
   async bootTarget(input: MachineInput): Promise<string | undefined> {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { eraseMethods, type ErasedDisk, type Erasure } from '../../model/machine/erase.js';
+import type { HardwareReading } from '../../model/machine/hardware.js';
 import type { ImageRef } from '../../model/machine/image.js';
 import {
   driftKinds,
@@ -28,6 +29,33 @@ const driftSchema = exactly<Drift>()(
     since: moment,
     seen: count.describe('Equal readings in a row; the drift counts from the second.'),
     tries: count.describe('Corrections that did not help.'),
+  }),
+);
+
+const part = { name: z.string(), model: z.string().optional(), serial: z.string().optional() };
+const hardwareSchema = exactly<HardwareReading>()(
+  z.object({
+    at: moment,
+    manufacturer: z.string().optional(),
+    model: z.string().optional(),
+    serial: z.string().optional(),
+    firmware: z.string().optional(),
+    processors: z
+      .object({ count: z.number().optional(), model: z.string().optional(), cores: z.number().optional() })
+      .readonly()
+      .optional(),
+    memoryMb: z.number().optional(),
+    disks: z
+      .array(z.object({ ...part, bytes: z.number().optional(), media: z.string().optional() }))
+      .optional(),
+    interfaces: z
+      .array(z.object({ name: z.string(), mac: z.string().optional(), mbps: z.number().optional() }))
+      .optional(),
+    parts: z.array(z.object(part)).optional().describe('Such as memory modules and power supplies.'),
+    sensors: z
+      .array(z.object({ name: z.string(), reading: z.string(), status: z.string() }))
+      .optional()
+      .describe('Readings in the words of the controller, at that time.'),
   }),
 );
 
@@ -93,6 +121,7 @@ const machineSchema = exactly<MachineView>()(
       defaultImage: imageRef,
       user: z.string().optional(),
       holder: z.object({ reservation: z.string(), user: z.string(), until: moment }).optional(),
+      hardware: hardwareSchema.optional().describe('As its controller described it last.'),
       erasure: erasureSchema.optional().describe('The last time that its disks were erased, with the proof.'),
       unerased: z
         .literal(true)

@@ -74,6 +74,8 @@ function moved(
     power: _power,
     unconfirmed: _unconfirmed,
     drift: _drift,
+    hardware: _hardware,
+    erasure: _erasure,
     checkedAt: _looked,
     account: _account,
     incarnation: _own,

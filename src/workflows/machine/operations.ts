@@ -9,6 +9,7 @@ import type {
 import { labelsAfter } from '../../model/machine/selection.js';
 import { schedule } from '../schedule.js';
 import { eraseMs, mustErase } from './erase.js';
+import { now } from '../entity.js';
 import { clearAccess, extendAccess, grantAccess } from './access.js';
 import { capture, unload } from './capture.js';
 import { NotDone, toNotDone } from './failure.js';
@@ -37,7 +38,7 @@ export async function carryOut(
     case 'register':
       return register(memory);
     case 'retry':
-      return confirmRegistration(memory);
+      return memory.state.unconfirmed === true ? confirmRegistration(memory) : readHardware(memory);
     case 'status':
       return status(memory, intent);
     case 'power':
@@ -119,6 +120,23 @@ async function confirmRegistration(memory: MachineMemory): Promise<OperationResu
   });
   const { unconfirmed: _confirmed, why: _why, ...state } = memory.state;
   memory.state = { ...state, state: 'available' };
+  if (can(memory, 'READ_HARDWARE'))
+    await readHardware(memory).catch((error: unknown) => {
+      note(memory, `its hardware was not read: ${toNotDone(memory, 'READ_HARDWARE', error).message}`);
+    });
+  return {};
+}
+
+/** Longest time for a controller to describe its machine, in ms. */
+const describeMs = 60_000;
+
+async function readHardware(memory: MachineMemory): Promise<OperationResult> {
+  const { hardware } = await runAction(memory, 'READ_HARDWARE', { leftMs: describeMs }).catch(
+    (error: unknown) => {
+      throw toNotDone(memory, 'READ_HARDWARE', error);
+    },
+  );
+  if (hardware !== undefined) change(memory, { hardware: { ...hardware, at: now() } });
   return {};
 }
 

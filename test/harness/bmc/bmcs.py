@@ -13,6 +13,17 @@ config = json.load(sys.stdin)
 log = open(config['log'], 'a', buffering=1)
 
 
+def fru_of(name):
+    """A FRU inventory of one product area: manufacturer, product, part number, version, serial."""
+    fields = b''.join(
+        bytes([0xc0 | len(word)]) + word.encode() for word in ('Contoso', 'Blade 9000', 'B9-1', '1.2', 'SN-' + name))
+    area = b'\x01\x00\x19' + fields + b'\xc0\xc0\xc1'
+    area += b'\x00' * (-(len(area) + 1) % 8)
+    area = bytes([area[0], (len(area) + 1) // 8]) + area[2:]
+    header = b'\x01\x00\x00\x00\x01\x00\x00'
+    return b''.join(one + bytes([-sum(one) % 256]) for one in (header, area))
+
+
 class Controller(bmc.Bmc):
     def __init__(self, name, port, machine):
         super().__init__({'admin': 'secret'}, port=port, address='127.0.0.1')
@@ -68,6 +79,19 @@ class Controller(bmc.Bmc):
         self.note('soft')
         # Some systems do not listen.
         return 0 if self.name.startswith('deaf') else self.switch('off')
+
+    def handle_raw_request(self, request, session):
+        # Storage: the inventory of the machine, unless the controller has none.
+        if request['netfn'] == 0x0a and request['command'] in (0x10, 0x11) and not self.name.startswith('bare'):
+            fru, data = fru_of(self.name), request['data']
+            if data[0] != 0:
+                return session.send_ipmi_response(code=0xcb)
+            if request['command'] == 0x10:
+                return session.send_ipmi_response(data=[len(fru) & 0xff, len(fru) >> 8, 0])
+            start = data[1] + 256 * data[2]
+            part = list(fru[start:start + data[3]])
+            return session.send_ipmi_response(data=[len(part)] + part)
+        return super().handle_raw_request(request, session)
 
     def get_boot_device(self):
         return self.boot

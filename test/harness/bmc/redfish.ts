@@ -26,12 +26,21 @@ export interface RedfishService {
   stop(): Promise<void>;
 }
 
+const uuidOf = (index: number): string => `00000000-0000-4000-8000-00000000000${index}`;
+
 /**
  * Sushy's emulator with systems that switch late, as hardware does; TLS, and the user admin with the password
  * secret.
  */
 export async function startRedfish(
-  systems: readonly { readonly name: string; readonly power: 'On' | 'Off' }[],
+  systems: readonly {
+    readonly name: string;
+    readonly power: 'On' | 'Off';
+    /** Hardware addresses of network interfaces. */
+    readonly macs?: readonly string[];
+    /** Names of 1 TB disks, in one storage controller. */
+    readonly disks?: readonly string[];
+  }[],
 ): Promise<RedfishService> {
   const folder = await mkdtemp(join(tmpdir(), 'heddle-redfish-'));
   const [key, certificate, users, config] = ['key.pem', 'certificate.pem', 'users', 'emulator.conf'].map(
@@ -64,8 +73,16 @@ export async function startRedfish(
   await writeFile(users, `admin:${hash}\n`);
   const port = await freePort();
   const list = systems.map(
-    ({ name, power }, index) =>
-      `{'uuid': '00000000-0000-4000-8000-00000000000${index}', 'name': '${name}', 'power_state': '${power}', 'external_notifier': False, 'nics': []}`,
+    ({ name, power, macs = [] }, index) =>
+      `{'uuid': '${uuidOf(index)}', 'name': '${name}', 'power_state': '${power}', 'external_notifier': False, 'nics': [${macs.map((mac) => `{'mac': '${mac}', 'ip': '127.0.0.1'}`).join(', ')}]}`,
+  );
+  const storage = systems.map(
+    ({ disks = [] }, index) =>
+      `'${uuidOf(index)}': [{'Id': '1', 'Name': 'storage', 'StorageControllers': [], 'Drives': [${disks.map((disk) => `'${disk}'`).join(', ')}]}]`,
+  );
+  const drives = systems.map(
+    ({ disks = [] }, index) =>
+      `('${uuidOf(index)}', '1'): [${disks.map((disk) => `{'Id': '${disk}', 'Name': '${disk}', 'CapacityBytes': 10 ** 12, 'Protocol': 'SAS'}`).join(', ')}]`,
   );
   await writeFile(
     config,
@@ -75,6 +92,8 @@ export async function startRedfish(
       'SUSHY_EMULATOR_FAKE_DRIVER = True',
       `SUSHY_EMULATOR_AUTH_FILE = '${users}'`,
       `SUSHY_EMULATOR_FAKE_SYSTEMS = [${list.join(', ')}]`,
+      `SUSHY_EMULATOR_STORAGE = {${storage.join(', ')}}`,
+      `SUSHY_EMULATOR_DRIVES = {${drives.join(', ')}}`,
       '',
     ].join('\n'),
   );

@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import { unsafeText } from '../../../model/safe-text.js';
-import { PluginError, type BootDevice, type BootTarget, type Outcome, type PowerReading } from '../../contract.js';
+import {
+  PluginError,
+  type BootDevice,
+  type BootTarget,
+  type Hardware,
+  type Outcome,
+  type PowerReading,
+} from '../../contract.js';
 import {
   PowerDriver,
   RealMachines,
@@ -9,6 +16,7 @@ import {
   type RealMachine,
   type Told,
 } from '../../bare-metal/index.js';
+import { readFru, readSensors } from './hardware.js';
 import { parseFields, port } from '../../provider-base/fields.js';
 
 const argument = z
@@ -29,6 +37,9 @@ const noCycle = /not supported in present state|Invalid data field|Invalid comma
 /** What ipmitool prints, with -v, for a wrong password or user. */
 const refusedLogin =
   /RAKP 2 HMAC is invalid|RAKP \d message indicates an error : (?:unauthorized|invalid role)[^\n]*/i;
+
+/** What ipmitool prints if the controller is silent. */
+const noAnswer = /Unable to establish|Error: Unable|timeout/i;
 
 /**
  * Logins after which a refusal counts. A busy controller may refuse one with the right password, and locks the
@@ -65,6 +76,17 @@ export class IpmiProvider extends RealMachines {
     return code === 0 ? { answer: 'done' } : { answer: 'unknown', why: text };
   }
 
+  /** A controller may have neither an inventory nor sensors, and list no devices but the first. */
+  override async hardwareOf(machine: RealMachine): Promise<Hardware> {
+    const all = await this.#ask(machine, ['fru', 'print']);
+    if (all.code !== 0 && noAnswer.test(all.said)) throw new PluginError('Retryable', all.text);
+    const found = readFru(all.printed);
+    const fru =
+      found.model === undefined ? readFru((await this.#ask(machine, ['fru', 'print', '0'])).printed) : found;
+    const sensors = readSensors((await this.#ask(machine, ['sdr', 'list'])).printed);
+    return { ...fru, ...(sensors.length === 0 ? {} : { sensors }) };
+  }
+
   override async bootTargetOf(machine: RealMachine): Promise<string | undefined> {
     const { code, text } = await this.#ask(machine, ['chassis', 'bootparam', 'get', '5']);
     const selector = /Boot Device Selector : (.+)/.exec(text)?.[1]?.trim();
@@ -93,7 +115,12 @@ export class IpmiProvider extends RealMachines {
   async #ask(
     { name, bmc: written }: RealMachine,
     words: readonly string[],
-  ): Promise<{ readonly code: number | null; readonly text: string; readonly said: string }> {
+  ): Promise<{
+    readonly code: number | null;
+    readonly text: string;
+    readonly said: string;
+    readonly printed: string;
+  }> {
     const bmc = parseFields(bmcSchema, written, `bmc of machine ${name}`);
     const command = [
       'ipmitool',
@@ -120,12 +147,13 @@ export class IpmiProvider extends RealMachines {
       environment: { IPMI_PASSWORD: bmc.password },
     });
     if (code === null && /ENOENT/.test(stderr))
-      return { code, text: 'ipmitool is not installed on this worker', said: stderr };
+      return { code, text: 'ipmitool is not installed on this worker', said: stderr, printed: '' };
     const said = `${stdout.trim()} ${stderr.trim()}`.trim();
     this.log.debug(`ipmitool ${words.join(' ')} of ${name}`, { code: code ?? -1, said: said.slice(0, 300) });
     return {
       code,
       said,
+      printed: stdout,
       text:
         code === 0
           ? stdout

@@ -1,4 +1,4 @@
-import type { BootDevice, BootTarget, Outcome } from '../../contract.js';
+import type { BootDevice, BootTarget, Hardware, Outcome } from '../../contract.js';
 import { PowerDriver, RealMachines, type PowerLimits, type RealMachine } from '../../bare-metal/index.js';
 import { parseFields } from '../../provider-base/fields.js';
 import { controllerSchema, RedfishHttp } from './http.js';
@@ -20,6 +20,10 @@ export class RedfishProvider extends RealMachines {
 
   override bootOnceOf(machine: RealMachine, device: BootDevice): Promise<Outcome> {
     return this.#system(machine).setBoot(bootSources[device], 'Once');
+  }
+
+  override hardwareOf(machine: RealMachine): Promise<Hardware> {
+    return this.#system(machine).hardware();
   }
 
   override bootTargetOf(machine: RealMachine): Promise<string | undefined> {

@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
-import { PluginError, type Outcome, type PowerReading } from '../../contract.js';
+import { PluginError, type Hardware, type Outcome, type PowerReading } from '../../contract.js';
 import type { Told } from '../../bare-metal/index.js';
 import type { HttpResponse } from '../../provider-base/http.js';
+import { readHardware } from './hardware.js';
 import type { Controller, RedfishHttp } from './http.js';
 
 const link = z.object({ '@odata.id': z.string() });
@@ -111,6 +112,10 @@ export class RedfishSystem {
 
   async bootTarget(): Promise<string | undefined> {
     return (await this.#read()).system.Boot?.BootSourceOverrideTarget?.toLowerCase();
+  }
+
+  async hardware(): Promise<Hardware> {
+    return readHardware(this.#http, (await this.#read()).path);
   }
 
   async #read(): Promise<{

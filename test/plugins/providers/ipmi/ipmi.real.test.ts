@@ -21,7 +21,7 @@ describe.skipIf(noEmulators !== undefined)(
       rack = await buildRack(
         stack.service,
         stack.folder,
-        ['plain', 'nocycle', 'deaf', 'hung', 'misread', 'spare'],
+        ['plain', 'nocycle', 'deaf', 'hung', 'misread', 'bare', 'spare'],
         { shutDownSeconds: 2 },
       );
       // As many calls as ever: a limit that nobody kept would be refused at the start of the worker.
@@ -39,7 +39,7 @@ describe.skipIf(noEmulators !== undefined)(
       await stack.startWorker();
       ground = openGround(stack);
       await Promise.all(
-        ['plain', 'nocycle', 'deaf', 'hung', 'misread'].map((name) =>
+        ['plain', 'nocycle', 'deaf', 'hung', 'misread', 'bare'].map((name) =>
           ground.add(name, { provider: 'rack', fields: { machine: name } }),
         ),
       );
@@ -51,6 +51,15 @@ describe.skipIf(noEmulators !== undefined)(
 
     const power = async (name: string, verb: 'on' | 'off' | 'reset' | 'status') =>
       (await ground.operate(name, { kind: 'power', verb })).operation;
+
+    it('a machine is registered with its hardware; a controller without an inventory is no obstacle', async () => {
+      const { hardware } = await stack.client.machines.show('plain');
+      expect(hardware).toMatchObject({ manufacturer: 'Contoso', model: 'Blade 9000', serial: 'SN-plain' });
+      const { machine, operation } = await ground.operate('bare', { kind: 'retry' });
+      expect(operation).toMatchObject({ state: 'done', answer: 'done' });
+      expect(machine.state).toBe('available');
+      expect(Object.keys(machine.hardware ?? {})).toEqual(['at']);
+    });
 
     it('power commands are sent only if needed, and end when the reading confirms them', async () => {
       expect((await power('plain', 'status')).result?.power).toEqual({ power: 'on' });
@@ -190,7 +199,12 @@ describe.skipIf(noEmulators !== undefined)(
       expect(retried).toMatchObject({ state: 'done', answer: 'done' });
       expect(machine).toMatchObject({ state: 'available', power: 'on' });
       expect(machine.why).toBeUndefined();
-      await expect(ground.operate('late', { kind: 'retry' })).rejects.toThrow(/nothing to retry/);
+      expect(machine.hardware).toMatchObject({ model: 'Blade 9000', serial: 'SN-spare' });
+      // A complete registration has nothing to complete, so its hardware is read again.
+      const before = machine.hardware?.at ?? '';
+      const read = await ground.operate('late', { kind: 'retry' });
+      expect(read.operation).toMatchObject({ state: 'done', answer: 'done' });
+      expect((read.machine.hardware?.at ?? '') > before).toBe(true);
     }, 240_000);
   },
 );

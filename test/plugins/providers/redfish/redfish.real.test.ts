@@ -21,7 +21,12 @@ describe.skipIf(noRedfish !== undefined)(
     beforeAll(async () => {
       service = await startRedfish([
         { name: 'idle', power: 'Off' },
-        { name: 'busy', power: 'On' },
+        {
+          name: 'busy',
+          power: 'On',
+          macs: ['AA:BB:CC:00:00:01', 'aa:bb:cc:00:00:02'],
+          disks: ['sda', 'sdb'],
+        },
         { name: 'cycled', power: 'On' },
       ]);
     }, 90_000);
@@ -91,6 +96,22 @@ describe.skipIf(noRedfish !== undefined)(
         why: expect.stringContaining('BiosSetup, only from'),
       });
       expect(await system.bootTarget()).toBe('cd');
+    });
+
+    it.concurrent('describes the hardware; what the controller does not know is absent', async () => {
+      const drive = { model: 'C123', serial: '1234570', bytes: 1e12, media: 'HDD' };
+      expect(await systemOf({ system: 'busy' }).hardware()).toEqual({
+        manufacturer: 'Sushy Emulator',
+        disks: [
+          { name: 'sda', ...drive },
+          { name: 'sdb', ...drive },
+        ],
+        interfaces: [
+          { name: 'VNIC AA:BB:CC:00:00:01', mac: 'aa:bb:cc:00:00:01' },
+          { name: 'VNIC aa:bb:cc:00:00:02', mac: 'aa:bb:cc:00:00:02' },
+        ],
+      });
+      expect(await systemOf({ system: 'idle' }).hardware()).toEqual({ manufacturer: 'Sushy Emulator' });
     });
 
     it.concurrent.each<readonly [what: string, Partial<Controller>, kind: string, words: string]>([
