@@ -1,11 +1,13 @@
 import { isJsonObject, type JsonObject } from '../model/json.js';
 import { anySignal } from '../model/signals.js';
 import type { Config } from '../config/index.js';
-import type { PluginContext } from '../plugins/contract.js';
+import type { ProviderAccount } from '../model/provider-account.js';
+import type { Claims, PluginContext, PluginLog } from '../plugins/contract.js';
 import { isPluginError, PluginError } from '../plugins/errors.js';
 import type { ProviderWithAbilities, RegisteredProvider } from '../plugins/registry.js';
 import type { Descriptor } from '../schema/descriptor.js';
-import { passedReferences } from '../schema/fields.js';
+import { checkFields, checkResolved, passedReferences } from '../schema/fields.js';
+import { hasErrors, ProblemsError, type Problem } from '../schema/problem.js';
 import { resolveSecrets } from '../secrets/reference.js';
 
 export interface ResolvedFields {
@@ -57,3 +59,65 @@ export async function callInTime<Answer>(
     });
   }
 }
+
+/** Checked, with defaults, secrets resolved, as a worker does. @throws ProblemsError, PluginError Auth */
+export async function openFields(
+  { descriptor }: RegisteredProvider,
+  { fields: written }: ProviderAccount,
+  environment: Config['environment'],
+): Promise<ResolvedFields> {
+  const { values, problems } = checkFields(descriptor, 'admin', written, ['fields']);
+  refuse(problems);
+  const resolved = await resolveProviderFields(environment, descriptor, values, 'fields');
+  refuse(checkResolved(descriptor, ['admin'], resolved.fields, ['fields']));
+  return resolved;
+}
+
+function refuse(problems: readonly Problem[]): void {
+  if (hasErrors(problems)) throw new ProblemsError('These fields cannot be used:', problems);
+}
+
+/** For a call outside of a worker. `claims`: which machine of the account is meant. */
+export function contextOf(
+  { descriptor }: RegisteredProvider,
+  {
+    name,
+    fields,
+    claims = noClaims,
+  }: { readonly name: string; readonly fields: JsonObject; readonly claims?: Claims },
+): PluginContext {
+  return {
+    fields,
+    signal: new AbortController().signal,
+    log: silent,
+    claims,
+    task: {
+      // CONFIRM is the action that only looks.
+      taskId: `-/-/CONFIRM/test of ${name}`,
+      taskName: 'CONFIRM',
+      clusterId: '-',
+      clusterUid: '-',
+      nodeId: '-',
+      incarnation: 0,
+      attempt: 1,
+      config: {},
+      nodes: {},
+      cluster: {},
+      provider: { name, type: descriptor.name, fields },
+    },
+  };
+}
+
+const silent: PluginLog = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
+
+/** The Temporal server keeps the claims; few calls need them. */
+const noClaims: Claims = {
+  take: () => Promise.resolve(undefined),
+  release: () => Promise.resolve(),
+  held: () => Promise.resolve({}),
+};

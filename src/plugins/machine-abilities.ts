@@ -96,6 +96,21 @@ export interface CanDescribeHardware {
   hardware(machine: MachineInput): Promise<Hardware>;
 }
 
+/** A program that connects its terminal to a console. */
+export interface ConsoleCommand {
+  readonly command: readonly string[];
+  /** Secrets belong here, and not into the words. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Ability: the serial console of the machine. Called by the command line on a host of the site, outside of tasks: the
+ * machine has its `providerid`, and no key.
+ */
+export interface CanOpenConsole {
+  console(machine: MachineInput): Promise<ConsoleCommand>;
+}
+
 /** Ability: what the machine boots next time; afterwards it boots as before. Its power stays as it is. */
 export interface CanBootOnce {
   bootOnce(machine: MachineInput, device: BootDevice): Promise<Outcome>;
@@ -222,6 +237,7 @@ export type MachineAbilities = CanPower &
   CanSetBoot &
   CanBootOnce &
   CanDescribeHardware &
+  CanOpenConsole &
   CanShowImages &
   CanRetrieve &
   CanLoad &

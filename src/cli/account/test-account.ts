@@ -1,13 +1,9 @@
 import type { JsonObject } from '../../model/json.js';
 import { tagNames } from '../../model/names.js';
-import type { ProviderAccount } from '../../model/provider-account.js';
-import type { Claims, PluginContext, PluginLog } from '../../plugins/contract.js';
 import { isPluginError } from '../../plugins/errors.js';
 import { loadRegistry, type RegisteredProvider } from '../../plugins/registry.js';
-import { checkFields, checkResolved } from '../../schema/fields.js';
-import { hasErrors, ProblemsError, type Problem } from '../../schema/problem.js';
 import { createRedactor } from '../../secrets/redact.js';
-import { callInTime, resolveProviderFields, type ResolvedFields } from '../provider-call.js';
+import { callInTime, contextOf, openFields } from '../provider-call.js';
 import type { Workspace } from './workspace.js';
 
 export interface AccountTest {
@@ -44,26 +40,9 @@ export async function testAccount({ config }: Pick<Workspace, 'config'>, name: s
   }
 }
 
-/** Checked, with defaults, secrets resolved, as a worker does. @throws ProblemsError, PluginError Auth */
-async function openFields(
-  { descriptor }: RegisteredProvider,
-  { fields: written }: ProviderAccount,
-  environment: Workspace['config']['environment'],
-): Promise<ResolvedFields> {
-  const { values, problems } = checkFields(descriptor, 'admin', written, ['fields']);
-  refuse(problems);
-  const resolved = await resolveProviderFields(environment, descriptor, values, 'fields');
-  refuse(checkResolved(descriptor, ['admin'], resolved.fields, ['fields']));
-  return resolved;
-}
-
-function refuse(problems: readonly Problem[]): void {
-  if (hasErrors(problems)) throw new ProblemsError('These fields cannot be used:', problems);
-}
-
 async function ask(plugin: RegisteredProvider, name: string, fields: JsonObject): Promise<AccountTest> {
   const has = (ability: string): boolean => plugin.abilities.includes(ability);
-  return callInTime(plugin, contextOf(plugin, name, fields), async (provider) => {
+  return callInTime(plugin, contextOf(plugin, { name, fields }), async (provider) => {
     if (has('list')) {
       await provider.list?.({ [tagNames.installation]: 'account-test' });
       return { works: true, says: 'The provider accepted the account and listed its machines.' };
@@ -78,40 +57,3 @@ async function ask(plugin: RegisteredProvider, name: string, fields: JsonObject)
     };
   });
 }
-
-function contextOf({ descriptor }: RegisteredProvider, name: string, fields: JsonObject): PluginContext {
-  return {
-    fields,
-    signal: new AbortController().signal,
-    log: silent,
-    claims: noClaims,
-    task: {
-      // CONFIRM is the action that only looks.
-      taskId: `-/-/CONFIRM/test of ${name}`,
-      taskName: 'CONFIRM',
-      clusterId: '-',
-      clusterUid: '-',
-      nodeId: '-',
-      incarnation: 0,
-      attempt: 1,
-      config: {},
-      nodes: {},
-      cluster: {},
-      provider: { name, type: descriptor.name, fields },
-    },
-  };
-}
-
-const silent: PluginLog = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
-
-/** The Temporal server keeps the claims, and a test needs none. */
-const noClaims: Claims = {
-  take: () => Promise.resolve(undefined),
-  release: () => Promise.resolve(),
-  held: () => Promise.resolve({}),
-};

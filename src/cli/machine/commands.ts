@@ -150,6 +150,11 @@ export const machineCommands: readonly CommandDefinition[] = [
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).boot,
       }),
+      command('console <name>', 'connect this terminal to its serial console', {
+        more: ', on a host of its site whose heddle.yaml has the account; for machines of type ipmi',
+        json: [],
+        load: async () => (await import('./console.js')).openConsole,
+      }),
       command('load <name>', 'load an image onto it', {
         more: '; what is on its disk is lost. Does nothing if the image is already there, or if this cannot be determined',
         arguments: [argument('<image>', 'name, or name@revision', parseImage)],

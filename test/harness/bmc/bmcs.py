@@ -31,6 +31,15 @@ class Controller(bmc.Bmc):
         self.machine = machine
         self.boot = 'default'
         self.told_on = False
+        self.iohandler = self.read_console
+
+    def is_active(self):
+        return True
+
+    def read_console(self, data):
+        # The end of the session comes as a dictionary.
+        if not isinstance(data, dict):
+            self.sol.send_data(b'<' + self.name.encode() + b' reads ' + bytes(data) + b'>')
 
     def note(self, verb):
         log.write(f'{self.name} {verb}\n')

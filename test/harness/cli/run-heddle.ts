@@ -10,6 +10,8 @@ export interface HeddleOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly stdin?: string;
+  /** On a terminal of its own; what is typed is written to `child.stdin`. */
+  readonly terminal?: true;
 }
 
 export interface Ended {
@@ -33,15 +35,18 @@ const path = [dirname(process.execPath), '/usr/local/bin', '/usr/bin', '/bin', '
 /** Starts the built command line as a process of its own, with no settings but the given ones. */
 export function startHeddle(
   words: readonly string[],
-  { distPath, env = {}, cwd, stdin }: HeddleOptions,
+  { distPath, env = {}, cwd, stdin, terminal }: HeddleOptions,
 ): Running {
-  const child = spawn(process.execPath, [join(distPath, 'cli', 'main.js'), ...words], {
+  const command = [process.execPath, join(distPath, 'cli', 'main.js'), ...words];
+  const [program = '', ...rest] =
+    terminal === true ? ['script', '-qec', command.join(' '), '/dev/null'] : command;
+  const child = spawn(program, rest, {
     env: { PATH: path, HOME: '/nonexistent', ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
     cwd,
   });
   child.stdin.on('error', () => undefined);
-  child.stdin.end(stdin ?? '');
+  if (terminal !== true) child.stdin.end(stdin ?? '');
   const output = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (output.stdout += chunk));
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => (output.stderr += chunk));

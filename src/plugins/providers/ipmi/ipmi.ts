@@ -4,6 +4,9 @@ import {
   PluginError,
   type BootDevice,
   type BootTarget,
+  type CanOpenConsole,
+  type ConsoleCommand,
+  type MachineInput,
   type Hardware,
   type Outcome,
   type PowerReading,
@@ -48,7 +51,7 @@ const noAnswer = /Unable to establish|Error: Unable|timeout/i;
 const mostLogins = 3;
 
 /** Real machines whose management controllers speak IPMI 2.0 over the network, by the program ipmitool. */
-export class IpmiProvider extends RealMachines {
+export class IpmiProvider extends RealMachines implements CanOpenConsole {
   protected override power(machine: RealMachine): PowerDriver {
     const tell = async (...words: readonly string[]): Promise<Told> => {
       const { code, text } = await this.#ask(machine, ['chassis', 'power', ...words]);
@@ -74,6 +77,12 @@ export class IpmiProvider extends RealMachines {
   override async bootOnceOf(machine: RealMachine, device: BootDevice): Promise<Outcome> {
     const { code, text } = await this.#ask(machine, ['chassis', 'bootdev', device]);
     return code === 0 ? { answer: 'done' } : { answer: 'unknown', why: text };
+  }
+
+  /** Serial over LAN; the escape sequence ~. ends it. */
+  async console(input: MachineInput): Promise<ConsoleCommand> {
+    const { name, bmc } = await this.own(input);
+    return commandOf(parseFields(bmcSchema, bmc, `bmc of machine ${name}`), ['sol', 'activate']);
   }
 
   /** A controller may have neither an inventory nor sensors, and list no devices but the first. */
@@ -122,30 +131,9 @@ export class IpmiProvider extends RealMachines {
     readonly printed: string;
   }> {
     const bmc = parseFields(bmcSchema, written, `bmc of machine ${name}`);
-    const command = [
-      'ipmitool',
-      '-I',
-      'lanplus',
-      '-H',
-      bmc.host,
-      '-p',
-      String(bmc.port),
-      '-U',
-      bmc.user,
-      '-E',
-      '-C',
-      String(bmc.cipher),
-      '-N',
-      '1',
-      '-R',
-      '2',
-      ...words,
-    ];
+    const { command, environment } = commandOf(bmc, words);
     await this.calls.take();
-    const { code, stdout, stderr } = await runCommand(command, {
-      signal: this.signal,
-      environment: { IPMI_PASSWORD: bmc.password },
-    });
+    const { code, stdout, stderr } = await runCommand(command, { signal: this.signal, environment });
     if (code === null && /ENOENT/.test(stderr))
       return { code, text: 'ipmitool is not installed on this worker', said: stderr, printed: '' };
     const said = `${stdout.trim()} ${stderr.trim()}`.trim();
@@ -160,6 +148,30 @@ export class IpmiProvider extends RealMachines {
           : `the controller of ${name} at ${bmc.host}:${bmc.port}: ${said.split('\n').at(-1)?.slice(0, 300) ?? ''}`,
     };
   }
+}
+
+/** The password is in the environment, where other users cannot see it. */
+function commandOf(bmc: z.output<typeof bmcSchema>, words: readonly string[]) {
+  const { host, port: number, user, cipher, password } = bmc;
+  const target = [
+    '-H',
+    host,
+    '-p',
+    String(number),
+    '-U',
+    user,
+    '-E',
+    '-C',
+    String(cipher),
+    '-N',
+    '1',
+    '-R',
+    '2',
+  ];
+  return {
+    command: ['ipmitool', '-I', 'lanplus', ...target, ...words],
+    environment: { IPMI_PASSWORD: password },
+  };
 }
 
 function readPower(code: number | null, text: string): PowerReading {

@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { join } from 'node:path';
+import { heddleOn, startHeddle } from '../../../harness/cli/run-heddle.js';
+import { until } from '../../../harness/until.js';
 import { type Stack, startStack } from '../../../harness/stack.js';
 import { buildRack, noEmulators, type Rack } from '../../../harness/bmc/racks.js';
 import type { BootDevice } from '../../../../src/model/machine/state.js';
@@ -100,6 +103,34 @@ describe.skipIf(noEmulators !== undefined)(
         /pxe, disk, cdrom, bios/,
       );
     });
+
+    it('the serial console of a machine is opened, and ended by ~.', async () => {
+      const console = startHeddle(['machine', 'console', 'plain'], {
+        distPath: inject('distPath'),
+        cwd: stack.folder,
+        terminal: true,
+        env: {
+          TERM: 'xterm',
+          HEDDLE_CONFIG: join(stack.folder, 'worker.yaml'),
+          TEMPORAL_ADDRESS: inject('temporalAddress'),
+          TEMPORAL_NAMESPACE: stack.namespace,
+        },
+      });
+      const shows = (text: string): Promise<unknown> =>
+        until(
+          `the console shows ${text}: ${console.stdout()}`,
+          () => console.stdout().includes(text),
+          60_000,
+        );
+      await shows('SOL Session operational');
+      console.child.stdin?.write('x');
+      await shows('<plain reads x>');
+      console.child.stdin?.write('\r~.');
+      await console.ended;
+      expect(console.stdout()).not.toContain('secret');
+      const { run } = heddleOn(() => stack);
+      expect(await run('machine', 'console', 'nobody')).toMatchObject({ code: 4 });
+    }, 120_000);
 
     it('an image is loaded and captured, with each switch logged once at the controller', async () => {
       const load = await ground.operate('plain', { kind: 'load', image: host });
