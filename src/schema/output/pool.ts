@@ -155,6 +155,7 @@ export const poolDocuments = {
     z.object({
       pools: anything('For pools.yaml.'),
       providers: anything('For heddle.yaml.'),
+      images: anything('Image files, by the names of the images.'),
       remarks: z
         .array(
           z.object({
