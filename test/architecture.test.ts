@@ -180,7 +180,7 @@ const rooms: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     reservation: ['machine'],
     sweep: ['node'],
   },
-  schema: { image: ['cluster'], nodepool: ['pool'] },
+  schema: { image: ['cluster'], nodepool: ['image', 'pool'] },
   workflows: {
     account: ['cluster'],
     image: ['cluster', 'machine'],

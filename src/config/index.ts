@@ -241,11 +241,18 @@ const variablePrefix = 'HEDDLE_VAR_';
 /** Values of variables of cluster files by their names: HEDDLE_VAR_x is the value of x. */
 export function givenByEnvironment(env: Environment = process.env): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    Object.entries(env).flatMap(([name, value]) =>
-      name.startsWith(variablePrefix) && value !== undefined
-        ? [[name.slice(variablePrefix.length), value]]
-        : [],
-    ),
+    startingWith(variablePrefix, env).map(([name, value]) => [name.slice(variablePrefix.length), value]),
+  );
+}
+
+/** Variables that Nodepool replaces in its configuration, by their whole names. */
+export function nodepoolVariables(env: Environment = process.env): Readonly<Record<string, string>> {
+  return Object.fromEntries(startingWith('NODEPOOL_', env));
+}
+
+function startingWith(prefix: string, env: Environment): readonly (readonly [name: string, value: string])[] {
+  return Object.entries(env).flatMap(([name, value]) =>
+    name.startsWith(prefix) && value !== undefined ? [[name, value] as const] : [],
   );
 }
 

@@ -110,4 +110,23 @@ describe('heddle pool and heddle request, over all pools', () => {
       error: { code: 'Invalid' },
     });
   });
+
+  it('erases an account: its nodes in all pools are deleted, after confirmation, and no others', async () => {
+    expect(await run('pool', 'erase', 'absent')).toMatchObject({ code: 4 });
+    expect(await run('pool', 'erase', 'other')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(
+        'Delete 1 node of account other in pools lab, 1 of which in use (job-3)?',
+      ),
+    });
+    expect(await json('pool', 'erase', 'other', '--yes')).toMatchObject({
+      account: 'other',
+      erased: [{ pool: 'lab', nodes: ['bench-1'] }],
+      silent: [],
+    });
+    await until('its node is gone', async () =>
+      (await run('pool', 'nodes', '--provider', 'other')).stdout.startsWith('no nodes'),
+    );
+    expect((await run('pool', 'nodes', '--provider', 'local')).stdout).toContain('small-');
+  });
 });

@@ -119,6 +119,11 @@ export const poolCommands: readonly CommandDefinition[] = [
           load: async () => (await import('./nodes.js')).remove,
         },
       ),
+      command('erase <account>', 'delete the nodes of a provider account in all pools', {
+        options: [option('--abandon', 'forget the nodes without deleting their machines'), yesOption],
+        json: ['pool-change'],
+        load: async () => (await import('./erase.js')).erase,
+      }),
     ],
   }),
   command('request', 'requests for nodes of a pool', {

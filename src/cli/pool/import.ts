@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
+import { nodepoolVariables } from '../../config/index.js';
 import type { JsonObject } from '../../model/json.js';
 import { importNodepool } from '../../schema/nodepool/import.js';
 import { maxPoolsBytes } from '../../schema/pool/read.js';
@@ -22,9 +23,10 @@ const poolName = /^[a-z0-9]([a-z0-9-]{0,22}[a-z0-9])?$/;
 
 /** Converts a nodepool.yaml to Heddle's files; needs no server. */
 export const importFile = localVerb(convert, {
-  document: ({ pools, accounts, remarks }) => ({
+  document: ({ pools, accounts, images, remarks }) => ({
     pools: pools['pools'],
     providers: accounts,
+    images,
     remarks: remarks.map(({ path, wrong, right, place }) => ({ path, wrong, right, place })),
   }),
   print: (output, { files, written, accounts, remarks }) => {
@@ -47,14 +49,28 @@ function convert(file: string, { name, account, out }: ImportOptions) {
     );
   const read = readTextFile(file, maxPoolsBytes);
   if (!read.ok) throw new CliError('Usage', `${file} cannot be read: ${read.wrong}`);
-  const reading = importNodepool(read.text, file, { name, simulated: account });
+  const reading = importNodepool(read.text, file, {
+    name,
+    simulated: account,
+    variables: nodepoolVariables(),
+  });
   if (!reading.ok) throw new ProblemsError(`${file} cannot be imported:`, reading.problems);
-  const { pools, accounts, remarks } = reading;
+  const { pools, accounts, images, remarks } = reading;
   const files = {
     'pools.yaml': toYaml(pools),
     ...(isEmpty(accounts) ? {} : { 'accounts.yaml': toYaml({ providers: accounts }) }),
+    ...Object.fromEntries(
+      Object.entries(images).map(([image, value]) => [`image-${image}.yaml`, toYaml(value)]),
+    ),
   };
-  return { pools, accounts, remarks, files, written: out === undefined ? undefined : writeNew(out, files) };
+  return {
+    pools,
+    accounts,
+    images,
+    remarks,
+    files,
+    written: out === undefined ? undefined : writeNew(out, files),
+  };
 }
 
 function isEmpty(accounts: object): boolean {

@@ -71,7 +71,7 @@ const deletePool = poolVerb(
 );
 
 /** The users who would lose nodes. */
-function usersOf(found: readonly PoolNodeView[]): string {
+export function usersOf(found: readonly PoolNodeView[]): string {
   const taken = found.filter(isTaken);
   if (taken.length === 0) return '';
   const holders = [...new Set(taken.flatMap(({ requester }) => requester ?? []))];

@@ -1,15 +1,19 @@
 import { stringify } from 'yaml';
-import type { JsonObject } from '../../model/json.js';
+import type { Json, JsonObject } from '../../model/json.js';
+import { isPlainObject } from '../plain-json.js';
 import { readPoolsFile } from '../pool/read.js';
 import { longestName } from '../pool/spec.js';
 import { errorAt, placeProblems, warningAt, type Path, type Problem } from '../problem.js';
 import { readYaml } from '../yaml-source.js';
 import { problemsFromZod } from '../zod-problems.js';
+import { importCloudAccount, importCloudPool } from './cloud-pool.js';
+import { importDiskimages, type ImageUse } from './diskimages.js';
 import { Names } from './names.js';
-import { remarkUnread, remarkVariables } from './remarks.js';
+import { remarkUnread } from './remarks.js';
 import { limitsOf, remarkPace, importSimulatedPool } from './simulated-pool.js';
 import { importStaticPool } from './static-pool.js';
 import type { Taking } from './taking.js';
+import { replaceVariables } from './variables.js';
 import { nodepoolSchema, type NodepoolFile, type NodepoolProvider } from './written.js';
 
 export interface NodepoolOptions {
@@ -17,6 +21,8 @@ export interface NodepoolOptions {
   readonly name: string;
   /** The account in heddle.yaml that replaces the simulated cloud. */
   readonly simulated: string;
+  /** Values of `%(NODEPOOL_X)`; none unless given. */
+  readonly variables?: Readonly<Record<string, string>>;
 }
 
 export type NodepoolReading =
@@ -25,29 +31,29 @@ export type NodepoolReading =
       readonly ok: true;
       readonly pools: JsonObject;
       readonly accounts: JsonObject;
+      /** Image files, by the names of the images. */
+      readonly images: Readonly<Record<string, JsonObject>>;
       readonly remarks: readonly Problem[];
     }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /** Reads the text of a nodepool.yaml as one pool. Nothing is passed over in silence. */
 export function importNodepool(text: string, fileName: string, options: NodepoolOptions): NodepoolReading {
-  const source = readYaml(text, fileName, { bytes: 1024 * 1024, depth: 32 });
-  if (!source.ok) return source;
-  const { value, locate } = source;
+  const written = replaceVariables(text, fileName, options.variables ?? {});
+  const source = readYaml(written.text, fileName, { bytes: 1024 * 1024, depth: 32 });
+  if (!source.ok) return { ok: false, problems: [...source.problems, ...written.remarks] };
+  const { locate } = source;
+  const value = withoutForeignPools(source.value);
   const fail = (problems: readonly Problem[]): NodepoolReading => ({
     ok: false,
-    problems: placeProblems(problems, locate),
+    problems: placeProblems([...problems, ...written.remarks], locate),
   });
   const parsed = nodepoolSchema.safeParse(value);
   if (!parsed.success) return fail(problemsFromZod(nodepoolSchema, parsed.error, value));
-  const { pool, accounts, remarks } = take(parsed.data, options);
+  const { pool, accounts, images, remarks } = take(parsed.data, options);
   if (Object.keys(pool.providerPools).length === 0) {
     return fail([
-      errorAt(
-        ['providers'],
-        'has no pool that could be taken over',
-        'Providers of the drivers static and fake can be; for others write pools.yaml by hand.',
-      ),
+      errorAt(['providers'], 'has no pool that could be taken over', describeDrivers(parsed.data)),
       ...remarks,
     ]);
   }
@@ -64,7 +70,8 @@ export function importNodepool(text: string, fileName: string, options: Nodepool
     ok: true,
     pools,
     accounts,
-    remarks: placeProblems([...remarks, ...remarkVariables(value)], locate),
+    images,
+    remarks: placeProblems([...remarks, ...written.remarks], locate),
   };
 }
 
@@ -75,12 +82,46 @@ interface Taken {
     readonly tenants?: JsonObject;
   };
   readonly accounts: JsonObject;
+  readonly images: Readonly<Record<string, JsonObject>>;
   readonly remarks: readonly Problem[];
+}
+
+/** Pools of drivers that Heddle lacks have shapes of their own. */
+function withoutForeignPools(value: Json | undefined): Json | undefined {
+  if (!isPlainObject(value) || !Array.isArray(value['providers'])) return value;
+  return {
+    ...value,
+    providers: value['providers'].map((provider: Json) => {
+      if (!isPlainObject(provider) || typeof provider['driver'] !== 'string') return provider;
+      if (isKnown(provider['driver'])) return provider;
+      const { pools: _pools, ...rest } = provider;
+      return rest;
+    }),
+  };
+}
+
+const drivers = ['static', 'fake', 'openstack', 'aws'] as const;
+
+function isKnown(driver: string): driver is (typeof drivers)[number] {
+  return drivers.some((known) => known === driver);
+}
+
+/** Which drivers of the file Heddle lacks. */
+function describeDrivers({ providers }: NodepoolFile): string {
+  const lacking = [...new Set(providers.map(({ driver = 'openstack' }) => driver))].filter(
+    (driver) => !isKnown(driver),
+  );
+  const known = `Providers of the drivers ${drivers.join(', ')} can be`;
+  return lacking.length === 0
+    ? `${known}, if they have pools with labels that are declared.`
+    : `${known}; Heddle lacks ${lacking.join(', ')}. Write pools.yaml by hand.`;
 }
 
 function take(file: NodepoolFile, { name, simulated }: NodepoolOptions): Taken {
   const labels = new Names(longestName - name.length - 1);
   const served = new Set<string>();
+  const imageNames = new Names(longestName);
+  const uses = new Map<string, ImageUse[]>();
   const isOn = (label: string): boolean =>
     file.labels.some((declared) => declared.name === label && (declared['min-ready'] ?? 0) >= 0);
   const taking: Taking = {
@@ -88,10 +129,15 @@ function take(file: NodepoolFile, { name, simulated }: NodepoolOptions): Taken {
     pools: {},
     accounts: {},
     providerPools: new Names(63),
+    providerAccounts: new Names(63),
     declares: isOn,
     serve: (label) => {
       served.add(label);
       return labels.of(label);
+    },
+    useImage: (diskimage, use) => {
+      uses.set(diskimage, [...(uses.get(diskimage) ?? []), use]);
+      return imageNames.of(diskimage);
     },
   };
   const remarks = [
@@ -104,6 +150,7 @@ function take(file: NodepoolFile, { name, simulated }: NodepoolOptions): Taken {
         : [warningAt(['labels', index], `label ${label} is declared again below, and that one counts`)],
     ),
   ];
+  const { images, remarks: imageRemarks } = importDiskimages(file, imageNames, uses);
   const hold = file['max-hold-age'] ?? 0;
   const tenants = new Names(63);
   const limits = (file['tenant-resource-limits'] ?? []).map(
@@ -111,6 +158,7 @@ function take(file: NodepoolFile, { name, simulated }: NodepoolOptions): Taken {
   );
   return {
     accounts: taking.accounts,
+    images,
     pool: {
       labels: Object.fromEntries(
         file.labels
@@ -122,6 +170,7 @@ function take(file: NodepoolFile, { name, simulated }: NodepoolOptions): Taken {
     },
     remarks: [
       ...remarks,
+      ...imageRemarks,
       ...(file['tenant-resource-limits'] ?? []).flatMap((limit, index) => {
         const path: Path = ['tenant-resource-limits', index];
         return [
@@ -174,18 +223,20 @@ function remarkLabel(
 
 function takeProvider(taking: Taking, provider: NodepoolProvider, path: Path): readonly Problem[] {
   const { driver = 'openstack', pools } = provider;
-  if (driver !== 'static' && driver !== 'fake') {
+  if (!isKnown(driver)) {
     return [
       warningAt(
         [...path, 'driver'],
-        `providers of driver ${driver} are not taken over`,
-        'Make an account with heddle provider add, and write its provider pools by hand.',
+        `providers of driver ${driver} are not taken over, for Heddle lacks it`,
+        `Write a provider plugin, or leave them with Nodepool.`,
       ),
     ];
   }
+  const cloud = driver === 'openstack' || driver === 'aws' ? driver : undefined;
   const remarks = [
-    ...remarkUnread('provider', provider, path),
-    ...remarkPace(provider, driver === 'fake' ? taking.simulated : provider.name, path),
+    ...remarkUnread('provider', provider, path, cloud),
+    ...(cloud === undefined ? [] : importCloudAccount(taking, cloud, provider, path)),
+    ...remarkPace(provider, accountOf(taking, provider), path),
   ];
   return [
     ...remarks,
@@ -196,11 +247,19 @@ function takeProvider(taking: Taking, provider: NodepoolProvider, path: Path): r
         priority: Math.max(0, Math.round(pool.priority ?? provider.priority ?? 100)),
         path: at,
       };
-      const taken =
-        driver === 'static'
-          ? importStaticPool(taking, pool, whole)
-          : importSimulatedPool(taking, provider, pool, whole);
-      return [...remarkUnread('pool', pool, at), ...taken];
+      return [
+        ...remarkUnread('pool', pool, at, cloud),
+        ...(cloud === undefined
+          ? driver === 'static'
+            ? importStaticPool(taking, pool, whole)
+            : importSimulatedPool(taking, provider, pool, whole)
+          : importCloudPool(taking, cloud, provider, pool, whole)),
+      ];
     }),
   ];
+}
+
+function accountOf(taking: Taking, { driver = 'openstack', name }: NodepoolProvider): string {
+  if (driver === 'fake') return taking.simulated;
+  return driver === 'static' ? name : taking.providerAccounts.of(name);
 }

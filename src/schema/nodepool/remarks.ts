@@ -1,16 +1,15 @@
 import { warningAt, type Path, type Problem } from '../problem.js';
-import { readKeys, type NodepoolPart } from './written.js';
+import { readForCloud, readKeys, type CloudDriver, type NodepoolPart } from './written.js';
 
 /** Keys that are known and have no counterpart, and what there is instead. */
 const instead: Readonly<Record<string, string>> = {
   'zookeeper-servers': 'Temporal keeps the state.',
   'zookeeper-tls': "Connection settings are Temporal's own: temporal.toml or TEMPORAL_ variables.",
   webapp: 'Look with heddle pool, or in the Temporal Web UI.',
-  diskimages: 'Images are not built here: name them under images of the provider account.',
-  'elements-dir': 'Images are not built here.',
-  'images-dir': 'Images are not built here.',
-  'build-log-dir': 'Images are not built here.',
-  'build-log-retention': 'Images are not built here.',
+  'elements-dir': 'The builders of Heddle have their own folders and logs.',
+  'images-dir': 'The builders of Heddle have their own folders and logs.',
+  'build-log-dir': 'The builders of Heddle have their own folders and logs.',
+  'build-log-retention': 'The builders of Heddle have their own folders and logs.',
   'cloud-images': 'Name them under images of the provider account.',
   cloud: 'Credentials are fields of the provider account in heddle.yaml.',
   'region-name': 'It is a field of the provider account in heddle.yaml.',
@@ -33,15 +32,21 @@ const instead: Readonly<Record<string, string>> = {
   'python-path': 'An automator that needs Python looks for it.',
   'console-log': 'Look at the console where the provider shows it.',
   'hostname-format': 'Hostnames are <pool>-<label>-<number>.',
-  'image-name-format': 'Images are not built here.',
-  'post-upload-hook': 'Images are not built here.',
+  'image-name-format': 'Images are called NAME@NUMBER.',
+  'post-upload-hook': 'An image can be validated by a command before it is offered.',
   'clean-floating-ips': 'The sweep finds orphans.',
   'port-cleanup-interval': 'The sweep finds orphans.',
 };
 
 /** Notes every key of a part that is not read. */
-export function remarkUnread(part: NodepoolPart, value: object, path: Path): readonly Problem[] {
-  const read: readonly string[] = readKeys[part];
+export function remarkUnread(
+  part: NodepoolPart,
+  value: object,
+  path: Path,
+  driver?: CloudDriver,
+): readonly Problem[] {
+  const forCloud = driver === undefined ? [] : (readForCloud[driver][part] ?? []);
+  const read: readonly string[] = [...readKeys[part], ...forCloud];
   return Object.keys(value)
     .filter((key) => !read.includes(key))
     .map((key) => leftOut([...path, key], instead[key]));
@@ -49,22 +54,4 @@ export function remarkUnread(part: NodepoolPart, value: object, path: Path): rea
 
 export function leftOut(path: Path, right = 'Nothing here does the same.'): Problem {
   return warningAt(path, 'has no counterpart and is left out', right);
-}
-
-/** Texts that Nodepool fills in from its environment. */
-export function remarkVariables(value: unknown, path: Path = []): readonly Problem[] {
-  if (typeof value === 'string')
-    return /%\(\w+\)/.test(value)
-      ? [
-          warningAt(
-            path,
-            'would be filled in from the environment, and is taken as it stands',
-            'Write the value.',
-          ),
-        ]
-      : [];
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, inner]) =>
-    remarkVariables(inner, [...path, Array.isArray(value) ? Number(key) : key]),
-  );
 }

@@ -18,11 +18,7 @@ export function importSimulatedPool(
 ): readonly Problem[] {
   const remarks: Problem[] = [];
   const labels: Record<string, JsonObject> = {};
-  const {
-    'launch-timeout': launch = defaults.launchTimeout,
-    'boot-timeout': boot = defaults.bootTimeout,
-    'launch-retries': attempts = defaults.launchRetries,
-  } = provider;
+  const { confirmWithin, launchAttempts } = timesOf(provider);
   for (const [index, offer] of (pool.labels ?? []).entries()) {
     const at = [...path, 'labels', index];
     remarks.push(...remarkUnread('offer', offer, at));
@@ -67,7 +63,7 @@ export function importSimulatedPool(
     labels[taking.serve(offer.name)] = {
       hardware: 'small',
       image: 'host',
-      confirmWithin: Math.max(1, Math.round(launch + boot)),
+      confirmWithin,
       ...(memory === undefined ? {} : { uses: { memory } }),
     };
   }
@@ -76,12 +72,24 @@ export function importSimulatedPool(
     provider: taking.simulated,
     priority,
     limits: limitsOf(pool),
-    launchAttempts: Math.min(20, Math.max(1, Math.round(attempts))),
+    launchAttempts,
     ...(pool['ignore-provider-quota'] === true ? { ignoreQuota: true } : {}),
     ...(pool['node-attributes'] == null ? {} : { attributes: pool['node-attributes'] as JsonObject }),
     labels,
   };
   return remarks;
+}
+
+/** How long a machine may take, in seconds, and how many may fail. */
+export function timesOf({
+  'launch-timeout': launch = defaults.launchTimeout,
+  'boot-timeout': boot = defaults.bootTimeout,
+  'launch-retries': attempts = defaults.launchRetries,
+}: NodepoolProvider): { readonly confirmWithin: number; readonly launchAttempts: number } {
+  return {
+    confirmWithin: Math.max(1, Math.round(launch + boot)),
+    launchAttempts: Math.min(20, Math.max(1, Math.round(attempts))),
+  };
 }
 
 /** Calls that a provider may be asked for, as the account in heddle.yaml has it. */

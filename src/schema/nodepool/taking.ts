@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../model/json.js';
+import type { ImageUse } from './diskimages.js';
 import type { Names } from './names.js';
 
 /** The import so far. */
@@ -10,8 +11,12 @@ export interface Taking {
   /** Provider accounts, as heddle.yaml has them. */
   readonly accounts: Record<string, JsonObject>;
   readonly providerPools: Names;
+  /** Accounts of clouds, by the names of Nodepool's providers. */
+  readonly providerAccounts: Names;
   /** Whether nodes of the label are made at all. */
   declares(label: string): boolean;
   /** Our name of a label that is served. */
   serve(label: string): string;
+  /** Our name of the image that becomes of a diskimage. */
+  useImage(diskimage: string, use: ImageUse): string;
 }

@@ -28,7 +28,7 @@ const machineSchema = z.looseObject({
   'max-parallel-jobs': number.optional(),
 });
 
-const offerSchema = z.looseObject({
+const offerKeys = z.looseObject({
   name: name,
   'flavor-name': name.optional(),
   'min-ram': number.optional(),
@@ -36,7 +36,24 @@ const offerSchema = z.looseObject({
   'cloud-image': name.optional(),
 });
 
-const poolSchema = z.looseObject({
+const names = z.array(name).nullish();
+const boolean = z.boolean().optional();
+
+/** Of the drivers openstack and aws. */
+const offerSchema = offerKeys.extend({
+  networks: names,
+  'key-name': name.optional(),
+  userdata: z.string().optional(),
+  'boot-from-volume': boolean,
+  'volume-size': number.optional(),
+  'volume-type': name.optional(),
+  'instance-type': name.optional(),
+  fleet: z.looseObject({ 'instance-types': z.array(name).min(1) }).optional(),
+  'use-spot': boolean,
+  'iam-instance-profile': z.looseObject({ name: name.optional(), arn: name.optional() }).optional(),
+});
+
+const poolKeys = z.looseObject({
   name: name,
   priority: number.optional(),
   'node-attributes': free.nullish(),
@@ -48,7 +65,36 @@ const poolSchema = z.looseObject({
   nodes: z.array(machineSchema).nullish(),
 });
 
-const providerSchema = z.looseObject({
+const poolSchema = poolKeys.extend({
+  'availability-zones': names,
+  'availability-zone': name.optional(),
+  networks: names,
+  'security-groups': names,
+  'security-group-id': name.nullish(),
+  'subnet-id': name.nullish(),
+  'public-ip-address': boolean,
+  'public-ipv4': boolean,
+  'use-internal-ip': boolean,
+});
+
+const cloudImageSchema = z.looseObject({
+  name: name,
+  'image-id': name.optional(),
+  'image-name': name.optional(),
+  username: name.optional(),
+  'connection-type': z.string().optional(),
+  'connection-port': number.optional(),
+  'config-drive': boolean,
+});
+
+const uploadSchema = z.looseObject({
+  name: name,
+  pause: boolean,
+  'config-drive': boolean,
+  'connection-port': number.optional(),
+});
+
+const providerKeys = z.looseObject({
   name: name,
   driver: z.string().optional(),
   priority: number.optional(),
@@ -58,6 +104,27 @@ const providerSchema = z.looseObject({
   rate: number.optional(),
   'max-concurrency': number.optional(),
   pools: z.array(poolSchema).nullish(),
+});
+
+const providerSchema = providerKeys.extend({
+  cloud: name.optional(),
+  'region-name': name.optional(),
+  'image-format': name.optional(),
+  'cloud-images': z.array(cloudImageSchema).nullish(),
+  diskimages: z.array(uploadSchema).nullish(),
+});
+
+const diskimageSchema = z.looseObject({
+  name: name,
+  parent: name.optional(),
+  abstract: boolean,
+  elements: names,
+  release: name.optional(),
+  'env-vars': z.record(z.string(), z.union([name, z.boolean().transform(String)])).nullish(),
+  formats: names,
+  'rebuild-age': number.optional(),
+  'build-timeout': number.optional(),
+  username: name.optional(),
 });
 
 const tenantSchema = z.looseObject({
@@ -73,6 +140,7 @@ export const nodepoolSchema = z.looseObject({
   providers: z.array(providerSchema).min(1, { error: 'has no provider' }),
   'max-hold-age': number.optional(),
   'tenant-resource-limits': z.array(tenantSchema).nullish(),
+  diskimages: z.array(diskimageSchema).nullish(),
 });
 
 export type NodepoolFile = z.output<typeof nodepoolSchema>;
@@ -80,14 +148,52 @@ export type NodepoolProvider = NodepoolFile['providers'][number];
 export type NodepoolPool = NonNullable<NodepoolProvider['pools']>[number];
 export type NodepoolMachine = NonNullable<NodepoolPool['nodes']>[number];
 
+export type NodepoolOffer = NonNullable<NodepoolPool['labels']>[number];
+export type Diskimage = NonNullable<NodepoolFile['diskimages']>[number];
+
 /** Keys that the import reads, by where they stand. */
 export const readKeys = {
   file: Object.keys(nodepoolSchema.shape),
   label: Object.keys(labelSchema.shape),
-  provider: Object.keys(providerSchema.shape),
-  pool: Object.keys(poolSchema.shape),
+  provider: Object.keys(providerKeys.shape),
+  pool: Object.keys(poolKeys.shape),
   machine: Object.keys(machineSchema.shape),
-  offer: Object.keys(offerSchema.shape),
+  offer: Object.keys(offerKeys.shape),
   tenant: Object.keys(tenantSchema.shape),
+  diskimage: Object.keys(diskimageSchema.shape),
 } as const;
 export type NodepoolPart = keyof typeof readKeys;
+
+export type CloudDriver = 'openstack' | 'aws';
+
+/** Further keys that are read for a cloud's driver. */
+export const readForCloud: Readonly<
+  Record<CloudDriver, Readonly<Partial<Record<NodepoolPart, readonly string[]>>>>
+> = {
+  openstack: {
+    provider: ['cloud', 'region-name', 'cloud-images', 'diskimages'],
+    pool: ['availability-zones', 'networks', 'security-groups'],
+    offer: ['networks', 'key-name', 'userdata', 'boot-from-volume', 'volume-size'],
+  },
+  aws: {
+    provider: ['region-name', 'cloud-images', 'diskimages', 'image-format'],
+    pool: [
+      'availability-zone',
+      'security-group-id',
+      'subnet-id',
+      'public-ip-address',
+      'public-ipv4',
+      'use-internal-ip',
+    ],
+    offer: [
+      'key-name',
+      'userdata',
+      'volume-size',
+      'volume-type',
+      'instance-type',
+      'fleet',
+      'use-spot',
+      'iam-instance-profile',
+    ],
+  },
+};

@@ -137,6 +137,9 @@ export const poolDocuments = {
   'pool-change': [
     z.object({ ...pool, node: z.string(), held: z.boolean() }).describe('Of hold.'),
     z.object({ ...pool, nodes: texts }).describe('Of delete with nodes.'),
+    z
+      .object({ account: z.string(), erased: z.array(z.object({ ...pool, nodes: texts })), silent })
+      .describe('Of erase.'),
     z.object({ ...pool, deleted: z.boolean().describe('False with --no-wait.') }).describe('Of delete.'),
   ],
   'pool-dump': [
@@ -155,6 +158,7 @@ export const poolDocuments = {
     z.object({
       pools: anything('For pools.yaml.'),
       providers: anything('For heddle.yaml.'),
+      images: anything('Image files, by the names of the images.'),
       remarks: z
         .array(
           z.object({

@@ -2,20 +2,42 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
+import type { JsonObject } from '../../../src/model/json.js';
 import { checkAccounts } from '../../../src/plugins/check-accounts.js';
 import { loadRegistry } from '../../../src/plugins/registry.js';
 import { importNodepool, type NodepoolReading } from '../../../src/schema/nodepool/import.js';
+import { readImageFile } from '../../../src/schema/image/read.js';
 import { readPoolsFile } from '../../../src/schema/pool/read.js';
 import { formatProblem } from '../../../src/schema/problem.js';
 
 const whole = readFileSync(join(import.meta.dirname, 'nodepool.yaml'), 'utf8');
-const read = (text: string): NodepoolReading =>
-  importNodepool(text, 'nodepool.yaml', { name: 'ci', simulated: 'local' });
+const clouds = readFileSync(join(import.meta.dirname, 'clouds.yaml'), 'utf8');
+const read = (text: string, variables: Readonly<Record<string, string>> = {}): NodepoolReading =>
+  importNodepool(text, 'nodepool.yaml', { name: 'ci', simulated: 'local', variables });
 
-function taken(text: string): Extract<NodepoolReading, { readonly ok: true }> {
-  const reading = read(text);
+function taken(
+  text: string,
+  variables: Readonly<Record<string, string>> = {},
+): Extract<NodepoolReading, { readonly ok: true }> {
+  const reading = read(text, variables);
   if (!reading.ok) throw new Error(reading.problems.map(formatProblem).join('\n'));
   return reading;
+}
+
+/** Fails unless a worker accepts the accounts with these fields added. */
+async function expectAccepted(
+  added: Readonly<Record<string, JsonObject>>,
+  accounts: JsonObject,
+): Promise<void> {
+  const whole = Object.fromEntries(
+    Object.entries(accounts as Readonly<Record<string, { fields: JsonObject }>>).map(([name, account]) => [
+      name,
+      { ...account, fields: { ...account.fields, ...added[name] } },
+    ]),
+  );
+  const registry = await loadRegistry({ folders: [], log: { info: () => undefined } });
+  expect(Object.keys(checkAccounts(registry, whole as never))).toEqual(Object.keys(added));
+  await registry.close();
 }
 
 describe('a nodepool.yaml', () => {
@@ -76,16 +98,7 @@ describe('a nodepool.yaml', () => {
       },
       'rack-main-2': { fields: { machines: [{ name: 'gpu1.example.com' }] } },
     });
-    const registry = await loadRegistry({ folders: [], log: { info: () => undefined } });
-    expect(
-      Object.keys(
-        checkAccounts(
-          registry,
-          accounts as Readonly<Record<string, { type: string; fields: object }>> as never,
-        ),
-      ),
-    ).toEqual(['rack-main', 'rack-main-2']);
-    await registry.close();
+    await expectAccepted({ 'rack-main': {}, 'rack-main-2': {} }, accounts);
   });
 
   test('reports everything without a counterpart, with its place', () => {
@@ -103,8 +116,8 @@ describe('a nodepool.yaml', () => {
       'In heddle.yaml: providers.local.limits.ratePerSecond: 10.',
       'Fast with jammy became hardware small with image host',
       'Give cores under uses',
-      'would be filled in from the environment',
-      'providers of driver aws are not taken over',
+      '%(NODEPOOL_KEY) has no value in the environment',
+      'providers of driver azure are not taken over, for Heddle lacks it',
       'does not say how one logs in',
     ])
       expect(
@@ -143,10 +156,15 @@ providers: [{name: c, driver: fake, pools: [{name: main, labels: [{name: a.b}, {
     ],
     [
       'nothing that could be taken over',
-      'labels: [{name: a}]\nproviders: [{name: a, driver: aws, pools: []}]',
-      /providers: has no pool that could be taken over/,
+      'labels: [{name: a}]\nproviders: [{name: a, driver: gce, pools: [{labels: [a]}]}]',
+      /providers: has no pool that could be taken over[^]*Heddle lacks gce/,
     ],
     ['broken YAML', 'labels: [', /nodepool\.yaml:1:/],
+    [
+      'a variable that is missing where a value begins',
+      'labels: [{name: a}]\nmax-hold-age: %(NODEPOOL_AGE)\n',
+      /%\(NODEPOOL_AGE\) has no value in the environment/,
+    ],
   ])('with %s is refused with the place', (_what, text, expected) => {
     const reading = read(text);
     expect(reading.ok ? '' : reading.problems.map(formatProblem).join('\n')).toMatch(expected);
@@ -175,5 +193,126 @@ providers:
     expect(said).toContain(
       'nodepool.yaml:4:15: warning: labels[2].min-ready: is more than 1000, which is the most, and became that',
     );
+  });
+});
+
+describe('a nodepool.yaml with clouds', () => {
+  const variables = { NODEPOOL_ZONE: 'nova', NODEPOOL_SERVERS: '7' };
+
+  test('becomes accounts, and provider pools with the fields of their labels', async () => {
+    const { pools, accounts } = taken(clouds, variables);
+    expect(accounts).toEqual({
+      'stack-east': {
+        type: 'openstack',
+        fields: { region: 'east' },
+        allow: { networks: ['build-net'], securityGroups: ['ssh'] },
+      },
+      amazon: {
+        type: 'aws',
+        fields: { region: 'eu-central-1' },
+        allow: { subnets: ['subnet-1'], securityGroups: ['sg-1'], instanceProfile: ['builder'] },
+      },
+    });
+    await expectAccepted(
+      {
+        'stack-east': {
+          authUrl: 'https://cloud.example.com:5000/v3',
+          applicationCredentialId: 'id',
+          applicationCredentialSecret: 'secret',
+        },
+        amazon: {},
+      },
+      accounts,
+    );
+    expect(pools).toMatchObject({
+      pools: {
+        ci: {
+          providerPools: {
+            'stack-east-main': {
+              provider: 'stack-east',
+              limits: { nodes: 7 },
+              launchAttempts: 2,
+              labels: {
+                jammy: {
+                  hardware: 'm1.large',
+                  libraryImage: 'ubuntu-jammy',
+                  fields: {
+                    keyName: 'ci',
+                    networks: ['build-net'],
+                    securityGroups: ['ssh'],
+                    zones: ['nova'],
+                    rootVolumeGb: 80,
+                  },
+                  confirmWithin: 720,
+                },
+                cirros: { hardware: 'default', image: 'cirros-0.6', fields: { user: 'cirros' } },
+              },
+            },
+            'amazon-main': {
+              provider: 'amazon',
+              labels: {
+                spot: {
+                  hardware: 't3.medium',
+                  image: 'ami-1',
+                  fields: {
+                    user: 'ubuntu',
+                    keyName: 'ci',
+                    subnets: ['subnet-1'],
+                    securityGroups: ['sg-1'],
+                    reachBy: 'public',
+                    rootVolumeGb: 40,
+                    rootVolumeType: 'gp3',
+                    spot: true,
+                    instanceProfile: 'builder',
+                  },
+                },
+                jammy: { libraryImage: 'ubuntu-jammy' },
+              },
+            },
+          },
+        },
+      },
+    });
+    expect(readPoolsFile(stringify(pools), 'pools.yaml').ok).toBe(true);
+  });
+
+  test('has image files for its diskimages, with what they inherit', () => {
+    const { images } = taken(clouds, variables);
+    expect(images).toEqual({
+      'ubuntu-jammy': {
+        name: 'ubuntu-jammy',
+        command: {
+          run: 'diskimage-builder',
+          environment: { TMPDIR: '/opt/tmp', DIB_CHECKSUM: '1', ELEMENTS: 'base vm', DIB_RELEASE: 'jammy' },
+          formats: ['qcow2', 'raw'],
+          timeout: 3600,
+        },
+        uploads: [
+          { provider: 'stack-east', format: 'qcow2' },
+          { provider: 'amazon', format: 'raw' },
+        ],
+        validate: { provider: 'stack-east', hardware: 'm1.large' },
+        rebuildAge: 86_400,
+      },
+      unused: expect.objectContaining({ validate: false, uploads: [] }),
+    });
+    for (const image of Object.values(images))
+      expect(readImageFile(stringify(image), 'image.yaml')).toMatchObject({ ok: true });
+  });
+
+  test('reports what an operator has to add, and variables without a value', () => {
+    const told = taken(clouds, { NODEPOOL_SERVERS: '7' }).remarks.map(formatProblem);
+    for (const about of [
+      'nodepool.yaml:12:80: warning: %(NODEPOOL_ZONE) has no value in the environment',
+      'has its credentials from cloud east of clouds.yaml',
+      "has its credentials from the launcher's environment or profile",
+      'labels[1]: names no flavor, only 512 MiB of memory',
+      "are built by the builders' command diskimage-builder",
+      'providers of driver kubernetes are not taken over, for Heddle lacks it',
+    ])
+      expect(
+        told.filter((line) => line.includes(about)),
+        about,
+      ).toHaveLength(1);
   });
 });

@@ -1,0 +1,236 @@
+import type { JsonObject } from '../../model/json.js';
+import { warningAt, type Path, type Problem } from '../problem.js';
+import { remarkUnread } from './remarks.js';
+import { limitsOf, timesOf } from './simulated-pool.js';
+import type { Taking } from './taking.js';
+import type { CloudDriver, NodepoolOffer, NodepoolPool, NodepoolProvider } from './written.js';
+
+/** Fields that an account must allow before pools may set them. */
+const listed = ['networks', 'securityGroups', 'subnets', 'instanceProfile'] as const;
+const volumeTypes: readonly unknown[] = ['gp3', 'gp2', 'io1', 'io2', 'st1', 'sc1', 'standard'];
+/** Nodepool's, in GB. */
+const defaultVolumeSize = 50;
+
+/** The account of a provider, without credentials: Nodepool takes those from other files. */
+export function importCloudAccount(
+  taking: Taking,
+  driver: CloudDriver,
+  provider: NodepoolProvider,
+  path: Path,
+): readonly Problem[] {
+  const { cloud, 'region-name': region } = provider;
+  taking.accounts[taking.providerAccounts.of(provider.name)] = {
+    type: driver,
+    fields: region === undefined ? {} : { region },
+  };
+  const [from, wanted] =
+    driver === 'openstack'
+      ? [
+          `cloud ${cloud ?? provider.name} of clouds.yaml`,
+          'authUrl and an application credential, or username, password and project',
+        ]
+      : [
+          "the launcher's environment or profile",
+          'accessKeyId and secretAccessKey, or nothing on a worker with a role',
+        ];
+  return [
+    warningAt(
+      path,
+      `has its credentials from ${from}, and Zuul knows how one logs in`,
+      `Give the account ${wanted}, and privateKey or publicKeys.`,
+    ),
+  ];
+}
+
+/** A provider pool of a cloud. Its fields stand in each label, for pools of one account may differ. */
+export function importCloudPool(
+  taking: Taking,
+  driver: CloudDriver,
+  provider: NodepoolProvider,
+  pool: NodepoolPool,
+  { name, priority, path }: { readonly name: string; readonly priority: number; readonly path: Path },
+): readonly Problem[] {
+  const account = taking.providerAccounts.of(provider.name);
+  const { confirmWithin, launchAttempts } = timesOf(provider);
+  const remarks: Problem[] = [];
+  const labels: Record<string, JsonObject> = {};
+  for (const [index, offer] of (pool.labels ?? []).entries()) {
+    const at = [...path, 'labels', index];
+    remarks.push(...remarkUnread('offer', offer, at, driver));
+    if (!taking.declares(offer.name)) {
+      remarks.push(
+        warningAt(
+          [...at, 'name'],
+          `label ${offer.name} is not declared, or switched off, and is left out here`,
+        ),
+      );
+      continue;
+    }
+    const hardware = hardwareOf(offer, at, remarks);
+    const fields = {
+      ...(driver === 'openstack' ? openstackFields(provider, pool, offer) : awsFields(pool, offer)),
+      ...loginOf(provider, offer),
+      ...userDataOf(offer, at, remarks),
+    };
+    labels[taking.serve(offer.name)] = {
+      hardware,
+      ...imageOf(taking, provider, offer, { hardware, account, at, remarks }),
+      ...(Object.keys(fields).length === 0 ? {} : { fields }),
+      confirmWithin,
+    };
+    allow(taking, account, fields);
+  }
+  if (Object.keys(labels).length === 0) return remarks;
+  taking.pools[taking.providerPools.another(name)] = {
+    provider: account,
+    priority,
+    limits: limitsOf(pool),
+    launchAttempts,
+    ...(pool['ignore-provider-quota'] === true ? { ignoreQuota: true } : {}),
+    ...(pool['node-attributes'] == null ? {} : { attributes: pool['node-attributes'] as JsonObject }),
+    labels,
+  };
+  return remarks;
+}
+
+function hardwareOf(offer: NodepoolOffer, at: Path, remarks: Problem[]): string {
+  const {
+    'flavor-name': flavor,
+    'min-ram': memory,
+    'instance-type': type = offer.fleet?.['instance-types'][0],
+  } = offer;
+  if (offer.fleet !== undefined)
+    remarks.push(
+      warningAt([...at, 'fleet'], `became instances of its first type, ${type}`, 'Write another hardware.'),
+    );
+  const hardware = type ?? flavor;
+  if (hardware === undefined)
+    remarks.push(
+      warningAt(
+        at,
+        `names no flavor${memory === undefined ? '' : `, only ${memory} MiB of memory`}`,
+        'Map default to a flavor under hardware of the account.',
+      ),
+    );
+  else if (memory !== undefined)
+    remarks.push(
+      warningAt(
+        [...at, 'min-ram'],
+        'is not read beside a flavor',
+        'Write a flavor of this name that has so much memory.',
+      ),
+    );
+  return hardware ?? 'default';
+}
+
+interface Place {
+  readonly hardware: string;
+  readonly account: string;
+  readonly at: Path;
+  readonly remarks: Problem[];
+}
+
+function imageOf(
+  taking: Taking,
+  provider: NodepoolProvider,
+  offer: NodepoolOffer,
+  { hardware, account, at, remarks }: Place,
+): JsonObject {
+  const { diskimage, 'cloud-image': cloudImage } = offer;
+  const format = provider['image-format'] ?? (provider.driver === 'aws' ? 'raw' : 'qcow2');
+  if (diskimage !== undefined)
+    return { libraryImage: taking.useImage(diskimage, { account, hardware, format }) };
+  if (cloudImage === undefined) return {};
+  const image = provider['cloud-images']?.find(({ name }) => name === cloudImage);
+  const named = image?.['image-id'] ?? image?.['image-name'];
+  if (named === undefined && image?.['image-filters'] !== undefined)
+    remarks.push(
+      warningAt(
+        [...at, 'cloud-image'],
+        `${cloudImage} is chosen by image-filters`,
+        `Map ${cloudImage} to an image under images of the account.`,
+      ),
+    );
+  return { image: named ?? cloudImage };
+}
+
+/** Who logs in where, as the image says. */
+function loginOf(provider: NodepoolProvider, offer: NodepoolOffer): JsonObject {
+  const image =
+    provider['cloud-images']?.find(({ name }) => name === offer['cloud-image']) ??
+    provider.diskimages?.find(({ name }) => name === offer.diskimage);
+  const { 'connection-port': sshPort, username } = image ?? {};
+  return given({
+    sshPort,
+    user: typeof username === 'string' ? username : undefined,
+    keyName: offer['key-name'],
+  });
+}
+
+function openstackFields(provider: NodepoolProvider, pool: NodepoolPool, offer: NodepoolOffer): JsonObject {
+  const image = [...(provider['cloud-images'] ?? []), ...(provider.diskimages ?? [])].find(
+    ({ name }) => name === (offer['cloud-image'] ?? offer.diskimage),
+  );
+  return given({
+    networks: offer.networks ?? pool.networks ?? undefined,
+    securityGroups: pool['security-groups'] ?? undefined,
+    zones: pool['availability-zones'] ?? undefined,
+    configDrive: image?.['config-drive'],
+    rootVolumeGb:
+      offer['boot-from-volume'] === true ? (offer['volume-size'] ?? defaultVolumeSize) : undefined,
+  });
+}
+
+function awsFields(pool: NodepoolPool, offer: NodepoolOffer): JsonObject {
+  const { 'subnet-id': subnet, 'security-group-id': group, 'availability-zone': zone } = pool;
+  const profile = offer['iam-instance-profile'];
+  const isPublic = pool['public-ip-address'] ?? pool['public-ipv4'];
+  const type = offer['volume-type'];
+  return given({
+    subnets: subnet == null ? undefined : [subnet],
+    securityGroups: group == null ? undefined : [group],
+    zones: zone === undefined ? undefined : [zone],
+    publicAddress: isPublic,
+    // Nodepool prefers the public address.
+    reachBy: isPublic === false || pool['use-internal-ip'] === true ? 'private' : 'public',
+    rootVolumeGb: offer['volume-size'],
+    rootVolumeType: volumeTypes.includes(type) ? type : undefined,
+    spot: offer['use-spot'],
+    instanceProfile: profile?.name ?? profile?.arn?.split('/').at(-1),
+  });
+}
+
+function userDataOf({ userdata }: NodepoolOffer, at: Path, remarks: Problem[]): JsonObject {
+  if (userdata === undefined) return {};
+  if (/^#(cloud-config|!)/.test(userdata)) return { userData: userdata };
+  remarks.push(
+    warningAt(
+      [...at, 'userdata'],
+      'is neither #cloud-config nor a script, and is left out',
+      'Begin it with #cloud-config or #!.',
+    ),
+  );
+  return {};
+}
+
+/** Lets the pool set what the account must list. */
+function allow(taking: Taking, account: string, fields: JsonObject): void {
+  const before = taking.accounts[account] ?? {};
+  const allowed: Record<string, JsonObject[string]> = { ...(before['allow'] as JsonObject | undefined) };
+  for (const field of listed) {
+    const value = fields[field];
+    if (value === undefined) continue;
+    const values = Array.isArray(value) ? value : [value];
+    const known = allowed[field];
+    allowed[field] = [...new Set([...(Array.isArray(known) ? known : []), ...values])];
+  }
+  if (Object.keys(allowed).length > 0) taking.accounts[account] = { ...before, allow: allowed };
+}
+
+function given(fields: Readonly<Record<string, JsonObject[string] | undefined>>): JsonObject {
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([key, value]) =>
+      value === undefined || (Array.isArray(value) && value.length === 0) ? [] : [[key, value]],
+    ),
+  );
+}
