@@ -169,6 +169,16 @@ export const poolCommands: readonly CommandDefinition[] = [
         json: ['request-change'],
         load: async () => (await import('./request.js')).cancel,
       }),
+      command('run <pool> <command...>', 'run a command on the nodes of a request, which keeps them', {
+        more: ': heddle request run ci --id ID -- make test',
+        options: [
+          option('--id <id>', 'the request'),
+          option('--requester <name>', 'the only open request of this requester'),
+          copyOption,
+        ],
+        json: ['run'],
+        load: async () => (await import('./request-run.js')).runInRequest,
+      }),
       command('return <pool> [ids...]', 'return their nodes', {
         options: [requester],
         json: ['request-change'],

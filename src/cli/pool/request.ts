@@ -97,7 +97,7 @@ export const returnNodes = poolVerb(
 );
 
 /** The ids of the requests that were named. @throws CliError when one of them does not exist. */
-async function chooseRequests(
+export async function chooseRequests(
   pool: PoolClient,
   ids: readonly string[],
   { requester }: WhichOptions,

@@ -15,7 +15,7 @@ export interface ImageUse {
 }
 
 /** The command of the builders that runs diskimage-builder. */
-export const builderCommand = 'diskimage-builder';
+const builderCommand = 'diskimage-builder';
 const defaultRebuildAge = 86_400;
 const mostUploads = 50;
 

@@ -1,0 +1,52 @@
+import { anySignal } from '../../model/signals.js';
+import type { ServerOptions } from '../configuration.js';
+import { CliError } from '../errors.js';
+import { catchInterrupt } from '../waiting.js';
+import { poolVerb } from './pool-verb.js';
+import { renewOften } from './renewal.js';
+import { chooseRequests } from './request.js';
+import { highestCode, readCommand, runOnNodes } from './run-on-nodes.js';
+
+interface RequestRunOptions extends ServerOptions {
+  readonly id?: string;
+  readonly requester?: string;
+  /** A file or a folder. */
+  readonly copy?: string;
+}
+
+/** Runs a command on the nodes of a request, whose lease is renewed meanwhile; it keeps them. */
+export const runInRequest = poolVerb(
+  async (pool, session, words: readonly string[], options: RequestRunOptions) => {
+    const { id: given, copy } = options;
+    const command = await readCommand(words, options);
+    const ids = await chooseRequests(pool, given === undefined ? [] : [given], options);
+    const [request, ...others] = await pool.requests(ids);
+    if (request?.state !== 'fulfilled' || others.length > 0)
+      throw new CliError(
+        'Refused',
+        others.length > 0
+          ? `${ids.length} requests are open: choose one with --id`
+          : `request ${ids.join()} has no nodes: it is ${request?.state ?? 'unknown'}`,
+        { next: `heddle request list ${pool.name}` },
+      );
+    const { id } = request;
+    const { signal: interrupted, release } = catchInterrupt();
+    const expired = new AbortController();
+    const stopRenewal = renewOften(pool, [id], {
+      onEnded: () => expired.abort(new Error(`request ${id} ended: its nodes are no longer ours`)),
+    });
+    try {
+      const signal = anySignal([interrupted, expired.signal]);
+      const results = await runOnNodes(session, pool, request, command, { copy, signal });
+      if (interrupted.aborted)
+        throw new CliError('Interrupted', `interrupted; request ${id} keeps its nodes`, {
+          next: `heddle request return ${pool.name} ${id}`,
+        });
+      return { pool: pool.name, request: id, results };
+    } finally {
+      stopRenewal();
+      release();
+    }
+  },
+  { exitCode: ({ results }) => highestCode(results) },
+);
