@@ -70,6 +70,9 @@ describe('the commands of images say what they wait for', () => {
     expect(again, again.stderr).toMatchObject({ code: 1 });
     expect(again.stdout, again.stderr).toMatch(/local: ready.*\nother: failed: .*takes tar/);
     expect(again.stderr).toContain('build 1 was not uploaded to other');
+    const shown = await run('image', 'show', 'twice');
+    expect(shown, shown.stderr).toMatchObject({ code: 0 });
+    expect(shown.stdout).toMatch(/from command pack, recipe [0-9a-f]{16}, by /);
     expect((await run('image', 'upload', 'twice', '--no-wait', '--json')).stdout).toContain('"build"');
     const nothing = await run('image', 'upload', 'nosuch');
     expect(nothing).toMatchObject({ code: 4 });
