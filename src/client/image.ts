@@ -91,12 +91,14 @@ export class ImageClient extends EntityClient {
     );
   }
 
-  async pause(name: string): Promise<void> {
-    await this.update('pause', name, pauseImageUpdate, { by: this.by });
+  /** Pauses builds, or with a provider account only uploads to it. */
+  async pause(name: string, provider?: string): Promise<void> {
+    await this.update('pause', name, pauseImageUpdate, { by: this.by, provider });
   }
 
-  async resume(name: string): Promise<void> {
-    await this.update('resume', name, resumeImageUpdate, { by: this.by });
+  /** Resumes builds, or with a provider account only uploads to it. */
+  async resume(name: string, provider?: string): Promise<void> {
+    await this.update('resume', name, resumeImageUpdate, { by: this.by, provider });
   }
 
   /** Deletes one build, or the image with all of them; `gone` waits for the end of an image. */

@@ -5,6 +5,7 @@ import { stringify } from 'yaml';
 import { heddleOn } from '../harness/cli/run-heddle.js';
 import { openGround } from '../harness/image/ground.js';
 import { type Stack, startStack } from '../harness/stack.js';
+import { until } from '../harness/until.js';
 import { nodes } from '../harness/workflows/spec.js';
 
 describe('the commands of images say what they wait for', () => {
@@ -70,9 +71,47 @@ describe('the commands of images say what they wait for', () => {
     expect(again, again.stderr).toMatchObject({ code: 1 });
     expect(again.stdout, again.stderr).toMatch(/local: ready.*\nother: failed: .*takes tar/);
     expect(again.stderr).toContain('build 1 was not uploaded to other');
+    const shown = await run('image', 'show', 'twice');
+    expect(shown, shown.stderr).toMatchObject({ code: 0 });
+    expect(shown.stdout).toMatch(/from command pack, recipe [0-9a-f]{16}, by /);
     expect((await run('image', 'upload', 'twice', '--no-wait', '--json')).stdout).toContain('"build"');
     const nothing = await run('image', 'upload', 'nosuch');
     expect(nothing).toMatchObject({ code: 4 });
+  }, 240_000);
+
+  it('uploads to one account are paused, shown as such, and follow after resume', async () => {
+    await apply('held', {
+      command: { run: 'pack', environment: { GATE: gate }, formats: ['tar'] },
+      uploads: [{ provider: 'local' }],
+      validate: false,
+    });
+    expect(await run('image', 'pause', 'held', '--uploads', 'local')).toMatchObject({ code: 0 });
+    expect(await run('image', 'build', 'held', '--timeout', '2m')).toMatchObject({ code: 0 });
+    expect((await run('image', 'list')).stdout).toMatch(/^held .*\(uploads to local paused\)/m);
+    const paused = await run('image', 'show', 'held');
+    expect(paused.stdout).toMatch(/uploads to local paused by /);
+    expect(paused.stdout).toMatch(/local: waiting: uploads to local are paused by/);
+    expect((await run('image', 'show', 'held', '--json')).stdout).toContain('"pausedUploads"');
+    const waiting = await run('image', 'upload', 'held', '--timeout', '4s');
+    expect(waiting.stderr).toContain('build 1 waits: uploads to local are paused by');
+    expect(await run('image', 'resume', 'held', '--uploads', 'local')).toMatchObject({ code: 0 });
+    const uploaded = await run('image', 'upload', 'held', '--timeout', '1m');
+    expect(uploaded, uploaded.stdout).toMatchObject({ code: 0 });
+    expect(uploaded.stdout).toMatch(/local: ready/);
+
+    // A build that is validated there waits for the account.
+    await apply('held', {
+      command: { run: 'pack', environment: { GATE: gate }, formats: ['tar'] },
+      uploads: [{ provider: 'local' }],
+      validate: { hardware: 'tiny' },
+    });
+    expect(await run('image', 'pause', 'held', '--uploads', 'local')).toMatchObject({ code: 0 });
+    expect(await run('image', 'build', 'held', '--no-wait')).toMatchObject({ code: 0 });
+    await until('the build waits', async () =>
+      (await run('image', 'show', 'held')).stdout.includes('build 2: building (uploads)'),
+    );
+    expect(await run('image', 'resume', 'held', '--uploads', 'local')).toMatchObject({ code: 0 });
+    await stack.client.images.waitForBuild('held', 2, { everyMs: 200 });
   }, 240_000);
 
   it('a deletion names the provider that refuses it, and why', async () => {

@@ -20,14 +20,20 @@ export const rollBack = imageVerb(async (images, name) => {
   return `build ${build} is being deleted, ${newest === undefined ? 'none' : `build ${newest}`} is offered, and nothing is built\nnext: heddle image resume ${name}`;
 });
 
-export const pause = imageVerb(async (images, name) => {
-  await images.pause(name);
-  return `paused\nnext: heddle image resume ${name}`;
+interface PauseOptions extends ServerOptions {
+  readonly uploads?: string;
+}
+
+export const pause = imageVerb(async (images, name, { uploads }: PauseOptions) => {
+  await images.pause(name, uploads);
+  return uploads === undefined
+    ? `paused\nnext: heddle image resume ${name}`
+    : `uploads to ${uploads} are paused\nnext: heddle image resume ${name} --uploads ${uploads}`;
 });
 
-export const resume = imageVerb(async (images, name) => {
-  await images.resume(name);
-  return 'resumed';
+export const resume = imageVerb(async (images, name, { uploads }: PauseOptions) => {
+  await images.resume(name, uploads);
+  return uploads === undefined ? 'resumed' : `uploads to ${uploads} are resumed`;
 });
 
 interface RemoveOptions extends FollowOptions {

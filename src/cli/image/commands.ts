@@ -1,5 +1,7 @@
 import { option, waitOptions, wholeNumber, yesOption, command, type CommandDefinition } from '../command.js';
 
+const uploadsOption = option('--uploads <account>', 'only uploads to this provider account');
+
 const imageWaitOptions = [
   ...waitOptions,
   option('--timeout <duration>', 'wait no longer than this, such as 45m; the work continues'),
@@ -42,11 +44,13 @@ export const imageCommands: readonly CommandDefinition[] = [
         json: ['image-change'],
         load: async () => (await import('./change.js')).rollBack,
       }),
-      command('pause <name>', 'pause builds until resume', {
+      command('pause <name>', 'pause builds, or uploads to one account, until resume', {
+        options: [uploadsOption],
         json: ['image-change'],
         load: async () => (await import('./change.js')).pause,
       }),
-      command('resume <name>', 'resume builds', {
+      command('resume <name>', 'resume builds, or uploads to one account', {
+        options: [uploadsOption],
         json: ['image-change'],
         load: async () => (await import('./change.js')).resume,
       }),

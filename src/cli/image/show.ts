@@ -8,14 +8,14 @@ export const list = verb(({ client }, _options: ServerOptions) => client.images.
   table: {
     head: ['IMAGE', 'OFFERED', 'AGE', 'BUILDS', 'DOING'],
     rows: ({ images }) =>
-      images.map(({ name, newest, builds, doing, paused }) => {
+      images.map(({ name, newest, builds, doing, paused, pausedUploads = {} }) => {
         const endedAt = builds.find(({ number }) => number === newest)?.endedAt;
         return [
           name,
           newest === undefined ? '-' : `${name}@${newest}`,
           endedAt === undefined ? '-' : formatAge(endedAt, Date.now()),
           String(builds.length),
-          `${doing}${paused === undefined ? '' : ' (paused)'}`,
+          `${doing}${paused === undefined ? '' : ' (paused)'}${pausedWords(Object.keys(pausedUploads))}`,
         ];
       }),
     empty: 'no images\nnext: heddle image apply FILE',
@@ -31,6 +31,8 @@ export const show = verb(({ client }, name: string, _options: ServerOptions) => 
     const again = rebuildAge === undefined ? '' : `, built again after ${formatDuration(rebuildAge * 1000)}`;
     output.line(`  ${source}; keeps ${keep}${again}`);
     if (paused !== undefined) output.line(`  paused by ${paused.by}: ${paused.why}`);
+    for (const [provider, { by, at }] of Object.entries(image.pausedUploads ?? {}))
+      output.line(`  uploads to ${provider} paused by ${by} ${formatAge(at, Date.now())} ago`);
     if (request !== undefined) {
       const { by, failed, notBefore } = request;
       const fails = failed === 0 ? '' : `, failed ${formatCount(failed, 'time')}`;
@@ -42,6 +44,10 @@ export const show = verb(({ client }, name: string, _options: ServerOptions) => 
     for (const build of builds) printBuild(output, build);
   },
 });
+
+function pausedWords(providers: readonly string[]): string {
+  return providers.length === 0 ? '' : ` (uploads to ${providers.join(', ')} paused)`;
+}
 
 function printBuild(output: Output, build: Build): void {
   const { number, state, step, why, startedAt, endedAt, sizeMb, provenance } = build;

@@ -48,9 +48,13 @@ function waitsOfView({ name, builds, machines, paused, request, leaving }: Image
       : [`it is paused (${paused.why}); the request stays until heddle image resume ${name}`]),
     ...builds.flatMap(({ number, uploads }) =>
       uploads.flatMap(({ provider, state, why }) =>
-        state === 'deleting' && why !== undefined
-          ? [`build ${number} is not deleted at ${provider}, which is tried again: ${why}`]
-          : [],
+        why === undefined || (state !== 'deleting' && state !== 'waiting')
+          ? []
+          : [
+              state === 'waiting'
+                ? `build ${number} waits: ${why}`
+                : `build ${number} is not deleted at ${provider}, which is tried again: ${why}`,
+            ],
       ),
     ),
     ...(leaving === undefined ? [] : machines.map((machine) => `machine ${machine} is being deleted`)),

@@ -35,7 +35,7 @@ export function nextWork(state: ImageState, now: number, tried: readonly string[
   if (
     newest !== undefined &&
     !tried.includes(`upload ${newest.number}`) &&
-    newest.uploads.some(isToBeUploaded)
+    uploadsDue(state, newest).length > 0
   )
     return { do: 'upload', build: newest };
   const { request, paused } = state;
@@ -44,9 +44,12 @@ export function nextWork(state: ImageState, now: number, tried: readonly string[
   return forMs > 0 ? { do: 'wait', forMs } : { do: 'build' };
 }
 
-/** Of a build that is ready. */
-export function isToBeUploaded({ state }: Upload): boolean {
-  return state === 'failed' || state === 'waiting';
+/** Uploads of a ready build that may begin now. */
+export function uploadsDue({ pausedUploads = {} }: ImageState, { uploads }: Build): readonly Upload[] {
+  return uploads.filter(
+    ({ state, provider }) =>
+      (state === 'failed' || state === 'waiting') && pausedUploads[provider] === undefined,
+  );
 }
 
 /** What came to nothing leaves nothing. */

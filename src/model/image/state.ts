@@ -16,6 +16,8 @@ export interface ImageState {
   readonly numbers: number;
   /** Nothing is built until it is resumed. */
   readonly paused?: { readonly by: string; readonly at: string; readonly why: string };
+  /** Nothing is uploaded to these provider accounts until they are resumed. */
+  readonly pausedUploads?: Readonly<Record<string, PausedUploads>>;
   /** A build is wanted; it stays until one has succeeded. */
   readonly request?: BuildRequest;
   /** Everything is to go. */
@@ -26,6 +28,11 @@ export interface ImageState {
   readonly lease?: LeasedNode;
   /** What was published last of the versions that are offered. */
   readonly published?: Published;
+}
+
+export interface PausedUploads {
+  readonly by: string;
+  readonly at: string;
 }
 
 export interface Published {

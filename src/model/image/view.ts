@@ -15,6 +15,8 @@ export interface ImageView {
   readonly newest?: number;
   readonly builds: readonly Build[];
   readonly paused?: ImageState['paused'];
+  /** Provider accounts that nothing is uploaded to. */
+  readonly pausedUploads?: ImageState['pausedUploads'];
   readonly request?: BuildRequest;
   readonly leaving?: ImageState['leaving'];
   /** Machines of builds that are not known to be gone, by their names. */
@@ -42,6 +44,7 @@ export function viewOfImage(state: ImageState, now: number): ImageView {
       : { source: describeSource(spec), keep: spec.keep, rebuildAge: spec.rebuildAge }),
     newest,
     paused,
+    ...(Object.keys(state.pausedUploads ?? {}).length === 0 ? {} : { pausedUploads: state.pausedUploads }),
     request,
     leaving,
     ...(pools.length === 0 ? {} : { pools }),

@@ -47,6 +47,10 @@ const imageSchema = exactly<ImageView>()(
       newest: count.optional().describe('The build that is offered.'),
       builds: z.array(buildSchema),
       paused: z.object({ by: z.string(), at: moment, why: z.string() }).optional(),
+      pausedUploads: z
+        .record(z.string(), z.object({ by: z.string(), at: moment }))
+        .optional()
+        .describe('Provider accounts that nothing is uploaded to.'),
       request: z
         .object({ by: z.string(), at: moment, failed: count, notBefore: millisecond.optional() })
         .optional()

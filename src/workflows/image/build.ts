@@ -36,8 +36,9 @@ export async function build(memory: ImageMemory, spec: ImageSpec): Promise<void>
       return ended(memory, number, { state: 'cancelled', why: 'it was cancelled' });
     ended(memory, number, {
       state: 'ready',
-      provenance:
-        spec.validate === false ? undefined : { ...buildOf(memory, number).provenance, validated: now() },
+      ...(spec.validate === false
+        ? {}
+        : { provenance: { ...buildOf(memory, number).provenance, validated: now() } }),
     });
     const { request: _answered, ...state } = memory.state;
     memory.state = { ...state, builds: rotate(state.builds, spec.keep) };

@@ -38,7 +38,7 @@ export async function buildByCommand(
   });
   await uploadAll(memory, number, checked, spec.uploads);
   const { uploads } = buildOf(memory, number);
-  if (spec.uploads.length > 0 && uploads.every(({ state }) => state !== 'ready')) {
+  if (spec.uploads.length > 0 && uploads.every(({ state }) => state === 'failed')) {
     throw ApplicationFailure.nonRetryable(
       `no provider took it: ${uploads.map(({ provider, why }) => `${provider}: ${why}`).join('; ')}`,
       'Invalid',

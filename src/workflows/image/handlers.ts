@@ -36,6 +36,7 @@ import {
 } from './messages.js';
 import { planRecipe } from './plan-recipe.js';
 import { addWatcher } from './publish.js';
+import { pauseOfUploads } from './uploads.js';
 
 /** The messages of an image. Handlers change the state; the step function does the work. */
 export function messagesOf(memory: ImageMemory): readonly Message[] {
@@ -81,15 +82,13 @@ export function messagesOf(memory: ImageMemory): readonly Message[] {
     ),
     update(
       pauseImageUpdate,
-      'Pause building.',
-      ({ by }) => change(memory, { paused: { by, at: now(), why: 'it was paused by request' } }),
+      'Pause building, or only uploads to one provider account.',
+      ({ by, provider }) => pause(memory, by, provider),
       () => leavingText(memory),
     ),
-    update(resumeImageUpdate, 'Resume building.', (_request) => {
-      const { paused: _paused, ...state } = memory.state;
-      memory.state = state;
-      recheck(memory);
-    }),
+    update(resumeImageUpdate, 'Resume building, or only uploads to one provider account.', ({ provider }) =>
+      resume(memory, provider),
+    ),
     update(
       deleteImageUpdate,
       'Delete one build, or all builds and the image.',
@@ -177,15 +176,40 @@ function askForBuild(memory: ImageMemory, by: string): BuildReply {
   return { build: builds.some(({ state }) => state === 'building') ? numbers : numbers + 1 };
 }
 
+/** Uploads under way go on. */
+function pause(memory: ImageMemory, by: string, provider: string | undefined): void {
+  const { pausedUploads } = memory.state;
+  change(
+    memory,
+    provider === undefined
+      ? { paused: { by, at: now(), why: 'it was paused by request' } }
+      : { pausedUploads: { ...pausedUploads, [provider]: { by, at: now() } } },
+  );
+}
+
+function resume(memory: ImageMemory, provider: string | undefined): void {
+  if (provider === undefined) {
+    const { paused: _paused, ...state } = memory.state;
+    memory.state = state;
+  } else {
+    const { [provider]: _resumed, ...pausedUploads } = memory.state.pausedUploads ?? {};
+    change(memory, { pausedUploads });
+  }
+  recheck(memory);
+}
+
 /** Uploads that wait are not mistaken for those that failed again. */
 function askForUploads(memory: ImageMemory): BuildReply {
   const newest = newestReady(memory.state.builds);
   if (newest === undefined) throw new Error('there is nothing to upload');
   recheck(memory);
   changeBuild(memory, newest.number, {
-    uploads: newest.uploads.map((upload): Upload =>
-      upload.state === 'failed' ? { ...upload, state: 'waiting' } : upload,
-    ),
+    uploads: newest.uploads.map((upload): Upload => {
+      const { why: _why, ...rest } = upload;
+      return upload.state === 'failed'
+        ? { ...rest, state: 'waiting', why: pauseOfUploads(memory, upload.provider) }
+        : upload;
+    }),
   });
   return { build: newest.number };
 }

@@ -17,8 +17,9 @@ export const cancelBuildUpdate = defineUpdate<BuildReply, [Asked]>('cancel');
 export const rollbackImageUpdate = defineUpdate<BuildReply, [Asked]>('rollback');
 /** Gives the number of the build whose failed uploads are retried. */
 export const uploadImageUpdate = defineUpdate<BuildReply, [Asked]>('upload');
-export const pauseImageUpdate = defineUpdate<void, [Asked]>('pause');
-export const resumeImageUpdate = defineUpdate<void, [Asked]>('resume');
+/** Builds, or only uploads to one provider account. */
+export const pauseImageUpdate = defineUpdate<void, [Asked & { readonly provider?: string }]>('pause');
+export const resumeImageUpdate = defineUpdate<void, [Asked & { readonly provider?: string }]>('resume');
 /** One build by its number, or the whole image. */
 export const deleteImageUpdate = defineUpdate<void, [Asked & { readonly build?: number }]>('delete');
 /** From a pool: subscribe to the offered versions. */

@@ -1,5 +1,5 @@
 import { ApplicationFailure, condition, uuid4, workflowInfo } from '@temporalio/workflow';
-import { isOver, isToBeUploaded, nextWork, type ImageWork } from '../../model/image/decide.js';
+import { isOver, nextWork, uploadsDue, type ImageWork } from '../../model/image/decide.js';
 import type { ImageState } from '../../model/image/state.js';
 import { viewOfImage } from '../../model/image/view.js';
 import { imageWorkflowId } from '../../model/names.js';
@@ -10,7 +10,7 @@ import { drop } from './drop.js';
 import { whyOf } from './failure.js';
 import { messagesOf } from './handlers.js';
 import { takeBack } from './machine.js';
-import { noteBuild, type ImageMemory } from './memory.js';
+import { buildOf, noteBuild, type ImageMemory } from './memory.js';
 import { isPublished, publishChanges } from './publish.js';
 import { uploadAll } from './uploads.js';
 
@@ -86,20 +86,16 @@ async function carryOut(
 }
 
 async function uploadAgain(memory: ImageMemory, number: number): Promise<void> {
-  const { spec, name, builds } = memory.state;
+  const { spec, name } = memory.state;
   memory.tried = [...memory.tried, `upload ${number}`];
-  const missing =
-    builds
-      .find((one) => one.number === number)
-      ?.uploads.filter(isToBeUploaded)
-      .map(({ provider }) => provider) ?? [];
+  const due = uploadsDue(memory.state, buildOf(memory, number)).map(({ provider }) => provider);
   if (spec === undefined) return;
   try {
     await uploadAll(
       memory,
       number,
       await schedule('CHECK_IMAGE', { name, spec, made: true }),
-      spec.uploads.filter(({ provider }) => missing.includes(provider)),
+      spec.uploads.filter(({ provider }) => due.includes(provider)),
     );
   } catch (error) {
     noteBuild(memory, number, `it could not be uploaded again: ${whyOf(error)}`);

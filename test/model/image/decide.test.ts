@@ -87,6 +87,21 @@ describe('what an image does next', () => {
       { do: 'wait' },
     ],
     [
+      'an upload waits, and uploads to its account are paused',
+      stateOf({
+        builds: [buildOf(1, 'ready', { uploads: [{ ...upload, state: 'waiting' }] })],
+        pausedUploads: { local: { by: 'ada', at: '' } },
+      }),
+      [],
+      { do: 'wait' },
+    ],
+    [
+      'an upload waits',
+      stateOf({ builds: [buildOf(1, 'ready', { uploads: [{ ...upload, state: 'waiting' }] })] }),
+      [],
+      { do: 'upload', build: { number: 1 } },
+    ],
+    [
       'a failed upload of the newest',
       stateOf({ builds: [buildOf(1, 'ready', { uploads: [{ ...upload, state: 'failed' }] })] }),
       [],
