@@ -220,6 +220,14 @@ export interface CanQuota {
   quota(wanted: WantedSizes): Promise<AccountQuota>;
 }
 
+/**
+ * Ability: the end of what the machine has printed on its console since it booted, some KiB of text; undefined if the
+ * provider has none. Called when CONFIRM fails. It only reads, and its errors are logged.
+ */
+export interface CanShowConsole {
+  consoleOutput(input: MachineInput): Promise<string | undefined>;
+}
+
 /** The flavor and the image of a group, by the provider's own names. */
 export interface WantedKind {
   readonly flavor: string;

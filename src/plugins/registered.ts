@@ -8,6 +8,7 @@ import type {
   CanList,
   CanOffer,
   CanQuota,
+  CanShowConsole,
   MachineAbilities,
   PluginContext,
   Provider,
@@ -21,7 +22,7 @@ export type ProviderContext = PluginContext & AttemptContext;
 export type AutomatorContext = PluginContext & AttemptContext & AutomatorParts;
 
 export type ProviderWithAbilities = Provider &
-  Partial<CanList & CanFind & CanHear & CanQuota & CanOffer & MachineAbilities>;
+  Partial<CanList & CanFind & CanHear & CanQuota & CanOffer & CanShowConsole & MachineAbilities>;
 
 export type AutomatorWithAbilities = Automator & Partial<SystemPart & CanGrantAccess>;
 

@@ -1,16 +1,18 @@
 import { activityInfo } from '@temporalio/activity';
 import { setTimeout as wait } from 'node:timers/promises';
+import { activityTable } from '../../model/activities.js';
 import { anySignal } from '../../model/signals.js';
 import type { JsonObject } from '../../model/json.js';
 import type { TaskRequest } from '../../model/node/task-request.js';
 import type { Task } from '../../model/node/task.js';
-import { PluginError } from '../../plugins/errors.js';
+import { isPluginError, PluginError } from '../../plugins/errors.js';
 import type { RegisteredProvider } from '../../plugins/registry.js';
 import type { AccountName } from './account.js';
 import type { Attempt } from '../attempt.js';
 import { confirmMachine } from './confirm-machine.js';
 import { createMachine } from './create-machine.js';
 import { deleteMachine } from './delete-machine.js';
+import { keepConsole } from './keep-console.js';
 import type { ActivityParts } from '../parts.js';
 import { callProvider, openTarget, type CallOptions } from './provider-call.js';
 import { refuseOwned } from '../sweep/refuse-owned.js';
@@ -20,6 +22,7 @@ import { refuseSuperseded, resetTime } from './superseded.js';
 /** Carries out CREATE, CONFIRM or DELETE by the plugin of the node's provider. */
 export async function runProviderTask({ parts, task, request, attempt }: TaskCall): Promise<JsonObject> {
   const budget = budgetSignal();
+  const endsAt = Date.now() + leftMs();
   const target = await openTarget(parts, request, accountFor(request, task), attempt);
   const { plugin, machine } = target;
   if (request.swept === true)
@@ -44,7 +47,10 @@ export async function runProviderTask({ parts, task, request, attempt }: TaskCal
       // Checked after the deadline starts: a succeeding attempt waits at least as long as this call can take.
       if (earlierCallAt !== undefined || call.admission.waitedMs > patienceMs) await refuseSuperseded(parts);
       if (task.taskName === 'CREATE') return createMachine(call, earlierCallAt !== undefined);
-      if (task.taskName === 'CONFIRM') return confirmMachine(call, budget);
+      if (task.taskName === 'CONFIRM')
+        return confirmMachine(call, budget).catch(async (error: unknown) => {
+          throw await keepConsole(call, error, isLate(endsAt, attempt, error));
+        });
       return deleteMachine(call);
     });
   } catch (error) {
@@ -73,6 +79,12 @@ const patienceMs = 4_000;
  */
 const lastWordsMs = 1_000;
 
+/** Longer than an attempt of CONFIRM and the longest pause before the next one usually take, in ms. */
+const lateMs = 25_000;
+
+/** An attempt of CONFIRM has at least so long, in ms. */
+const shortMs = 2_000;
+
 /** Longest believable wait for a worker, in ms: a larger difference means that the clocks differ. */
 const queuedMs = 10_000;
 
@@ -81,20 +93,33 @@ const queuedMs = 10_000;
  * measures.
  */
 function budgetSignal(): AbortSignal {
+  const { scheduleToCloseTimeoutMs } = activityInfo();
+  if (scheduleToCloseTimeoutMs === 0) return new AbortController().signal;
+  return AbortSignal.timeout(Math.max(0, leftMs() - Math.min(lastWordsMs, scheduleToCloseTimeoutMs / 4)));
+}
+
+/** Perhaps no attempt follows: the last part of the task's time has begun, or the next attempt would be after it. */
+function isLate(endsAt: number, { number }: Attempt, error: unknown): boolean {
+  const { scheduleToCloseTimeoutMs } = activityInfo();
+  if (scheduleToCloseTimeoutMs === 0) return false;
+  const { initialMs, maximumMs } = activityTable.CONFIRM.retry;
+  const pauseMs =
+    (isPluginError(error) ? error.retryAfterMs : undefined) ??
+    1.2 * Math.min(initialMs * 2 ** (number - 1), maximumMs);
+  const leftMs = endsAt - Date.now();
+  return leftMs < Math.min(lateMs, scheduleToCloseTimeoutMs / 4) || leftMs < pauseMs + shortMs;
+}
+
+/** What is left of the task's time when an attempt begins, in ms. */
+function leftMs(): number {
   const { scheduledTimestampMs, currentAttemptScheduledTimestampMs, scheduleToCloseTimeoutMs } =
     activityInfo();
-  if (scheduleToCloseTimeoutMs === 0) return new AbortController().signal;
   // Both times are the server's, whose clock may differ from ours; the wait for a worker is measured by our
   // clock.
   const spentMs = currentAttemptScheduledTimestampMs - scheduledTimestampMs;
   const waitedMs = Date.now() - currentAttemptScheduledTimestampMs;
   const queued = waitedMs > 0 && waitedMs < queuedMs ? waitedMs : 0;
-  return AbortSignal.timeout(
-    Math.max(
-      0,
-      scheduleToCloseTimeoutMs - spentMs - queued - Math.min(lastWordsMs, scheduleToCloseTimeoutMs / 4),
-    ),
-  );
+  return scheduleToCloseTimeoutMs - spentMs - queued;
 }
 
 /**

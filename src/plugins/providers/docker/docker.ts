@@ -12,6 +12,7 @@ import {
   type CanList,
   type CanOffer,
   type CanQuota,
+  type CanShowConsole,
   type CanUploadImage,
   type CreateInput,
   type ImageFileInput,
@@ -47,7 +48,15 @@ const nameTaken = /already in use|already exists|name .* in use/i;
 /** Containers with an SSH server, of Docker or Podman. */
 export class DockerProvider
   extends Provider
-  implements CanList, CanFind, CanOffer, CanQuota, CanUploadImage, CanListImages, CanDeleteImage
+  implements
+    CanList,
+    CanFind,
+    CanOffer,
+    CanQuota,
+    CanShowConsole,
+    CanUploadImage,
+    CanListImages,
+    CanDeleteImage
 {
   override async create(input: CreateInput): Promise<TaskResult> {
     const fields = readFields(this.fields);
@@ -151,6 +160,17 @@ export class DockerProvider
     return { ...(await hostQuota(api)), sizes: sizesOf(flavors) };
   }
 
+  /** What the container's process has printed. */
+  async consoleOutput({ providerid, key }: MachineInput): Promise<string | undefined> {
+    const api = this.#api(readFields(this.fields));
+    const details = await inspect(api, providerid ?? containerName(key));
+    if (details === undefined) return undefined;
+    requireOwn(details, key);
+    const path = `/containers/${details.Id}/logs?stdout=true&stderr=true&tail=500`;
+    const { body } = await api.call({ method: 'GET', path });
+    return withoutHeaders(body).toString('utf8');
+  }
+
   async uploadImage(input: ImageFileInput): Promise<Outcome & { readonly providerImage?: string }> {
     return uploadImage(this.#api(readFields(this.fields)), input);
   }
@@ -246,4 +266,16 @@ function requireOwn({ Id, Config: { Labels } }: Details, key: string): void {
 
 function notReady(message: string): PluginError {
   return new PluginError('NotReady', message, { retryAfterMs: lookAgainMs });
+}
+
+/** The output of a container without a terminal comes in frames: stream, three zeros, length, content. */
+function withoutHeaders(body: Buffer): Buffer {
+  const contents: Buffer[] = [];
+  let at = 0;
+  while (at + 8 <= body.length && body.readUInt32BE(at) >>> 24 <= 2 && body.readUIntBE(at + 1, 3) === 0) {
+    const end = at + 8 + body.readUInt32BE(at + 4);
+    contents.push(body.subarray(at + 8, end));
+    at = end;
+  }
+  return Buffer.concat([...contents, body.subarray(at)]);
 }

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { parseSpec } from '../../../../src/schema/cluster/read.js';
@@ -79,6 +79,27 @@ describe.skipIf(missing !== undefined)(
       ).toMatch(/^268435456 web-app-/);
       const removal = await stack.client.delete('web');
       expect((await stack.client.waitFor('web', removal.operation ?? '')).operation.state).toBe('done');
+      expect(containers()).toEqual([]);
+    });
+
+    test('keeps the console of a container that ends by itself, with its CONFIRM', async () => {
+      const command = ['sh', '-c', 'echo no SSH server here; exit 3'];
+      const group = { count: 1, provider: 'here', hardware: 'small', image: 'debian', fields: { command } };
+      const parsed = parseSpec({ name: 'web', nodes: { app: group } });
+      if (!parsed.ok) throw new Error(parsed.problems.map(formatProblem).join('\n'));
+      const { operation } = await stack.client.apply(parsed.spec);
+      const { operation: ended } = await stack.client.waitFor('web', operation);
+      expect(JSON.stringify(ended)).toContain(
+        "its console is in the task's log, and ends with: no SSH server here",
+      );
+      const logs = readdirSync(stack.folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
+        file.endsWith('CONFIRM.1.log'),
+      );
+      expect(logs.map((file) => readFileSync(join(stack.folder, file), 'utf8')).join('')).toMatch(
+        /"stream":"stdout","text":"no SSH server here/,
+      );
+      const removal = await stack.client.delete('web');
+      await stack.client.waitFor('web', removal.operation ?? '');
       expect(containers()).toEqual([]);
     });
   },
