@@ -10,12 +10,12 @@ import type {
   UploadedImage,
 } from '../model/machine/answer.js';
 import type { DiskToErase } from '../model/machine/erase.js';
-import type { BootDevice } from '../model/machine/state.js';
+import type { BootDevice } from '../model/machine/boot.js';
 import type { Hardware } from '../model/machine/hardware.js';
 import type { ImageRef } from '../model/machine/image.js';
 
 export type { DiskToErase } from '../model/machine/erase.js';
-export type { BootDevice } from '../model/machine/state.js';
+export type { BootDevice } from '../model/machine/boot.js';
 export type {
   Hardware,
   HardwareDisk,

@@ -1,5 +1,6 @@
 import { Argument } from 'commander';
-import { bootDevices, driftKinds, powerVerbs } from '../../model/machine/state.js';
+import { bootDevices } from '../../model/machine/boot.js';
+import { driftKinds, powerVerbs } from '../../model/machine/state.js';
 import { parseImageRef } from '../../model/machine/image.js';
 import { groupRule, isGroupName } from '../../model/machine/selection.js';
 import {

@@ -1,6 +1,7 @@
 import type { MachineRequestIntent } from '../../client/machine.js';
 import { isLabelKey, labelRule, parseLabel, type Labels } from '../../model/cluster/labels.js';
-import type { BootDevice, DriftKind, MachineIntent } from '../../model/machine/state.js';
+import type { BootDevice } from '../../model/machine/boot.js';
+import type { DriftKind, MachineIntent } from '../../model/machine/state.js';
 import type { ImageRef } from '../../model/machine/image.js';
 import { parseDuration } from '../../model/duration.js';
 import { readPublicKeyFile } from '../access-text.js';

@@ -2,11 +2,11 @@ import type { JsonObject } from '../json.js';
 import type { TaskRequest } from '../node/task-request.js';
 import type { Access } from './access.js';
 import type { Known, Power } from './answer.js';
+import type { BootDevice } from './boot.js';
 import type { ErasedDisk } from './erase.js';
 import type { Hardware } from './hardware.js';
 import type { ImageRef } from './image.js';
 import type { NodeStatusReport } from './node-status.js';
-import type { BootDevice } from './state.js';
 
 /** What a machine's workflow hands to the activity of a machine action. */
 export interface MachineTaskRequest extends TaskRequest {

@@ -3,6 +3,7 @@ import type { FailureRecord } from '../node/failure.js';
 import type { JsonObject } from '../json.js';
 import type { Access } from './access.js';
 import type { Answer } from './answer.js';
+import type { BootDevice } from './boot.js';
 import type { Erasure } from './erase.js';
 import type { HardwareReading } from './hardware.js';
 import { parseImageRef, type ImageRef } from './image.js';
@@ -150,10 +151,6 @@ export type MachineIntent =
 
 export const powerVerbs = ['on', 'off', 'reset', 'status'] as const;
 type PowerVerb = (typeof powerVerbs)[number];
-
-export const bootDevices = ['pxe', 'disk', 'cdrom', 'bios'] as const;
-/** `bios`: the setup of the firmware. */
-export type BootDevice = (typeof bootDevices)[number];
 
 /** Something that was asked of a machine; one at a time. */
 export interface MachineOperation {

@@ -1,6 +1,7 @@
 import { maxLabels } from '../cluster/labels.js';
 import { longestComment } from '../machine/quarantine.js';
-import { bootDevices, driftKinds, powerVerbs } from '../machine/state.js';
+import { bootDevices } from '../machine/boot.js';
+import { driftKinds, powerVerbs } from '../machine/state.js';
 import { nodeIntents } from '../machine/node-machine.js';
 import { maxNodesOfRequest } from '../pool/check-demand.js';
 import { resourceFormats } from '../artifact/reference.js';

@@ -4,7 +4,7 @@ import { heddleOn, startHeddle } from '../../../harness/cli/run-heddle.js';
 import { until } from '../../../harness/until.js';
 import { type Stack, startStack } from '../../../harness/stack.js';
 import { buildRack, noEmulators, type Rack } from '../../../harness/bmc/racks.js';
-import type { BootDevice } from '../../../../src/model/machine/state.js';
+import type { BootDevice } from '../../../../src/model/machine/boot.js';
 import { type Ground, host, openGround } from '../../../harness/machine/ground.js';
 
 describe.skipIf(noEmulators !== undefined)(
