@@ -30,7 +30,7 @@ export interface ImageState {
   readonly published?: Published;
 }
 
-export interface PausedUploads {
+interface PausedUploads {
   readonly by: string;
   readonly at: string;
 }
