@@ -24,7 +24,7 @@ function takesJson(name: string): boolean {
 }
 
 /** They print what a plugin, a node or a worker writes. */
-const withoutDocument = ['plugins run', 'ssh', 'worker'];
+const withoutDocument = ['machine console', 'plugins run', 'ssh', 'worker'];
 
 describe('commands with --json', () => {
   const all = commandsIn(commands);
