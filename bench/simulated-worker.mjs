@@ -23,10 +23,8 @@ const { defaultLimits } = await load('model/cluster/limits.js');
 const { siteWorkers } = await load('worker/queues.js');
 const { createFolderStore } = await load('store/folder.js');
 const { heddle } = await load('temporal-plugin.js');
-const { limitHeapGrowth } = await load('worker/heap.js');
 const { readWorkflowRuns } = await load('worker/workflow-runs.js');
 
-limitHeapGrowth();
 const drop = () => {};
 const tell = (message, more) => {
   // Of the workers that have activities alone.

@@ -3,11 +3,9 @@ import { pino } from 'pino';
 import { loadConfig } from '../config/index.js';
 import { prepareFolder } from '../config/prepare-folder.js';
 import { secretSourcesOf } from '../secrets/reference.js';
-import { limitHeapGrowth } from './heap.js';
 import { keyRingOf } from './key-ring.js';
 import { startWorker } from './worker.js';
 
-limitHeapGrowth();
 await main();
 
 /** A worker or a builder as a process: runs until SIGTERM or SIGINT; SIGUSR2 logs what it is at. */
