@@ -26,6 +26,7 @@ export type LifeCaseId =
   | 'list'
   | 'list-apart'
   | 'offers'
+  | 'console'
   | 'counted'
   | 'notified'
   | 'drain'
@@ -145,6 +146,23 @@ export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
         await bench.confirm(victim);
         if (bench.has('find'))
           strictEqual((await bench.find(victim.key))[0]?.state, 'running', 'the machine of the other key');
+      }),
+  },
+  {
+    id: 'console',
+    title:
+      "reads the console of its machine, and not that of another key, even when it is given that machine's id",
+    lacks: lacksAbility('consoleOutput'),
+    run: (bench) =>
+      bench.withReady(async (subject) => {
+        const read = (of: Subject): Promise<unknown> =>
+          bench.act(of, (provider, machine) => provider.consoleOutput?.(machine));
+        const own = (await read(subject)) ?? '';
+        strictEqual(typeof own, 'string', 'the console of its machine is no text');
+        const others = await read(misled(bench, subject)).catch((error: unknown) => {
+          if (!isPluginError(error)) throw error;
+        });
+        ok(others === undefined || others === null || others === '', 'it read the console of another key');
       }),
   },
   {
@@ -347,7 +365,9 @@ async function answers(login: Awaited<ReturnType<typeof readTarget>>): Promise<b
   );
 }
 
-function lacksAbility(ability: 'list' | 'find'): (bench: ProviderBench) => string | undefined {
+function lacksAbility(
+  ability: 'list' | 'find' | 'consoleOutput',
+): (bench: ProviderBench) => string | undefined {
   return (bench) => (bench.has(ability) ? undefined : `it has no method ${ability}`);
 }
 

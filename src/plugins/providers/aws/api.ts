@@ -103,6 +103,16 @@ export class Ec2 {
     return found ?? [];
   }
 
+  /** What the instance has printed; undefined if nothing is known, or without the permission to ask. */
+  async consoleOutput(id: string): Promise<string | undefined> {
+    const shown = await ifPermitted(() =>
+      this.#send(`GetConsoleOutput of ${id}`, (sdk, client, options) =>
+        client.send(new sdk.GetConsoleOutputCommand({ InstanceId: id }), options),
+      ),
+    );
+    return shown?.Output === undefined ? undefined : Buffer.from(shown.Output, 'base64').toString('utf8');
+  }
+
   /** Deletes a volume. One that is absent, or was attached meanwhile, is left. */
   async deleteVolume(id: string): Promise<void> {
     await unlessCode(['InvalidVolume.NotFound', 'VolumeInUse'], () =>

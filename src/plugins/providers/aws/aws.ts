@@ -8,6 +8,7 @@ import {
   type CanFind,
   type CanList,
   type CanOffer,
+  type CanShowConsole,
   type CreateInput,
   type Machine,
   type MachineInput,
@@ -27,7 +28,7 @@ const bootingMs = 3_000;
 const endingMs = 5_000;
 
 /** Instances of Amazon EC2. */
-export class AwsProvider extends Provider implements CanList, CanFind, CanOffer {
+export class AwsProvider extends Provider implements CanList, CanFind, CanOffer, CanShowConsole {
   override async create(input: CreateInput): Promise<TaskResult> {
     return this.#with(async (ec2, fields) => {
       const rootDevice = asksForRootVolume(fields) ? await ec2.rootDevice(input.image) : undefined;
@@ -140,6 +141,14 @@ export class AwsProvider extends Provider implements CanList, CanFind, CanOffer 
           image: found === false ? `EC2 shows no such image in region ${region}` : undefined,
         },
       };
+    });
+  }
+
+  /** EC2 shows it some minutes after the instance has printed it. */
+  async consoleOutput({ key }: MachineInput): Promise<string | undefined> {
+    return this.#with(async (ec2) => {
+      const id = (await withKey(ec2, key))[0]?.InstanceId;
+      return id === undefined ? undefined : ec2.consoleOutput(id);
     });
   }
 

@@ -69,6 +69,9 @@ class Cloud:
     def reset(self, node):
         self.driver.ex_hard_reboot(node)
 
+    def console_of(self, node):
+        """The API shows a console in a browser only."""
+
     def refusal(self, kind, name):
         if kind == "flavor":
             sizes = [size.id for size in self.driver.list_sizes(NodeLocation(self.region, self.region, "", self.driver))]

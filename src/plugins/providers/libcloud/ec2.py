@@ -120,6 +120,9 @@ class Cloud:
     def reset(self, node):
         self.driver.reboot_node(node)
 
+    def console_of(self, node):
+        return self.driver.ex_get_console_output(node)["output"]
+
     def refusal(self, kind, name):
         action, code = {
             "flavor": ({"Action": "DescribeInstanceTypes", "InstanceType.1": name}, "InvalidInstanceType"),

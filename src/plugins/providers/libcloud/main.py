@@ -116,6 +116,9 @@ class Provider:
             self.cloud.reset(node)
         return self.switch(given, "on")
 
+    def consoleOutput(self, given):
+        return self.cloud.console_of(self.machine_of(given))
+
     def switch(self, given, wanted):
         """Commands a machine that is in the other state, and waits. A machine between the states gets no command."""
         node, end, commanded = self.machine_of(given), time.monotonic() + SWITCH_SECONDS, False

@@ -118,6 +118,9 @@ class Cloud:
     def reset(self, node):
         self.driver.reboot_node(node)
 
+    def console_of(self, node):
+        return self.driver.ex_get_console_output(node, length=500)["output"]
+
     def refusal(self, kind, name):
         if kind == "flavor":
             answer = self.driver.connection.request("/flavors").object

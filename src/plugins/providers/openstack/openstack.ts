@@ -17,6 +17,7 @@ import {
   type CanListImages,
   type CanOffer,
   type CanQuota,
+  type CanShowConsole,
   type CanUploadImage,
   type CreateInput,
   type ImageFileInput,
@@ -53,10 +54,22 @@ const interfacesSchema = z.object({
   ),
 });
 
+const consoleSchema = z.object({ output: z.string() });
+/** Lines of a server's console that are read: its last. */
+const consoleLines = 500;
+
 /** Servers of an OpenStack cloud. */
 export class OpenStackProvider
   extends Provider
-  implements CanList, CanFind, CanOffer, CanQuota, CanUploadImage, CanListImages, CanDeleteImage
+  implements
+    CanList,
+    CanFind,
+    CanOffer,
+    CanQuota,
+    CanShowConsole,
+    CanUploadImage,
+    CanListImages,
+    CanDeleteImage
 {
   override async create(input: CreateInput): Promise<TaskResult> {
     const fields = readFields(this.fields);
@@ -164,6 +177,18 @@ export class OpenStackProvider
         image: await refusalOf(() => requireImage(session, image)),
       },
     };
+  }
+
+  async consoleOutput({ key }: MachineInput): Promise<string | undefined> {
+    const session = this.#session();
+    const [server] = await serversOf(session, { [tagNames.key]: key });
+    if (server === undefined) return undefined;
+    const { output } = await session.read(consoleSchema, 'compute', {
+      method: 'POST',
+      path: `/servers/${server.id}/action`,
+      body: { 'os-getConsoleOutput': { length: consoleLines } },
+    });
+    return output;
   }
 
   async uploadImage(input: ImageFileInput): Promise<Outcome & { readonly providerImage?: string }> {
