@@ -62,6 +62,7 @@ export async function runAttached(connection: Connection, run: AttachedRun): Pro
       }),
     );
     signal.addEventListener('abort', end, { once: true });
+    if (signal.aborted) end();
     // Standard input stays open as long as the command may run.
     const exitCode = await Promise.race([exit, endedLate(signal)]);
     signal.throwIfAborted();
@@ -81,9 +82,9 @@ export async function runAttached(connection: Connection, run: AttachedRun): Pro
 /** Resolves some time after the signal. */
 function endedLate(signal: AbortSignal): Promise<undefined> {
   return new Promise((resolve) => {
-    signal.addEventListener('abort', () => void pause(endMs, undefined, { ref: false }).then(resolve), {
-      once: true,
-    });
+    const later = (): void => void pause(endMs, undefined, { ref: false }).then(resolve);
+    if (signal.aborted) later();
+    else signal.addEventListener('abort', later, { once: true });
   });
 }
 
@@ -98,7 +99,9 @@ export async function unpack(
   signal: AbortSignal,
 ): Promise<void> {
   signal.throwIfAborted();
-  const script = 'cd && umask 077 && mkdir -p "$1" && exec tar -xzopf - -C "$1"';
+  // Nothing stays of an archive that is cut off.
+  const script =
+    'cd && umask 077 && mkdir -p "$1" || exit; tar -xzopf - -C "$1" && exit; code=$?; rm -rf "$1"; exit "$code"';
   const channel = await connection.exec(quoteWords(['sh', '-c', script, 'sh', folder]));
   const complaints = new Excerpt();
   channel.stderr.on('data', (chunk: Buffer) => complaints.add(chunk));

@@ -65,6 +65,18 @@ describe('a command attached to its connection', () => {
     expect(readdirSync(node.home)).not.toContain('work');
   });
 
+  it('ends when the reader of its pipe ends', async () => {
+    expect(await run('while :; do echo y; done | head -n 1')).toMatchObject({ exitCode: 0, stdout: 'y\n' });
+  });
+
+  it('ends when its signal aborts while the connection opens its channel', async () => {
+    const abort = new AbortController();
+    const ended = run(sleep(), { signal: abort.signal });
+    abort.abort(new Error('no longer wanted'));
+    await expect(ended).rejects.toThrow('no longer wanted');
+    await until('the command ends', () => processesWith(sleep()).length === 0);
+  });
+
   it('reads no standard input, and is in no list of processes', async () => {
     expect((await run('cat; ps -ef | grep -c "of the comm[a]nd"; : the text of the command')).stdout).toBe(
       '0\n',

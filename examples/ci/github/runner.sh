@@ -8,6 +8,7 @@ label=${HEDDLE_LABEL:-runner}
 api=${GITHUB_API_URL:-https://api.github.com}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 143' HUP INT TERM
 name=heddle-$(date +%s)-$$
 
 # The token goes to curl by its standard input: command lines are visible to other users.

@@ -1,10 +1,10 @@
 #!/bin/sh
 # run_exec: $1 is the script of one step of the job.
 heddle request run "${CUSTOM_ENV_HEDDLE_POOL:-ci}" --requester "gitlab-job-$CUSTOM_ENV_CI_JOB_ID" \
-  --copy "$1" -- "bash ./$(basename "$1")"
+  --copy "$1" -- "bash ./$(basename "$1") || exit 100"
 case $? in
 0) ;;
-# Without an answer of the node, or a server: the job did not fail by itself.
-5 | 255) exit "$SYSTEM_FAILURE_EXIT_CODE" ;;
-*) exit "$BUILD_FAILURE_EXIT_CODE" ;;
+100) exit "$BUILD_FAILURE_EXIT_CODE" ;;
+# The job did not fail by itself: no node, no server, or the lease ended.
+*) exit "$SYSTEM_FAILURE_EXIT_CODE" ;;
 esac

@@ -3,6 +3,12 @@ import type { PoolClient } from '../../client/pool/pool-client.js';
 /** How long a request lives without its command, which may be killed; longer than a worker's restart takes. */
 export const heldMs = 180_000;
 const renewEveryMs = 20_000;
+const longestHeldMs = 86_400_000;
+
+/** How long a request waits without its command: as long as its lease, if that is longer. In ms. */
+export function heldFor(leaseMs = heldMs): number {
+  return Math.min(Math.max(heldMs, leaseMs), longestHeldMs);
+}
 
 export interface RenewalOptions {
   /** Ms; {@link heldMs} unless given. */

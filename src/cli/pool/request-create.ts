@@ -6,7 +6,7 @@ import { CliError, exitCodes } from '../errors.js';
 import { catchInterrupt } from '../waiting.js';
 import type { Output } from '../output.js';
 import { poolVerb } from './pool-verb.js';
-import { heldMs, renewOften } from './renewal.js';
+import { heldFor, renewOften } from './renewal.js';
 import { countStates, printRequest, printRequests, withoutSecrets } from './request-text.js';
 
 export interface CreateOptions extends ServerOptions {
@@ -90,7 +90,7 @@ function demandOf(options: CreateOptions): DemandOptions {
     tenant,
     providerPool,
     leaseMs: lease,
-    heldMs: isHeld(options) ? heldMs : undefined,
+    heldMs: isHeld(options) ? heldFor(lease) : undefined,
   };
 }
 

@@ -20,19 +20,26 @@ export const runInRequest = poolVerb(
     const { id: given, copy } = options;
     const command = await readCommand(words, options);
     const ids = await chooseRequests(pool, given === undefined ? [] : [given], options);
-    const [request, ...others] = await pool.requests(ids);
-    if (request?.state !== 'fulfilled' || others.length > 0)
-      throw new CliError(
-        'Refused',
-        others.length > 0
-          ? `${ids.length} requests are open: choose one with --id`
-          : `request ${ids.join()} has no nodes: it is ${request?.state ?? 'unknown'}`,
-        { next: `heddle request list ${pool.name}` },
-      );
-    const { id } = request;
+    const next = `heddle request list ${pool.name}`;
+    const found = await pool.requests(ids);
+    const [chosen, ...others] = found.filter(({ state }) => state === 'fulfilled');
+    if (others.length > 0)
+      throw new CliError('Refused', `${others.length + 1} requests have nodes: choose one with --id`, {
+        next,
+      });
+    const states = found.map(({ id, state }) => `request ${id} is ${state}`);
+    if (chosen === undefined)
+      throw new CliError('Refused', `no nodes: ${states.join(', ') || `request ${ids.join()} is unknown`}`, {
+        next,
+      });
+    const { id } = chosen;
+    // The lease may be nearly over.
+    const [request] = (await pool.renew(id)) ? await pool.requests([id]) : [];
+    if (request === undefined) throw new CliError('Refused', `request ${id} has ended`, { next });
     const { signal: interrupted, release } = catchInterrupt();
     const expired = new AbortController();
     const stopRenewal = renewOften(pool, [id], {
+      leaseMs: request.expiresAt === undefined ? undefined : Math.max(1_000, request.expiresAt - Date.now()),
       onEnded: () => expired.abort(new Error(`request ${id} ended: its nodes are no longer ours`)),
     });
     try {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { HeddleError } from '../../client/errors.js';
 import { listPools } from '../../client/list.js';
 import { PoolClient } from '../../client/pool/pool-client.js';
 import { anySignal } from '../../model/signals.js';
@@ -9,7 +10,7 @@ import type { Session } from '../session.js';
 import { verb } from '../verb.js';
 import { catchInterrupt } from '../waiting.js';
 import { withTroubles } from './pool-verb.js';
-import { heldMs, renewOften } from './renewal.js';
+import { heldFor, heldMs, renewOften } from './renewal.js';
 import { highestCode, readCommand, runOnNodes, type RunInPool } from './run-on-nodes.js';
 
 export interface RunOptions extends ServerOptions {
@@ -46,6 +47,16 @@ async function choosePool({ temporal }: Session, label: string): Promise<string>
     const view = views[index];
     return view?.status === 'fulfilled' && Object.hasOwn(view.value.labels, label);
   });
+  const silent = names.filter((_name, index) => {
+    const view = views[index];
+    return (
+      view?.status === 'rejected' && !(view.reason instanceof HeddleError && view.reason.code === 'NotFound')
+    );
+  });
+  if (silent.length > 0)
+    throw new CliError('NoWorker', `pools ${silent.join(', ')} do not answer: choose one with --pool`, {
+      next: 'heddle worker',
+    });
   const [only, ...others] = having;
   if (only === undefined)
     throw new CliError('NotFound', `no pool has label ${label}`, { next: 'heddle pool list' });
@@ -66,14 +77,16 @@ async function runInPool(
   const id = randomUUID();
   const { signal: interrupted, happened, release } = catchInterrupt();
   const expired = new AbortController();
-  const stopRenewal = renewOften(pool, [id], {
-    leaseMs,
-    onEnded: () => expired.abort(new Error(`the lease of request ${id} ended: its nodes are no longer ours`)),
-  });
-  const demand = { id, priority, requester, tenant, providerPool, leaseMs, heldMs };
+  let stopRenewal = (): void => undefined;
+  const demand = { id, priority, requester, tenant, providerPool, leaseMs, heldMs: heldFor(leaseMs) };
   try {
     const labels = Array.from({ length: count }, () => label);
     let request = await sooner(pool.request(labels, demand), happened);
+    stopRenewal = renewOften(pool, [id], {
+      leaseMs,
+      onEnded: () =>
+        expired.abort(new Error(`the lease of request ${id} ended: its nodes are no longer ours`)),
+    });
     if (request.state !== 'fulfilled') {
       output.note(`request ${id}: waiting; Ctrl-C returns it`);
       request = await sooner(pool.waitFor(id), happened);

@@ -23,6 +23,7 @@ type Demand = Pick<NodeRequest, 'labels' | 'tenant' | 'declined'>;
 export function failOver(pool: PoolState, now: number): void {
   if (pool.failsOver !== true || !hasSeveral(pool)) return;
   let ledger: CapacityLedger | undefined;
+  const slow: PoolNode[] = [];
   for (const { id } of Object.values(pool.nodes)) {
     const node = pool.nodes[id];
     if (node === undefined || slowAt(pool, node) > now) continue;
@@ -32,9 +33,28 @@ export function failOver(pool: PoolState, now: number): void {
     const why = isAccepted ? 'took too long to boot' : 'was not accepted by its provider in time';
     noteFailure(pool, node, `${id} ${why}`, now);
     rest(pool, node, now, leastRestMs);
+    slow.push(node);
     if (!isAccepted) deleteNode(pool, id, why, now);
     else for (const request of requestsOf(pool, node)) resumeNode(pool, request, now);
   }
+  // Only now: nodes of one time move together.
+  for (const node of slow) noteSlowness(pool, node, now);
+}
+
+/** A provider takes at least so long: the next time it gets twice as much, so that no request moves for ever. */
+function noteSlowness(
+  pool: PoolState,
+  { providerPool, label, askedAt = 0, acceptedAt }: PoolNode,
+  now: number,
+): void {
+  const key = offerKey(providerPool, label);
+  const { acceptedMs = 0, readyMs = 0 } = pool.launchTimes?.[key] ?? {};
+  const tookMs = now - askedAt;
+  const known = {
+    acceptedMs: acceptedAt === undefined ? Math.max(acceptedMs, tookMs) : acceptedMs,
+    readyMs: Math.max(readyMs, tookMs),
+  };
+  pool.launchTimes = { ...pool.launchTimes, [key]: known };
 }
 
 /** The next time at which a node counts as slow; undefined if there is none. */

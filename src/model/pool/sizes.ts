@@ -6,8 +6,10 @@ import type { PoolState } from './state.js';
  * hardware, once that was read.
  */
 export function usesOf(pool: PoolState, providerPool: string, label: string): Amounts {
-  const { uses = {} } = pool.spec?.providerPools[providerPool]?.labels[label] ?? {};
-  if (pool.sizes === undefined || Object.keys(uses).some((key) => key !== 'nodes')) return uses;
+  const { ignoreQuota, labels } = pool.spec?.providerPools[providerPool] ?? {};
+  const { uses = {} } = labels?.[label] ?? {};
+  if (ignoreQuota === true || pool.sizes === undefined || Object.keys(uses).some((key) => key !== 'nodes'))
+    return uses;
   const { provider = '', flavor = '' } = pool.placements[providerPool]?.[label] ?? {};
   // Nodes are named first, also where the amounts are printed.
   return { ...uses, ...pool.sizes[provider]?.[flavor], ...uses };

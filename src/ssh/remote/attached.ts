@@ -6,7 +6,6 @@
  * Everything that the command leaves in its session ends with it: TERM, and KILL after five seconds.
  */
 export const attachedProgram = `
-trap '' HUP PIPE
 fail() { printf '%s\\n' "$*" >&2; exit 125; }
 printf '\\n%s\\n' "$nonce"
 printf '\\n%s\\n' "$nonce" >&2
@@ -14,11 +13,13 @@ cd || fail "the login user has no home folder"
 (umask 077; mkdir -p "$folder") && cd "$folder" || fail "cannot make folder $folder"
 export HEDDLE_COMMAND="$command"
 # A variable, so that no list of processes shows the command's text.
-body='text=$HEDDLE_COMMAND; unset HEDDLE_COMMAND; trap - HUP PIPE; eval "$text"'
+body='text=$HEDDLE_COMMAND; unset HEDDLE_COMMAND; eval "$text"'
 exec 5<&0
 if command -v setsid >/dev/null; then setsid sh -c "$body" </dev/null 5<&- &
 else sh -c "$body" </dev/null 5<&- & fi
 leader=$!
+# Only now: the command could not undo it.
+trap '' HUP PIPE
 signal_group() { kill "-$1" "-$leader" 2>/dev/null || kill "-$1" "$leader" 2>/dev/null; }
 end_group() {
   signal_group TERM || return 0

@@ -64,6 +64,22 @@ describe('a request', () => {
     expect(placeOf(pool, 's')).toBe('second');
   });
 
+  it('gives a provider twice the time that it was given before, so that it does not move for ever', () => {
+    const pool = open();
+    ask(pool, 'r', 1);
+    askProvider(pool, 'a-1', 1);
+    step(pool, 1 + patience);
+    const again = 10 * patience;
+    askProvider(pool, 'a-2', again);
+    step(pool, again + patience);
+    expect(placeOf(pool, 'r')).toBe('first');
+    askProvider(pool, 'a-3', 2 * again);
+    step(pool, 2 * again + 2 * patience - 1);
+    expect(placeOf(pool, 'r')).toBe('first');
+    step(pool, 2 * again + 2 * patience);
+    expect(placeOf(pool, 'r')).toBe('second');
+  });
+
   it('stays where no other provider pool could serve it', () => {
     const pool = open();
     ask(pool, 'r', 1);
