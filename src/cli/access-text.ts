@@ -52,7 +52,12 @@ function logInCommand({ hostKey, hasPassword, keyFile, ...target }: LogIn): stri
   const verified =
     key === undefined
       ? []
-      : ['-o', 'StrictHostKeyChecking=yes', '-o', 'UserKnownHostsFile=/dev/null', '-o', known];
+      : [
+          'StrictHostKeyChecking=yes',
+          'UserKnownHostsFile=/dev/null',
+          'GlobalKnownHostsFile=/dev/null',
+          known,
+        ].flatMap((option) => ['-o', option]);
   const [program = '', ...words] = plain.split(' ');
   // Port 22 has no port in known hosts.
   return [program, quoteWords([...verified.map(withoutStandardPort), ...credentials]), ...words]

@@ -34,6 +34,14 @@ export interface MachineResult {
   readonly why?: string;
 }
 
+interface Selection {
+  readonly names: readonly string[];
+  /** Machines that are not free any more are left alone. */
+  readonly onlyFree: boolean;
+  /** Machines that might belong to it: they do not answer. */
+  readonly silent: readonly string[];
+}
+
 /** Whether a command works on the machines that are selected, and not on one that is named. */
 export function selectsSeveral(name: string, { group, label }: SelectOptions): boolean {
   return name.includes('*') || name.includes('@') || group !== undefined || label !== undefined;
@@ -47,7 +55,7 @@ export async function selectMachines(
   { client }: Session,
   selector: string,
   { group, label: labels }: SelectOptions,
-): Promise<readonly string[]> {
+): Promise<Selection> {
   const counted = parseGroupCount(selector);
   if (counted === undefined && !/^[a-z0-9*-]+$/.test(selector))
     throw new CliError(
@@ -59,7 +67,8 @@ export async function selectMachines(
   if (counted !== undefined) {
     const ofGroup = kept.filter(({ groups }) => groups.includes(counted.group));
     const free = inOrder(ofGroup.filter(isFree).map(({ name }) => name));
-    if (free.length >= counted.count) return free.slice(0, counted.count);
+    if (free.length >= counted.count)
+      return { names: free.slice(0, counted.count), onlyFree: true, silent: [] };
     throw new CliError(
       'Refused',
       `${free.length} of ${ofGroup.length} machines of group ${counted.group} are free, and ${counted.count} are wanted`,
@@ -67,15 +76,18 @@ export async function selectMachines(
     );
   }
   const matches = new RegExp(`^${selector.replaceAll(/\*+/g, '.*')}$`);
-  const unknown = group === undefined && labels === undefined ? silent : [];
-  const names = [...kept.map(({ name }) => name), ...unknown].filter((name) => matches.test(name));
-  if (names.length === 0)
+  const isFiltered = group !== undefined || labels !== undefined;
+  const unknown = silent.filter((name) => matches.test(name));
+  const names = kept.map(({ name }) => name).filter((name) => matches.test(name));
+  if (names.length + unknown.length === 0)
     throw new CliError(
       'NotFound',
-      `no machine matches ${selector}${group === undefined && labels === undefined ? '' : ', --group and --label'}`,
+      `no machine matches ${selector}${isFiltered ? ', --group and --label' : ''}`,
       { next: 'heddle machine list' },
     );
-  return inOrder(names);
+  return isFiltered
+    ? { names: inOrder(names), onlyFree: false, silent: unknown }
+    : { names: inOrder([...names, ...unknown]), onlyFree: false, silent: [] };
 }
 
 function inOrder(names: readonly string[]): readonly string[] {
@@ -85,14 +97,22 @@ function inOrder(names: readonly string[]): readonly string[] {
 /** Carries out an operation on several machines, a few at a time; one that fails does not stop the others. */
 export async function operateAll(
   session: Session,
-  names: readonly string[],
+  { names, onlyFree, silent }: Selection,
   intent: MachineRequestIntent,
   options: BatchOptions,
 ): Promise<{ readonly results: readonly MachineResult[] }> {
-  return runBatch(session, names, options, {
+  const { results } = await runBatch(session, names, options, {
     what: describeIntent(intent),
-    begin: async (name) => (await session.client.machines.operate(name, intent)).operation,
+    begin: async (name) => {
+      if (onlyFree && !isFree(await session.client.machines.show(name)))
+        return { machine: name, result: 'refused', why: 'it is no longer free' };
+      return (await session.client.machines.operate(name, intent)).operation;
+    },
   });
+  const why = 'it does not answer, so its groups and labels are not known';
+  return {
+    results: [...results, ...silent.map((machine) => ({ machine, result: 'refused' as const, why }))],
+  };
 }
 
 interface BatchWork {

@@ -144,10 +144,11 @@ export async function remove(name: string, options: RemoveOptions): Promise<numb
 }
 
 const removeMatching = verb(async (session: Session, pattern: string, options: RemoveOptions) => {
-  const names = await selectMachines(session, pattern, options);
+  const selection = await selectMachines(session, pattern, options);
+  const { names } = selection;
   const what = `Their providers delete them with their disks, or take them back: ${names.join(', ')}`;
   await confirm(`Remove ${names.length} machines? ${what}`, options);
-  return operateAll(session, names, { kind: 'remove', force: options.force }, options);
+  return operateAll(session, selection, { kind: 'remove', force: options.force }, options);
 }, batchShown);
 
 const removeOne = verb(async (session: Session, name: string, options: RemoveOptions) => {

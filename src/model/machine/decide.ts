@@ -61,6 +61,8 @@ export function refusalOf(machine: MachineState, intent: MachineIntent, asks?: s
   // Its provider would give it to another node.
   if (intent.kind === 'remove' && intent.force !== true && quarantine !== undefined)
     return `machine ${name} is quarantined, and its provider could give it to others: ${quarantine.comment}; ${release}, or remove it with --force`;
+  if (intent.kind === 'move' && quarantine !== undefined)
+    return `machine ${name} is quarantined, and its present provider could give it to others: ${quarantine.comment}; ${release}`;
   if (intent.kind === 'end quarantine' && quarantine === undefined)
     return `machine ${name} is not quarantined`;
   if (intent.kind === 'label') return tagFault({ labels: labelsAfter(machine.labels, intent) });

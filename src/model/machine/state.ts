@@ -282,7 +282,8 @@ export function viewOfMachine(state: MachineState): MachineView {
     holder,
     hardware,
     erasure,
-    unerased,
+    // Of no interest where no disks are erased.
+    unerased: account?.can.includes('ERASE') === true ? unerased : undefined,
     operation,
   };
 }

@@ -21,7 +21,9 @@ export async function operate(
     endOperation(memory, { state: 'done', answer: 'done', result: { ...now?.result, ...result } });
   } catch (error) {
     const { kind } = operation.intent;
-    if (kind === 'retry' && error instanceof NotDone) change(memory, { why: error.message });
+    const { state, unconfirmed } = memory.state;
+    if (kind === 'retry' && state === 'failed' && unconfirmed === true && error instanceof NotDone)
+      change(memory, { why: error.message });
     if (kind === 'register' && memory.state.account !== undefined)
       change(memory, {
         state: 'failed',

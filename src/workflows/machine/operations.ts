@@ -38,7 +38,9 @@ export async function carryOut(
     case 'register':
       return register(memory);
     case 'retry':
-      return memory.state.unconfirmed === true ? confirmRegistration(memory) : readHardware(memory);
+      return memory.state.state === 'failed' && memory.state.unconfirmed === true
+        ? confirmRegistration(memory)
+        : readHardware(memory);
     case 'status':
       return status(memory, intent);
     case 'power':
@@ -252,7 +254,8 @@ async function logIn(
       throw toNotDone(memory, 'TAINT', error);
     },
   );
-  if (can(memory, 'ERASE')) change(memory, { unerased: true });
+  // Its account may be configured to erase disks until its user has left.
+  change(memory, { unerased: true });
   await grantAccess(memory, intent);
   happen(memory, 'log in');
   change(memory, { user });

@@ -71,6 +71,8 @@ describe('a quarantined machine', () => {
   it('refuses users and reservations, and its removal, but no operation of an administrator', () => {
     const state = machine({ quarantine });
     expect(refusalOf(state, { kind: 'reserve', user: 'bob' })).toMatch(/quarantined: a fan.*--end/);
+    // Its present provider would give it to others.
+    expect(refusalOf(state, { kind: 'move', to: { provider: 'q' } })).toMatch(/quarantined.*a fan/);
     const hold = { kind: 'hold', reservation: 'r1', user: 'bob', until: quarantine.since } as const;
     expect(refusalOf(state, hold, 'r1')).toMatch(/quarantined: a fan/);
     expect(refusalOf(state, { kind: 'remove' })).toMatch(/quarantined.*--force/);

@@ -75,6 +75,8 @@ export class IpmiProvider extends RealMachines implements CanOpenConsole {
 
   /** ipmitool's words are those of `BootDevice`. */
   override async bootOnceOf(machine: RealMachine, device: BootDevice): Promise<Outcome> {
+    // Without this, controllers forget it after 60 seconds (IPMI 2.0, boot option 3). Some refuse it.
+    await this.#ask(machine, ['raw', '0x00', '0x08', '0x03', '0x08']);
     const { code, text } = await this.#ask(machine, ['chassis', 'bootdev', device]);
     return code === 0 ? { answer: 'done' } : { answer: 'unknown', why: text };
   }
@@ -88,7 +90,8 @@ export class IpmiProvider extends RealMachines implements CanOpenConsole {
   /** A controller may have neither an inventory nor sensors, and list no devices but the first. */
   override async hardwareOf(machine: RealMachine): Promise<Hardware> {
     const all = await this.#ask(machine, ['fru', 'print']);
-    if (all.code !== 0 && noAnswer.test(all.said)) throw new PluginError('Retryable', all.text);
+    if (all.code === null || (all.code !== 0 && noAnswer.test(all.said)))
+      throw new PluginError('Retryable', all.text);
     const found = readFru(all.printed);
     const fru =
       found.model === undefined ? readFru((await this.#ask(machine, ['fru', 'print', '0'])).printed) : found;
