@@ -41,7 +41,7 @@ if [ -b "$real" ]; then
   while read -r id point source; do
     [ "$point" != / ] || ! on_disk "$id" "$source" || fail "$device has the running system"
   done <"$mounts"
-  for holders in "$sys/holders" "$sys"/*/holders; do
+  for holders in "$sys/holders" "$sys"/../holders "$sys"/*/holders; do
     names=$(echo $(ls "$holders" 2>/dev/null))
     [ -z "$names" ] || fail "$device is in use by $names, such as a volume or an array: stop it, or erase another device"
   done

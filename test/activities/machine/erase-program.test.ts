@@ -189,7 +189,7 @@ describe.skipIf(!loop)('a block device', () => {
     expect(stderr).toMatch(/p1 is a partition/);
   });
 
-  test('is not erased if swap is on it, until that is off', () => {
+  test('is erased after swap on it is turned off', () => {
     const device = attach();
     run('mkswap', device);
     run('swapon', device);
