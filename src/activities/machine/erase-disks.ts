@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { DiskToErase, ErasedDisk } from '../../model/machine/erase.js';
 import type { JsonObject } from '../../model/json.js';
 import { PluginError } from '../../plugins/errors.js';
@@ -18,11 +19,11 @@ export const eraseDisks: MachineHandler = async (call) => {
   if (disks.length === 0) return {};
   const shell = await openShell(call);
   const erased: ErasedDisk[] = [];
-  for (const [index, disk] of disks.entries()) {
+  for (const { name, disk } of eraseRuns(disks)) {
     const { device, method, command = [] } = disk;
     call.attempt.at(`erases ${device}`);
     const { exitCode, stderr, results } = await shell.run({
-      name: `erase-${index}`,
+      name,
       text: eraseProgram,
       arguments: [device, method, ...command],
       sudo: true,
@@ -36,6 +37,22 @@ export const eraseDisks: MachineHandler = async (call) => {
   }
   return { erased };
 };
+
+/**
+ * The run of each disk, named by what it does: after a change of the list, a later attempt must not take the run of
+ * another disk for its own. An entry that is repeated is a further pass.
+ */
+export function eraseRuns(disks: readonly DiskToErase[]): readonly { name: string; disk: DiskToErase }[] {
+  const passes = new Map<string, number>();
+  return disks.map((disk) => {
+    const { device, method, command = [] } = disk;
+    const work = JSON.stringify([device, method, ...command]);
+    const pass = (passes.get(work) ?? 0) + 1;
+    passes.set(work, pass);
+    const digest = createHash('sha256').update(work).digest('hex').slice(0, 16);
+    return { name: `erase-${digest}-${pass}`, disk };
+  });
+}
 
 /** @throws PluginError UnknownOutcome if the machine did not report the proof. */
 function proofOf({ device, method }: DiskToErase, results: JsonObject = {}): ErasedDisk {

@@ -1,10 +1,19 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { env, getuid } from 'node:process';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eraseProgram } from '../../../src/activities/machine/erase-program.js';
 
 const mebibyte = 2 ** 20;
@@ -77,23 +86,127 @@ test.each([
   expect(proof).toEqual({});
 });
 
+test('a block that cannot be read afterwards is no erased block', () => {
+  const { status, stderr, proof } = erase(disk, 'command', 'truncate', '-s', `${4 * mebibyte}`, disk);
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/4 of 8 blocks of .* could not be read/);
+  expect(proof).toEqual({});
+});
+
 const loop = spawnSync('losetup', ['-f']).status === 0 && getuid?.() === 0;
 
-test.skipIf(!loop)('a block device is discarded, after its file system is unmounted', () => {
-  const attached = spawnSync('losetup', ['-f', '--show', disk], { encoding: 'utf8' });
-  const device = attached.stdout.trim();
-  try {
-    const point = join(folder, 'mounted here');
-    spawnSync('mkdir', [point]);
-    const made = spawnSync('mkfs.ext4', ['-q', '-F', device]);
-    const mounted = made.status === 0 && spawnSync('mount', [device, point]).status === 0;
-    if (mounted) writeFileSync(join(point, 'secret'), 'private');
+describe.skipIf(!loop)('a block device', () => {
+  const detach: (() => void)[] = [];
+  afterEach(() =>
+    detach
+      .splice(0)
+      .reverse()
+      .forEach((undo) => undo()),
+  );
+
+  function run(...[program = '', ...words]: readonly string[]): string {
+    const { status, stdout, stderr } = spawnSync(program, words, { encoding: 'utf8' });
+    if (status !== 0) throw new Error(`${program} ${words.join(' ')} ended with ${status}: ${stderr}`);
+    return stdout.trim();
+  }
+  function attach(): string {
+    const attached = run('losetup', '-f', '--show', disk);
+    detach.push(() => spawnSync('losetup', ['-d', attached]));
+    return attached;
+  }
+  function addPartition(device: string, number: number, start: number): string {
+    run('addpart', device, String(number), String(start), '6144');
+    detach.push(() => spawnSync('delpart', [device, String(number)]));
+    return `${device}p${number}`;
+  }
+  function mount(device: string, ...path: readonly string[]): string {
+    const point = join(folder, ...path);
+    mkdirSync(point, { recursive: true });
+    run('mount', device, point);
+    detach.push(() => spawnSync('umount', ['-l', point]));
+    return point;
+  }
+  const mounts = (): readonly string[] =>
+    readFileSync('/proc/self/mountinfo', 'utf8')
+      .split('\n')
+      .map((line) => line.split(' ')[4] ?? '');
+
+  test('is discarded, after its file systems are unmounted, those inside others first', () => {
+    const device = attach();
+    run('mkfs.ext4', '-q', '-F', device);
+    const point = mount(device, 'disk 1');
+    mkdirSync(join(point, 'inner'));
+    mount(device, 'disk 1', 'inner');
+    writeFileSync(join(point, 'secret'), 'private');
     const { status, stderr, proof } = erase(device, 'blkdiscard');
     expect(status, stderr).toBe(0);
     expect(proof).toMatchObject({ bytes: String(8 * mebibyte), samples: '8', zeros: '8' });
     expect(readFileSync('/proc/mounts', 'utf8')).not.toContain(`${device} `);
     expect(readFileSync(device).includes('private')).toBe(false);
-  } finally {
-    spawnSync('losetup', ['-d', device]);
-  }
+  });
+
+  test('is found by its number: whatever its path is, and with its partitions', () => {
+    const device = attach();
+    const part = addPartition(device, 1, 2048);
+    run('mkfs.ext4', '-q', '-F', part);
+    const point = mount(part, 'mounted');
+    const other = join(folder, 'other-name');
+    run('cp', '-a', device, other);
+    const { status, stderr } = erase(other, 'overwrite');
+    expect(status, stderr).toBe(0);
+    expect(mounts()).not.toContain(point);
+  });
+
+  test('leaves alone a device whose name begins with its own', () => {
+    const device = attach();
+    const [first, tenth] = [addPartition(device, 1, 2048), addPartition(device, 10, 8192)];
+    run('mkfs.ext4', '-q', '-F', tenth);
+    const point = mount(tenth, 'tenth');
+    const { status, stderr } = erase(first, 'overwrite');
+    expect(status, stderr).toBe(0);
+    expect(mounts()).toContain(point);
+  });
+
+  test('with the running system is refused, whatever its path is', ({ skip }) => {
+    const root = readFileSync('/proc/self/mountinfo', 'utf8')
+      .split('\n')
+      .map((line) => line.split(' '))
+      .find(([, , , , point]) => point === '/');
+    const [major = '0', minor = '0'] = root?.[2]?.split(':') ?? [];
+    if (!existsSync(`/sys/dev/block/${major}:${minor}`)) skip();
+    const node = join(folder, 'system');
+    run('mknod', node, 'b', major, minor);
+    const before = mounts();
+    const { status, stderr } = erase(node, 'command', 'true');
+    expect(status).toBe(1);
+    expect(stderr).toContain('has the running system');
+    expect(mounts()).toEqual(before);
+  });
+
+  test('that is a partition is not formatted by nvme, which would erase its neighbours', () => {
+    const { status, stderr } = erase(addPartition(attach(), 1, 2048), 'nvme');
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/p1 is a partition/);
+  });
+
+  test('is erased after swap on it is turned off', () => {
+    const device = attach();
+    run('mkswap', device);
+    run('swapon', device);
+    detach.push(() => spawnSync('swapoff', [device]));
+    const { status, stderr } = erase(device, 'overwrite');
+    expect(status, stderr).toBe(0);
+    expect(readFileSync('/proc/swaps', 'utf8')).not.toContain(`${device} `);
+  });
+
+  test('whose blocks could not be read before has no proof that they changed', () => {
+    // The kernel says that this file has 4096 bytes, and gives fewer.
+    writeFileSync(disk, Buffer.alloc(4096, 'private '));
+    run('mount', '--bind', '/sys/kernel/mm/transparent_hugepage/enabled', disk);
+    detach.push(() => spawnSync('umount', ['-l', disk]));
+    const { status, stderr, proof } = erase(disk, 'command', 'umount', disk);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/1 of 1 blocks of .* could not be read/);
+    expect(proof).toEqual({});
+  });
 });
