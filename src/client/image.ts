@@ -75,7 +75,10 @@ export class ImageClient extends EntityClient {
     return this.update('upload', name, uploadImageUpdate, { by: this.by });
   }
 
-  /** Waits until no upload of this build is under way or waits. @throws HeddleError NotFound */
+  /**
+   * Waits until no upload of this build is under way or waits. Uploads that wait when a newer build is ready are
+   * not begun any more. @throws HeddleError NotFound
+   */
   waitForUploads(name: string, number: number, options?: WaitUntilOptions<ImageView>): Promise<Build> {
     return waitUntil(
       () => this.show(name),
@@ -83,7 +86,10 @@ export class ImageClient extends EntityClient {
         const build = findBuild(builds, number);
         if (build === undefined)
           throw new HeddleError('NotFound', `image ${name} has no build ${number} any more`);
-        return build.uploads.some(({ state }) => state === 'waiting' || state === 'uploading')
+        const isReplaced = builds.some((other) => other.number > number && other.state === 'ready');
+        return build.uploads.some(
+          ({ state }) => state === 'uploading' || (state === 'waiting' && !isReplaced),
+        )
           ? undefined
           : build;
       },

@@ -24,7 +24,7 @@ export interface ListedWorkflow {
   /** The part of `<type>/<name>`. */
   readonly name: string;
   readonly phase?: string;
-  /** Of a cluster: the provider accounts of its spec. */
+  /** Of a cluster: the provider accounts of its spec; empty while they are not indexed. */
   readonly providers: readonly string[];
   readonly labels?: Labels;
   /** RFC 3339. */
@@ -46,10 +46,13 @@ export async function listClusters(
   return running.map(({ name, createdAt, phase, labels: own }) => ({ name, createdAt, phase, labels: own }));
 }
 
-/** Names of the clusters that run and whose spec names the provider account. */
-export async function listClustersOf(temporal: Client, account: string): Promise<readonly string[]> {
+/** The clusters that run and whose spec names the provider account, or whose accounts are not indexed. */
+export async function listClustersOf(
+  temporal: Client,
+  account: string,
+): Promise<readonly Pick<ListedWorkflow, 'name' | 'providers'>[]> {
   const running = await call(temporal, 'list', () => listRunning(temporal, clusterWorkflowType));
-  return running.filter(({ providers }) => providers.includes(account)).map(({ name }) => name);
+  return running.filter(({ providers }) => providers.length === 0 || providers.includes(account));
 }
 
 /** The pools that run, by name. */

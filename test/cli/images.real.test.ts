@@ -48,7 +48,9 @@ describe('the commands of images say what they wait for', () => {
     expect(alone.stdout).toMatch(
       /waits for a builder of site default: none polls queue heddle\.default\/build/,
     );
-    expect(alone.stderr).toMatch(/the build of image first did not end within 6s, .*heddle builder start/);
+    expect(alone.stderr).toMatch(
+      /the build of image first did not end within 6\.0 s, .*heddle builder start/,
+    );
 
     await stack.startBuilder();
     expect(await run('image', 'build', 'second', '--no-wait')).toMatchObject({ code: 0 });
@@ -85,6 +87,10 @@ describe('the commands of images say what they wait for', () => {
       uploads: [{ provider: 'local' }],
       validate: false,
     });
+    const unknown = await run('image', 'pause', 'held', '--uploads', 'lcoal');
+    expect(unknown.stderr).toContain('image held is not uploaded to lcoal; it is uploaded to local');
+    const notPaused = await run('image', 'resume', 'held', '--uploads', 'local');
+    expect(notPaused.stderr).toContain('uploads of image held to local are not paused');
     expect(await run('image', 'pause', 'held', '--uploads', 'local')).toMatchObject({ code: 0 });
     expect(await run('image', 'build', 'held', '--timeout', '2m')).toMatchObject({ code: 0 });
     expect((await run('image', 'list')).stdout).toMatch(/^held .*\(uploads to local paused\)/m);
@@ -128,7 +134,7 @@ describe('the commands of images say what they wait for', () => {
     const refused = await run('image', 'delete', 'first', '--yes', '--timeout', '6s');
     expect(refused).toMatchObject({ code: 1 });
     expect(refused.stderr).toMatch(
-      /the deletion of image first with all its builds did not end within 6s, .*build 1 is not deleted at local, which is tried again: /,
+      /the deletion of image first with all its builds did not end within 6\.0 s, .*build 1 is not deleted at local, which is tried again: /,
     );
     expect(await run('delete', 'user', '--yes')).toMatchObject({ code: 0 });
   }, 240_000);

@@ -81,6 +81,10 @@ describe('heddle plugins setup', () => {
   it('installs the packages where the program finds them, and begins an interrupted installation again', async () => {
     // What a killed command leaves: no process has this number.
     await mkdir(join(python, 'sample.new-999999999'), { recursive: true });
+    await mkdir(join(python, 'sample.new-999999999-old'));
+    // The replaced environment of a command that still runs, which removes it itself.
+    const others = `sample.new-${process.pid}-old`;
+    await mkdir(join(python, others));
     await mkdir(join(python, 'sample'), { recursive: true });
     const { code, stdout } = await run(['plugins', 'setup', 'sample', '--json']);
     expect({ code, ...JSON.parse(stdout) }).toMatchObject({
@@ -90,7 +94,7 @@ describe('heddle plugins setup', () => {
       packages: ['heddle-sample==1.0.0'],
       changed: true,
     });
-    expect(await readdir(python)).toEqual(['sample']);
+    expect(await readdir(python)).toEqual(['sample', others]);
     const task = await run(['plugins', 'run', 'sample', 'task.json']);
     expect(JSON.parse(task.stdout)).toMatchObject({ status: 0, result: { providerid: '42' } });
   });

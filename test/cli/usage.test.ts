@@ -37,6 +37,16 @@ describe('the command line without a server', () => {
       env: { HEDDLE_DATA_FOLDER: join(folder, 'data'), TEMPORAL_ADDRESS: '127.0.0.1:1' },
     });
 
+  it.each(['build', 'upload', 'delete'])(
+    'refuses a wrong time limit of image %s before it asks',
+    async (verb) => {
+      expect(await run('image', verb, 'web', '--timeout', 'soon')).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('It is a time such as 30s, 10m or 1h30m'),
+      });
+    },
+  );
+
   it('prints the most used commands without arguments', async () => {
     const { code, stdout } = await run();
     expect(code).toBe(0);

@@ -4,7 +4,7 @@ import { withSession, type Session } from '../session.js';
 import type { ServerOptions } from '../configuration.js';
 import { messageOf } from '../report-error.js';
 
-/** What uses an account, such as `cluster web`; pools and machines that do not answer are named too. */
+/** What uses an account, such as `cluster web`. What may use it is named too, and why that is unknown. */
 async function accountUsers(
   { client, temporal }: Pick<Session, 'client' | 'temporal'>,
   account: string,
@@ -18,10 +18,19 @@ async function accountUsers(
       return isUsed ? [`pool ${name}`] : [];
     }),
   );
+  const { images, silent: silentImages } = await client.images.list();
+  const imagesThere = images.filter(({ builds }) =>
+    builds.some(({ uploads }) => uploads.some(({ provider }) => provider === account)),
+  );
   const { machines, silent } = await client.machines.list();
   return [
-    ...clusters.map((name) => `cluster ${name}`),
+    ...clusters.map(
+      ({ name, providers }) =>
+        `cluster ${name}${providers.length === 0 ? ' (perhaps: its providers are not indexed)' : ''}`,
+    ),
     ...pools.flat(),
+    ...imagesThere.map(({ name }) => `image ${name}`),
+    ...silentImages.map((name) => `image ${name} (perhaps: it does not answer)`),
     ...machines.filter(({ provider }) => provider === account).map(({ name }) => `machine ${name}`),
     ...silent.map((name) => `machine ${name} (perhaps: it does not answer)`),
   ];
@@ -31,7 +40,7 @@ async function accountUsers(
 export async function describeUsers(options: ServerOptions, account: string): Promise<string> {
   try {
     const users = await withSession(options, (session) => accountUsers(session, account));
-    if (users.length === 0) return 'No cluster, pool or machine on the server uses it.';
+    if (users.length === 0) return 'No cluster, pool, image or machine on the server uses it.';
     const shown = users.slice(0, 20).join(', ');
     return `${shown}${users.length > 20 ? ` and ${users.length - 20} more` : ''} ${users.length === 1 ? 'uses' : 'use'} it: delete what uses it first, or move it to another account.`;
   } catch (error) {

@@ -1,10 +1,20 @@
-import { option, waitOptions, wholeNumber, yesOption, command, type CommandDefinition } from '../command.js';
+import {
+  option,
+  waitOptions,
+  wholeNumber,
+  yesOption,
+  command,
+  durationMs,
+  type CommandDefinition,
+} from '../command.js';
 
 const uploadsOption = option('--uploads <account>', 'only uploads to this provider account');
 
 const imageWaitOptions = [
   ...waitOptions,
-  option('--timeout <duration>', 'wait no longer than this, such as 45m; the work continues'),
+  option('--timeout <duration>', 'wait no longer than this, such as 45m; the work continues', {
+    parse: durationMs('It is a time such as 30s, 10m or 1h30m, of at most 30 days.'),
+  }),
 ];
 
 export const imageCommands: readonly CommandDefinition[] = [

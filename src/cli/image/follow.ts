@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ImageView } from '../../model/image/view.js';
-import { parseDuration } from '../../model/duration.js';
 import { imageWorkflowId } from '../../model/names.js';
 import { anySignal } from '../../model/signals.js';
 import type { ServerOptions } from '../configuration.js';
 import { CliError } from '../errors.js';
+import { formatDuration } from '../format.js';
 import type { Session } from '../session.js';
 import { lookAtWorkflows } from '../system/server-view.js';
 import { untilInterrupted } from '../waiting.js';
@@ -12,7 +12,8 @@ import { waitKey, waitsOf } from './waits.js';
 
 export interface FollowOptions extends ServerOptions {
   readonly wait: boolean;
-  readonly timeout?: string;
+  /** In ms. */
+  readonly timeout?: number;
 }
 
 export interface Followed<Result> {
@@ -21,6 +22,9 @@ export interface Followed<Result> {
   readonly what: string;
   readonly wait: (signal: AbortSignal, onView: (view: ImageView) => void) => Promise<Result>;
 }
+
+/** A timer of Node.js that is set to more than this fires at once; in ms. */
+const longestTimerMs = 2 ** 31 - 1;
 
 /** Between two probes, in ms. */
 const probeMs = 2_000;
@@ -34,11 +38,12 @@ export async function followImage<Result>(
   { timeout }: FollowOptions,
   { name, what, wait }: Followed<Result>,
 ): Promise<Result> {
-  const limitMs = readLimit(timeout);
   const next = `heddle image show ${name}`;
   const limit = new AbortController();
   const timer =
-    limitMs === undefined ? undefined : setTimeout(() => limit.abort(new Error('the time is over')), limitMs);
+    timeout === undefined
+      ? undefined
+      : setTimeout(() => limit.abort(new Error('the time is over')), Math.min(timeout, longestTimerMs));
   const ended = new AbortController();
   let view: ImageView | undefined;
   const waits = openWaits(session, name, () => view);
@@ -58,7 +63,7 @@ export async function followImage<Result>(
     const known = await waits();
     throw new CliError(
       'Failed',
-      `${what} did not end within ${timeout}, and goes on: ${known.join('; ') || 'it is under way'}`,
+      `${what} did not end within ${formatDuration(timeout ?? 0)}, and goes on: ${known.join('; ') || 'it is under way'}`,
       { next, cause },
     );
   } finally {
@@ -103,14 +108,4 @@ function rejection(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
   });
-}
-
-function readLimit(timeout: string | undefined): number | undefined {
-  const limitMs = timeout === undefined ? undefined : parseDuration(timeout);
-  if (timeout !== undefined && limitMs === undefined)
-    throw new CliError(
-      'Usage',
-      `--timeout is "${timeout}", which is no duration; write it as 30s, 10m or 1h30m, at most 30 days`,
-    );
-  return limitMs;
 }

@@ -30,16 +30,18 @@ export const setup = localVerb(
     prepareFolder(pythonFolder);
     removeUnfinished(pythonFolder, name);
     const draft = join(pythonFolder, `${name}.new-${process.pid}`);
+    const old = `${draft}-old`;
     try {
       createOutput(options).line(`installs ${packages.join(', ')} into ${folder}`);
       await runPython(config, ['-m', 'venv', draft], 'the virtual environment cannot be made');
       const pip = ['-I', '-m', 'pip', 'install', '--no-input', '--disable-pip-version-check', ...packages];
       await runPython(config, pip, 'pip cannot install the packages', join(draft, 'bin', 'python3'));
       writeFileSync(join(draft, recordName), record);
-      rmSync(folder, { recursive: true, force: true });
+      // Removal takes seconds, and running plugins use the environment: it is replaced first.
+      if (existsSync(folder)) renameSync(folder, old);
       renameSync(draft, folder);
     } finally {
-      rmSync(draft, { recursive: true, force: true });
+      for (const left of [draft, old]) rmSync(left, { recursive: true, force: true });
     }
     return { plugin: name, folder, packages, changed: true };
   },
@@ -103,11 +105,11 @@ function readRecord(folder: string): string | undefined {
   return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
 }
 
-/** What commands that were killed have left; one that still runs keeps its own. */
+/** Removes what killed commands left: drafts `NAME.new-PID` and replaced environments `NAME.new-PID-old`. */
 function removeUnfinished(pythonFolder: string, name: string): void {
   const begins = `${name}.new-`;
   for (const entry of readdirSync(pythonFolder)) {
-    if (!entry.startsWith(begins) || isRunning(Number(entry.slice(begins.length)))) continue;
+    if (!entry.startsWith(begins) || isRunning(Number.parseInt(entry.slice(begins.length), 10))) continue;
     rmSync(join(pythonFolder, entry), { recursive: true, force: true });
   }
 }

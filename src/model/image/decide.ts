@@ -92,10 +92,23 @@ export function afterFailure(request: BuildRequest, now: number): BuildRequest {
   };
 }
 
-/** Builds beyond those that are kept go; of builds that failed, the last are remembered. */
-export function rotate(builds: readonly Build[], keep: number): readonly Build[] {
-  const ready = builds.filter(({ state }) => state === 'ready').map(({ number }) => number);
-  const old = new Set(ready.slice(keep));
+/**
+ * Marks ready builds beyond `keep` for deletion, and forgets all but the last failed ones. An account with paused
+ * uploads keeps its newest image: it gets no newer one until uploads are resumed.
+ */
+export function rotate(
+  builds: readonly Build[],
+  keep: number,
+  pausedUploads: ImageState['pausedUploads'] = {},
+): readonly Build[] {
+  const ready = builds.filter(({ state }) => state === 'ready');
+  const kept = Object.keys(pausedUploads).map((account) => ready.find((build) => isAt(build, account)));
+  const old = new Set(
+    ready
+      .slice(keep)
+      .filter((build) => !kept.includes(build))
+      .map(({ number }) => number),
+  );
   const over = builds
     .filter(({ state }) => state === 'failed' || state === 'cancelled')
     .map(({ number }) => number)
@@ -105,6 +118,10 @@ export function rotate(builds: readonly Build[], keep: number): readonly Build[]
     .map((build): Build =>
       old.has(build.number) ? { ...build, state: 'deleting', why: `only ${keep} are kept` } : build,
     );
+}
+
+function isAt({ uploads }: Build, account: string): boolean {
+  return uploads.some(({ provider, state }) => provider === account && state === 'ready');
 }
 
 /** Why a build cannot be taken back now; undefined when it can. */

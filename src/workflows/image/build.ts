@@ -41,14 +41,14 @@ export async function build(memory: ImageMemory, spec: ImageSpec): Promise<void>
         : { provenance: { ...buildOf(memory, number).provenance, validated: now() } }),
     });
     const { request: _answered, ...state } = memory.state;
-    memory.state = { ...state, builds: rotate(state.builds, spec.keep) };
+    memory.state = { ...state, builds: rotate(state.builds, spec.keep, state.pausedUploads) };
   } catch (error) {
     if (isCancellation(error) || memory.cancelled === true)
       return ended(memory, number, { state: 'cancelled', why: 'it was cancelled' });
     ended(memory, number, { state: 'failed', why: whyOf(error) });
-    const { request: standing } = memory.state;
+    const { request: standing, builds, pausedUploads } = memory.state;
     change(memory, {
-      builds: rotate(memory.state.builds, spec.keep),
+      builds: rotate(builds, spec.keep, pausedUploads),
       request: standing === undefined ? undefined : afterFailure(standing, Date.now()),
     });
   } finally {

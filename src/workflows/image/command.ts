@@ -5,7 +5,7 @@ import type { CheckedImage } from '../../model/image/messages.js';
 import type { CommandSource, ImageSpec } from '../../model/image/spec.js';
 import { runLibraryTask } from './library.js';
 import { buildOf, changeBuild, type ImageMemory } from './memory.js';
-import { uploadAll } from './uploads.js';
+import { uploadAll, validatedAtOf } from './uploads.js';
 import { validate } from './validate.js';
 
 /**
@@ -36,7 +36,7 @@ export async function buildByCommand(
     provenance: { ...provenance, ...(builder === undefined ? {} : { builder }) },
     step: 'uploads',
   });
-  await uploadAll(memory, number, checked, spec.uploads);
+  await uploadAll(memory, number, checked, spec.uploads, validatedAtOf(spec));
   const { uploads } = buildOf(memory, number);
   if (spec.uploads.length > 0 && uploads.every(({ state }) => state === 'failed')) {
     throw ApplicationFailure.nonRetryable(

@@ -84,10 +84,16 @@ export function messagesOf(memory: ImageMemory): readonly Message[] {
       pauseImageUpdate,
       'Pause building, or only uploads to one provider account.',
       ({ by, provider }) => pause(memory, by, provider),
-      () => leavingText(memory),
+      ({ provider }) => leavingText(memory) ?? unknownAccountText(memory, provider),
     ),
-    update(resumeImageUpdate, 'Resume building, or only uploads to one provider account.', ({ provider }) =>
-      resume(memory, provider),
+    update(
+      resumeImageUpdate,
+      'Resume building, or only uploads to one provider account.',
+      ({ provider }) => resume(memory, provider),
+      ({ provider }) =>
+        provider === undefined || pauseOfUploads(memory, provider) !== undefined
+          ? undefined
+          : `uploads of image ${memory.state.name} to ${provider} are not paused`,
     ),
     update(
       deleteImageUpdate,
@@ -268,4 +274,16 @@ function leavingText({ state: { name, leaving } }: ImageMemory): string | undefi
 
 function unknownText({ state: { name, spec } }: ImageMemory): string | undefined {
   return spec === undefined ? `image ${name} has no recipe yet; apply one first` : undefined;
+}
+
+/** Why uploads to an account cannot be paused; undefined for an account that the image is uploaded to. */
+function unknownAccountText(
+  { state: { name, spec, builds } }: ImageMemory,
+  provider: string | undefined,
+): string | undefined {
+  const uploads = [...(spec?.uploads ?? []), ...builds.flatMap((build) => build.uploads)];
+  const known = [...new Set(uploads.map((upload) => upload.provider))];
+  if (provider === undefined || known.includes(provider)) return undefined;
+  const accounts = known.length === 0 ? 'it has no uploads' : `it is uploaded to ${known.join(', ')}`;
+  return `image ${name} is not uploaded to ${provider}; ${accounts}`;
 }

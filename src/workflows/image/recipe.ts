@@ -11,7 +11,7 @@ import { captureOwnerOf, runLibraryTask } from './library.js';
 import { buildOf, changeBuild, type ImageMemory } from './memory.js';
 import { recordCapture } from './record-capture.js';
 import { runChain } from './run-chain.js';
-import { uploadAll } from './uploads.js';
+import { uploadAll, validatedAtOf } from './uploads.js';
 import { validate } from './validate.js';
 
 /**
@@ -82,15 +82,15 @@ async function captureRecipe(
 async function bringToOthers(
   memory: ImageMemory,
   number: number,
-  { uploads }: ImageSpec,
+  spec: ImageSpec,
   source: RecipeSource,
   checked: CheckedImage,
 ): Promise<void> {
-  if (uploads.length === 0) return;
+  if (spec.uploads.length === 0) return;
   const { provider } = captured(source);
   const { type = '' } = checked.accounts[provider] ?? {};
   changeBuild(memory, number, { step: `downloads from ${provider}` });
-  const formats = [...new Set(uploads.map(({ format }) => format))];
+  const formats = [...new Set(spec.uploads.map(({ format }) => format))];
   for (const format of formats) {
     const { files = [] } = await runLibraryTask(
       memory,
@@ -103,7 +103,7 @@ async function bringToOthers(
     changeBuild(memory, number, { files: [...buildOf(memory, number).files, ...made] });
   }
   changeBuild(memory, number, { step: 'uploads' });
-  await uploadAll(memory, number, checked, uploads);
+  await uploadAll(memory, number, checked, spec.uploads, validatedAtOf(spec));
 }
 
 function captured({ cluster }: Pick<RecipeSource, 'cluster'>): RecipeSource['cluster']['nodes'][string] {

@@ -1,6 +1,7 @@
-import { condition } from '@temporalio/workflow';
+import { ApplicationFailure, condition } from '@temporalio/workflow';
 import type { ImageFile } from '../../model/image/build.js';
 import type { CheckedImage } from '../../model/image/messages.js';
+import type { ImageSpec } from '../../model/image/spec.js';
 import { whyOf } from './failure.js';
 import { runLibraryTask } from './library.js';
 import { buildOf, changeUpload, type ImageMemory } from './memory.js';
@@ -11,23 +12,35 @@ export interface Target {
 }
 
 /**
- * Brings files of a build to provider accounts, side by side. One that fails is noted, and stops no other.
+ * Brings files of a build to provider accounts in parallel. A failed upload is recorded and stops no other. Ends
+ * only after all of them, also when the build is cancelled: a running upload may still create an image.
  */
 export async function uploadAll(
   memory: ImageMemory,
   number: number,
   { accounts }: CheckedImage,
   targets: readonly Target[],
+  validatedAt?: string,
 ): Promise<void> {
-  await Promise.all(
+  const results = await Promise.allSettled(
     targets.map(async ({ provider, format }) => {
       const account = accounts[provider];
       const file = buildOf(memory, number).files.find((made) => made.format === format);
       if (account === undefined || file === undefined)
-        throw new Error(`build ${number} has no file ${format} for ${provider}`);
-      await upload(memory, number, { provider, type: account.type, at: account.site }, file);
+        throw ApplicationFailure.nonRetryable(
+          `build ${number} has no file ${format} for ${provider}`,
+          'Invalid',
+        );
+      await upload(memory, number, { provider, type: account.type, at: account.site }, file, validatedAt);
     }),
   );
+  const failed = results.find(({ status }) => status === 'rejected');
+  if (failed?.status === 'rejected') throw failed.reason;
+}
+
+/** The provider account a build is validated at; undefined without validation. */
+export function validatedAtOf({ validate }: ImageSpec): string | undefined {
+  return validate === false ? undefined : validate.provider;
 }
 
 /** Why nothing is uploaded to a provider account now; undefined if it may be. */
@@ -38,20 +51,19 @@ export function pauseOfUploads({ state }: ImageMemory, provider: string): string
 
 /**
  * Files are on the builders of the site that made them, so these bring them away. While uploads to the account
- * are paused, a build waits only for the one that it is validated at; others follow after the build.
+ * are paused, a build waits only for the account it is validated at; other uploads follow after the build.
  */
 async function upload(
   memory: ImageMemory,
   number: number,
   { provider, type, at }: { readonly provider: string; readonly type: string; readonly at: string },
   { path, format, sha256, bytes, site }: ImageFile,
+  validatedAt: string | undefined,
 ): Promise<void> {
   const why = pauseOfUploads(memory, provider);
   if (why !== undefined) {
-    const { spec } = memory.state;
     changeUpload(memory, number, { provider, type, site: at, state: 'waiting', why });
-    const isValidated = spec !== undefined && spec.validate !== false && spec.validate.provider === provider;
-    if (!isValidated || buildOf(memory, number).state !== 'building') return;
+    if (provider !== validatedAt) return;
     await condition(() => pauseOfUploads(memory, provider) === undefined);
   }
   changeUpload(memory, number, { provider, type, site: at, state: 'uploading' });

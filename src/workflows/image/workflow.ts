@@ -10,7 +10,7 @@ import { drop } from './drop.js';
 import { whyOf } from './failure.js';
 import { messagesOf } from './handlers.js';
 import { takeBack } from './machine.js';
-import { buildOf, noteBuild, type ImageMemory } from './memory.js';
+import { buildOf, changeUpload, noteBuild, type ImageMemory } from './memory.js';
 import { isPublished, publishChanges } from './publish.js';
 import { uploadAll } from './uploads.js';
 
@@ -90,6 +90,7 @@ async function uploadAgain(memory: ImageMemory, number: number): Promise<void> {
   memory.tried = [...memory.tried, `upload ${number}`];
   const due = uploadsDue(memory.state, buildOf(memory, number)).map(({ provider }) => provider);
   if (spec === undefined) return;
+  let why = 'the image does not name this account any more';
   try {
     await uploadAll(
       memory,
@@ -98,8 +99,18 @@ async function uploadAgain(memory: ImageMemory, number: number): Promise<void> {
       spec.uploads.filter(({ provider }) => due.includes(provider)),
     );
   } catch (error) {
-    noteBuild(memory, number, `it could not be uploaded again: ${whyOf(error)}`);
+    why = whyOf(error);
+    noteBuild(memory, number, `it could not be uploaded again: ${why}`);
   }
+  // A request received meanwhile starts another attempt at once; its uploads wait for that one.
+  if (memory.tried.includes(`upload ${number}`)) failWaiting(memory, number, due, why);
+}
+
+/** An upload must not wait once its attempt has ended: callers wait for its result. */
+function failWaiting(memory: ImageMemory, number: number, due: readonly string[], why: string): void {
+  for (const upload of uploadsDue(memory.state, buildOf(memory, number)))
+    if (upload.state === 'waiting' && due.includes(upload.provider))
+      changeUpload(memory, number, { ...upload, state: 'failed', why });
 }
 
 function openState(input: ImageInput | undefined): ImageState {

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { heddleOn } from '../../harness/cli/run-heddle.js';
+import { greeting, openGround, recipe } from '../../harness/image/ground.js';
 import { type Stack, startStack } from '../../harness/stack.js';
 import { until } from '../../harness/until.js';
 import { nodes } from '../../harness/workflows/spec.js';
@@ -11,14 +12,14 @@ describe('the removal of a provider account', () => {
   beforeAll(async () => {
     stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
     await stack.startWorker();
-  });
+  }, 240_000);
   afterAll(() => stack.stop());
 
   const { run, json } = heddleOn(() => stack);
 
-  it('names clusters, pools and machines that use the account in its question, and changes nothing without an answer', async () => {
+  it('names clusters, pools, images and machines that use the account in its question, and changes nothing without an answer', async () => {
     expect((await run('provider', 'remove', 'local')).stderr).toContain(
-      'No cluster, pool or machine on the server uses it.',
+      'No cluster, pool, image or machine on the server uses it.',
     );
     const offer = { hardware: 'tiny', image: 'host' };
     const pool = {
@@ -32,19 +33,23 @@ describe('the removal of a provider account', () => {
     );
     expect(await run('pool', 'apply', 'pools.yaml')).toMatchObject({ code: 0 });
     expect(await run('apply', 'web.yaml')).toMatchObject({ code: 0 });
+    await stack.startBuilder();
+    const { apply, build } = openGround(stack);
+    await apply('base', { recipe, ...greeting(join(stack.folder, 'ledger'), 'base'), validate: false });
+    await build('base');
     await until('the cluster is indexed', async () =>
       (await run('provider', 'remove', 'local')).stderr.includes('web'),
     );
     expect(await run('provider', 'remove', 'local')).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
-        /cluster web, pool ci use it: delete what uses it first.* pass --yes to confirm/,
+        /cluster web, pool ci, image base use it: delete what uses it first.* pass --yes to confirm/,
       ),
     });
     expect(await json('provider', 'list')).toMatchObject({
       providers: expect.arrayContaining([expect.objectContaining({ name: 'local' })]),
     });
-  });
+  }, 240_000);
 
   it('can be preceded by a test of the account', async () => {
     expect(await run('provider', 'test', 'local')).toMatchObject({

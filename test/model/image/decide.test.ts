@@ -163,6 +163,24 @@ describe('which builds are kept', () => {
     ]);
   });
 
+  it('the newest one at an account with paused uploads is, until it gets another', () => {
+    const held = { ...upload, provider: 'far' };
+    const waiting = { ...held, state: 'waiting' } as const;
+    const builds = [
+      buildOf(4, 'ready', { uploads: [upload, waiting] }),
+      buildOf(3, 'ready', { uploads: [upload, waiting] }),
+      buildOf(2, 'ready', { uploads: [upload, held] }),
+      buildOf(1, 'ready', { uploads: [upload, held] }),
+    ];
+    const deleted = (part: Pick<ImageState, 'pausedUploads'>): readonly number[] =>
+      rotate(builds, 2, part.pausedUploads)
+        .filter(({ state }) => state === 'deleting')
+        .map(({ number }) => number);
+    expect(deleted({ pausedUploads: { far: { by: 'ada', at: '' } } })).toEqual([1]);
+    expect(deleted({ pausedUploads: { other: { by: 'ada', at: '' } } })).toEqual([2, 1]);
+    expect(deleted({})).toEqual([2, 1]);
+  });
+
   it('a rollback needs an earlier build', () => {
     expect(rollbackRefusal(stateOf())).toMatch(/no ready build/);
     expect(rollbackRefusal(stateOf({ builds: [buildOf(1, 'ready')] }))).toMatch(/no build before 1/);

@@ -170,6 +170,74 @@ describe('builds with faults', () => {
     expect((await elsewhere.service.journal('delete-image')).map(({ id }) => id)).toEqual(['packed@1']);
   }, 240_000);
 
+  it('wait for running uploads when they are cancelled during a pause, and leave no image', async () => {
+    const gate = join(stack.folder, 'open');
+    await ground.openGate(gate);
+    const command = {
+      run: 'pack',
+      environment: { GREETING: 'halted', LEDGER: `${ledger}-halted`, GATE: gate },
+      formats: ['tar'],
+    };
+    const { images } = stack.client;
+    await ground.apply('halted', {
+      command,
+      uploads: [{ provider: 'elsewhere' }, { provider: 'local' }],
+      validate: { hardware: 'tiny' },
+    });
+    await images.pause('halted', 'local');
+    const fault = await elsewhere.service.arm({ fault: 'hold-answer', operation: 'upload' });
+    await images.build('halted');
+    await until('the other upload is under way', async () => (await elsewhere.service.held(fault)) === 1);
+    const { builds } = await ground.see('halted');
+    expect(builds[0]?.uploads).toContainEqual(
+      expect.objectContaining({ provider: 'local', state: 'waiting' }),
+    );
+    await images.cancel('halted');
+    await elsewhere.service.release(fault);
+    await until(
+      'nothing is left of it',
+      async () => (await ground.see('halted')).builds[0]?.uploads.length === 0,
+    );
+    expect(await ground.see('halted')).toMatchObject({ builds: [{ number: 1, state: 'cancelled' }] });
+    const made = await elsewhere.service.call('GET', '/v1/images/halted@1').then(
+      () => true,
+      () => false,
+    );
+    expect(made).toBe(false);
+    await images.delete('halted');
+    await images.gone('halted');
+  }, 240_000);
+
+  it('end a repeated upload to an account that the image does not name any more', async () => {
+    const gate = join(stack.folder, 'open');
+    await ground.openGate(gate);
+    const spec = {
+      command: {
+        run: 'pack',
+        environment: { GREETING: 'moved', LEDGER: `${ledger}-moved`, GATE: gate },
+        formats: ['tar'],
+      },
+      validate: false,
+    };
+    const { images } = stack.client;
+    await ground.apply('moved', { ...spec, uploads: [{ provider: 'elsewhere' }, { provider: 'local' }] });
+    await images.pause('moved', 'elsewhere');
+    const { number } = await ground.build('moved');
+    await ground.apply('moved', { ...spec, uploads: [{ provider: 'local' }] });
+    await images.resume('moved', 'elsewhere');
+    await images.upload('moved');
+    const { uploads } = await images.waitForUploads('moved', number, { everyMs: 100 });
+    expect(uploads).toContainEqual(
+      expect.objectContaining({
+        provider: 'elsewhere',
+        state: 'failed',
+        why: 'the image does not name this account any more',
+      }),
+    );
+    await images.delete('moved');
+    await images.gone('moved');
+  }, 240_000);
+
   it('upload a captured image to another provider, which accepts it at the second attempt', async () => {
     await ground.apply('copied', {
       recipe,

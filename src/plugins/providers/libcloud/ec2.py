@@ -120,6 +120,10 @@ class Cloud:
     def reset(self, node):
         self.driver.reboot_node(node)
 
+    def is_resetting(self, node):
+        """EC2 shows an instance that reboots as running."""
+        return False
+
     def console_of(self, node):
         return self.driver.ex_get_console_output(node)["output"]
 

@@ -112,7 +112,10 @@ class Provider:
 
     def powerReset(self, given):
         node = self.machine_of(given)
-        if self.cloud.power_of(node) == "on":
+        power = self.cloud.power_of(node)
+        if power is None and not self.cloud.is_resetting(node):
+            return {"answer": "unknown", "why": f"machine {node.id} is being switched, and was not reset"}
+        if power == "on":
             self.cloud.reset(node)
         return self.switch(given, "on")
 

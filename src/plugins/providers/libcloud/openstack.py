@@ -118,6 +118,9 @@ class Cloud:
     def reset(self, node):
         self.driver.reboot_node(node)
 
+    def is_resetting(self, node):
+        return (node.extra["task_state"] or "").startswith("reboot")
+
     def console_of(self, node):
         return self.driver.ex_get_console_output(node, length=500)["output"]
 

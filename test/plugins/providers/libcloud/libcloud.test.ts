@@ -28,7 +28,16 @@ afterAll(() => registry.close());
 describe('a built-in program', () => {
   test('is registered with the abilities of its descriptor, and runs from its own folder', () => {
     expect(registry.provider('libcloud')).toMatchObject({
-      abilities: ['list', 'find', 'offers', 'powerStatus', 'powerOn', 'powerOff', 'powerReset'],
+      abilities: [
+        'list',
+        'find',
+        'offers',
+        'consoleOutput',
+        'powerStatus',
+        'powerOn',
+        'powerOff',
+        'powerReset',
+      ],
       folder,
     });
     expect(existsSync(copies)).toBe(false);

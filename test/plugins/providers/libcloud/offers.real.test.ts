@@ -86,7 +86,8 @@ describe.skipIf(libcloudIsMissing() !== undefined)('provider libcloud', () => {
         key: cloud.token,
         sshPort: cloud.sshPort,
       };
-      return { flavor, image, bench: await open({ flavor, image, admin, close: () => cloud.close() }) };
+      const bench = await open({ flavor, image, admin, close: () => cloud.close() });
+      return { flavor, image, cloud, bench };
     };
 
     test('tells a plan which size its region and which image DigitalOcean does not have', async () => {
@@ -97,6 +98,22 @@ describe.skipIf(libcloudIsMissing() !== undefined)('provider libcloud', () => {
           flavor: `region fra1 has no size elsewhere; it has ${flavor}`,
           image: 'DigitalOcean has no image no-such-image',
         },
+      });
+    });
+
+    test('answers unknown to a reset while another action is carried out', async () => {
+      const { bench, cloud } = await openDroplets();
+      await bench.withReady(async (subject) => {
+        const shutdown = await fetch(`${cloud.endpoint}/v2/droplets/1/actions`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${cloud.token}` },
+          body: JSON.stringify({ type: 'shutdown' }),
+        });
+        expect(shutdown.status).toBe(201);
+        expect(await bench.act(subject, (provider, machine) => provider.powerReset?.(machine))).toEqual({
+          answer: 'unknown',
+          why: 'machine 1 is being switched, and was not reset',
+        });
       });
     });
 
