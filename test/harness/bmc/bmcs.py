@@ -8,6 +8,10 @@ import sys
 import urllib.request
 
 import pyghmi.ipmi.bmc as bmc
+from pyghmi.ipmi.private import serversession
+
+# Without it, pyghmi fails when it ends the session of a console, and answers no one any more.
+serversession.ServerSession._customkeepalives = None
 
 config = json.load(sys.stdin)
 log = open(config['log'], 'a', buffering=1)
