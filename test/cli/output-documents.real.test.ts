@@ -63,7 +63,7 @@ describe('every published document is what a command writes', () => {
     await json('task', 'show', 'web', 'app-1/web/CONFIGURE');
     expect(await run('logs', 'web', 'app-1', '--json')).toMatchObject({ code: 0 });
     await json('restart', 'web', 'web', '--plan');
-    const slow = { type: 'shell', fields: { script: 'sleep 3' } };
+    const slow = { type: 'shell', fields: { script: 'sleep 20' } };
     const slower = write('web.yaml', {
       name: 'web',
       nodes: { app: nodes(2, ['web']) },
