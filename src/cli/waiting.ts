@@ -7,6 +7,8 @@ import { findTroubles } from './system/troubles.js';
 export function catchInterrupt(): {
   readonly signal: AbortSignal;
   readonly happened: Promise<never>;
+  /** The result of a wait, or a rejection as soon as there is an interrupt: the wait may end later. */
+  readonly race: <Result>(wait: Promise<Result>) => Promise<Result>;
   readonly release: () => void;
 } {
   const controller = new AbortController();
@@ -19,6 +21,10 @@ export function catchInterrupt(): {
   return {
     signal: controller.signal,
     happened,
+    race: (wait) => {
+      wait.catch(() => undefined);
+      return Promise.race([wait, happened]);
+    },
     release: () => void process.off('SIGINT', abort).off('SIGTERM', abort).off('SIGHUP', abort),
   };
 }
@@ -42,14 +48,11 @@ export async function untilInterrupted<Result>(
   next: string,
   obstacles?: Obstacles,
 ): Promise<Result> {
-  const { signal, happened, release } = catchInterrupt();
+  const { signal, race, release } = catchInterrupt();
   const ended = new AbortController();
   if (obstacles !== undefined) void followObstacles(obstacles, ended.signal);
   try {
-    const waiting = wait(signal);
-    // After an interrupt the wait rejects, too.
-    waiting.catch(() => undefined);
-    return await Promise.race([waiting, happened]);
+    return await race(wait(signal));
   } catch (cause) {
     if (!signal.aborted) throw cause;
     throw new CliError('Interrupted', `stopped watching; ${what} goes on`, { next, cause });

@@ -23,16 +23,14 @@ export const erase = verb(
     }));
     const concerned = answers.filter(({ nodes }) => nodes.length > 0);
     const all = concerned.flatMap(({ nodes }) => nodes);
-    if (all.length === 0 && silent.length > 0)
-      throw new CliError(
-        'NoWorker',
-        `pools ${silent.join(', ')} do not answer; no other pool has a node of account ${account}`,
-        { next: 'heddle worker' },
-      );
     if (all.length === 0)
-      throw new CliError('NotFound', `no pool has a node of account ${account}`, {
-        next: 'heddle pool nodes',
-      });
+      throw silent.length === 0
+        ? new CliError('NotFound', `no pool has a node of account ${account}`, { next: 'heddle pool nodes' })
+        : new CliError(
+            'NoWorker',
+            `pools ${silent.join(', ')} do not answer; no other pool has a node of account ${account}`,
+            { next: 'heddle worker' },
+          );
     const names = concerned.map(({ pool }) => pool.name).join(', ');
     await confirm(
       `Delete ${formatCount(all.length, 'node')} of account ${account} in pools ${names}${usersOf(all)}?`,

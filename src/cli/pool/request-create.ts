@@ -106,13 +106,10 @@ async function whileHeld<Result>(
   wait: () => Promise<Result>,
 ): Promise<Result> {
   if (!isHeld(options)) return wait();
-  const { signal, happened, release } = catchInterrupt();
+  const { signal, race, release } = catchInterrupt();
   const stopRenewal = renewOften(pool, ids);
   try {
-    const waiting = wait();
-    // After an interrupt the wait rejects, too.
-    waiting.catch(() => undefined);
-    return await Promise.race([waiting, happened]);
+    return await race(wait());
   } catch (cause) {
     if (!signal.aborted) throw cause;
     await pool.cancelMany(ids);

@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { HeddleError } from '../../client/errors.js';
-import { listPools } from '../../client/list.js';
 import { PoolClient } from '../../client/pool/pool-client.js';
 import { anySignal } from '../../model/signals.js';
 import type { ServerOptions } from '../configuration.js';
@@ -9,7 +7,7 @@ import { messageOf } from '../report-error.js';
 import type { Session } from '../session.js';
 import { verb } from '../verb.js';
 import { catchInterrupt } from '../waiting.js';
-import { withTroubles } from './pool-verb.js';
+import { askPools, withTroubles } from './pool-verb.js';
 import { heldFor, heldMs, renewOften } from './renewal.js';
 import { highestCode, readCommand, runOnNodes, type RunInPool } from './run-on-nodes.js';
 
@@ -40,19 +38,12 @@ export const run = verb(
 );
 
 /** The only pool with the label. */
-async function choosePool({ temporal }: Session, label: string): Promise<string> {
-  const names = (await listPools(temporal)).map(({ name }) => name);
-  const views = await Promise.allSettled(names.map((name) => new PoolClient(temporal, name).view()));
-  const having = names.filter((_name, index) => {
-    const view = views[index];
-    return view?.status === 'fulfilled' && Object.hasOwn(view.value.labels, label);
+async function choosePool(session: Session, label: string): Promise<string> {
+  const { answers, silent } = await askPools(session, undefined, async (pool) => {
+    const { labels } = await pool.view();
+    return Object.hasOwn(labels, label) ? [pool.name] : [];
   });
-  const silent = names.filter((_name, index) => {
-    const view = views[index];
-    return (
-      view?.status === 'rejected' && !(view.reason instanceof HeddleError && view.reason.code === 'NotFound')
-    );
-  });
+  const having = answers.flat();
   if (silent.length > 0)
     throw new CliError('NoWorker', `pools ${silent.join(', ')} do not answer: choose one with --pool`, {
       next: 'heddle worker',
@@ -75,13 +66,13 @@ async function runInPool(
   const { output } = session;
   const { count = 1, priority, requester, tenant, providerPool, lease: leaseMs = heldMs } = options;
   const id = randomUUID();
-  const { signal: interrupted, happened, release } = catchInterrupt();
+  const { signal: interrupted, race, release } = catchInterrupt();
   const expired = new AbortController();
   let stopRenewal = (): void => undefined;
   const demand = { id, priority, requester, tenant, providerPool, leaseMs, heldMs: heldFor(leaseMs) };
   try {
     const labels = Array.from({ length: count }, () => label);
-    let request = await sooner(pool.request(labels, demand), happened);
+    let request = await race(pool.request(labels, demand));
     stopRenewal = renewOften(pool, [id], {
       leaseMs,
       onEnded: () =>
@@ -89,7 +80,7 @@ async function runInPool(
     });
     if (request.state !== 'fulfilled') {
       output.note(`request ${id}: waiting; Ctrl-C returns it`);
-      request = await sooner(pool.waitFor(id), happened);
+      request = await race(pool.waitFor(id));
     }
     const results = await runOnNodes(session, pool, request, command, {
       copy: options.copy,
@@ -108,12 +99,6 @@ async function runInPool(
     await returnNodes(session, pool, id);
     release();
   }
-}
-
-/** An interrupt, or a result before it; that one may reject later. */
-function sooner<Result>(wait: Promise<Result>, happened: Promise<never>): Promise<Result> {
-  wait.catch(() => undefined);
-  return Promise.race([wait, happened]);
 }
 
 /** Never fails: the lease ends without it. */

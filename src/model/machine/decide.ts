@@ -42,34 +42,47 @@ export function refusalOf(machine: MachineState, intent: MachineIntent, asks?: s
     return `machine ${name} is in maintenance; 'heddle machine restore ${name}' takes it out, or load with --force`;
   if (intent.kind === 'restore' && half !== undefined)
     return `on the disk of machine ${name} is half of image ${half.name}@${half.revision}; load an image with --force`;
-  if (machine.unerased === true && account?.can.includes('ERASE') === true) {
-    const next = `'heddle machine unload ${name}' erases them, or load an image with --force`;
-    if (
-      intent.kind === 'restore' ||
-      intent.kind === 'move' ||
-      (intent.kind === 'remove' && intent.force !== true)
-    )
-      return `the disks of machine ${name} were not erased after its user; ${next}${intent.kind === 'remove' ? '; --force removes it all the same' : ''}`;
-  }
-  const isUnfinished = state === 'failed' && machine.unconfirmed === true;
-  if (intent.kind === 'retry' && !isUnfinished && account?.can.includes('READ_HARDWARE') !== true)
+  const whyKept = refuseUnerased(machine, intent) ?? refuseQuarantined(machine, intent);
+  if (whyKept !== undefined) return whyKept;
+  if (intent.kind === 'retry' && !isUnfinished(machine) && account?.can.includes('READ_HARDWARE') !== true)
     return `machine ${name} has no failed registration, so there is nothing to retry`;
-  const { quarantine } = machine;
-  const release = `'heddle machine quarantine ${name} --end' ends it`;
-  if (intent.kind === 'reserve' && quarantine !== undefined)
-    return `machine ${name} is quarantined: ${quarantine.comment}; ${release}`;
-  // Its provider would give it to another node.
-  if (intent.kind === 'remove' && intent.force !== true && quarantine !== undefined)
-    return `machine ${name} is quarantined, and its provider could give it to others: ${quarantine.comment}; ${release}, or remove it with --force`;
-  if (intent.kind === 'move' && quarantine !== undefined)
-    return `machine ${name} is quarantined, and its present provider could give it to others: ${quarantine.comment}; ${release}`;
-  if (intent.kind === 'end quarantine' && quarantine === undefined)
-    return `machine ${name} is not quarantined`;
   if (intent.kind === 'label') return tagFault({ labels: labelsAfter(machine.labels, intent) });
   const event = openingEvents[intent.kind];
   if (event === undefined || nextState(state, event) !== undefined)
     return lackingAbility(machine, intent) ?? (asks === undefined ? refuseOff(machine, intent) : undefined);
   return `machine ${name} is ${state === 'maintenance' ? 'in maintenance' : state}${forUser(machine)}: it takes no ${describeIntent(intent)}; what it takes is heddle machine ${verbsFrom(state).join(', ') || 'show'}`;
+}
+
+/** Its registration failed, and a retry completes it. */
+export function isUnfinished({ state, unconfirmed }: MachineState): boolean {
+  return state === 'failed' && unconfirmed === true;
+}
+
+/** What a user left stays on the machine until it is erased. */
+function refuseUnerased(
+  { name, unerased, account }: MachineState,
+  intent: MachineIntent,
+): string | undefined {
+  if (unerased !== true || account?.can.includes('ERASE') !== true) return undefined;
+  const why = `the disks of machine ${name} were not erased after its user; 'heddle machine unload ${name}' erases them, or load an image with --force`;
+  if (intent.kind === 'restore' || intent.kind === 'move') return why;
+  return intent.kind === 'remove' && intent.force !== true
+    ? `${why}; --force removes it all the same`
+    : undefined;
+}
+
+/** Nothing chooses a quarantined machine: neither a user nor, once it is released, its provider for another node. */
+function refuseQuarantined({ name, quarantine }: MachineState, intent: MachineIntent): string | undefined {
+  if (quarantine === undefined)
+    return intent.kind === 'end quarantine' ? `machine ${name} is not quarantined` : undefined;
+  const { comment } = quarantine;
+  const release = `'heddle machine quarantine ${name} --end' ends it`;
+  const released = `machine ${name} is quarantined, and its provider could give it to others: ${comment}; ${release}`;
+  if (intent.kind === 'reserve') return `machine ${name} is quarantined: ${comment}; ${release}`;
+  if (intent.kind === 'move') return released;
+  return intent.kind === 'remove' && intent.force !== true
+    ? `${released}, or remove it with --force`
+    : undefined;
 }
 
 /** What becomes of a load that is no longer needed. `absent`: the machine has not accepted it. */

@@ -69,7 +69,7 @@ export function importCloudPool(
     const hardware = hardwareOf(offer, at, remarks);
     const fields = {
       ...(driver === 'openstack' ? openstackFields(provider, pool, offer) : awsFields(pool, offer)),
-      ...loginOf(provider, offer),
+      ...loginOf(taking, provider, offer),
       ...userDataOf(offer, at, remarks),
     };
     labels[taking.serve(offer.name)] = {
@@ -155,14 +155,13 @@ function imageOf(
 }
 
 /** Who logs in where, as the image says. */
-function loginOf(provider: NodepoolProvider, offer: NodepoolOffer): JsonObject {
-  const image =
-    provider['cloud-images']?.find(({ name }) => name === offer['cloud-image']) ??
-    provider.diskimages?.find(({ name }) => name === offer.diskimage);
-  const { 'connection-port': sshPort, username } = image ?? {};
+function loginOf(taking: Taking, provider: NodepoolProvider, offer: NodepoolOffer): JsonObject {
+  const { diskimage } = offer;
+  const cloudImage = provider['cloud-images']?.find(({ name }) => name === offer['cloud-image']);
+  const upload = provider.diskimages?.find(({ name }) => name === diskimage);
   return given({
-    sshPort,
-    user: typeof username === 'string' ? username : undefined,
+    sshPort: (cloudImage ?? upload)?.['connection-port'],
+    user: cloudImage?.username ?? (diskimage === undefined ? undefined : taking.userOf(diskimage)),
     keyName: offer['key-name'],
   });
 }

@@ -135,6 +135,7 @@ function take(file: NodepoolFile, { name, simulated }: NodepoolOptions): Taken {
       served.add(label);
       return labels.of(label);
     },
+    userOf: (diskimage) => file.diskimages?.find((image) => image.name === diskimage)?.username,
     useImage: (diskimage, use) => {
       uses.set(diskimage, [...(uses.get(diskimage) ?? []), use]);
       return imageNames.of(diskimage);
@@ -235,6 +236,7 @@ function takeProvider(taking: Taking, provider: NodepoolProvider, path: Path): r
   const cloud = driver === 'openstack' || driver === 'aws' ? driver : undefined;
   const remarks = [
     ...remarkUnread('provider', provider, path, cloud),
+    ...(cloud === undefined ? [] : remarkImages(provider, path)),
     ...(cloud === undefined ? [] : importCloudAccount(taking, cloud, provider, path)),
     ...remarkPace(provider, accountOf(taking, provider), path),
   ];
@@ -256,6 +258,20 @@ function takeProvider(taking: Taking, provider: NodepoolProvider, path: Path): r
           : importCloudPool(taking, cloud, provider, pool, whole)),
       ];
     }),
+  ];
+}
+
+function remarkImages(
+  { 'cloud-images': images, diskimages }: NodepoolProvider,
+  path: Path,
+): readonly Problem[] {
+  return [
+    ...(images ?? []).flatMap((image, index) =>
+      remarkUnread('cloudImage', image, [...path, 'cloud-images', index]),
+    ),
+    ...(diskimages ?? []).flatMap((image, index) =>
+      remarkUnread('upload', image, [...path, 'diskimages', index]),
+    ),
   ];
 }
 

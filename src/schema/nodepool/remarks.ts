@@ -28,6 +28,7 @@ const instead: Readonly<Record<string, string>> = {
   'host-key-checking': 'Host keys are always checked: pinned at the first contact if they are not given.',
   timeout: 'A machine is asked for 3 s whether it answers.',
   'connection-type': 'Nodes are reached by SSH.',
+  pause: 'Pause uploads to an account with heddle image pause NAME --uploads ACCOUNT.',
   'shell-type': 'Scripts are run by /bin/sh, or by the interpreter that an action names.',
   'python-path': 'An automator that needs Python looks for it.',
   'console-log': 'Look at the console where the provider shows it.',

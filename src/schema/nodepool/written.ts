@@ -81,15 +81,14 @@ const cloudImageSchema = z.looseObject({
   name: name,
   'image-id': name.optional(),
   'image-name': name.optional(),
+  'image-filters': z.unknown().optional(),
   username: name.optional(),
-  'connection-type': z.string().optional(),
   'connection-port': number.optional(),
   'config-drive': boolean,
 });
 
 const uploadSchema = z.looseObject({
   name: name,
-  pause: boolean,
   'config-drive': boolean,
   'connection-port': number.optional(),
 });
@@ -161,6 +160,8 @@ export const readKeys = {
   offer: Object.keys(offerKeys.shape),
   tenant: Object.keys(tenantSchema.shape),
   diskimage: Object.keys(diskimageSchema.shape),
+  cloudImage: Object.keys(cloudImageSchema.shape),
+  upload: Object.keys(uploadSchema.shape),
 } as const;
 export type NodepoolPart = keyof typeof readKeys;
 

@@ -1,4 +1,5 @@
 import { CancellationScope, isCancellation } from '@temporalio/workflow';
+import { isUnfinished } from '../../model/machine/decide.js';
 import type { MachineOperation, OperationResult } from '../../model/machine/state.js';
 import { NotDone } from './failure.js';
 import { change, changeOperation, endOperation, type MachineMemory } from './memory.js';
@@ -21,8 +22,7 @@ export async function operate(
     endOperation(memory, { state: 'done', answer: 'done', result: { ...now?.result, ...result } });
   } catch (error) {
     const { kind } = operation.intent;
-    const { state, unconfirmed } = memory.state;
-    if (kind === 'retry' && state === 'failed' && unconfirmed === true && error instanceof NotDone)
+    if (kind === 'retry' && isUnfinished(memory.state) && error instanceof NotDone)
       change(memory, { why: error.message });
     if (kind === 'register' && memory.state.account !== undefined)
       change(memory, {

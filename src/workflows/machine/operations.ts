@@ -6,6 +6,7 @@ import type {
   MachineOperation,
   OperationResult,
 } from '../../model/machine/state.js';
+import { isUnfinished } from '../../model/machine/decide.js';
 import { labelsAfter } from '../../model/machine/selection.js';
 import { schedule } from '../schedule.js';
 import { eraseMs, mustErase } from './erase.js';
@@ -38,9 +39,7 @@ export async function carryOut(
     case 'register':
       return register(memory);
     case 'retry':
-      return memory.state.state === 'failed' && memory.state.unconfirmed === true
-        ? confirmRegistration(memory)
-        : readHardware(memory);
+      return isUnfinished(memory.state) ? confirmRegistration(memory) : readHardware(memory);
     case 'status':
       return status(memory, intent);
     case 'power':

@@ -242,6 +242,7 @@ describe('a nodepool.yaml with clouds', () => {
                     securityGroups: ['ssh'],
                     zones: ['nova'],
                     rootVolumeGb: 80,
+                    user: 'zuul',
                   },
                   confirmWithin: 720,
                 },
@@ -308,6 +309,7 @@ describe('a nodepool.yaml with clouds', () => {
       "has its credentials from the launcher's environment or profile",
       'labels[1]: names no flavor, only 512 MiB of memory',
       "are built by the builders' command diskimage-builder",
+      'providers[0].diskimages[0].pause: has no counterpart',
       'providers of driver kubernetes are not taken over, for Heddle lacks it',
     ])
       expect(

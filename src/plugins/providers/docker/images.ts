@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import {
@@ -9,6 +8,7 @@ import {
   type UploadedImage,
 } from '../../contract.js';
 import { hasTags } from '../../provider-base/machines.js';
+import { readWithProgress } from '../../provider-base/read-with-progress.js';
 import type { DockerApi } from './api.js';
 
 const formats: readonly string[] = ['tar', 'tar.gz', 'tgz'];
@@ -55,7 +55,11 @@ export async function uploadImage(
       : { answer: 'not done', why: `there is an image ${name} already, and it is another's` };
   const id =
     (await listOf(api, token))[0] ??
-    (await takeIn(api, { ...tags, [label]: token }, Readable.from(told(file, progress))));
+    (await takeIn(
+      api,
+      { ...tags, [label]: token },
+      Readable.from(readWithProgress(file, progress, 'the daemon unpacks it')),
+    ));
   // Podman takes no tag with the file.
   await api.call({
     method: 'POST',
@@ -146,17 +150,4 @@ function find(api: DockerApi, name: string): Promise<Image | undefined> {
 
 function isOurs({ Config }: Image, token: string): boolean {
   return Config?.Labels?.[label] === token;
-}
-
-/** Passes the file on, and reports progress every few megabytes. */
-async function* told(file: string, progress: (text: string) => void): AsyncGenerator<Buffer> {
-  const step = 8 * 2 ** 20;
-  let sent = 0;
-  for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
-    const before = Math.floor(sent / step);
-    sent += chunk.length;
-    if (Math.floor(sent / step) > before) progress(`${Math.round(sent / 2 ** 20)} MB sent`);
-    yield chunk;
-  }
-  progress('the daemon unpacks it');
 }

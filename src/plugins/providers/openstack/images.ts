@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import {
@@ -10,6 +9,7 @@ import {
   type UploadedImage,
 } from '../../contract.js';
 import { hasTags } from '../../provider-base/machines.js';
+import { readWithProgress } from '../../provider-base/read-with-progress.js';
 import { novaTags } from './machines.js';
 import type { Session } from './session.js';
 
@@ -38,7 +38,7 @@ const imageSchema = z
   }));
 type GlanceImage = z.output<typeof imageSchema>;
 const pageSchema = z.object({ images: z.array(imageSchema), next: z.string().optional() });
-const noBody = z.unknown();
+const anyAnswer = z.unknown();
 
 /** Creates an image record with all tags, then fills it. An interrupted attempt leaves a record without data. */
 export async function uploadImage(
@@ -65,11 +65,11 @@ export async function uploadImage(
       tags: novaTags(properties),
     },
   });
-  await session.read(noBody, 'image', {
+  await session.read(anyAnswer, 'image', {
     method: 'PUT',
     path: `${pathOf(id)}/file`,
     headers: { 'content-type': 'application/octet-stream' },
-    file: () => Readable.from(withProgress(file, progress)),
+    file: () => Readable.from(readWithProgress(file, progress, 'the cloud stores it')),
   });
   const made = await session.find(imageSchema, 'image', pathOf(id));
   if (made?.status === 'active' && (bytes === undefined || made.size === undefined || made.size === bytes))
@@ -131,17 +131,4 @@ async function imagesOf(
 
 function pathOf(id: string): string {
   return `/images/${encodeURIComponent(id)}`;
-}
-
-/** Passes the file on, and reports progress every few megabytes. */
-async function* withProgress(file: string, progress: (text: string) => void): AsyncGenerator<Buffer> {
-  const step = 8 * 2 ** 20;
-  let sent = 0;
-  for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
-    const before = Math.floor(sent / step);
-    sent += chunk.length;
-    if (Math.floor(sent / step) > before) progress(`${Math.round(sent / 2 ** 20)} MB sent`);
-    yield chunk;
-  }
-  progress('the cloud stores it');
 }

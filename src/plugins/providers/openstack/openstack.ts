@@ -164,13 +164,13 @@ export class OpenStackProvider
 
   /** What Nova lets the project have. Limits of -1 are none. */
   async quota({ flavors }: WantedSizes): Promise<AccountQuota> {
-    const session = new Session(readFields(this.fields), this.signal, this.calls);
+    const session = this.#session();
     return { ...(await projectQuota(session)), sizes: await flavorSizes(session, flavors) };
   }
 
   /** A cloud may have very many images: only what is wanted is looked up. */
   async offers({ flavor, image }: WantedKind): Promise<AccountOffers> {
-    const session = new Session(readFields(this.fields), this.signal, this.calls);
+    const session = this.#session();
     return {
       refused: {
         flavor: await refusalOf(() => flavorId(session, flavor)),
