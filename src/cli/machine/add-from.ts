@@ -1,5 +1,5 @@
 import { HeddleError } from '../../client/errors.js';
-import type { MachineView, Registration } from '../../model/machine/state.js';
+import type { Registration } from '../../model/machine/state.js';
 import { isPluginError } from '../../plugins/errors.js';
 import { readInventory } from '../../plugins/inventory/read-inventory.js';
 import { readRegistrations, type FileRegistration } from '../../schema/machine/registration.js';
@@ -8,7 +8,7 @@ import { CliError } from '../errors.js';
 import type { Session } from '../session.js';
 import { verb } from '../verb.js';
 import { batchShown, runBatch, type MachineResult } from './batch.js';
-import { formatState } from './machine-text.js';
+import { formatState, isUnregistered } from './machine-text.js';
 import { registrationOf, type AddOptions } from './registration.js';
 
 /**
@@ -36,7 +36,7 @@ const registerAll = verb(
 );
 
 async function readMachines(file: string, defaults: Registration): Promise<readonly FileRegistration[]> {
-  const entries = await readInventory({ file, log: { warn: warn } }).catch((cause: unknown) => {
+  const entries = await readInventory({ file, log: { warn } }).catch((cause: unknown) => {
     if (isPluginError(cause)) throw new CliError('Usage', cause.message, { cause });
     throw cause;
   });
@@ -59,7 +59,8 @@ async function register(
     if (error instanceof HeddleError && error.code === 'NotFound') return undefined;
     throw error;
   });
-  if (known === undefined || isUnregistered(known)) return (await machines.add(name, registration)).operation;
+  if (known === undefined || known.removed === true || isUnregistered(known))
+    return (await machines.add(name, registration)).operation;
   if (known.provider !== registration.provider)
     return {
       machine: name,
@@ -73,9 +74,4 @@ async function register(
     state === 'failed' && (last?.intent.kind === 'register' || last?.intent.kind === 'retry');
   if (isIncomplete) return (await machines.operate(name, { kind: 'retry' })).operation;
   return { machine: name, result: 'unchanged', state: formatState(known), power: known.power };
-}
-
-/** Its workflow has ended. */
-function isUnregistered({ removed, type, operation }: MachineView): boolean {
-  return removed === true || (type === undefined && operation === undefined);
 }

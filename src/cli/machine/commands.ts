@@ -102,7 +102,7 @@ export const machineCommands: readonly CommandDefinition[] = [
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./registration.js')).add,
       }),
-      command('retry <name>', 'retry a registration that failed', {
+      command('retry <name>', 'retry a registration that failed, or read the hardware again', {
         options: [...batchOptions, ...waitOptions],
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).retry,

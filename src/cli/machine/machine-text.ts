@@ -174,7 +174,7 @@ export function formatState({
 }
 
 /** Whether its registration failed before its type was known. */
-function isUnregistered({ name, type, operation }: MachineView): boolean {
+export function isUnregistered({ name, type, operation }: MachineView): boolean {
   return type === undefined && operation === undefined && parseNodeName(name) === undefined;
 }
 
