@@ -16,6 +16,7 @@ const { createInFlight } = await load('activities/in-flight.js');
 const { readClusterRecords } = await load('worker/cluster-records.js');
 const { readNodePools } = await load('worker/node-pools.js');
 const { openInputs } = await load('worker/open-inputs.js');
+const { collectGarbageSooner } = await load('worker/heap.js');
 const contract = await load('plugins/contract.js');
 const { openKeyRing } = await load('secrets/keys.js');
 const { createRedactors } = await load('secrets/redact.js');
@@ -25,6 +26,7 @@ const { createFolderStore } = await load('store/folder.js');
 const { heddle } = await load('temporal-plugin.js');
 const { readWorkflowRuns } = await load('worker/workflow-runs.js');
 
+collectGarbageSooner();
 const drop = () => {};
 const tell = (message, more) => {
   // Of the workers that have activities alone.

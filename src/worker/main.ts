@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { loadConfig } from '../config/index.js';
 import { prepareFolder } from '../config/prepare-folder.js';
 import { secretSourcesOf } from '../secrets/reference.js';
+import { collectGarbageSooner } from './heap.js';
 import { keyRingOf } from './key-ring.js';
 import { startWorker } from './worker.js';
 
@@ -10,6 +11,7 @@ await main();
 
 /** A worker or a builder as a process: runs until SIGTERM or SIGINT; SIGUSR2 logs what it is at. */
 async function main(): Promise<void> {
+  collectGarbageSooner();
   // What each task does is in the task's own log.
   const log = pino({ level: 'info', base: { pid: process.pid } });
   let what = 'did not start';
