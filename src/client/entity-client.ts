@@ -11,6 +11,7 @@ import {
   type WorkflowIdReusePolicy,
 } from '@temporalio/client';
 import { workflowQueue } from '../model/names.js';
+import { workflowTaskMs } from '../model/resumption.js';
 import { call } from './call.js';
 import { HeddleError } from './errors.js';
 import { listRunning } from './list.js';
@@ -39,6 +40,7 @@ export interface EntityKind {
 }
 
 export interface StartRequest {
+  /** In ms; without it `workflowTaskMs`, and the server's own limit if undefined is given. */
   readonly workflowTaskTimeout?: number;
   readonly staticSummary: string;
   readonly staticDetails?: string;
@@ -98,6 +100,7 @@ export abstract class EntityClient {
     ): Promise<Reply> => {
       // An operation object is for one call.
       const startWorkflowOperation = new WithStartWorkflowOperation<Workflow>(workflowType, {
+        workflowTaskTimeout: workflowTaskMs,
         ...start,
         workflowId: workflowId(name),
         taskQueue: workflowQueue,

@@ -11,7 +11,7 @@ export const retryAfterMs = 200;
  * given to another after this; the server's own 10 s would be most of the wait. The longest replay must fit
  * in, with room for a busy machine.
  */
-export const workflowTaskMs = 5_000;
+export const workflowTaskMs = 4_000;
 
 /** Nodes that a cluster may have for its replay to fit in surely; a larger one has the server's own limit. */
 export const quickNodes = 100;

@@ -3,7 +3,7 @@ import {
   ApplicationFailure,
   CancellationScope,
   condition,
-  continueAsNew,
+  makeContinueAsNewFunc,
   isCancellation,
   setCurrentDetails,
   setHandler,
@@ -46,6 +46,8 @@ export interface Entity<Result = string> {
    * Brings work in flight to a point from which the next run continues. False if this run continues instead.
    */
   readonly drain?: () => boolean | void | Promise<boolean | void>;
+  /** How long a workflow task of the next run may take, in ms. Default: as in this run. */
+  readonly nextTaskTimeoutMs?: () => number;
   /** The state for the next run. */
   readonly carry: () => unknown;
   /** Called when the workflow is cancelled from outside, which never ends an entity. */
@@ -145,6 +147,7 @@ async function live<Result>(
     if ((await entity.drain?.()) !== false) {
       memory.alarm?.scope.cancel();
       await condition(allHandlersFinished);
+      const continueAsNew = makeContinueAsNewFunc({ workflowTaskTimeout: entity.nextTaskTimeoutMs?.() });
       return continueAsNew({ carried: entity.carry() });
     }
     memory.draining = false;

@@ -6,8 +6,9 @@ import type { RequestsPage, RequestView } from '../../model/pool/view.js';
  * Wait between two looks, in ms: short at first, for a warm node is there at once, and longer when nothing
  * happens.
  */
-const firstLookMs = 30;
+const firstLookMs = 20;
 const lastLookMs = 500;
+const growth = 1.2;
 
 export type Look = (wanted: RequestsWanted) => Promise<RequestsPage>;
 
@@ -52,7 +53,7 @@ export class Watch {
     while (this.#waiting.size > 0) {
       await pause(this.#pauseMs);
       const settled = await this.#probeOnce();
-      this.#pauseMs = settled > 0 ? firstLookMs : Math.min(lastLookMs, this.#pauseMs * 1.5);
+      this.#pauseMs = settled > 0 ? firstLookMs : Math.min(lastLookMs, this.#pauseMs * growth);
     }
     this.#version = undefined;
     this.#looking = false;

@@ -1,11 +1,18 @@
+import { workflowInfo } from '@temporalio/workflow';
+import type { PoolState } from '../../model/pool/state.js';
+import { workflowTaskMs } from '../../model/resumption.js';
 import type { PoolMemory } from './memory.js';
 
 /**
- * A worker without the workflow in its cache replays the whole run before it can answer, within the server's
- * 10 s. A run whose replay takes longer never gets an answer. So a run ends when its replay takes about one
- * second of CPU.
+ * A worker without the workflow in its cache replays the whole run before it can answer, within the time of a
+ * workflow task. A run whose replay takes longer never gets an answer. So a run ends when its replay takes about a
+ * tenth of that time in CPU time.
  */
-const mostReplayMs = 1_000;
+const replayShare = 0.1;
+/** Nodes and requests of a pool above which its next run gets more time for its replay. */
+const quickEntries = 200;
+/** The server's default, in ms. */
+const slowTaskMs = 10_000;
 /** Replay time in ms: per decision step, per examined node and request, and per work begun on a node. */
 const replayMs = { step: 0.5, examined: 0.006, batch: 0.3, alone: 4 } as const;
 
@@ -23,5 +30,12 @@ export function noteReplayOfWork(memory: PoolMemory, how: 'batch' | 'alone'): vo
 
 /** Whether a worker that replays this run would need too long. */
 export function isReplayTooLong({ replayMs: takesMs }: PoolMemory): boolean {
-  return takesMs > mostReplayMs;
+  return takesMs > workflowInfo().taskTimeoutMs * replayShare;
+}
+
+/** A short limit: the workflow task of a worker that died goes to another one sooner. */
+export function nextTaskTimeoutMs({ nodes, requests }: PoolState): number {
+  return Object.keys(nodes).length + Object.keys(requests).length > quickEntries
+    ? slowTaskMs
+    : workflowTaskMs;
 }

@@ -15,7 +15,7 @@ import type { PoolMemory } from './memory.js';
 import { nothingPublished, publishMetrics } from './metrics.js';
 import { nextWatch, watchImages } from './watch-images.js';
 import { patchedOnce } from '../patched-once.js';
-import { isReplayTooLong, noteReplayOfStep } from './replay-budget.js';
+import { isReplayTooLong, nextTaskTimeoutMs, noteReplayOfStep } from './replay-budget.js';
 import { beginWork } from './work.js';
 
 type PoolInput = PoolStart | { readonly carried: CarriedPool };
@@ -64,6 +64,7 @@ export async function pool(input?: PoolInput): Promise<string> {
       isPostponed: () => (memory.carryAt ?? 0) > Date.now(),
     },
     drain: async () => mayCarry(memory) && drain(memory),
+    nextTaskTimeoutMs: () => nextTaskTimeoutMs(state),
     carry: () => packPool(state),
     details: () => detailsOfPool(state),
   });
