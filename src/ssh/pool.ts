@@ -10,7 +10,7 @@ export interface ConnectionPool {
   acquire(target: SshTarget, signal?: AbortSignal): Promise<Connection>;
   /** The connection to the target if one is open. Dead ones are closed within 15 s. */
   openConnection(target: SshTarget): Connection | undefined;
-  /** Takes over an open connection to the target. */
+  /** Takes over an open connection to the target. An earlier one is closed once it is idle. */
   add(target: SshTarget, connection: Connection): void;
   /** Ends every connection; work on the nodes continues. */
   closeAll(): Promise<void>;
@@ -26,6 +26,8 @@ export function createPool(options: PoolOptions = {}): ConnectionPool {
   const { idleMs = 60_000, ...connectOptions } = options;
   const entries = new Map<string, Promise<Connection>>();
   const opened = new Map<string, Connection>();
+  /** All that are open, also those that another one has replaced. */
+  const connections = new Set<Connection>();
 
   /** Not tied to any caller's signal, because others may be waiting for it; its own deadline ends it. */
   function start(key: string, target: SshTarget): Promise<Connection> {
@@ -39,9 +41,13 @@ export function createPool(options: PoolOptions = {}): ConnectionPool {
     entries.set(key, entry);
     entry
       .then((connection) => {
+        const before = opened.get(key);
+        if (before !== connection && before?.busy === false) before.close();
         opened.set(key, connection);
+        connections.add(connection);
         closeWhenIdle(connection, idleMs, forget);
         return connection.closed.then(() => {
+          connections.delete(connection);
           if (opened.get(key) === connection) opened.delete(key);
           forget();
         });
@@ -70,12 +76,11 @@ export function createPool(options: PoolOptions = {}): ConnectionPool {
     async closeAll() {
       const opening = [...entries.values()];
       entries.clear();
-      const settled = await Promise.allSettled(opening);
+      await Promise.allSettled(opening);
       await Promise.all(
-        settled.map(async (result) => {
-          if (result.status === 'rejected') return;
-          result.value.close();
-          await result.value.closed;
+        [...connections].map(async (connection) => {
+          connection.close();
+          await connection.closed;
         }),
       );
     },

@@ -76,6 +76,27 @@ test('a probe leaves its connection to the pool, which reports it while it is op
   await until('the connection is closed', () => pool.openConnection(target) === undefined);
 });
 
+test('a connection that takes the place of an idle one ends it', async () => {
+  const { target } = node;
+  const before = await pool.acquire(target);
+  await probe(target, { keep: (connection) => pool.add(target, connection) });
+  await before.closed;
+  expect(pool.openConnection(target)?.open).toBe(true);
+});
+
+test('a replaced connection that is in use is ended with the pool', async () => {
+  const { target } = node;
+  const before = await pool.acquire(target);
+  const run = exec(before, ['sleep', '60']);
+  const failed = expect(run).rejects.toMatchObject({ kind: 'Retryable' });
+  await until('it runs', () => node.commands.length === 1);
+  await probe(target, { keep: (connection) => pool.add(target, connection) });
+  expect(before.open).toBe(true);
+  await pool.closeAll();
+  await failed;
+  expect(before.open).toBe(false);
+});
+
 test('an idle connection is closed', async () => {
   const impatient = createPool({ idleMs: 50 });
   const connection = await impatient.acquire(node.target);
