@@ -101,6 +101,7 @@ describe('every published document is what a command writes', () => {
     await json('request', 'return', 'ci', String(id));
     await json('request', 'create', 'ci', 'small', '--count', '2', '--no-wait', '--requester', 'job');
     await json('request', 'list', 'ci');
+    await json('pool', 'waiting');
     await json('request', 'cancel', 'ci', '--requester', 'job');
     await json('pool', 'delete', 'ci', '--yes');
     const machine = { name: 'lab-1', labels: ['small'], 'host-key': 'ssh-ed25519 AAAA' };

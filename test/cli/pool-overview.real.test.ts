@@ -64,6 +64,35 @@ describe('heddle pool and heddle request, over all pools', () => {
     });
   });
 
+  it('shows which tenants wait, and for what', async () => {
+    await json('request', 'create', 'lab', 'bench', '--tenant', 'acme', '--no-wait');
+    await json('request', 'create', 'lab', 'bench', '--tenant', 'beta', '--no-wait');
+    expect(await json('pool', 'waiting', 'lab')).toMatchObject({
+      pools: [
+        {
+          pool: 'lab',
+          tenants: [
+            { tenant: 'acme', waiting: 1, nodes: 0, weight: 1, share: 0 },
+            {
+              tenant: 'beta',
+              reasons: [{ why: 'provider pool main: requests of tenant acme come first', requests: 1 }],
+            },
+          ],
+        },
+      ],
+      silent: [],
+    });
+    const { stdout } = await run('pool', 'waiting');
+    expect(stdout).toMatch(/^POOL +TENANT +WAITING +OLDEST +NODES +WEIGHT +SHARE +FAIR SHARE +WAITS FOR\n/);
+    expect(stdout).toMatch(/\nci +- +1 .* 100% +100% +provider pool main: 1 node too much at the moment\n/);
+    expect(stdout).toMatch(/\nlab +acme +1 .* 0 +1 +0% +33% +provider pool main: 1 node too much/);
+    const { requests } = (await json('request', 'list', 'lab', '--state', 'requested')) as {
+      readonly requests: readonly { readonly id: string }[];
+    };
+    await json('request', 'cancel', 'lab', ...requests.map(({ id }) => id));
+    expect(await run('pool', 'waiting', 'lab')).toMatchObject({ stdout: 'no request waits\n' });
+  });
+
   it('changes the priority of a waiting request, and refuses it for one with nodes', async () => {
     const { requests } = (await json('request', 'list', 'ci')) as {
       readonly requests: readonly { readonly id: string; readonly requester: string }[];

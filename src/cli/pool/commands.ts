@@ -91,6 +91,10 @@ export const poolCommands: readonly CommandDefinition[] = [
         json: ['pool-nodes'],
         load: async () => (await import('./overview.js')).nodes,
       }),
+      command('waiting [pool]', 'show which tenants wait for nodes, and for what', {
+        json: ['pool-waiting'],
+        load: async () => (await import('./waiting.js')).waiting,
+      }),
       command('dump [pool]', 'print the state of all pools, or of one, as JSON', {
         json: ['pool-dump'],
         load: async () => (await import('./show.js')).dump,

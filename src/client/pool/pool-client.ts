@@ -8,6 +8,7 @@ import type { ConfigureReply, PoolStart } from '../../model/pool/messages.js';
 import type { NodeDemand } from '../../model/pool/request.js';
 import type { PoolSpec } from '../../model/pool/spec.js';
 import type { PoolNodesPage, PoolNodeView, PoolView, RequestView } from '../../model/pool/view.js';
+import type { TenantWaiting } from '../../model/pool/view-waiting.js';
 import {
   configureUpdate,
   deleteNodesUpdate,
@@ -23,6 +24,7 @@ import {
   renewUpdate,
   requestsQuery,
   requestUpdate,
+  waitingQuery,
 } from '../../workflows/pool/messages.js';
 import { EntityClient } from '../entity-client.js';
 import { HeddleError } from '../errors.js';
@@ -196,6 +198,11 @@ export class PoolClient extends EntityClient {
 
   view(): Promise<PoolView> {
     return this.query('pool', this.name, poolQuery);
+  }
+
+  /** The tenants whose requests wait, and for what; the one whose request is served next first. */
+  waiting(): Promise<readonly TenantWaiting[]> {
+    return this.query('waiting', this.name, waitingQuery);
   }
 
   spec(): Promise<PoolSpec | null> {

@@ -67,6 +67,7 @@ export const machineRows = {
       spec: [],
       requests: [withField({ ids: object({ ids: requestIds() }) }, object({ since: count() }))],
       nodes: [text(20, 0)],
+      waiting: [],
       allocated: [text(20, 0)],
       payload: [text(200)],
       node: [text(200)],

@@ -8,7 +8,7 @@ import { isLost } from './allocated.js';
 import type { PoolNode, PoolNodeState } from './node.js';
 import { type VersionStatus, versionStatusOf } from './library.js';
 import { pausesIn } from './pause.js';
-import { signatureOf } from './order.js';
+import { reasonsBySignature, signatureOf } from './order.js';
 import type { EndedRequest, NodeRequest, RequestState } from './request.js';
 import type { PoolState } from './state.js';
 import { viewLabel, type LabelView } from './view-label.js';
@@ -174,16 +174,11 @@ export function viewRequests(
   };
 }
 
-/** Of equal waiting requests admission considers the first; the others wait for the same. */
 function viewOpen(pool: PoolState, open: readonly NodeRequest[]): readonly RequestView[] {
   const isSilent = ({ state, waits }: NodeRequest): boolean => state === 'requested' && waits === undefined;
-  const reasons = new Map<string, string>();
-  if (open.some(isSilent))
-    for (const request of Object.values(pool.requests))
-      if (request.state === 'requested' && request.waits !== undefined)
-        reasons.set(signatureOf(request), request.waits);
+  const reasons = open.some(isSilent) ? reasonsBySignature(pool) : undefined;
   return open.map((request) => {
-    const why = isSilent(request) ? reasons.get(signatureOf(request)) : undefined;
+    const why = isSilent(request) ? reasons?.get(signatureOf(request)) : undefined;
     return viewRequest(
       pool,
       why === undefined ? request : { ...request, waits: `an earlier one like it waits: ${why}` },

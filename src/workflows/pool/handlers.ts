@@ -16,6 +16,7 @@ import { endHold, nodeGone } from '../../model/pool/outcome.js';
 import type { NodeDemand } from '../../model/pool/request.js';
 import { changePriority } from '../../model/pool/order.js';
 import { viewNode, viewPool, viewRequests, type RequestView } from '../../model/pool/view.js';
+import { viewWaiting } from '../../model/pool/view-waiting.js';
 import { configure } from './configure.js';
 import { imageUpdateSignal } from '../image/messages.js';
 import { nodeQuery } from '../cluster/messages.js';
@@ -38,6 +39,7 @@ import {
   renewUpdate,
   requestsQuery,
   requestUpdate,
+  waitingQuery,
 } from './messages.js';
 import type { PoolMemory } from './memory.js';
 import { learn } from './watch-images.js';
@@ -119,6 +121,9 @@ function queriesOf({ pool }: PoolMemory): readonly Message[] {
     query(poolSpecQuery, 'The configuration.', () => pool.spec ?? null),
     query(requestsQuery, 'Requests, with the credentials of allocated nodes.', (wanted) =>
       viewRequests(pool, wanted),
+    ),
+    query(waitingQuery, 'The tenants whose requests wait, and for what.', () =>
+      viewWaiting(pool, Date.now()),
     ),
     query(poolNodesQuery, 'A page of nodes, without secrets.', (after) => {
       const all = Object.values(pool.nodes);

@@ -14,6 +14,7 @@ import type {
 import type { NodeDemand } from '../../model/pool/request.js';
 import type { PoolSpec } from '../../model/pool/spec.js';
 import type { PoolNodesPage, PoolView, RequestsPage, RequestView } from '../../model/pool/view.js';
+import type { TenantWaiting } from '../../model/pool/view-waiting.js';
 
 /**
  * Everything a pool's workflow can be asked. Names are part of the interface: other clients call them too.
@@ -33,6 +34,7 @@ export const poolQuery = defineQuery<PoolView>('pool');
 export const poolSpecQuery = defineQuery<PoolSpec | null>('spec');
 /** Credentials of handed-out nodes included. */
 export const requestsQuery = defineQuery<RequestsPage, [RequestsWanted]>('requests');
+export const waitingQuery = defineQuery<readonly TenantWaiting[]>('waiting');
 /** A page of nodes, in the order of their making: the first for an empty text, then what `next` says. */
 export const poolNodesQuery = defineQuery<PoolNodesPage, [after: string]>('nodes');
 /**

@@ -33,6 +33,7 @@ export async function pool(input?: PoolInput): Promise<string> {
   const state = openState(input);
   state.failsOver = patchedOnce('20261125-pool-fail-over');
   state.pausesLabels = patchedOnce('20261125-pool-label-pause');
+  state.isFair = patchedOnce('20261125-pool-fairness');
   const memory: PoolMemory = {
     ...newMemory(),
     pool: state,

@@ -112,6 +112,7 @@ export const samples: SampleMessages = {
       spec: [],
       requests: [{ since: 0 }],
       nodes: [''],
+      waiting: [],
       allocated: [''],
       payload: ['a-1'],
       node: ['a-1'],
