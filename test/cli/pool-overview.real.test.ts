@@ -158,4 +158,78 @@ describe('heddle pool and heddle request, over all pools', () => {
     );
     expect((await run('pool', 'nodes', '--provider', 'local')).stdout).toContain('small-');
   });
+
+  it('exports a pool to a file without clear secrets; nothing changes it there until it is forgotten', async () => {
+    const { nodes } = await json('request', 'create', 'lab', 'bench', '--requester', 'job-9');
+    expect(await run('pool', 'export', 'lab')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Export pool lab? It stops here') as string,
+    });
+    const { code, stdout, stderr } = await run('pool', 'export', 'lab', '--yes');
+    expect({ code, stderr }).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(
+        'pool lab is exported with 1 node and 2 requests, and stopped',
+      ) as string,
+    });
+    const [node] = nodes as readonly { readonly hostname: string }[];
+    expect(stdout).not.toContain(node?.hostname);
+    await writeFile(join(stack.folder, 'lab.json'), stdout);
+
+    // The others are erased nevertheless.
+    await json('request', 'create', 'ci', 'small', '--requester', 'job-10', '--no-wait');
+    await until('ci has a node', async () => (await run('pool', 'nodes', 'ci')).stdout.includes('small-'));
+    await writeFile(
+      join(stack.folder, 'second.yaml'),
+      stringify({
+        pools: {
+          second: {
+            labels: { bench: { minReady: 1 } },
+            providerPools: {
+              main: { provider: 'other', labels: { bench: { hardware: 'tiny', image: 'host' } } },
+            },
+          },
+        },
+      }),
+    );
+    await json('pool', 'apply', 'second.yaml');
+    await until('it has a node', async () =>
+      (await run('pool', 'nodes', 'second')).stdout.includes('bench-1'),
+    );
+    expect(await run('pool', 'erase', 'other', '--yes')).toMatchObject({
+      code: 3,
+      stdout: expect.stringMatching(/\nsecond +bench-1/) as string,
+      stderr: expect.stringMatching(/error: pool lab: .*was exported by/) as string,
+    });
+
+    expect(await run('pool', 'restore', 'lab.json')).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('there is a pool lab already') as string,
+    });
+    expect(await run('pool', 'delete', 'lab', '--yes')).toMatchObject({ code: 3 });
+    await json('pool', 'delete', 'lab', '--abandon', '--yes');
+    expect(await run('pool', 'restore', 'lab.json')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('pool lab is restored with 1 node and 2 requests') as string,
+    });
+    expect((await run('pool', 'restore', 'lab.json')).stdout).toContain('pool lab had been restored');
+    await json('pool', 'delete', 'lab', '--yes');
+    await json('pool', 'delete', 'second', '--yes');
+    expect((await run('pool', 'nodes', '--provider', 'other')).stdout).toMatch(/^no nodes/);
+  });
+
+  it('refuses a file that holds no records, or was altered', async () => {
+    const file = join(stack.folder, 'wrong.json');
+    for (const [content, why] of [
+      ['[', 'it is no JSON'],
+      ['{}', 'it has no records'],
+      ['{"records": "x"}', 'not an encrypted text of Heddle'],
+    ] as const) {
+      await writeFile(file, content);
+      expect(await run('pool', 'restore', file)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(why) as string,
+      });
+    }
+  });
 });

@@ -110,6 +110,8 @@ export interface PoolView {
   readonly tenants: Readonly<Record<string, { readonly limits: Amounts; readonly used: Amounts }>>;
   readonly requests: Readonly<Record<RequestState, number>>;
   readonly leaving?: { readonly by: string; readonly at: number };
+  readonly exported?: PoolState['exported'];
+  readonly restored?: PoolState['restored'];
 }
 
 function viewRequest(pool: PoolState, request: NodeRequest): RequestView {
@@ -247,7 +249,7 @@ export function viewNode(pool: PoolState, node: PoolNode): PoolNodeView {
 
 export function viewPool(pool: PoolState, now: number): PoolView {
   const ledger = openLedger(pool, now);
-  const { name, uid, spec, leaving } = pool;
+  const { name, uid, spec, leaving, exported, restored } = pool;
   const requests: Record<RequestState, number> = { requested: 0, pending: 0, fulfilled: 0, failed: 0 };
   for (const { state } of Object.values(pool.requests)) requests[state] += 1;
   return {
@@ -255,6 +257,8 @@ export function viewPool(pool: PoolState, now: number): PoolView {
     uid,
     requests,
     leaving,
+    exported,
+    restored,
     labels: Object.fromEntries(
       Object.keys(spec?.labels ?? {}).map((label) => [label, viewLabel(pool, ledger, label, now)]),
     ),

@@ -67,6 +67,14 @@ const viewSchema = z.object({
   tenants: z.record(z.string(), z.object({ limits: amounts, used: amounts })),
   requests: z.record(z.enum(requestStates), count).describe('How many by state.'),
   leaving: z.object({ by: z.string(), at: millisecond }).optional().describe('The pool is being deleted.'),
+  exported: z
+    .object({ id: z.string(), by: z.string(), at: millisecond })
+    .optional()
+    .describe('Its nodes belong to wherever it was restored.'),
+  restored: z
+    .object({ from: z.string(), at: millisecond })
+    .optional()
+    .describe('The export that it was restored from.'),
 });
 
 const nodeMembers = {
@@ -168,6 +176,25 @@ export const poolDocuments = {
           requests: z.array(requestSchema),
         }),
       ),
+    }),
+  ],
+  'pool-export': [
+    z.object({
+      ...pool,
+      id: z.string().describe('Of the export.'),
+      nodes: count,
+      requests: count,
+      records: z.string().describe('Encrypted.'),
+    }),
+    z.object({ ...pool, cancelled: z.literal(true) }).describe('With --cancel.'),
+  ],
+  'pool-restore': [
+    z.object({
+      ...pool,
+      id: z.string().describe('Of the export.'),
+      nodes: count,
+      requests: count,
+      unchanged: z.boolean().describe('It had been restored from this export before.'),
     }),
   ],
   'pool-import': [
