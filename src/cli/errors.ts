@@ -17,6 +17,8 @@ export const exitCodes = {
   unavailable: 5,
   /** Ctrl-C while waiting; the work continues. */
   interrupted: 130,
+  /** Nothing reads the output any more, as `kill -l 141` has it: SIGPIPE. */
+  outputClosed: 141,
 } as const;
 
 /** The client's words, and those of the command line itself. */

@@ -8,11 +8,7 @@ await main(process.argv.slice(2));
 async function main(words: readonly string[]): Promise<void> {
   // Users cannot act on deprecations in libraries, such as that of TLS to an IP address.
   process.noDeprecation = true;
-  // The reader of standard output may stop reading: `heddle list | head -1`.
-  process.stdout.on('error', (error) => {
-    if ('code' in error && error.code === 'EPIPE') process.exit(exitCodes.ok);
-    throw error;
-  });
+  const isClosed = watchReader();
   if (words.length === 0) {
     process.stdout.write(shortHelp);
     return;
@@ -28,6 +24,24 @@ async function main(words: readonly string[]): Promise<void> {
         ? reportUsage(program, error, words)
         : reportError(error, { json: wantsJson(words) });
   }
+  if (isClosed()) process.exitCode = exitCodes.outputClosed;
+}
+
+/**
+ * The reader of the output may stop reading: `heddle list | head -1`. That ends the command at once, unless it waits
+ * for something or has something to return: then it is interrupted. Tells whether that happened.
+ */
+function watchReader(): () => boolean {
+  let isClosed = false;
+  const onError = (error: Error): void => {
+    if (!('code' in error) || error.code !== 'EPIPE') throw error;
+    if (isClosed) return;
+    isClosed = true;
+    if (!process.emit('SIGPIPE')) process.exit(exitCodes.ok);
+  };
+  process.stdout.on('error', onError);
+  process.stderr.on('error', onError);
+  return () => isClosed;
 }
 
 function reportUsage(program: Command, error: CommanderError, words: readonly string[]): number {

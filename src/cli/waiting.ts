@@ -3,7 +3,11 @@ import { CliError } from './errors.js';
 import type { ServerView } from '../schema/output/status.js';
 import { findTroubles } from './system/troubles.js';
 
-/** Ctrl-C, a plain kill or a closed terminal, once; the second one has its default effect. */
+/**
+ * Ctrl-C, a plain kill, a closed terminal, or the end of the reader of the output (SIGPIPE, which `main` emits),
+ * once; the second one has its default effect. The listener of the latter stays after `release`: without the reader
+ * the command does not end at once, and the exit code says so.
+ */
 export function catchInterrupt(): {
   readonly signal: AbortSignal;
   readonly happened: Promise<never>;
@@ -17,7 +21,7 @@ export function catchInterrupt(): {
     controller.signal.addEventListener('abort', () => reject(controller.signal.reason), { once: true });
   });
   happened.catch(() => undefined);
-  process.once('SIGINT', abort).once('SIGTERM', abort).once('SIGHUP', abort);
+  process.once('SIGINT', abort).once('SIGTERM', abort).once('SIGHUP', abort).once('SIGPIPE', abort);
   return {
     signal: controller.signal,
     happened,

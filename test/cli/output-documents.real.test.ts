@@ -101,7 +101,15 @@ describe('every published document is what a command writes', () => {
     await json('request', 'return', 'ci', String(id));
     await json('request', 'create', 'ci', 'small', '--count', '2', '--no-wait', '--requester', 'job');
     await json('request', 'list', 'ci');
+    await json('pool', 'waiting');
     await json('request', 'cancel', 'ci', '--requester', 'job');
+    const exported = await json('pool', 'export', 'ci', '--yes');
+    await json('pool', 'export', 'ci', '--cancel', '--yes');
+    await json('pool', 'export', 'ci', '--yes');
+    await json('pool', 'delete', 'ci', '--abandon', '--yes');
+    const records = join(stack.folder, 'records.json');
+    writeFileSync(records, JSON.stringify(exported));
+    await json('pool', 'restore', records);
     await json('pool', 'delete', 'ci', '--yes');
     const machine = { name: 'lab-1', labels: ['small'], 'host-key': 'ssh-ed25519 AAAA' };
     const old = write('nodepool.yaml', {

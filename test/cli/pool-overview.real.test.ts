@@ -64,6 +64,35 @@ describe('heddle pool and heddle request, over all pools', () => {
     });
   });
 
+  it('shows which tenants wait, and for what', async () => {
+    await json('request', 'create', 'lab', 'bench', '--tenant', 'acme', '--no-wait');
+    await json('request', 'create', 'lab', 'bench', '--tenant', 'beta', '--no-wait');
+    expect(await json('pool', 'waiting', 'lab')).toMatchObject({
+      pools: [
+        {
+          pool: 'lab',
+          tenants: [
+            { tenant: 'acme', waiting: 1, nodes: 0, weight: 1, share: 0 },
+            {
+              tenant: 'beta',
+              reasons: [{ why: 'provider pool main: requests of tenant acme come first', requests: 1 }],
+            },
+          ],
+        },
+      ],
+      silent: [],
+    });
+    const { stdout } = await run('pool', 'waiting');
+    expect(stdout).toMatch(/^POOL +TENANT +WAITING +OLDEST +NODES +WEIGHT +SHARE +FAIR SHARE +WAITS FOR\n/);
+    expect(stdout).toMatch(/\nci +- +1 .* 100% +100% +provider pool main: 1 node too much at the moment\n/);
+    expect(stdout).toMatch(/\nlab +acme +1 .* 0 +1 +0% +33% +provider pool main: 1 node too much/);
+    const { requests } = (await json('request', 'list', 'lab', '--state', 'requested')) as {
+      readonly requests: readonly { readonly id: string }[];
+    };
+    await json('request', 'cancel', 'lab', ...requests.map(({ id }) => id));
+    expect(await run('pool', 'waiting', 'lab')).toMatchObject({ stdout: 'no request waits\n' });
+  });
+
   it('changes the priority of a waiting request, and refuses it for one with nodes', async () => {
     const { requests } = (await json('request', 'list', 'ci')) as {
       readonly requests: readonly { readonly id: string; readonly requester: string }[];
@@ -128,5 +157,79 @@ describe('heddle pool and heddle request, over all pools', () => {
       (await run('pool', 'nodes', '--provider', 'other')).stdout.startsWith('no nodes'),
     );
     expect((await run('pool', 'nodes', '--provider', 'local')).stdout).toContain('small-');
+  });
+
+  it('exports a pool to a file without clear secrets; nothing changes it there until it is forgotten', async () => {
+    const { nodes } = await json('request', 'create', 'lab', 'bench', '--requester', 'job-9');
+    expect(await run('pool', 'export', 'lab')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Export pool lab? It stops here') as string,
+    });
+    const { code, stdout, stderr } = await run('pool', 'export', 'lab', '--yes');
+    expect({ code, stderr }).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(
+        'pool lab is exported with 1 node and 2 requests, and stopped',
+      ) as string,
+    });
+    const [node] = nodes as readonly { readonly hostname: string }[];
+    expect(stdout).not.toContain(node?.hostname);
+    await writeFile(join(stack.folder, 'lab.json'), stdout);
+
+    // The others are erased nevertheless.
+    await json('request', 'create', 'ci', 'small', '--requester', 'job-10', '--no-wait');
+    await until('ci has a node', async () => (await run('pool', 'nodes', 'ci')).stdout.includes('small-'));
+    await writeFile(
+      join(stack.folder, 'second.yaml'),
+      stringify({
+        pools: {
+          second: {
+            labels: { bench: { minReady: 1 } },
+            providerPools: {
+              main: { provider: 'other', labels: { bench: { hardware: 'tiny', image: 'host' } } },
+            },
+          },
+        },
+      }),
+    );
+    await json('pool', 'apply', 'second.yaml');
+    await until('it has a node', async () =>
+      (await run('pool', 'nodes', 'second')).stdout.includes('bench-1'),
+    );
+    expect(await run('pool', 'erase', 'other', '--yes')).toMatchObject({
+      code: 3,
+      stdout: expect.stringMatching(/\nsecond +bench-1/) as string,
+      stderr: expect.stringMatching(/error: pool lab: .*was exported by/) as string,
+    });
+
+    expect(await run('pool', 'restore', 'lab.json')).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('there is a pool lab already') as string,
+    });
+    expect(await run('pool', 'delete', 'lab', '--yes')).toMatchObject({ code: 3 });
+    await json('pool', 'delete', 'lab', '--abandon', '--yes');
+    expect(await run('pool', 'restore', 'lab.json')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('pool lab is restored with 1 node and 2 requests') as string,
+    });
+    expect((await run('pool', 'restore', 'lab.json')).stdout).toContain('pool lab had been restored');
+    await json('pool', 'delete', 'lab', '--yes');
+    await json('pool', 'delete', 'second', '--yes');
+    expect((await run('pool', 'nodes', '--provider', 'other')).stdout).toMatch(/^no nodes/);
+  });
+
+  it('refuses a file that holds no records, or was altered', async () => {
+    const file = join(stack.folder, 'wrong.json');
+    for (const [content, why] of [
+      ['[', 'it is no JSON'],
+      ['{}', 'it has no records'],
+      ['{"records": "x"}', 'not an encrypted text of Heddle'],
+    ] as const) {
+      await writeFile(file, content);
+      expect(await run('pool', 'restore', file)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(why) as string,
+      });
+    }
   });
 });

@@ -138,6 +138,24 @@ describe('heddle run', () => {
     expect(processesWith(sleep)).toEqual([]);
   });
 
+  it('ends the command and returns the node when the reader of its output ends', async () => {
+    const running = start('run', 'small', '--', 'while sleep 0.1; do echo line; done');
+    await until('it runs', () => running.stdout().includes('line'));
+    running.child.stdout?.destroy();
+    const { code, stderr } = await running.ended;
+    expect(code).toBe(141);
+    expect(await stateOf(requestOf(stderr))).toBe('returned');
+  });
+
+  it('names the file of --copy that cannot be read', async () => {
+    // It claims to be longer than what can be read of it.
+    const file = '/sys/devices/system/cpu/online';
+    expect(await run('run', 'small', '--copy', file, '--', 'true')).toMatchObject({
+      code: 255,
+      stderr: expect.stringMatching(/error: small-\d+: --copy .*online cannot be read: .*EOF/) as string,
+    });
+  });
+
   it('returns its request when it is interrupted while it waits', async () => {
     const taken = await json('request', 'create', 'ci', 'small', 'small');
     const running = start('run', 'small', '--', 'true');

@@ -78,6 +78,23 @@ export const poolCommands: readonly CommandDefinition[] = [
           load: async () => (await import('./import.js')).importFile,
         },
       ),
+      command(
+        'export <pool>',
+        'stop a pool, and write its records for a move to another server or namespace',
+        {
+          more: ': heddle pool export ci > ci.json',
+          options: [
+            option('--cancel', 'let the pool go on, if its records were restored nowhere'),
+            yesOption,
+          ],
+          json: ['pool-export'],
+          load: async () => (await import('./export.js')).exportPool,
+        },
+      ),
+      command('restore <file>', 'start a pool with the records of an exported one', {
+        json: ['pool-restore'],
+        load: async () => (await import('./restore.js')).restore,
+      }),
       command('list', 'list the pools', {
         json: ['pools'],
         load: async () => (await import('./show.js')).list,
@@ -90,6 +107,10 @@ export const poolCommands: readonly CommandDefinition[] = [
         options: filters('nodes', poolNodeStates),
         json: ['pool-nodes'],
         load: async () => (await import('./overview.js')).nodes,
+      }),
+      command('waiting [pool]', 'show which tenants wait for nodes, and for what', {
+        json: ['pool-waiting'],
+        load: async () => (await import('./waiting.js')).waiting,
       }),
       command('dump [pool]', 'print the state of all pools, or of one, as JSON', {
         json: ['pool-dump'],
@@ -111,7 +132,7 @@ export const poolCommands: readonly CommandDefinition[] = [
         'delete nodes of a pool; without any, the whole pool and all its nodes',
         {
           options: [
-            option('--abandon', 'forget the nodes without deleting their machines'),
+            option('--abandon', 'forget the nodes, or an exported pool, without deleting machines'),
             yesOption,
             ...waitOptions,
           ],

@@ -4,6 +4,7 @@ import type { PoolNodeView } from '../../model/pool/view.js';
 import type { ServerOptions } from '../configuration.js';
 import { CliError } from '../errors.js';
 import { formatCount } from '../format.js';
+import { describeError } from '../report-error.js';
 import { confirm } from '../terminal.js';
 import { noteSilent, verb } from '../verb.js';
 import { usersOf } from './nodes.js';
@@ -36,27 +37,51 @@ export const erase = verb(
       `Delete ${formatCount(all.length, 'node')} of account ${account} in pools ${names}${usersOf(all)}?`,
       options,
     );
-    const erased = await Promise.all(
-      concerned.map(async ({ pool }) => ({
-        pool: pool.name,
-        nodes: await deleteNodesOf(pool, account, options),
-      })),
+    const results = await Promise.all(
+      concerned.map(({ pool }) =>
+        deleteNodesOf(pool, account, options).then(
+          (nodes) => ({ pool: pool.name, nodes }),
+          (error: unknown) => ({ pool: pool.name, error }),
+        ),
+      ),
     );
-    return { account, erased, silent };
+    return {
+      account,
+      erased: results.filter((result) => 'nodes' in result),
+      failed: results.filter((result) => 'error' in result),
+      silent,
+    };
   },
   {
     worker: true,
+    document: ({ account, erased, silent }) => ({ account, erased, silent }),
+    error: ({ failed }) => errorOf(failed),
     table: {
       head: ['POOL', 'NODES'],
       rows: ({ erased }) => erased.map(({ pool, nodes }) => [pool, nodes.join(', ')]),
     },
-    print: (output, { silent }, account, { abandon = false }) => {
+    print: (output, { erased, silent }, account, { abandon = false }) => {
+      noteSilent(output, 'pool', silent);
+      if (erased.length === 0) return;
       output.line(`the nodes of account ${account} are ${abandon ? 'forgotten' : 'being deleted'}`);
       output.line('pools create others unless limits: {nodes: 0} of their provider pools disables that');
-      noteSilent(output, 'pool', silent);
     },
   },
 );
+
+/** One error for all pools that failed; nodes of the others are being deleted nevertheless. */
+function errorOf(
+  failed: readonly { readonly pool: string; readonly error: unknown }[],
+): CliError | undefined {
+  const [first] = failed;
+  if (first === undefined) return undefined;
+  const reports = failed.map(({ pool, error }) => ({ pool, ...describeError(error) }));
+  const texts = reports.map(({ pool, message }) => `pool ${pool}: ${message}`);
+  return new CliError(reports[0]?.code ?? 'Failed', texts.join('\n'), {
+    next: reports[0]?.next,
+    cause: first.error,
+  });
+}
 
 async function nodesOf(
   pool: PoolClient,

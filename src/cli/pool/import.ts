@@ -4,6 +4,7 @@ import { stringify } from 'yaml';
 import { nodepoolVariables } from '../../config/index.js';
 import type { JsonObject } from '../../model/json.js';
 import { importNodepool } from '../../schema/nodepool/import.js';
+import { isPlainObject } from '../../schema/plain-json.js';
 import { maxPoolsBytes } from '../../schema/pool/read.js';
 import { formatProblem, ProblemsError } from '../../schema/problem.js';
 import { readTextFile } from '../../schema/read-text.js';
@@ -35,8 +36,9 @@ export const importFile = localVerb(convert, {
     else for (const path of written) output.line(`wrote ${path}`);
     for (const remark of remarks) output.note(cleanLine(formatProblem(remark)));
     const addAccounts = isEmpty(accounts) ? '' : '; add the accounts to the heddle.yaml of the workers';
+    const next = 'pools.yaml' in files ? 'heddle pool apply pools.yaml' : 'heddle image apply FILE';
     output.note(
-      `${remarks.length} settings are different in Heddle, or left out${addAccounts}. Then: heddle pool apply pools.yaml`,
+      `${remarks.length} settings are different in Heddle, or left out${addAccounts}. Then: ${next}`,
     );
   },
 });
@@ -56,8 +58,10 @@ function convert(file: string, { name, account, out }: ImportOptions) {
   });
   if (!reading.ok) throw new ProblemsError(`${file} cannot be imported:`, reading.problems);
   const { pools, accounts, images, remarks } = reading;
-  const files = {
-    'pools.yaml': toYaml(pools),
+  // A file for builders alone has none.
+  const hasPool = isPlainObject(pools['pools']) && !isEmpty(pools['pools']);
+  const files: Readonly<Record<string, string>> = {
+    ...(hasPool ? { 'pools.yaml': toYaml(pools) } : {}),
     ...(isEmpty(accounts) ? {} : { 'accounts.yaml': toYaml({ providers: accounts }) }),
     ...Object.fromEntries(
       Object.entries(images).map(([image, value]) => [`image-${image}.yaml`, toYaml(value)]),

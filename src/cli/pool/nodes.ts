@@ -61,9 +61,16 @@ const deleteNodes = poolVerb(
 const deletePool = poolVerb(
   async (pool, _session, options: DeleteOptions) => {
     const all = await pool.nodes();
-    const question = `Delete pool ${pool.name} and its ${formatCount(all.length, 'node')}${usersOf(all)}?`;
-    await confirm(question, options);
-    await pool.deletePool();
+    const { exported } = await pool.view();
+    const nodes = formatCount(all.length, 'node');
+    const isForgotten = exported !== undefined && options.abandon === true;
+    await confirm(
+      isForgotten
+        ? `Forget pool ${pool.name} and its ${nodes}? The sweep of this namespace then takes their machines for orphans.`
+        : `Delete pool ${pool.name} and its ${nodes}${usersOf(all)}?`,
+      options,
+    );
+    await pool.deletePool(isForgotten ? { abandon: true } : {});
     if (options.wait) await pool.gone();
     return { pool: pool.name, deleted: options.wait };
   },

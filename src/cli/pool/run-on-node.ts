@@ -4,7 +4,9 @@ import { basename, dirname, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { create } from 'tar';
 import { runAttached, unpack } from '../../ssh/attached.js';
+import { wordsForFileError } from '../../schema/read-text.js';
 import { connect } from '../../ssh/connect.js';
+import type { Connection } from '../../ssh/connection.js';
 import { Excerpt } from '../../ssh/excerpt.js';
 import type { SshTarget } from '../../ssh/target.js';
 import { cleanLine, cleanText } from '../clean-text.js';
@@ -53,7 +55,7 @@ export async function runOnNode(
   try {
     const connection = await connect(await findTarget(), { signal });
     try {
-      if (copy !== undefined) await unpack(connection, folder, await pack(copy), signal);
+      if (copy !== undefined) await copyTo(connection, folder, copy, signal);
       const exitCode = await runAttached(connection, {
         folder,
         command,
@@ -78,12 +80,35 @@ export function describeRun({ node, exitCode, problem }: NodeRun): string {
     : `${node}: exit code ${exitCode}`;
 }
 
+/** If a file cannot be read, the node only sees an archive that is cut off; the cause is here. */
+async function copyTo(
+  connection: Connection,
+  folder: string,
+  path: string,
+  signal: AbortSignal,
+): Promise<void> {
+  let unreadable: Error | undefined;
+  const archive = Readable.from(
+    pack(path, (cause) => {
+      unreadable = new Error(`--copy ${path} cannot be read: ${wordsForFileError(cause)}`, { cause });
+      return unreadable;
+    }),
+  );
+  await unpack(connection, folder, archive, signal).catch((error: unknown) => {
+    throw unreadable ?? error;
+  });
+}
+
 /** A gzipped archive. Owners stay behind; modes and links are kept. */
-async function pack(path: string): Promise<Readable> {
+async function* pack(path: string, onFailure: (cause: unknown) => Error): AsyncGenerator<Uint8Array> {
   const place = resolve(path);
-  const isFolder = (await lstat(`${place}/.`).catch(() => undefined))?.isDirectory() === true;
-  const [cwd, entry] = isFolder ? [place, '.'] : [dirname(place), `./${basename(place)}`];
-  return Readable.from(create({ cwd, gzip: true, portable: true }, [entry]));
+  try {
+    const isFolder = (await lstat(`${place}/.`).catch(() => undefined))?.isDirectory() === true;
+    const [cwd, entry] = isFolder ? [place, '.'] : [dirname(place), `./${basename(place)}`];
+    yield* create({ cwd, gzip: true, portable: true }, [entry]);
+  } catch (cause) {
+    throw onFailure(cause);
+  }
 }
 
 interface Sink {
@@ -95,7 +120,8 @@ interface Sink {
 function sinkOf(stream: NodeJS.WriteStream, node: string, output: 'plain' | 'prefixed'): Sink {
   const clean = (text: string): string => (stream.isTTY ? cleanText(text) : text);
   const put = async (data: string | Buffer): Promise<void> => {
-    if (!stream.write(data)) await once(stream, 'drain');
+    // If its reader is gone, the command is interrupted.
+    if (!stream.write(data)) await once(stream, 'drain').catch(() => undefined);
   };
   if (output === 'plain' && !stream.isTTY) return { write: put, end: async () => undefined };
   const decoder = new TextDecoder();

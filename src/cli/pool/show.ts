@@ -32,6 +32,8 @@ export const labels = poolVerb(
   },
   {
     print: (output, view) => {
+      if (view.exported !== undefined)
+        output.line(`exported by ${view.exported.by}: its nodes belong to wherever it was restored`);
       const isShort = Object.values(view.labels).some(({ lacks }) => lacks !== undefined);
       output.table(
         [

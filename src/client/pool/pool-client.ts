@@ -1,30 +1,41 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { WorkflowUpdateFailedError, type Client, type WorkflowHandle } from '@temporalio/client';
+import {
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowUpdateFailedError,
+  type Client,
+  type WorkflowHandle,
+} from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import type { JsonObject } from '../../model/json.js';
-import { poolWorkflowId, poolWorkflowType } from '../../model/names.js';
+import { poolWorkflowId, poolWorkflowType, workflowQueue } from '../../model/names.js';
+import { restoredPool, type PoolRecords } from '../../model/pool/export.js';
 import type { ConfigureReply, PoolStart } from '../../model/pool/messages.js';
 import type { NodeDemand } from '../../model/pool/request.js';
 import type { PoolSpec } from '../../model/pool/spec.js';
 import type { PoolNodesPage, PoolNodeView, PoolView, RequestView } from '../../model/pool/view.js';
+import type { TenantWaiting } from '../../model/pool/view-waiting.js';
 import {
   configureUpdate,
   deleteNodesUpdate,
   deletePoolUpdate,
   endHoldUpdate,
   endUpdate,
+  exportUpdate,
   holdUpdate,
   nodePayloadQuery,
   poolNodesQuery,
   poolQuery,
   poolSpecQuery,
   priorityUpdate,
+  recordsQuery,
   renewUpdate,
   requestsQuery,
   requestUpdate,
+  waitingQuery,
 } from '../../workflows/pool/messages.js';
-import { EntityClient } from '../entity-client.js';
+import { call } from '../call.js';
+import { EntityClient, waitUntil } from '../entity-client.js';
 import { HeddleError } from '../errors.js';
 import { Batch } from './batch.js';
 import { Watch } from './watch.js';
@@ -37,6 +48,12 @@ const outageMs = 120_000;
 export interface PoolClientOptions {
   /** The requester; `user@host` by default. */
   readonly by?: string;
+}
+
+export interface ExportOptions {
+  readonly signal?: AbortSignal;
+  /** Nodes whose tasks have not ended yet. */
+  readonly onWait?: (nodes: readonly string[]) => void;
 }
 
 export type DemandOptions = Partial<Omit<NodeDemand, 'labels'>>;
@@ -198,6 +215,11 @@ export class PoolClient extends EntityClient {
     return this.query('pool', this.name, poolQuery);
   }
 
+  /** The tenants whose requests wait, and for what; the one whose request is served next first. */
+  waiting(): Promise<readonly TenantWaiting[]> {
+    return this.query('waiting', this.name, waitingQuery);
+  }
+
   spec(): Promise<PoolSpec | null> {
     return this.query('spec', this.name, poolSpecQuery);
   }
@@ -236,10 +258,67 @@ export class PoolClient extends EntityClient {
 
   /**
    * Deletes all nodes, also those in use, and the pool. Returns when it is accepted; `gone` waits for the
-   * end.
+   * end. An exported pool is forgotten, if that is said by `abandon`.
    */
-  async deletePool(): Promise<void> {
-    await this.update('delete pool', this.name, deletePoolUpdate, { by: this.by });
+  async deletePool(options: { readonly abandon?: true } = {}): Promise<void> {
+    await this.update('delete pool', this.name, deletePoolUpdate, { by: this.by, ...options });
+  }
+
+  /**
+   * Stops the pool for a move to another server or namespace, and returns its records: it makes, deletes and
+   * allocates nothing any more. Waits until tasks in flight have ended. The same again returns the same records.
+   * They contain credentials.
+   * @throws HeddleError Refused with the reason.
+   */
+  async export({ signal, onWait }: ExportOptions = {}): Promise<PoolRecords> {
+    await this.update('export', this.name, exportUpdate, { by: this.by });
+    const reply = await waitUntil(
+      () => this.query('records', this.name, recordsQuery),
+      (answer) => (answer !== null && 'awaits' in answer ? undefined : (answer ?? 'cancelled')),
+      {
+        signal,
+        onView: (answer) => {
+          if (answer !== null && 'awaits' in answer) onWait?.(answer.awaits);
+        },
+      },
+    );
+    if (reply !== 'cancelled') return reply.records;
+    throw new HeddleError('Refused', `the export of pool ${this.name} was cancelled`);
+  }
+
+  /** The pool goes on. Only for records that were restored nowhere: otherwise two pools have the same machines. */
+  async cancelExport(): Promise<void> {
+    await this.update('cancel the export', this.name, exportUpdate, { by: this.by, cancel: true });
+  }
+
+  /**
+   * Starts the pool with the records of an exported one.
+   * @throws HeddleError Refused if the pool is here already.
+   */
+  async restore(records: PoolRecords): Promise<{ readonly unchanged: boolean }> {
+    const { name, temporal } = this;
+    if (records.pool.name !== name)
+      throw new HeddleError('Refused', `these are the records of pool ${records.pool.name}, not of ${name}`);
+    return call(temporal, `restore pool ${name}`, async () => {
+      try {
+        await temporal.workflow.start(poolWorkflowType, {
+          workflowId: poolWorkflowId(name),
+          taskQueue: workflowQueue,
+          args: [{ carried: restoredPool(records, Date.now()) }],
+          workflowIdConflictPolicy: 'FAIL',
+          workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+          staticSummary: `pool ${name}`,
+        });
+        return { unchanged: false };
+      } catch (cause) {
+        if (!(cause instanceof WorkflowExecutionAlreadyStartedError)) throw cause;
+        const { restored } = await this.view();
+        if (restored?.from === records.exported.id) return { unchanged: true };
+        throw new HeddleError('Refused', `there is a pool ${name} already, and it has other nodes`, {
+          cause,
+        });
+      }
+    });
   }
 
   /** Resolves when the pool has ended. */

@@ -1,5 +1,5 @@
 import { addTo, amountsText, type Amounts } from './amounts.js';
-import { offerKey, openLedger, take, tenantUse, type CapacityLedger } from './capacity-ledger.js';
+import { addShare, offerKey, openLedger, take, tenantUse, type CapacityLedger } from './capacity-ledger.js';
 import { makeRoom } from './evict.js';
 import { isAvoided } from './fail-over.js';
 import { costOf, fitIn, refusalOf, type Fit } from './fit.js';
@@ -7,14 +7,15 @@ import { fulfilIfWhole } from './allocate.js';
 import { keepReady } from './keep-ready.js';
 import { makeNode, makeSlice } from './make.js';
 import type { PoolNode } from './node.js';
-import { inOrder, signatureOf } from './order.js';
+import { inFairOrder, noteServed } from './fair-order.js';
+import { signatureOf } from './order.js';
 import type { NodeRequest } from './request.js';
 import { replaceOld } from './replace-old.js';
 import type { ProviderPoolSpec } from './spec.js';
 import { changePoolNode, changeRequest, type PoolState } from './state.js';
 
 /**
- * Serves requests in order of priority, then of arrival. A request gets all of its nodes at once, from one
+ * Serves requests in order of priority, then fairly between tenants, then of arrival. A request gets all of its nodes at once, from one
  * provider pool, or waits. While one waits for capacity nothing is created for later ones, so none starves;
  * they still get what it does not need.
  */
@@ -23,11 +24,9 @@ export function admit(pool: PoolState, now: number): void {
   const ledger = openLedger(pool, now);
   // Within a pass room only shrinks: what did not fit does not fit later either.
   const unserved = new Set<string>();
-  for (const request of inOrder(pool)) {
-    const signature = signatureOf(request);
-    if (unserved.has(signature)) continue;
-    if (!serve(pool, ledger, request, now)) unserved.add(signature);
-  }
+  const isPassed = (request: NodeRequest): boolean => unserved.has(signatureOf(request));
+  for (const request of inFairOrder(pool, ledger, isPassed, now))
+    if (!serve(pool, ledger, request, now)) unserved.add(signatureOf(request));
   keepReady(pool, ledger, now);
   replaceOld(pool, ledger, now);
 }
@@ -134,6 +133,8 @@ function assign(
     const given = pool.nodes[node];
     if (tenant !== undefined && given !== undefined) addTo((ledger.tenants[tenant] ??= {}), tenantUse(given));
   }
+  addShare(ledger, tenant, nodes.length);
+  noteServed(pool, tenant, now);
   const { waits: _waits, target: _target, ...rest } = request;
   changeRequest(pool, id, () => ({ ...rest, state: 'pending', since: now, providerPool: name, nodes }));
   fulfilIfWhole(pool, id, now);
@@ -180,7 +181,7 @@ function wait(
     waiting.find(({ name }) => name === request.target) ??
     waiting.find(({ fit }) => fit.is === 'short') ??
     waiting[0];
-  const why = reasonFor(target ?? candidates[0]);
+  const why = reasonFor(request, target ?? candidates[0]);
   if (request.waits !== why || request.target !== target?.name) {
     const { target: _target, ...rest } = request;
     changeRequest(pool, request.id, () => ({
@@ -190,7 +191,7 @@ function wait(
     }));
   }
   if (target === undefined || target.fit.is === 'behind') return;
-  ledger.blocked.add(target.name);
+  ledger.blocked.set(target.name, request.tenant);
   if (target.fit.is !== 'short') return;
   for (const [index, label] of request.labels.entries()) {
     if (target.fit.takes[index] !== undefined) ledger.idle[offerKey(target.name, label)]?.shift();
@@ -198,7 +199,7 @@ function wait(
   makeRoom(pool, ledger, { name: target.name, missing: target.fit.missing, request: request.id, now });
 }
 
-function reasonFor(candidate: Candidate | undefined): string {
+function reasonFor({ tenant }: NodeRequest, candidate: Candidate | undefined): string {
   if (candidate === undefined) return 'no provider pool';
   const { name, fit } = candidate;
   const over = (missing: Amounts): string => `${amountsText(missing)} too much at the moment`;
@@ -206,7 +207,7 @@ function reasonFor(candidate: Candidate | undefined): string {
     case 'tenant':
       return `the limits of its tenant: ${over(fit.missing)}`;
     case 'behind':
-      return `provider pool ${name}: earlier requests wait there`;
+      return `provider pool ${name}: ${behindText(tenant, fit.tenant)}`;
     case 'withoutImage':
       return `provider pool ${name}: ${fit.why}`;
     case 'paused':
@@ -216,4 +217,9 @@ function reasonFor(candidate: Candidate | undefined): string {
     default:
       return '';
   }
+}
+
+function behindText(tenant: string | undefined, first: string | undefined): string {
+  if (first === tenant) return 'earlier requests wait there';
+  return `requests ${first === undefined ? 'without a tenant' : `of tenant ${first}`} come first`;
 }

@@ -21,8 +21,10 @@ export interface CapacityLedger {
   readonly idle: Record<string, string[]>;
   /** By provider pool and label: machines with room for further nodes; the fullest first. */
   readonly rooms: Record<string, Room[]>;
-  /** Provider pools where an earlier request waits for room. */
-  readonly blocked: Set<string>;
+  /** By tenant, those without one under an empty name: nodes in use, and nodes being created for requests. */
+  readonly shares: Record<string, number>;
+  /** Provider pools where a request waits for room, and its tenant. */
+  readonly blocked: Map<string, string | undefined>;
 }
 
 interface Room {
@@ -43,7 +45,8 @@ export function openLedger(pool: PoolState, now: number): CapacityLedger {
     leaving: {},
     idle: {},
     rooms: {},
-    blocked: new Set(),
+    shares: bareRecord(),
+    blocked: new Map(),
   };
   const idle: PoolNode[] = [];
   for (const node of Object.values(pool.nodes)) {
@@ -64,12 +67,17 @@ export function openLedger(pool: PoolState, now: number): CapacityLedger {
 }
 
 function enter(pool: PoolState, ledger: CapacityLedger, node: PoolNode): void {
-  const { providerPool, uses, tenant, state } = node;
+  const { providerPool, uses, tenant, state, request } = node;
   take(pool, ledger, providerPool, uses);
+  if (request !== undefined) addShare(ledger, tenant, 1);
   if (tenant !== undefined) addTo((ledger.tenants[tenant] ??= {}), tenantUse(node));
   const goes =
     state === 'deleting' || (state === 'used' && pool.spec?.labels[node.label]?.onReturn !== 'reuse');
   if (goes) addTo((ledger.leaving[providerPool] ??= {}), uses);
+}
+
+export function addShare({ shares }: CapacityLedger, tenant: string | undefined, nodes: number): void {
+  shares[tenant ?? ''] = (shares[tenant ?? ''] ?? 0) + nodes;
 }
 
 /** Notes that a machine is made. */

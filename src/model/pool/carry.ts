@@ -73,7 +73,7 @@ export function packPool({ nodes, requests, ...pool }: PoolState): CarriedPool {
   };
 }
 
-export function unpackPool({ nodes, requests, machines, ...pool }: CarriedPool): PoolState {
+export function unpackPool({ nodes, requests, machines, servedAt, ...pool }: CarriedPool): PoolState {
   const unpack = ({ machine, place, ...node }: CarriedNode, id: string): PoolNode => {
     const bare: NodeState = {
       ...machine,
@@ -96,6 +96,7 @@ export function unpackPool({ nodes, requests, machines, ...pool }: CarriedPool):
   };
   return {
     ...pool,
+    ...(servedAt === undefined ? {} : { servedAt: bareRecord(Object.entries(servedAt)) }),
     nodes: mapEntries(nodes, unpack),
     requests: mapEntries(requests, (request, id): NodeRequest => ({
       declined: {},

@@ -13,8 +13,8 @@ export type Fit =
   | { readonly is: 'fits'; readonly takes: readonly (string | undefined)[]; readonly made: number }
   /** There is no capacity now. `takes`: the existing nodes that it would use. */
   | { readonly is: 'short'; readonly missing: Amounts; readonly takes: readonly (string | undefined)[] }
-  /** An earlier request waits there. */
-  | { readonly is: 'behind' }
+  /** A request of this tenant waits there, and comes first. */
+  | { readonly is: 'behind'; readonly tenant: string | undefined }
   | { readonly is: 'paused'; readonly why: string }
   | { readonly is: 'tenant'; readonly missing: Amounts }
   /** The image that its nodes are made from is not there yet. */
@@ -42,7 +42,7 @@ export function fitIn(
   if (open.length === 0 || (inRooms && isNothing(cost))) return { is: 'fits', takes, made: open.length };
   const withoutImage = open.map((label) => lacksImage(pool, name, label)).find((why) => why !== undefined);
   if (withoutImage !== undefined) return { is: 'withoutImage', why: withoutImage };
-  if (ledger.blocked.has(name)) return { is: 'behind' };
+  if (ledger.blocked.has(name)) return { is: 'behind', tenant: ledger.blocked.get(name) };
   const pause = open
     .map((label) => pauseOf(pool, { providerPool: name, label }))
     .find((found) => found !== undefined);

@@ -15,6 +15,15 @@ export function signatureOf({ labels, tenant, prefers = '', declined }: NodeRequ
   );
 }
 
+/** Why requests wait. Of equal waiting requests admission considers the first; the others wait for the same. */
+export function reasonsBySignature({ requests }: PoolState): ReadonlyMap<string, string> {
+  const reasons = new Map<string, string>();
+  for (const request of Object.values(requests))
+    if (request.state === 'requested' && request.waits !== undefined)
+      reasons.set(signatureOf(request), request.waits);
+  return reasons;
+}
+
 /** Moves a waiting request in the queue. Requests that have their nodes already stay as they are. */
 export function changePriority(pool: PoolState, id: string, priority: number): void {
   if (pool.requests[id]?.state === 'requested')

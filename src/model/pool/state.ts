@@ -46,10 +46,24 @@ export interface PoolState {
   refusals?: Readonly<Record<string, number>>;
   /** Absent in runs of earlier builds, which paused the whole account. */
   pausesLabels?: boolean;
+  /** Absent in runs of earlier builds, which serve requests of equal priority by arrival. */
+  isFair?: boolean;
+  /** By tenant: when its last request got nodes. Forgotten when it no longer matters. */
+  servedAt?: Record<string, number>;
   /** When the ready nodes of each provider pool were last checked. */
   readonly checkedAt: Record<string, number>;
+  /** It was exported: it keeps its records, and makes, deletes and allocates nothing. */
+  exported?: Exported;
+  /** The export that it was restored from. */
+  restored?: { readonly from: string; readonly at: number };
   /** Set when the pool is being deleted: it accepts no requests, and ends with its last node. */
   leaving?: { readonly by: string; readonly at: number };
+}
+
+export interface Exported {
+  readonly id: string;
+  readonly by: string;
+  readonly at: number;
 }
 
 export interface Pause {

@@ -8,7 +8,7 @@ import { isLost } from './allocated.js';
 import type { PoolNode, PoolNodeState } from './node.js';
 import { type VersionStatus, versionStatusOf } from './library.js';
 import { pausesIn } from './pause.js';
-import { signatureOf } from './order.js';
+import { reasonsBySignature, signatureOf } from './order.js';
 import type { EndedRequest, NodeRequest, RequestState } from './request.js';
 import type { PoolState } from './state.js';
 import { viewLabel, type LabelView } from './view-label.js';
@@ -110,6 +110,8 @@ export interface PoolView {
   readonly tenants: Readonly<Record<string, { readonly limits: Amounts; readonly used: Amounts }>>;
   readonly requests: Readonly<Record<RequestState, number>>;
   readonly leaving?: { readonly by: string; readonly at: number };
+  readonly exported?: PoolState['exported'];
+  readonly restored?: PoolState['restored'];
 }
 
 function viewRequest(pool: PoolState, request: NodeRequest): RequestView {
@@ -174,16 +176,11 @@ export function viewRequests(
   };
 }
 
-/** Of equal waiting requests admission considers the first; the others wait for the same. */
 function viewOpen(pool: PoolState, open: readonly NodeRequest[]): readonly RequestView[] {
   const isSilent = ({ state, waits }: NodeRequest): boolean => state === 'requested' && waits === undefined;
-  const reasons = new Map<string, string>();
-  if (open.some(isSilent))
-    for (const request of Object.values(pool.requests))
-      if (request.state === 'requested' && request.waits !== undefined)
-        reasons.set(signatureOf(request), request.waits);
+  const reasons = open.some(isSilent) ? reasonsBySignature(pool) : undefined;
   return open.map((request) => {
-    const why = isSilent(request) ? reasons.get(signatureOf(request)) : undefined;
+    const why = isSilent(request) ? reasons?.get(signatureOf(request)) : undefined;
     return viewRequest(
       pool,
       why === undefined ? request : { ...request, waits: `an earlier one like it waits: ${why}` },
@@ -252,7 +249,7 @@ export function viewNode(pool: PoolState, node: PoolNode): PoolNodeView {
 
 export function viewPool(pool: PoolState, now: number): PoolView {
   const ledger = openLedger(pool, now);
-  const { name, uid, spec, leaving } = pool;
+  const { name, uid, spec, leaving, exported, restored } = pool;
   const requests: Record<RequestState, number> = { requested: 0, pending: 0, fulfilled: 0, failed: 0 };
   for (const { state } of Object.values(pool.requests)) requests[state] += 1;
   return {
@@ -260,6 +257,8 @@ export function viewPool(pool: PoolState, now: number): PoolView {
     uid,
     requests,
     leaving,
+    exported,
+    restored,
     labels: Object.fromEntries(
       Object.keys(spec?.labels ?? {}).map((label) => [label, viewLabel(pool, ledger, label, now)]),
     ),

@@ -137,9 +137,10 @@ function imageOf(
   { hardware, account, at, remarks }: Place,
 ): JsonObject {
   const { diskimage, 'cloud-image': cloudImage } = offer;
-  const format = provider['image-format'] ?? (provider.driver === 'aws' ? 'raw' : 'qcow2');
   if (diskimage !== undefined)
-    return { libraryImage: taking.useImage(diskimage, { account, hardware, format }) };
+    return {
+      libraryImage: taking.useImage(diskimage, { account, hardware, format: imageFormatOf(provider) }),
+    };
   if (cloudImage === undefined) return {};
   const image = provider['cloud-images']?.find(({ name }) => name === cloudImage);
   const named = image?.['image-id'] ?? image?.['image-name'];
@@ -232,4 +233,9 @@ function given(fields: Readonly<Record<string, JsonObject[string] | undefined>>)
       value === undefined || (Array.isArray(value) && value.length === 0) ? [] : [[key, value]],
     ),
   );
+}
+
+/** The format of the image files that the provider takes. */
+export function imageFormatOf({ driver, 'image-format': format }: NodepoolProvider): string {
+  return format ?? (driver === 'aws' ? 'raw' : 'qcow2');
 }

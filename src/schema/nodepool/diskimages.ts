@@ -6,10 +6,11 @@ import type { Names } from './names.js';
 import { remarkUnread } from './remarks.js';
 import type { Diskimage, NodepoolFile } from './written.js';
 
-/** A label that boots from a diskimage: the account it is uploaded to, and the size of its machines. */
+/** A provider that takes a diskimage, with the size of the machines of a label that boots from it. */
 export interface ImageUse {
   readonly account: string;
-  readonly hardware: string;
+  /** Absent: no label boots from it there. */
+  readonly hardware?: string;
   /** Of the file that the account takes. */
   readonly format: string;
 }
@@ -83,7 +84,7 @@ function imageOf(name: string, image: Diskimage, users: readonly ImageUse[]): Js
   const { elements, release, 'build-timeout': timeout, 'rebuild-age': rebuildAge } = image;
   const uploads = [...new Map(users.map((use) => [use.account, use])).values()].slice(0, mostUploads);
   const formats = uploads.length === 0 ? (image.formats ?? ['qcow2']) : uploads.map(({ format }) => format);
-  const [first] = users;
+  const tested = users.find(({ hardware }) => hardware !== undefined);
   return {
     name,
     command: {
@@ -97,7 +98,8 @@ function imageOf(name: string, image: Diskimage, users: readonly ImageUse[]): Js
       ...(timeout === undefined ? {} : { timeout }),
     },
     uploads: uploads.map(({ account, format }) => ({ provider: account, format })),
-    validate: first === undefined ? false : { provider: first.account, hardware: first.hardware },
+    validate:
+      tested?.hardware === undefined ? false : { provider: tested.account, hardware: tested.hardware },
     rebuildAge: rebuildAge ?? defaultRebuildAge,
   };
 }

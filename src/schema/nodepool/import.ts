@@ -6,7 +6,7 @@ import { longestName } from '../pool/spec.js';
 import { errorAt, placeProblems, warningAt, type Path, type Problem } from '../problem.js';
 import { readYaml } from '../yaml-source.js';
 import { problemsFromZod } from '../zod-problems.js';
-import { importCloudAccount, importCloudPool } from './cloud-pool.js';
+import { imageFormatOf, importCloudAccount, importCloudPool } from './cloud-pool.js';
 import { importDiskimages, type ImageUse } from './diskimages.js';
 import { Names } from './names.js';
 import { remarkUnread } from './remarks.js';
@@ -29,6 +29,7 @@ export type NodepoolReading =
   /** `remarks` lists everything without a counterpart, or with a different one. */
   | {
       readonly ok: true;
+      /** Of a file with diskimages alone it has no pool. */
       readonly pools: JsonObject;
       readonly accounts: JsonObject;
       /** Image files, by the names of the images. */
@@ -51,16 +52,14 @@ export function importNodepool(text: string, fileName: string, options: Nodepool
   const parsed = nodepoolSchema.safeParse(value);
   if (!parsed.success) return fail(problemsFromZod(nodepoolSchema, parsed.error, value));
   const { pool, accounts, images, remarks } = take(parsed.data, options);
-  if (Object.keys(pool.providerPools).length === 0) {
-    return fail([
-      errorAt(['providers'], 'has no pool that could be taken over', describeDrivers(parsed.data)),
-      ...remarks,
-    ]);
-  }
-  const pools: JsonObject = { pools: { [options.name]: pool } };
+  const hasPool = Object.keys(pool.providerPools).length > 0;
+  if (!hasPool && (hasPools(source.value) || Object.keys(images).length === 0))
+    return fail([...describeLack(parsed.data, source.value), ...remarks]);
+  // A file for builders alone has no pool.
+  const pools: JsonObject = { pools: hasPool ? { [options.name]: pool } : {} };
   // What is given out must be what `heddle pool apply` takes.
-  const checked = readPoolsFile(stringify(pools), 'pools.yaml');
-  if (!checked.ok)
+  const checked = hasPool ? readPoolsFile(stringify(pools), 'pools.yaml') : undefined;
+  if (checked?.ok === false)
     return fail(
       checked.problems.map(({ wrong, right, path }) =>
         errorAt([], `as a pool it would be wrong at ${path.join('.')}: ${wrong}`, right),
@@ -106,6 +105,30 @@ function isKnown(driver: string): driver is (typeof drivers)[number] {
   return drivers.some((known) => known === driver);
 }
 
+/** Files for builders alone have providers without pools, or no providers. */
+function hasPools(value: Json | undefined): boolean {
+  const providers = isPlainObject(value) ? value['providers'] : undefined;
+  return (
+    Array.isArray(providers) &&
+    providers.some(
+      (provider: Json) =>
+        isPlainObject(provider) && Array.isArray(provider['pools']) && provider['pools'].length > 0,
+    )
+  );
+}
+
+/** Why neither a pool nor an image is in the file. */
+function describeLack(file: NodepoolFile, value: Json | undefined): readonly Problem[] {
+  const lacks = (['labels', 'providers'] as const).flatMap((key) => {
+    if (file[key].length > 0) return [];
+    const isMissing = !isPlainObject(value) || value[key] === undefined;
+    return [errorAt([key], isMissing ? 'is missing' : `has no ${key.slice(0, -1)}`)];
+  });
+  return lacks.length > 0
+    ? lacks
+    : [errorAt(['providers'], 'has no pool that could be taken over', describeDrivers(file))];
+}
+
 /** Which drivers of the file Heddle lacks. */
 function describeDrivers({ providers }: NodepoolFile): string {
   const lacking = [...new Set(providers.map(({ driver = 'openstack' }) => driver))].filter(
@@ -135,6 +158,8 @@ function take(file: NodepoolFile, { name, simulated }: NodepoolOptions): Taken {
       served.add(label);
       return labels.of(label);
     },
+    declaresImage: (diskimage) =>
+      file.diskimages?.some(({ name: declared }) => declared === diskimage) === true,
     userOf: (diskimage) => file.diskimages?.find((image) => image.name === diskimage)?.username,
     useImage: (diskimage, use) => {
       uses.set(diskimage, [...(uses.get(diskimage) ?? []), use]);
@@ -240,6 +265,7 @@ function takeProvider(taking: Taking, provider: NodepoolProvider, path: Path): r
     ...(cloud === undefined ? [] : importCloudAccount(taking, cloud, provider, path)),
     ...remarkPace(provider, accountOf(taking, provider), path),
   ];
+  if (cloud !== undefined) useUploads(taking, provider);
   return [
     ...remarks,
     ...(pools ?? []).flatMap((pool, index) => {
@@ -259,6 +285,13 @@ function takeProvider(taking: Taking, provider: NodepoolProvider, path: Path): r
       ];
     }),
   ];
+}
+
+/** Images are uploaded to a provider that lists them, also if no label uses them there. */
+function useUploads(taking: Taking, provider: NodepoolProvider): void {
+  const account = accountOf(taking, provider);
+  for (const { name } of provider.diskimages ?? [])
+    if (taking.declaresImage(name)) taking.useImage(name, { account, format: imageFormatOf(provider) });
 }
 
 function remarkImages(

@@ -17,6 +17,8 @@ export interface Taking {
   declares(label: string): boolean;
   /** Our name of a label that is served. */
   serve(label: string): string;
+  /** Whether the file says how the diskimage is built. */
+  declaresImage(diskimage: string): boolean;
   /** Who logs in to machines of a diskimage, where the file says so. */
   userOf(diskimage: string): string | undefined;
   /** Our name of the image that becomes of a diskimage. */

@@ -135,8 +135,14 @@ const tenantSchema = z.looseObject({
 
 /** The importable part of a nodepool.yaml; other keys are kept for the report. */
 export const nodepoolSchema = z.looseObject({
-  labels: z.array(labelSchema).min(1, { error: 'has no label' }),
-  providers: z.array(providerSchema).min(1, { error: 'has no provider' }),
+  labels: z
+    .array(labelSchema)
+    .nullish()
+    .transform((labels) => labels ?? []),
+  providers: z
+    .array(providerSchema)
+    .nullish()
+    .transform((providers) => providers ?? []),
   'max-hold-age': number.optional(),
   'tenant-resource-limits': z.array(tenantSchema).nullish(),
   diskimages: z.array(diskimageSchema).nullish(),

@@ -4,6 +4,7 @@ import type { Amounts } from '../../model/pool/amounts.js';
 import { poolNodeStates } from '../../model/pool/node.js';
 import { requestStates } from '../../model/pool/request.js';
 import type { GrantedNode, PoolNodeView, RequestView } from '../../model/pool/view.js';
+import type { TenantWaiting } from '../../model/pool/view-waiting.js';
 import { count, exactly, millisecond, moment, opaque, texts } from './exact.js';
 
 const amounts = exactly<Amounts>()(
@@ -66,6 +67,14 @@ const viewSchema = z.object({
   tenants: z.record(z.string(), z.object({ limits: amounts, used: amounts })),
   requests: z.record(z.enum(requestStates), count).describe('How many by state.'),
   leaving: z.object({ by: z.string(), at: millisecond }).optional().describe('The pool is being deleted.'),
+  exported: z
+    .object({ id: z.string(), by: z.string(), at: millisecond })
+    .optional()
+    .describe('Its nodes belong to wherever it was restored.'),
+  restored: z
+    .object({ from: z.string(), at: millisecond })
+    .optional()
+    .describe('The export that it was restored from.'),
 });
 
 const nodeMembers = {
@@ -124,6 +133,21 @@ const requestMembers = {
 };
 const requestSchema = exactly<RequestView>()(z.object(requestMembers).meta({ id: 'request' }));
 
+const waitingSchema = exactly<TenantWaiting>()(
+  z.object({
+    tenant: z.string().optional().describe('Absent: requests without a tenant.'),
+    waiting: count,
+    oldest: millisecond.describe('When its oldest waiting request was made.'),
+    nodes: count.describe('In use, or being created for its requests.'),
+    weight: z.number(),
+    share: z.number().describe('Its part of all nodes with a request, from 0 to 1.'),
+    fairShare: z.number().describe('The part that its weight entitles it to.'),
+    reasons: z
+      .array(z.object({ why: z.string(), requests: count }))
+      .describe('The most frequent reason first.'),
+  }),
+);
+
 const pool = { pool: z.string() };
 const silent = texts.describe('Pools that do not answer.');
 const requests = z.object({ ...pool, requests: z.array(requestSchema) });
@@ -154,6 +178,25 @@ export const poolDocuments = {
       ),
     }),
   ],
+  'pool-export': [
+    z.object({
+      ...pool,
+      id: z.string().describe('Of the export.'),
+      nodes: count,
+      requests: count,
+      records: z.string().describe('Encrypted.'),
+    }),
+    z.object({ ...pool, cancelled: z.literal(true) }).describe('With --cancel.'),
+  ],
+  'pool-restore': [
+    z.object({
+      ...pool,
+      id: z.string().describe('Of the export.'),
+      nodes: count,
+      requests: count,
+      unchanged: z.boolean().describe('It had been restored from this export before.'),
+    }),
+  ],
   'pool-import': [
     z.object({
       pools: anything('For pools.yaml.'),
@@ -174,6 +217,9 @@ export const poolDocuments = {
   'pool-nodes': [
     z.object({ ...pool, nodes: z.array(nodeSchema) }),
     z.object({ nodes: z.array(z.object({ ...pool, ...nodeMembers })), silent }).describe('Of all pools.'),
+  ],
+  'pool-waiting': [
+    z.object({ pools: z.array(z.object({ ...pool, tenants: z.array(waitingSchema) })), silent }),
   ],
   request: [z.object(requestMembers), requests.describe('With --count.')],
   'request-change': [

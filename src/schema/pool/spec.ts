@@ -209,6 +209,13 @@ const poolKeys = {
       title: 'Tenants',
       description: 'What requests of one tenant may have at a time, over all provider pools.',
     }),
+  weights: entries(z.number().min(0.001).max(1e6), 1_000)
+    .optional()
+    .meta({
+      title: 'Weights',
+      description:
+        'How waiting requests of equal priority share the nodes: {acme: 3} gives this tenant three times as many as another; 1 unless given.',
+    }),
 };
 
 type Labels = Readonly<Record<string, z.output<typeof labelSchema>>>;

@@ -1,3 +1,4 @@
+import { uuid4 } from '@temporalio/workflow';
 import { unfitText, type NodeReply } from '../../model/node/lease.js';
 import { readMachineKey } from '../../model/names.js';
 import { ownershipAmong, type NamedMachine, type Ownership } from '../../model/node/ownership.js';
@@ -10,16 +11,19 @@ import {
   refusePriority,
 } from '../../model/pool/check-messages.js';
 import { emptyPool } from '../../model/pool/configure.js';
+import { packPool } from '../../model/pool/carry.js';
+import { exportedText, refuseExport, type RecordsReply } from '../../model/pool/export.js';
 import { viewAllocated } from '../../model/pool/allocated.js';
 import { addRequest, deleteNode, returnNodes, holdNode, renewLease } from '../../model/pool/allocate.js';
 import { endHold, nodeGone } from '../../model/pool/outcome.js';
 import type { NodeDemand } from '../../model/pool/request.js';
 import { changePriority } from '../../model/pool/order.js';
 import { viewNode, viewPool, viewRequests, type RequestView } from '../../model/pool/view.js';
+import { viewWaiting } from '../../model/pool/view-waiting.js';
 import { configure } from './configure.js';
 import { imageUpdateSignal } from '../image/messages.js';
 import { nodeQuery } from '../cluster/messages.js';
-import { query, signal, update, type Message } from '../entity.js';
+import { query, signal, update, type Message, type Refusal } from '../entity.js';
 import {
   configureUpdate,
   deleteNodesUpdate,
@@ -27,6 +31,7 @@ import {
   allocatedQuery,
   endHoldUpdate,
   endUpdate,
+  exportUpdate,
   holdUpdate,
   nodePayloadQuery,
   poolDisownUpdate,
@@ -35,9 +40,11 @@ import {
   poolQuery,
   poolSpecQuery,
   priorityUpdate,
+  recordsQuery,
   renewUpdate,
   requestsQuery,
   requestUpdate,
+  waitingQuery,
 } from './messages.js';
 import type { PoolMemory } from './memory.js';
 import { learn } from './watch-images.js';
@@ -48,30 +55,43 @@ const pageSize = 500;
 /** The messages of a pool. Handlers change the state and return at once; the step function does the work. */
 export function messagesOf(memory: PoolMemory): readonly Message[] {
   const { pool } = memory;
+  /** An exported pool refuses what would change its records. */
+  const unlessExported =
+    <Args extends unknown[]>(refusalOf: (...args: Args) => Refusal | undefined = () => undefined) =>
+    (...args: Args): Refusal | undefined =>
+      exportedText(pool) ?? refusalOf(...args);
   return [
     update(
       configureUpdate,
       'Apply a configuration to the pool.',
       (request) => configure(memory, request),
-      () => leavingText(memory),
+      unlessExported(() => leavingText(memory)),
     ),
     update(
       requestUpdate,
       'Request nodes.',
       (demands) => takeDemands(memory, demands),
-      (demands) => refuseDemands(memory, demands),
+      unlessExported((demands) => refuseDemands(memory, demands)),
     ),
-    update(endUpdate, 'End requests: release their nodes, or cancel them.', ({ ids, how }) => {
-      for (const id of ids) returnNodes(pool, id, how, Date.now());
-    }),
-    update(renewUpdate, 'Renew the leases of requests; returns the ids of requests without nodes.', (ids) =>
-      ids.filter((id) => !renewLease(pool, id, Date.now())),
+    update(
+      endUpdate,
+      'End requests: release their nodes, or cancel them.',
+      ({ ids, how }) => {
+        for (const id of ids) returnNodes(pool, id, how, Date.now());
+      },
+      unlessExported(),
+    ),
+    update(
+      renewUpdate,
+      'Renew the leases of requests; returns the ids of requests without nodes.',
+      (ids) => ids.filter((id) => !renewLease(pool, id, Date.now())),
+      unlessExported(),
     ),
     update(
       priorityUpdate,
       'Change the priority of a waiting request.',
       ({ id, priority }) => changePriority(pool, id, priority),
-      (request) => refusePriority(pool, request),
+      unlessExported((request) => refusePriority(pool, request)),
     ),
     update(
       holdUpdate,
@@ -79,7 +99,7 @@ export function messagesOf(memory: PoolMemory): readonly Message[] {
       ({ nodeId, ...hold }) => {
         holdNode(pool, nodeId, hold, Date.now());
       },
-      (request) => refuseHold(pool, request),
+      unlessExported((request) => refuseHold(pool, request)),
     ),
     update(
       endHoldUpdate,
@@ -87,7 +107,7 @@ export function messagesOf(memory: PoolMemory): readonly Message[] {
       ({ nodeId }) => {
         endHold(pool, nodeId, Date.now());
       },
-      (request) => refuseEndHold(pool, request),
+      unlessExported((request) => refuseEndHold(pool, request)),
     ),
     update(
       deleteNodesUpdate,
@@ -98,9 +118,26 @@ export function messagesOf(memory: PoolMemory): readonly Message[] {
           if (abandon === true && pool.nodes[id] !== undefined) nodeGone(pool, id, Date.now());
         }
       },
-      (request) => refuseDeletion(pool, request),
+      unlessExported((request) => refuseDeletion(pool, request)),
     ),
-    update(deletePoolUpdate, 'Delete all nodes, then the pool.', ({ by }) => emptyPool(pool, by, Date.now())),
+    update(
+      deletePoolUpdate,
+      'Delete all nodes, then the pool; of an exported pool, its records.',
+      ({ by }) => {
+        if (pool.exported === undefined) emptyPool(pool, by, Date.now());
+        else pool.leaving ??= { by, at: Date.now() };
+      },
+      ({ abandon }) => (abandon === true ? undefined : exportedText(pool)),
+    ),
+    update(
+      exportUpdate,
+      'Stop for a move to another server or namespace, or continue.',
+      ({ by, cancel }) => {
+        if (cancel === true) delete pool.exported;
+        else pool.exported ??= { id: uuid4(), by, at: Date.now() };
+      },
+      ({ cancel }) => (cancel === true ? undefined : refuseExport(pool)),
+    ),
     update(
       poolDisownUpdate,
       'Report the owners of machines; keys of machines without owner are never used again.',
@@ -113,12 +150,17 @@ export function messagesOf(memory: PoolMemory): readonly Message[] {
   ];
 }
 
-function queriesOf({ pool }: PoolMemory): readonly Message[] {
+function queriesOf(memory: PoolMemory): readonly Message[] {
+  const { pool } = memory;
   return [
     query(poolQuery, 'Labels, provider pools and counts.', () => viewPool(pool, Date.now())),
+    query(recordsQuery, 'The records of an exported pool, with credentials.', () => recordsOf(memory)),
     query(poolSpecQuery, 'The configuration.', () => pool.spec ?? null),
     query(requestsQuery, 'Requests, with the credentials of allocated nodes.', (wanted) =>
       viewRequests(pool, wanted),
+    ),
+    query(waitingQuery, 'The tenants whose requests wait, and for what.', () =>
+      viewWaiting(pool, Date.now()),
     ),
     query(poolNodesQuery, 'A page of nodes, without secrets.', (after) => {
       const all = Object.values(pool.nodes);
@@ -144,6 +186,15 @@ function queriesOf({ pool }: PoolMemory): readonly Message[] {
       machines.map((machine) => ownershipOf(pool, machine)),
     ),
   ];
+}
+
+/** They no longer change once the tasks that were in flight have ended. */
+function recordsOf({ pool, work, looking }: PoolMemory): RecordsReply | null {
+  if (pool.exported === undefined) return null;
+  const awaits = [...Object.keys(work), ...Object.keys(looking)];
+  return awaits.length > 0
+    ? { awaits }
+    : { records: { version: 1, exported: pool.exported, pool: packPool(pool) } };
 }
 
 /** Only a node on hold has no other user. */

@@ -6,14 +6,18 @@ import type {
   ConfigureReply,
   ConfigureRequest,
   DeleteNodesRequest,
+  DeletePoolRequest,
   EndRequest,
+  ExportRequest,
   HoldRequest,
   PriorityRequest,
   RequestsWanted,
 } from '../../model/pool/messages.js';
+import type { RecordsReply } from '../../model/pool/export.js';
 import type { NodeDemand } from '../../model/pool/request.js';
 import type { PoolSpec } from '../../model/pool/spec.js';
 import type { PoolNodesPage, PoolView, RequestsPage, RequestView } from '../../model/pool/view.js';
+import type { TenantWaiting } from '../../model/pool/view-waiting.js';
 
 /**
  * Everything a pool's workflow can be asked. Names are part of the interface: other clients call them too.
@@ -28,11 +32,15 @@ export const priorityUpdate = defineUpdate<void, [PriorityRequest]>('priority');
 export const holdUpdate = defineUpdate<void, [HoldRequest]>('hold');
 export const endHoldUpdate = defineUpdate<void, [{ readonly nodeId: string }]>('endHold');
 export const deleteNodesUpdate = defineUpdate<void, [DeleteNodesRequest]>('deleteNodes');
-export const deletePoolUpdate = defineUpdate<void, [{ readonly by: string }]>('deletePool');
+export const deletePoolUpdate = defineUpdate<void, [DeletePoolRequest]>('deletePool');
+export const exportUpdate = defineUpdate<void, [ExportRequest]>('export');
+/** Credentials of nodes included. Only of a pool that was exported. */
+export const recordsQuery = defineQuery<RecordsReply | null>('records');
 export const poolQuery = defineQuery<PoolView>('pool');
 export const poolSpecQuery = defineQuery<PoolSpec | null>('spec');
 /** Credentials of handed-out nodes included. */
 export const requestsQuery = defineQuery<RequestsPage, [RequestsWanted]>('requests');
+export const waitingQuery = defineQuery<readonly TenantWaiting[]>('waiting');
 /** A page of nodes, in the order of their making: the first for an empty text, then what `next` says. */
 export const poolNodesQuery = defineQuery<PoolNodesPage, [after: string]>('nodes');
 /**

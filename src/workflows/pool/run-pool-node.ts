@@ -42,13 +42,13 @@ export function poolNode({ pool }: PoolMemory, { nodeId, operation, command }: N
   };
 }
 
-/** Runs the chain of a node of a pool, until `isOver` or until the run drains. */
+/** Runs the chain of a node of a pool, until `isOver`, until the run drains or the pool is exported. */
 export async function runPoolNode(
   memory: PoolMemory,
   work: NodeWork & { readonly isOver: () => boolean },
   chain: readonly Step[],
 ): Promise<ChainEnd> {
-  const isStopped = (): boolean => memory.draining || work.isOver();
+  const isStopped = (): boolean => memory.draining || memory.pool.exported !== undefined || work.isOver();
   return runNode(poolNode(memory, work), chain, {
     stepDone: ({ action }) => {
       if (action === 'CREATE') note(memory, work.nodeId, 'acceptedAt');

@@ -48,6 +48,7 @@ export function forgetWatches({ watched }: PoolMemory): void {
 }
 
 export function learn(memory: PoolMemory, update: ImageUpdate): void {
+  if (memory.pool.exported !== undefined) return;
   if (noteImageUpdate(memory.pool, update)) noteChange(memory);
 }
 

@@ -33,6 +33,7 @@ export async function pool(input?: PoolInput): Promise<string> {
   const state = openState(input);
   state.failsOver = patchedOnce('20261125-pool-fail-over');
   state.pausesLabels = patchedOnce('20261125-pool-label-pause');
+  state.isFair = patchedOnce('20261125-pool-fairness');
   const memory: PoolMemory = {
     ...newMemory(),
     pool: state,
@@ -91,6 +92,7 @@ function carryOut(memory: PoolMemory): NextStep {
   const { pool: state, carryAt } = memory;
   const now = Date.now();
   noteReplayOfStep(memory);
+  if (state.exported !== undefined) return rest(memory, now);
   carryOutDue(state, now);
   admit(state, now);
   const isAllBegun = beginWork(memory, now);
@@ -101,6 +103,18 @@ function carryOut(memory: PoolMemory): NextStep {
   const retryAt = carryAt !== undefined && carryAt > now ? carryAt : undefined;
   const due = soonest(soonest(nextDue(state, now), nextWatch(memory)), retryAt);
   return { wakeAt: isAllBegun ? due : now };
+}
+
+/**
+ * An exported pool does nothing. What only looks is cancelled; a CREATE or DELETE comes to its end, so that the
+ * records say what became of its machine.
+ */
+function rest(memory: PoolMemory, now: number): NextStep {
+  const { pool: state, work } = memory;
+  cancelWork(memory);
+  publishMetrics(memory.published, state, now);
+  const isForgotten = state.leaving !== undefined && Object.keys(work).length === 0;
+  return isForgotten ? { ended: `pool ${state.name} was exported` } : {};
 }
 
 function soonest(one: number | undefined, other: number | undefined): number | undefined {
@@ -128,20 +142,25 @@ function mayCarry(memory: PoolMemory): boolean {
  * again.
  */
 async function drain(memory: PoolMemory): Promise<boolean> {
-  const { pool: state, work, permits, looks, looking } = memory;
+  const { work, permits, looks, looking } = memory;
   permits.close();
   looks.close();
+  cancelWork(memory);
+  const isIdle = (): boolean => Object.keys(work).length === 0;
+  // A provider that is silent for long does not keep the pool from going on.
+  if (!(await condition(isIdle, '10 seconds'))) await cutShort(memory);
+  await condition(() => isIdle() && Object.keys(looking).length === 0);
+  return true;
+}
+
+/** Cancels what only waits, or can be done again. */
+function cancelWork({ pool: state, work }: PoolMemory): void {
   const isCreating = (id: string): boolean => {
     const { current } = state.nodes[id]?.machine ?? {};
     return current?.action === 'CREATE' && current.state === 'running';
   };
   for (const [id, { cancel, inBatch }] of Object.entries(work))
     if (inBatch !== true && !isCreating(id)) cancel();
-  const isIdle = (): boolean => Object.keys(work).length === 0;
-  // A provider that is silent for long does not keep the pool from going on.
-  if (!(await condition(isIdle, '10 seconds'))) await cutShort(memory);
-  await condition(() => isIdle() && Object.keys(looking).length === 0);
-  return true;
 }
 
 /**

@@ -36,6 +36,8 @@ export interface HarnessOptions {
   readonly limits?: Partial<Limits>;
   /** 0: every workflow task replays the whole history. */
   readonly cachedWorkflows?: number;
+  /** That of another harness: the machines of one account, for two namespaces. */
+  readonly cloud?: Cloud;
 }
 
 /**
@@ -66,6 +68,7 @@ export async function openHarness({
   workflowBundlePath,
   limits = {},
   cachedWorkflows = 500,
+  cloud = openCloud(),
 }: HarnessOptions): Promise<Harness> {
   installRuntime();
   const folder = await mkdtemp(join(tmpdir(), 'heddle-faults-'));
@@ -75,7 +78,6 @@ export async function openHarness({
   const namespace = await makeNamespace(connection, 'faults');
   const plugins = [heddle({ keys: keyRing, namespace })];
   const temporal = new Client({ connection, namespace, plugins });
-  const cloud = openCloud();
   const points = openPoints();
   const registry = withMemory(await loadRegistry({ folders: [], log: { info: () => undefined } }), cloud);
   const parts = await partsOf(temporal, registry, cloud);

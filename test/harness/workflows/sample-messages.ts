@@ -102,6 +102,7 @@ export const samples: SampleMessages = {
       endHold: [{ nodeId: 'a-1' }],
       deleteNodes: [{ nodeIds: ['a-1'], by }],
       deletePool: [asked],
+      export: [{ by }],
       disown: [machines],
     },
     signals: {
@@ -112,6 +113,8 @@ export const samples: SampleMessages = {
       spec: [],
       requests: [{ since: 0 }],
       nodes: [''],
+      waiting: [],
+      records: [],
       allocated: [''],
       payload: ['a-1'],
       node: ['a-1'],

@@ -112,7 +112,7 @@ export const anyEvent = fc.record({
   pick: fc.nat(),
   labels: fc.array(fc.constantFrom(...labels), { minLength: 1, maxLength: 3 }),
   priority: fc.constantFrom(100, 100, 50),
-  tenant: fc.option(fc.constant('acme'), { nil: undefined }),
+  tenant: fc.option(fc.constantFrom('acme', 'beta'), { nil: undefined }),
   image: fc.constantFrom('host', 'newer'),
   offers: fc.record(
     { cloud: fc.integer({ min: 1, max: 4 }), other: fc.integer({ min: 1, max: 4 }) },
@@ -131,6 +131,7 @@ export class World {
   constructor(wanted: Wanted) {
     this.wanted = wanted;
     this.pool = openPool(wanted);
+    this.pool.isFair = true;
     this.settle(new Map());
   }
 

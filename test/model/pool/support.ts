@@ -22,6 +22,7 @@ export interface Wanted {
   readonly labels: Readonly<Record<string, Partial<LabelSpec>>>;
   readonly providerPools: Readonly<Record<string, ProviderPoolSpec>>;
   readonly tenants?: Readonly<Record<string, Amounts>>;
+  readonly weights?: Readonly<Record<string, number>>;
 }
 
 export function openPool(wanted: Wanted): PoolState {
@@ -32,12 +33,13 @@ export function openPool(wanted: Wanted): PoolState {
 
 export function reconfigure(
   pool: PoolState,
-  { labels, providerPools, tenants = {} }: Wanted,
+  { labels, providerPools, tenants = {}, weights }: Wanted,
   image = 'host',
 ): void {
   const spec: PoolSpec = {
     name: 'ci',
     tenants,
+    ...(weights === undefined ? {} : { weights }),
     providerPools,
     labels: Object.fromEntries(
       Object.entries(labels).map(([name, label]) => [name, { ...labelDefaults, ...label }]),

@@ -318,3 +318,50 @@ describe('a nodepool.yaml with clouds', () => {
       ).toHaveLength(1);
   });
 });
+
+describe('a nodepool.yaml for builders alone', () => {
+  const builders = `labels: []
+providers:
+  - {name: east, cloud: east, region-name: east, diskimages: [{name: jammy}]}
+  - {name: amazon, driver: aws, region-name: eu-central-1, diskimages: [{name: jammy}, {name: noble}]}
+  - {name: azure, driver: azure, diskimages: [{name: jammy}]}
+diskimages:
+  - {name: jammy, elements: [vm, ubuntu], release: jammy}
+  - {name: noble, elements: [vm, ubuntu], release: noble}
+`;
+
+  test('becomes image files that are uploaded to the providers that list them', () => {
+    const { pools, accounts, images, remarks } = taken(builders);
+    expect(pools).toEqual({ pools: {} });
+    expect(Object.keys(accounts)).toEqual(['east', 'amazon']);
+    expect(images).toMatchObject({
+      jammy: {
+        command: { environment: { ELEMENTS: 'vm ubuntu', DIB_RELEASE: 'jammy' }, formats: ['qcow2', 'raw'] },
+        uploads: [
+          { provider: 'east', format: 'qcow2' },
+          { provider: 'amazon', format: 'raw' },
+        ],
+        validate: false,
+      },
+      noble: { uploads: [{ provider: 'amazon', format: 'raw' }] },
+    });
+    for (const image of Object.values(images))
+      expect(readImageFile(stringify(image), 'image.yaml')).toMatchObject({ ok: true });
+    expect(remarks.map(formatProblem)).toContainEqual(
+      expect.stringContaining('providers of driver azure are not taken over') as string,
+    );
+  });
+
+  test('needs neither labels nor providers', () => {
+    expect(taken('diskimages: [{name: jammy, elements: [vm]}]').images).toMatchObject({
+      jammy: { uploads: [], validate: false },
+    });
+  });
+
+  test('is refused without a diskimage that is built', () => {
+    const reading = read('providers: [{name: a}]\ndiskimages: [{name: base, abstract: true}]');
+    expect(reading.ok ? '' : reading.problems.map(formatProblem).join('\n')).toMatch(
+      /nodepool\.yaml:1:1: labels: is missing/,
+    );
+  });
+});

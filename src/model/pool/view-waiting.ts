@@ -1,0 +1,67 @@
+import { openLedger } from './capacity-ledger.js';
+import { weightOf } from './fair-order.js';
+import { inOrder, reasonsBySignature, signatureOf } from './order.js';
+import type { PoolState } from './state.js';
+
+/** What one tenant waits for. */
+export interface TenantWaiting {
+  /** Absent: requests without a tenant. */
+  readonly tenant?: string;
+  readonly waiting: number;
+  /** When the oldest of them was made, in ms since the epoch. */
+  readonly oldest: number;
+  /** Nodes in use, and nodes that are being created for its requests. */
+  readonly nodes: number;
+  readonly weight: number;
+  /** Its part of all nodes with a request, and the part that its weight entitles it to; from 0 to 1. */
+  readonly share: number;
+  readonly fairShare: number;
+  /** The most frequent reason first. */
+  readonly reasons: readonly { readonly why: string; readonly requests: number }[];
+}
+
+/**
+ * The tenants whose requests wait, the one with the fewest nodes for its weight first. Tenants with nodes that ask
+ * for no more count for the fair shares.
+ */
+export function viewWaiting(pool: PoolState, now: number): readonly TenantWaiting[] {
+  const { shares } = openLedger(pool, now);
+  const why = reasonsBySignature(pool);
+  const tenants = new Map<string, { waiting: number; oldest: number; reasons: Map<string, number> }>();
+  for (const request of inOrder(pool)) {
+    const { tenant = '', createdAt } = request;
+    const found = tenants.get(tenant) ?? { waiting: 0, oldest: createdAt, reasons: new Map() };
+    const reason = request.waits ?? why.get(signatureOf(request)) ?? 'it was not considered yet';
+    found.waiting += 1;
+    found.oldest = Math.min(found.oldest, createdAt);
+    found.reasons.set(reason, (found.reasons.get(reason) ?? 0) + 1);
+    tenants.set(tenant, found);
+  }
+  const concerned = new Set([...tenants.keys(), ...Object.keys(shares)]);
+  const allWeights = sum([...concerned].map((tenant) => weightOf(pool, tenant)));
+  const allNodes = sum(Object.values(shares));
+  return [...tenants]
+    .map(([tenant, { waiting, oldest, reasons }]): TenantWaiting => {
+      const nodes = shares[tenant] ?? 0;
+      const weight = weightOf(pool, tenant);
+      return {
+        ...(tenant === '' ? {} : { tenant }),
+        waiting,
+        oldest,
+        nodes,
+        weight,
+        share: allNodes === 0 ? 0 : nodes / allNodes,
+        fairShare: weight / allWeights,
+        reasons: [...reasons]
+          .map(([reason, requests]) => ({ why: reason, requests }))
+          .toSorted((one, other) => other.requests - one.requests),
+      };
+    })
+    .toSorted(
+      (one, other) => one.nodes / one.weight - other.nodes / other.weight || one.oldest - other.oldest,
+    );
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((all, each) => all + each, 0);
+}
