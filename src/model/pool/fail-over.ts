@@ -3,7 +3,7 @@ import { offerKey, openLedger, take, type CapacityLedger } from './capacity-ledg
 import { costOf, fitIn, refusalOf } from './fit.js';
 import { lacksImage } from './library.js';
 import type { PoolNode } from './node.js';
-import { noteFailure, rest } from './outcome.js';
+import { noteFailure, requestsOf, rest } from './outcome.js';
 import type { NodeRequest } from './request.js';
 import type { ProviderPoolSpec } from './spec.js';
 import type { PoolState } from './state.js';
@@ -100,13 +100,6 @@ function others({ spec }: PoolState, { providerPool, label }: PoolNode): readonl
   return Object.entries(spec?.providerPools ?? {}).flatMap(([name, { labels }]) =>
     name === providerPool || labels[label] === undefined ? [] : [name],
   );
-}
-
-function requestsOf({ nodes }: PoolState, { id, request, slots }: PoolNode): readonly string[] {
-  if (slots === undefined) return request === undefined ? [] : [request];
-  return [
-    ...new Set(Object.values(nodes).flatMap((node) => (node.backing === id ? (node.request ?? []) : []))),
-  ];
 }
 
 function demandOf(pool: PoolState, node: PoolNode): Demand {

@@ -181,6 +181,13 @@ const providerPoolSchema = z
         title: 'Check every',
         description: 'How often ready nodes are looked at: "1m". Never unless given.',
       }),
+    probeAfter: durationSchema
+      .optional()
+      .meta({
+        title: 'Probe after',
+        description:
+          'A ready node that was seen to answer longer ago is probed before it is handed out: "5m". A minute unless given.',
+      }),
     keepUnwell: z
       .boolean()
       .optional()

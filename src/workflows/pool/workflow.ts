@@ -12,6 +12,7 @@ import { newMemory, runEntity, type NextStep } from '../entity.js';
 import { messagesOf } from './handlers.js';
 import { beginChecks } from './periodic-checks.js';
 import type { PoolMemory } from './memory.js';
+import { beginProbes } from './probes.js';
 import { nothingPublished, publishMetrics } from './metrics.js';
 import { nextWatch, watchImages } from './watch-images.js';
 import { patchedOnce } from '../patched-once.js';
@@ -32,6 +33,7 @@ const checkedAt = 300;
 export async function pool(input?: PoolInput): Promise<string> {
   const state = openState(input);
   state.failsOver = patchedOnce('20261125-pool-fail-over');
+  state.probesReady = patchedOnce('20261125-pool-probe-ready');
   state.pausesLabels = patchedOnce('20261125-pool-label-pause');
   const memory: PoolMemory = {
     ...newMemory(),
@@ -93,6 +95,7 @@ function carryOut(memory: PoolMemory): NextStep {
   carryOutDue(state, now);
   admit(state, now);
   const isAllBegun = beginWork(memory, now);
+  beginProbes(memory, now);
   beginChecks(memory, now);
   watchImages(memory, now);
   publishMetrics(memory.published, state, now);
