@@ -223,7 +223,7 @@ export function dropNode(pool: PoolState, id: string, now: number): void {
   if (backing !== undefined) changePoolNode(pool, backing, (node) => ({ ...node, since: now }));
 }
 
-function withoutRequest({ request: _request, tenant: _tenant, ...node }: PoolNode): PoolNode {
+export function withoutRequest({ request: _request, tenant: _tenant, ...node }: PoolNode): PoolNode {
   return node;
 }
 

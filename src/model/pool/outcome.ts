@@ -11,6 +11,7 @@ import {
 import { hasLostItsImage } from './library.js';
 import type { PoolNode } from './node.js';
 import { endPauses, forgetRefusals, pause } from './pause.js';
+import { replaceOne } from './replace-one.js';
 import { changePoolNode, changeRequest, type PoolState } from './state.js';
 
 /** What came of the work on nodes: machines built, not built, cleaned up, deleted. */
@@ -71,7 +72,8 @@ export function launchFailed(
         ? { ...before, failures: 0, declined: { ...before.declined, [node.providerPool]: message } }
         : { ...before, failures };
     });
-    resumeNode(pool, request, now);
+    const leaves = kind === 'Quota' || pool.requests[request]?.declined[node.providerPool] !== undefined;
+    if (!replaceOne(pool, node, { leaves, now })) resumeNode(pool, request, now);
   }
   if (requests.size === 0) rest(pool, node, now);
   for (const slice of node.slots === undefined ? [] : slicesOf(pool, id)) dropNode(pool, slice, now);
@@ -94,11 +96,8 @@ export function noteFailure(pool: PoolState, node: PoolNode, message: string, no
   const { providerPool, label } = node;
   const why = message.slice(0, longestFailure);
   pool.failures = { ...pool.failures, [offerKey(providerPool, label)]: { why, at: now } };
-  for (const id of node.slots === undefined ? [node.id] : slicesOf(pool, node.id)) {
-    const request = pool.nodes[id]?.request;
-    if (request !== undefined)
-      changeRequest(pool, request, (before) => ({ ...before, lastFailure: `${providerPool}: ${why}` }));
-  }
+  for (const request of requestsOf(pool, node))
+    changeRequest(pool, request, (before) => ({ ...before, lastFailure: `${providerPool}: ${why}` }));
 }
 
 function noteLaunch(pool: PoolState, node: PoolNode, now: number): void {

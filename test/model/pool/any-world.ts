@@ -39,6 +39,7 @@ export const anyWanted: fc.Arbitrary<Wanted> = fc.record({
             onReturn: fc.constantFrom('delete' as const, 'reuse' as const),
             spareAge: fc.constantFrom(1, 60),
             cleanUp: fc.option(fc.constant({ script: 'rm' }), { nil: undefined }),
+            failOver: fc.constantFrom('request' as const, 'node' as const),
           })
           .map(({ cleanUp, ...label }) => ({ ...label, ...(cleanUp === undefined ? {} : { cleanUp }) })),
       ]),
@@ -189,7 +190,8 @@ export class World {
         const node = pool.nodes[id];
         if (node === undefined || node.request === undefined) continue;
         expect(node.request).toBe(request.id);
-        expect(node.providerPool).toBe(request.providerPool);
+        if (pool.spec?.labels[node.label]?.failOver !== 'node')
+          expect(node.providerPool).toBe(request.providerPool);
       }
       if (request.state !== 'pending') continue;
       expect(request.nodes.map((id) => pool.nodes[id]?.label)).toEqual(request.labels);
