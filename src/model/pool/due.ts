@@ -124,7 +124,9 @@ export function nextDue(pool: PoolState, now: number): number | undefined {
   for (const node of Object.values(pool.nodes)) {
     const end = endOf(pool, node);
     if (end !== undefined) times.push(end.at);
-    if (node.againAt !== undefined && (node.silent !== true || node.againAt > now)) times.push(node.againAt);
+    // What is due already has begun, or begins when other work has ended.
+    if (node.againAt !== undefined && (node.againAt > now || pool.boundsDeletes !== true))
+      times.push(node.againAt);
   }
   const slowAt = nextFailOver(pool, now);
   if (slowAt !== undefined) times.push(slowAt);

@@ -42,6 +42,8 @@ export interface PoolState {
   failsOver?: boolean;
   /** Absent in runs of earlier builds, which handed out ready nodes without probing them. */
   probesReady?: boolean;
+  /** Absent in runs of earlier builds, whose deletions take permits of launches, for up to an hour each. */
+  boundsDeletes?: boolean;
   /** By account and flavor: what one machine takes of the limits. */
   sizes?: Readonly<Record<string, Readonly<Record<string, Amounts>>>>;
   /** By `<provider pool>/<label>`: how often in a row its account refused it for its quota. */

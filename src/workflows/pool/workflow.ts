@@ -34,6 +34,7 @@ export async function pool(input?: PoolInput): Promise<string> {
   const state = openState(input);
   state.failsOver = patchedOnce('20261125-pool-fail-over');
   state.probesReady = patchedOnce('20261125-pool-probe-ready');
+  state.boundsDeletes = patchedOnce('20261125-pool-bound-deletes');
   state.pausesLabels = patchedOnce('20261125-pool-label-pause');
   const memory: PoolMemory = {
     ...newMemory(),
@@ -41,6 +42,7 @@ export async function pool(input?: PoolInput): Promise<string> {
     published: nothingPublished(state),
     work: {},
     permits: createSemaphore(inFlight),
+    removals: {},
     looks: createSemaphore(checkedAt),
     alone: {},
     replayMs: 0,
@@ -130,9 +132,8 @@ function mayCarry(memory: PoolMemory): boolean {
  * again.
  */
 async function drain(memory: PoolMemory): Promise<boolean> {
-  const { pool: state, work, permits, looks, looking } = memory;
-  permits.close();
-  looks.close();
+  const { pool: state, work, permits, removals, looks, looking } = memory;
+  for (const semaphore of [permits, looks, ...Object.values(removals)]) semaphore.close();
   const isCreating = (id: string): boolean => {
     const { current } = state.nodes[id]?.machine ?? {};
     return current?.action === 'CREATE' && current.state === 'running';

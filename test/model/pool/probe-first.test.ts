@@ -24,6 +24,7 @@ function open(
     providerPools: { main: providerPool({ a: offer(shared) }, more) },
   });
   pool.probesReady = isNew;
+  pool.boundsDeletes = isNew;
   admit(pool, 0);
   for (const id of Object.keys(pool.nodes)) {
     begin(pool, id);
