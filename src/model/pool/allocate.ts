@@ -57,7 +57,8 @@ export function fulfilIfWhole(pool: PoolState, id: string, now: number): void {
     setNodeState(pool, node, 'in-use', now);
     changePoolNode(pool, node, (before) => ({ ...before, handedOut: before.handedOut + 1 }));
   }
-  changeRequest(pool, id, (before) => ({
+  // What failed on the way is over.
+  changeRequest(pool, id, ({ lastFailure: _lastFailure, ...before }) => ({
     ...before,
     state: 'fulfilled',
     since: now,

@@ -59,6 +59,10 @@ describe('a request', () => {
         making: ['a-2'],
       },
     ]);
+    // What failed before does not matter once it has its nodes.
+    nodeBuilt(pool, 'a-2', patience + 2);
+    expect(pool.requests['r']).toMatchObject({ state: 'fulfilled' });
+    expect(pool.requests['r']).not.toHaveProperty('lastFailure');
     // Later ones do not wait for it again.
     ask(pool, 's', patience + 2);
     expect(placeOf(pool, 's')).toBe('second');
