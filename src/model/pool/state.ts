@@ -44,6 +44,8 @@ export interface PoolState {
   probesReady?: boolean;
   /** Absent in runs of earlier builds, whose deletions take permits of launches, for up to an hour each. */
   boundsDeletes?: boolean;
+  /** Absent in runs of earlier builds, which sized nodes by what their label has now. */
+  keepsSizes?: boolean;
   /** By account and flavor: what one machine takes of the limits. */
   sizes?: Readonly<Record<string, Readonly<Record<string, Amounts>>>>;
   /** By `<provider pool>/<label>`: how often in a row its account refused it for its quota. */

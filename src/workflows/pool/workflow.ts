@@ -35,6 +35,7 @@ export async function pool(input?: PoolInput): Promise<string> {
   state.failsOver = patchedOnce('20261125-pool-fail-over');
   state.probesReady = patchedOnce('20261125-pool-probe-ready');
   state.boundsDeletes = patchedOnce('20261125-pool-bound-deletes');
+  state.keepsSizes = patchedOnce('20261125-pool-keep-sizes');
   state.pausesLabels = patchedOnce('20261125-pool-label-pause');
   const memory: PoolMemory = {
     ...newMemory(),
