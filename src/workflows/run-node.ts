@@ -170,7 +170,7 @@ async function runStep(owner: Owner, step: Step): Promise<ChainEnd> {
     try {
       const { placement } = owner.state();
       if (placement === undefined) throw new Error(`${request.nodeId} has no placement`);
-      const outcome = await scheduleTask(step.action, request, placement, step.mayFail).finally(release);
+      const outcome = await scheduleTask(step.action, request, placement, step).finally(release);
       if (step.settleMs !== undefined) await sleep(step.settleMs);
       finish(owner, step, outcome.result ?? {}, request.peersVersion);
       return 'done';

@@ -7,6 +7,7 @@ import type { MachineTaskOutcome, MachineTaskRequest } from '../model/machine/me
 import type { TaskOutcome, TaskRequest } from '../model/node/task-request.js';
 import { buildQueue, coreQueue, providerQueue, siteQueue, taskTitle, uploadQueue } from '../model/names.js';
 import type { Placement } from '../model/node/placement.js';
+import type { Step } from '../model/plan/plan.js';
 import { retryAfterMs } from '../model/resumption.js';
 
 /** What differs from the activity's row for one call. Durations are in ms. */
@@ -103,13 +104,13 @@ function queueOf(
 
 /**
  * Schedules one task of a node.
- * @param mayFail in the tear-down of a whole cluster: give up soon on a node that does not answer
+ * @param step mayFail, in the tear-down of a whole cluster: give up soon on a node that does not answer
  */
 export async function scheduleTask(
   action: Action,
   request: TaskRequest,
   placement: Placement,
-  mayFail = false,
+  { mayFail, withinMs }: Pick<Step, 'mayFail' | 'withinMs'> = {},
 ): Promise<TaskOutcome> {
   const row = activityTable[action];
   const { confirmWithinMs, launchWithinMs } = placement;
@@ -122,8 +123,8 @@ export async function scheduleTask(
     // The script's own limit ends it on the node; the attempt also connects and fetches the outcome.
     attemptMs:
       (scriptMs === undefined ? row.attemptMs : scriptMs + 60_000) + milliseconds(request.check?.within ?? 0),
-    budgetMs: budgets[action],
-    attempts: mayFail && row.by === 'automator' ? 3 : undefined,
+    budgetMs: withinMs ?? budgets[action],
+    attempts: mayFail === true && row.by === 'automator' ? 3 : undefined,
   });
 }
 

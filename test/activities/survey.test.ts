@@ -154,6 +154,33 @@ describe('PROBE_NODES', () => {
   });
 });
 
+describe('PROBE_NODES that asks only whether machines answer', () => {
+  const ask = (nodes: readonly ProbedNode[]) =>
+    bench.looks.PROBE_NODES({ clusterId: 'web', provider: account, nodes, answersWithinMs: 2_000 });
+
+  it('logs in, and does not ask the provider', async () => {
+    const [fine, dead] = [await bench.up('answers'), await bench.up('silent')];
+    const before = await listCalls();
+    await service.call('POST', `/v1/machines/${idOf(dead)}/kill`);
+    const again = changed({ ...fine, nodeId: 'rebooted' }, { 'boot-id': 'another/1' });
+    const refused = changed({ ...fine, nodeId: 'refused' }, { 'ssh-auth': { password: 'not this' } });
+    const reply = await ask([fine, dead, again, refused]);
+    expect(reply).toEqual({
+      observations: [
+        {
+          nodeId: 'silent',
+          incarnation: 1,
+          seen: 'unreachable',
+          why: expect.stringMatching(`^machine ${idOf(dead)}: .*${textOf(dead, 'ipaddress')}`),
+        },
+        { nodeId: 'rebooted', incarnation: 1, seen: 'rebooted', why: expect.any(String) },
+      ],
+      unknown: [{ nodeId: 'refused', incarnation: 1, why: expect.stringContaining('refused the login') }],
+    });
+    expect(await listCalls()).toBe(before);
+  });
+});
+
 describe('PROBE_NODES of a provider that fails', () => {
   it('retries, and finally reports which machines are unknown', async () => {
     const node = await bench.up('failing');

@@ -1,9 +1,10 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { anySignal } from '../../model/signals.js';
 import type { ProbedNode } from '../../model/node/probe.js';
 import { mergePayload } from '../../model/node/payload.js';
 import type { Drift } from '../../model/node/drift.js';
-import type { Machine } from '../../plugins/contract.js';
+import type { Knowledge, Machine } from '../../plugins/contract.js';
 import { isPluginError } from '../../plugins/errors.js';
 import { findLogin } from '../provider/address.js';
 import type { Attempt } from '../attempt.js';
@@ -60,13 +61,13 @@ export async function probeNode(looking: Looking, node: ProbedNode): Promise<Ver
     const machine = shown ?? (await view.lookUp(node));
     const verdict = judge(view, node, machine);
     if (verdict !== undefined || machine === undefined) return verdict ?? missing(view, node);
-    const answer = await reach(looking, node, machine);
+    const answer = await reach(looking, node, { address: machine.address });
     if (answer.kind !== 'silent') return answer;
     // The list may be older than what happened to the machine, and the address may have changed meanwhile.
     const now = await view.lookUp(node);
     const changed = judge(view, node, now);
     if (changed !== undefined || now === undefined) return changed ?? missing(view, node);
-    const again = await reach(looking, node, now);
+    const again = await reach(looking, node, { address: now.address });
     if (again.kind !== 'silent') return again;
     return {
       kind: 'drift',
@@ -76,6 +77,23 @@ export async function probeNode(looking: Looking, node: ProbedNode): Promise<Ver
   } catch (error) {
     if (attempt.signal.aborted || attempt.detach.aborted) throw error;
     return unknown(error, `machine ${named(node)} could not be looked at: `);
+  }
+}
+
+/** Probes only whether the machine answers a new login, or its plugin reaches it. Never throws for a fault of it. */
+export async function probeAnswer(
+  looking: Omit<Looking, 'listed'>,
+  node: ProbedNode,
+  withinMs: number,
+): Promise<Verdict> {
+  const { attempt } = looking;
+  try {
+    const answer = await reach(looking, node, { withinMs });
+    if (answer.kind !== 'silent') return answer;
+    return { kind: 'drift', seen: 'unreachable', why: `machine ${named(node)}: ${answer.why}` };
+  } catch (error) {
+    if (attempt.signal.aborted || attempt.detach.aborted) throw error;
+    return unknown(error, `machine ${named(node)} could not be probed: `);
   }
 }
 
@@ -126,28 +144,36 @@ function judge(
 
 type Reached = Verdict | { readonly kind: 'silent'; readonly why: string };
 
+interface ReachOptions {
+  /** Where the provider shows it; where it was confirmed unless given. */
+  readonly address?: string;
+  /** For a new login; `sshMs` unless given, and then an open connection is an answer too. */
+  readonly withinMs?: number;
+}
+
 /** Looks where the machine is now whether it answers as ours, and which boot it is. */
 async function reach(
-  { parts, view, attempt }: Looking,
+  { parts, view, attempt }: Omit<Looking, 'listed'>,
   node: ProbedNode,
-  machine: Machine,
+  { address: shown, withinMs }: ReachOptions,
 ): Promise<Reached> {
   if (view.reach !== undefined) {
-    const { is, why = 'no reason was given' } = await view.reach(node);
+    const { is, why = 'no reason was given' } = await answerWithin(view.reach(node), withinMs);
+    if (is === 'unknown' && withinMs !== undefined) return { kind: 'unknown', why, passing: true };
     return is === 'yes' ? { kind: 'fine' } : { kind: 'silent', why: `it does not answer: ${why}` };
   }
   const before = node.config['ipaddress'];
-  const moved = machine.address !== undefined && machine.address !== before;
-  const config = mergePayload(node.config, moved ? { ipaddress: machine.address } : {});
+  const moved = shown !== undefined && shown !== before;
+  const config = mergePayload(node.config, moved ? { ipaddress: shown } : {});
   const { address } = await findLogin(parts, { account: view.account, config }, attempt);
   const where = moved
-    ? `machine ${named(node)} is at ${machine.address} now, not at ${typeof before === 'string' ? before : 'an address that is known'}`
+    ? `machine ${named(node)} is at ${shown} now, not at ${typeof before === 'string' ? before : 'an address that is known'}`
     : '';
   try {
     const { bootId } = await probes(() => {
-      const signal = anySignal([attempt.signal, attempt.detach, AbortSignal.timeout(sshMs)]);
+      const signal = anySignal([attempt.signal, attempt.detach, AbortSignal.timeout(withinMs ?? sshMs)]);
       signal.throwIfAborted();
-      return parts.nodes.probe(address, signal, { acceptsOpen: true });
+      return parts.nodes.probe(address, signal, { acceptsOpen: withinMs === undefined });
     });
     const known = node.config['boot-id'];
     if (typeof known === 'string' && bootId !== undefined && bootId !== known) {
@@ -165,9 +191,16 @@ async function reach(
     if (moved) return { kind: 'drift', seen: 'moved', why: where };
     const said = isPluginError(error)
       ? error.message
-      : `SSH at ${address.host}:${address.port} did not answer within ${sshMs / 1_000} s`;
+      : `SSH at ${address.host}:${address.port} did not answer within ${(withinMs ?? sshMs) / 1_000} s`;
     return { kind: 'silent', why: said };
   }
+}
+
+/** A plugin that is slow says nothing about the machine. */
+async function answerWithin(answer: Promise<Knowledge>, withinMs: number | undefined): Promise<Knowledge> {
+  if (withinMs === undefined) return answer;
+  const why = `its plugin did not answer within ${withinMs / 1_000} s`;
+  return Promise.race([answer, wait(withinMs, { is: 'unknown', why } as const, { ref: false })]);
 }
 
 function isLocal(error: unknown): boolean {

@@ -13,7 +13,14 @@ import { PluginError } from '../../plugins/errors.js';
 import type { Attempt } from '../attempt.js';
 import { checkServices } from '../automator/check-services.js';
 import { viewAccount } from '../provider/account-view.js';
-import { isListedAsDrifted, probeNode, unknown, type Looking, type Verdict } from './probe-node.js';
+import {
+  isListedAsDrifted,
+  probeAnswer,
+  probeNode,
+  unknown,
+  type Looking,
+  type Verdict,
+} from './probe-node.js';
 import { keyOf } from '../provider/machine-input.js';
 import type { ActivityParts } from '../parts.js';
 import type { SharedLists } from '../provider/shared-lists.js';
@@ -34,12 +41,13 @@ export async function survey(
   request: ProbeRequest,
   attempt: Attempt,
 ): Promise<ProbeReply> {
-  const { nodes } = request;
+  const { nodes, answersWithinMs } = request;
   const verdicts = await probeAll(parts, lists, request, attempt);
   const passing = verdicts.find((verdict) => verdict.kind === 'unknown' && verdict.passing);
   const { retryPolicy } = activityInfo();
   const last = Math.min(patience, retryPolicy?.maximumAttempts || patience);
-  if (passing?.kind === 'unknown' && attempt.number < last) throw new PluginError('Retryable', passing.why);
+  if (passing?.kind === 'unknown' && attempt.number < last && answersWithinMs === undefined)
+    throw new PluginError('Retryable', passing.why);
   const checked = nodes.filter(
     ({ checks }, index) => checks !== undefined && verdicts[index]?.kind === 'fine',
   );
@@ -63,12 +71,17 @@ export async function survey(
 async function probeAll(
   parts: ActivityParts,
   lists: SharedLists,
-  { clusterId, provider, nodes }: ProbeRequest,
+  { clusterId, provider, nodes, answersWithinMs }: ProbeRequest,
   attempt: Attempt,
 ): Promise<readonly Verdict[]> {
   const begun = Date.now();
   try {
     const view = await viewAccount(parts, lists, clusterId, provider, attempt);
+    if (answersWithinMs !== undefined) {
+      attempt.at(`logs in to ${nodes.length} machines of ${provider.name}`);
+      const looking = { parts, view, attempt };
+      return await pLimit(atOnce).map(nodes, (node) => probeAnswer(looking, node, answersWithinMs));
+    }
     attempt.at(`lists the machines of ${provider.name}`);
     const shared: Looking = { parts, view, attempt, listed: await view.list() };
     // A shared list may be older than the operation that asks, which may have switched a machine on since.

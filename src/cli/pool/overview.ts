@@ -84,7 +84,7 @@ function isRequestWanted(request: RequestView, spec: PoolSpec | null, filters: F
 
 /** Whether the request has nodes of the account or, while it has none, could get them there. */
 function isOfAccount(request: RequestView, spec: PoolSpec | null, account: string): boolean {
-  const { providerPool, labels, declined = {} } = request;
+  const { providerPool, labels, declined = {}, nodes = [] } = request;
   return Object.entries(spec?.providerPools ?? {}).some(
     ([name, { provider, labels: offers }]) =>
       provider === account &&
@@ -92,7 +92,7 @@ function isOfAccount(request: RequestView, spec: PoolSpec | null, account: strin
         ? request.state === 'requested' &&
           !Object.hasOwn(declined, name) &&
           labels.every((label) => Object.hasOwn(offers, label))
-        : name === providerPool),
+        : nodes.some((node) => node.providerPool === name) || name === providerPool),
   );
 }
 

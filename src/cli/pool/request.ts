@@ -27,11 +27,14 @@ export const show = poolVerb(
 );
 
 async function explain(pool: PoolClient, session: Session, request: RequestView): Promise<RequestView> {
-  const { making = [], providerPool = '', lastFailure } = request;
+  const { making = [] } = request;
   if (making.length === 0) return request;
   const failures = await failuresOf(session, pool);
-  const failure = making.flatMap((node) => failures.get(node) ?? [])[0];
-  return { ...request, lastFailure: failure === undefined ? lastFailure : `${providerPool}: ${failure}` };
+  const failing = making.find((node) => failures.has(node));
+  if (failing === undefined) return request;
+  const node = (await pool.nodes()).find(({ id }) => id === failing);
+  const { providerPool = request.providerPool ?? '' } = node ?? {};
+  return { ...request, lastFailure: `${providerPool}: ${failures.get(failing)}` };
 }
 
 export interface WhichOptions extends ServerOptions {

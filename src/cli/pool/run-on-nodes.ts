@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
 import type { PoolClient } from '../../client/pool/pool-client.js';
-import type { RequestView } from '../../model/pool/view.js';
+import type { GrantedNode, RequestView } from '../../model/pool/view.js';
 import { wordsForFileError } from '../../schema/read-text.js';
 import { quoteWords } from '../../ssh/quote.js';
 import { CliError } from '../errors.js';
@@ -47,22 +47,27 @@ export async function readCommand(
 export async function runOnNodes(
   { config, output }: Session,
   pool: PoolClient,
-  { id, nodes = [], providerPool = '' }: RequestView,
+  { id, nodes = [], ...request }: RequestView,
   command: string,
   options: { readonly copy: string | undefined; readonly signal: AbortSignal },
 ): Promise<readonly NodeRun[]> {
   const { providerPools } = await pool.view();
-  const account = providerPools[providerPool]?.provider ?? '';
+  const accountOf = ({ providerPool = request.providerPool ?? '' }: GrantedNode): string =>
+    providerPools[providerPool]?.provider ?? '';
   output.note(`request ${id}: runs on ${nodes.map((node) => node.id).join(', ')}; Ctrl-C ends it`);
   const results = await Promise.all(
     nodes.map(async (node) =>
-      runOnNode(node.id, () => findTarget(config, { node: node.id, account, payload: node.payload }), {
-        ...options,
-        command,
-        // Nodes may be slots of one machine.
-        folder: `heddle-run-${randomUUID()}`,
-        output: output.json ? 'kept' : nodes.length > 1 ? 'prefixed' : 'plain',
-      }),
+      runOnNode(
+        node.id,
+        () => findTarget(config, { node: node.id, account: accountOf(node), payload: node.payload }),
+        {
+          ...options,
+          command,
+          // Nodes may be slots of one machine.
+          folder: `heddle-run-${randomUUID()}`,
+          output: output.json ? 'kept' : nodes.length > 1 ? 'prefixed' : 'plain',
+        },
+      ),
     ),
   );
   for (const result of results) output.note(describeRun(result));

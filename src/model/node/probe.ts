@@ -31,6 +31,11 @@ export interface ProbeRequest {
   readonly clusterId: string;
   readonly provider: AccountRef;
   readonly nodes: readonly ProbedNode[];
+  /**
+   * Only whether the machines answer a new login within this time, in ms: the provider is not asked about
+   * them, and nothing is tried again.
+   */
+  readonly answersWithinMs?: number;
 }
 
 /** A machine that is not as it should be. */

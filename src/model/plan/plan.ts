@@ -88,6 +88,8 @@ export interface Step {
   readonly without?: readonly string[];
   /** It may be done more than once in an operation, each time by a run of its own. */
   readonly repeats?: true;
+  /** Longest time that it may take, in ms; that of its action unless given. */
+  readonly withinMs?: number;
   /** Wait after it, in ms, before it counts as done. */
   readonly settleMs?: number;
 }

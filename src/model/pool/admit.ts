@@ -1,18 +1,16 @@
-import { addTo, amountsText, type Amounts } from './amounts.js';
-import { addShare, offerKey, openLedger, take, tenantUse, type CapacityLedger } from './capacity-ledger.js';
+import { amountsText, type Amounts } from './amounts.js';
+import { addShare, offerKey, openLedger, type CapacityLedger } from './capacity-ledger.js';
 import { makeRoom } from './evict.js';
-import { isAvoided } from './fail-over.js';
-import { costOf, fitIn, refusalOf, type Fit } from './fit.js';
+import { fitIn, isAvoided, refusalOf, type Fit } from './fit.js';
 import { fulfilIfWhole } from './allocate.js';
 import { keepReady } from './keep-ready.js';
-import { makeNode, makeSlice } from './make.js';
-import type { PoolNode } from './node.js';
 import { inFairOrder, noteServed } from './fair-order.js';
 import { signatureOf } from './order.js';
 import type { NodeRequest } from './request.js';
 import { replaceOld } from './replace-old.js';
 import type { ProviderPoolSpec } from './spec.js';
-import { changePoolNode, changeRequest, type PoolState } from './state.js';
+import { changeRequest, type PoolState } from './state.js';
+import { supply } from './supply.js';
 
 /**
  * Serves requests in order of priority, then fairly between tenants, then of arrival. A request gets all of its nodes at once, from one
@@ -113,55 +111,13 @@ function assign(
   request: NodeRequest,
   { name, takes, now }: Choice,
 ): void {
-  const { id, labels, tenant } = request;
-  const open = labels.filter((_label, index) => takes[index] === undefined);
-  take(pool, ledger, name, costOf(pool, ledger, name, open));
-  const nodes = labels.map((label, index) => {
-    const taken = takes[index];
-    if (taken !== undefined) {
-      ledger.idle[offerKey(name, label)]?.shift();
-      return taken;
-    }
-    return supplyNode(pool, ledger, { providerPool: name, label, now }).id;
-  });
-  for (const node of nodes) {
-    changePoolNode(pool, node, (before) => ({
-      ...before,
-      request: id,
-      ...(tenant === undefined ? {} : { tenant }),
-    }));
-    const given = pool.nodes[node];
-    if (tenant !== undefined && given !== undefined) addTo((ledger.tenants[tenant] ??= {}), tenantUse(given));
-  }
+  const { id, tenant } = request;
+  const nodes = supply(pool, ledger, request, { providerPool: name, takes, now });
   addShare(ledger, tenant, nodes.length);
   noteServed(pool, tenant, now);
   const { waits: _waits, target: _target, ...rest } = request;
   changeRequest(pool, id, () => ({ ...rest, state: 'pending', since: now, providerPool: name, nodes }));
   fulfilIfWhole(pool, id, now);
-}
-
-/**
- * Allocates a node on its own machine, on a machine with free slots, or on a new machine with further slots.
- */
-function supplyNode(
-  pool: PoolState,
-  ledger: CapacityLedger,
-  making: Parameters<typeof makeNode>[2],
-): PoolNode {
-  const offer = pool.spec?.providerPools[making.providerPool]?.labels[making.label];
-  if (offer === undefined)
-    throw new Error(`provider pool ${making.providerPool} does not serve label ${making.label}`);
-  if (offer.slots === undefined) return makeNode(pool, offer, making);
-  const rooms = (ledger.rooms[offerKey(making.providerPool, making.label)] ??= []);
-  let room = rooms.find(({ free }) => free > 0);
-  if (room === undefined) {
-    room = { backing: makeNode(pool, offer, making).id, slots: offer.slots, free: offer.slots };
-    rooms.push(room);
-  }
-  room.free -= 1;
-  const backing = pool.nodes[room.backing];
-  if (backing === undefined) throw new Error(`machine ${room.backing} is gone`);
-  return makeSlice(pool, backing, making.now);
 }
 
 /** Reserves freed capacity of one provider pool for this request; later ones do not get it. */

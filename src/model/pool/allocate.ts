@@ -1,5 +1,6 @@
 import { milliseconds } from '../milliseconds.js';
 import { isOutdated } from './capacity-ledger.js';
+import { wasProbedFor } from './last-seen.js';
 import { versionStatusOf } from './library.js';
 import { mayBecome, type PoolNode, type PoolNodeState } from './node.js';
 import { defaultLeaseMs, defaultPriority, type NodeDemand, type NodeRequest } from './request.js';
@@ -43,16 +44,21 @@ export function addRequest(pool: PoolState, demand: NodeDemand, now: number): vo
   };
 }
 
-/** Hands the nodes of a request out when all of them are ready. */
+/** Hands the nodes of a request out when all of them are ready and were seen to answer. */
 export function fulfilIfWhole(pool: PoolState, id: string, now: number): void {
   const request = pool.requests[id];
-  if (request?.state !== 'pending' || !request.nodes.every((node) => pool.nodes[node]?.state === 'ready'))
-    return;
+  if (request?.state !== 'pending') return;
+  const isWhole = request.nodes.every((node) => {
+    const given = pool.nodes[node];
+    return given?.state === 'ready' && wasProbedFor(pool, request, given, now);
+  });
+  if (!isWhole) return;
   for (const node of request.nodes) {
     setNodeState(pool, node, 'in-use', now);
     changePoolNode(pool, node, (before) => ({ ...before, handedOut: before.handedOut + 1 }));
   }
-  changeRequest(pool, id, (before) => ({
+  // What failed on the way is over.
+  changeRequest(pool, id, ({ lastFailure: _lastFailure, ...before }) => ({
     ...before,
     state: 'fulfilled',
     since: now,
@@ -202,7 +208,7 @@ export function setNodeState(
   const node = pool.nodes[id];
   if (node === undefined || node.state === state) return;
   if (!mayBecome(node, state)) throw new Error(`node ${id} is ${node.state} and cannot become ${state}`);
-  changePoolNode(pool, id, ({ why: _why, hold: _hold, againAt: _againAt, ...before }) => ({
+  changePoolNode(pool, id, ({ why: _why, hold: _hold, againAt: _againAt, silent: _silent, ...before }) => ({
     ...before,
     state,
     since: now,
@@ -218,7 +224,7 @@ export function dropNode(pool: PoolState, id: string, now: number): void {
   if (backing !== undefined) changePoolNode(pool, backing, (node) => ({ ...node, since: now }));
 }
 
-function withoutRequest({ request: _request, tenant: _tenant, ...node }: PoolNode): PoolNode {
+export function withoutRequest({ request: _request, tenant: _tenant, ...node }: PoolNode): PoolNode {
   return node;
 }
 

@@ -2,6 +2,7 @@ import { milliseconds } from '../milliseconds.js';
 import { bareRecord } from '../bare-record.js';
 import { addTo, excess, most, plus, type Amounts } from './amounts.js';
 import { versionStatusOf } from './library.js';
+import { isSeen } from './last-seen.js';
 import { isIdle, type PoolNode } from './node.js';
 import type { PoolState } from './state.js';
 import type { ProviderPoolSpec } from './spec.js';
@@ -16,7 +17,7 @@ export interface CapacityLedger {
   readonly leaving: Record<string, Record<string, number>>;
   /**
    * By provider pool and label: nodes without a user; ready ones first, those of the newest image before
-   * others, the oldest first.
+   * others, those seen lately before others, the oldest first.
    */
   readonly idle: Record<string, string[]>;
   /** By provider pool and label: machines with room for further nodes; the fullest first. */
@@ -53,12 +54,14 @@ export function openLedger(pool: PoolState, now: number): CapacityLedger {
     enter(pool, ledger, node);
     if (isIdle(node) && !isOutdated(pool, node)) idle.push(node);
   }
-  const isOld = (node: PoolNode): number => Number(versionStatusOf(pool, node) === 'superseded');
+  // The order of preference, then the oldest first.
+  const rankOf = (node: PoolNode): number =>
+    4 * Number(node.state === 'building') +
+    2 * Number(versionStatusOf(pool, node) === 'superseded') +
+    Number(!isSeen(pool, node, now));
+  const ranks = new Map(idle.map((node) => [node, rankOf(node)]));
   idle.sort(
-    (one, other) =>
-      Number(one.state === 'building') - Number(other.state === 'building') ||
-      isOld(one) - isOld(other) ||
-      one.createdAt - other.createdAt,
+    (one, other) => (ranks.get(one) ?? 0) - (ranks.get(other) ?? 0) || one.createdAt - other.createdAt,
   );
   for (const { id, providerPool, label } of idle)
     (ledger.idle[offerKey(providerPool, label)] ??= []).push(id);

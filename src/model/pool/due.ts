@@ -10,6 +10,8 @@ import type { PoolState } from './state.js';
 
 /** How long a failed request is shown. */
 const failedShownMs = 60 * 60_000;
+/** Interval of checks of failed nodes that are kept, where the file gives none. */
+const keptCheckMs = 60_000;
 /** How long an account's quota is believed. */
 export const quotaAgeMs = 5 * 60_000;
 
@@ -33,8 +35,8 @@ export function carryOutDue(pool: PoolState, now: number): void {
   }
   failOver(pool, now);
   deleteSpare(pool, now);
-  for (const [name, { checkEvery }] of Object.entries(pool.spec?.providerPools ?? {})) {
-    if (checkEvery !== undefined && hasToCheck(pool, name)) pool.checkedAt[name] ??= now;
+  for (const name of Object.keys(pool.spec?.providerPools ?? {})) {
+    if (hasToCheck(pool, name)) pool.checkedAt[name] ??= now;
     else delete pool.checkedAt[name];
   }
 }
@@ -59,7 +61,7 @@ function endOf(pool: PoolState, node: PoolNode): End | undefined {
 
 /** A machine for several nodes goes when it is empty and nothing speaks for keeping it. */
 function endOfBacking(pool: PoolState, node: PoolNode): End | undefined {
-  if (node.state === 'deleting' || node.state === 'building') return undefined;
+  if (node.state === 'deleting' || node.state === 'building' || node.silent === true) return undefined;
   if (Object.values(pool.nodes).some(({ backing }) => backing === node.id)) return undefined;
   const provider = pool.spec?.providerPools[node.providerPool];
   if (node.state === 'failed')
@@ -122,14 +124,15 @@ export function nextDue(pool: PoolState, now: number): number | undefined {
   for (const node of Object.values(pool.nodes)) {
     const end = endOf(pool, node);
     if (end !== undefined) times.push(end.at);
-    if (node.againAt !== undefined) times.push(node.againAt);
+    // What is due already has begun, or begins when other work has ended.
+    if (node.againAt !== undefined && (node.againAt > now || pool.boundsDeletes !== true))
+      times.push(node.againAt);
   }
   const slowAt = nextFailOver(pool, now);
   if (slowAt !== undefined) times.push(slowAt);
   for (const node of surplus(pool, now)) times.push(goesAt(pool, node));
-  for (const [name, { checkEvery }] of Object.entries(pool.spec?.providerPools ?? {})) {
-    if (checkEvery !== undefined && hasToCheck(pool, name))
-      times.push((pool.checkedAt[name] ?? now) + milliseconds(checkEvery));
+  for (const name of Object.keys(pool.spec?.providerPools ?? {})) {
+    if (hasToCheck(pool, name)) times.push((pool.checkedAt[name] ?? now) + checkIntervalMs(pool, name));
   }
   const soonest = times.reduce((least, time) => Math.min(least, time), Infinity);
   return soonest === Infinity ? undefined : Math.max(soonest, now);
@@ -137,7 +140,21 @@ export function nextDue(pool: PoolState, now: number): number | undefined {
 
 /** Whether nodes of the provider pool are checked periodically. */
 function hasToCheck(pool: PoolState, providerPool: string): boolean {
-  return Object.values(pool.nodes).some((node) => node.providerPool === providerPool && isChecked(node));
+  if (checkIntervalMs(pool, providerPool) === Infinity) return false;
+  const { checkEvery } = pool.spec?.providerPools[providerPool] ?? {};
+  return Object.values(pool.nodes).some(
+    (node) =>
+      node.providerPool === providerPool &&
+      isChecked(node) &&
+      (checkEvery !== undefined || node.state === 'failed'),
+  );
+}
+
+/** Infinity: never. A kept machine that failed before it was handed out is checked until it answers. */
+export function checkIntervalMs({ spec, probesReady }: PoolState, providerPool: string): number {
+  const { checkEvery, keepUnwell } = spec?.providerPools[providerPool] ?? {};
+  if (checkEvery !== undefined) return milliseconds(checkEvery);
+  return keepUnwell === true && probesReady === true ? keptCheckMs : Infinity;
 }
 
 export function isChecked(node: PoolNode): boolean {

@@ -1,9 +1,10 @@
 import { deleteNode, resumeNode } from './allocate.js';
 import { offerKey, openLedger, take, type CapacityLedger } from './capacity-ledger.js';
-import { costOf, fitIn, refusalOf } from './fit.js';
+import { costOf, fitIn, isAvoided, refusalOf } from './fit.js';
 import { lacksImage } from './library.js';
 import type { PoolNode } from './node.js';
-import { noteFailure, rest } from './outcome.js';
+import { noteFailure, requestsOf, rest } from './outcome.js';
+import { mayReplaceOne, replaceOne } from './replace-one.js';
 import type { NodeRequest } from './request.js';
 import type { ProviderPoolSpec } from './spec.js';
 import type { PoolState } from './state.js';
@@ -27,15 +28,21 @@ export function failOver(pool: PoolState, now: number): void {
   for (const { id } of Object.values(pool.nodes)) {
     const node = pool.nodes[id];
     if (node === undefined || slowAt(pool, node) > now) continue;
-    ledger ??= openLedger(pool, now);
-    if (!reserve(pool, ledger, node, now)) continue;
+    const movesAlone = mayReplaceOne(pool, node);
+    if (movesAlone) {
+      if (!replaceOne(pool, node, { leaves: true, now })) continue;
+      ledger = undefined;
+    } else {
+      ledger ??= openLedger(pool, now);
+      if (!reserve(pool, ledger, node, now)) continue;
+    }
     const isAccepted = node.acceptedAt !== undefined;
     const why = isAccepted ? 'took too long to boot' : 'was not accepted by its provider in time';
     noteFailure(pool, node, `${id} ${why}`, now);
     rest(pool, node, now, leastRestMs);
     slow.push(node);
     if (!isAccepted) deleteNode(pool, id, why, now);
-    else for (const request of requestsOf(pool, node)) resumeNode(pool, request, now);
+    else if (!movesAlone) for (const request of requestsOf(pool, node)) resumeNode(pool, request, now);
   }
   // Only now: nodes of one time move together.
   for (const node of slow) noteSlowness(pool, node, now);
@@ -66,13 +73,6 @@ export function nextFailOver(pool: PoolState, now: number): number | undefined {
   return times.length === 0 ? undefined : times.reduce((one, other) => Math.min(one, other));
 }
 
-/** Whether requests are better served elsewhere: a machine of one of these labels was too slow there lately. */
-export function isAvoided(pool: PoolState, labels: readonly string[], name: string, now: number): boolean {
-  return (
-    pool.failsOver === true && labels.some((label) => (pool.resting[offerKey(name, label)]?.until ?? 0) > now)
-  );
-}
-
 function hasSeveral({ spec }: PoolState): boolean {
   return Object.keys(spec?.providerPools ?? {}).length > 1;
 }
@@ -100,13 +100,6 @@ function others({ spec }: PoolState, { providerPool, label }: PoolNode): readonl
   return Object.entries(spec?.providerPools ?? {}).flatMap(([name, { labels }]) =>
     name === providerPool || labels[label] === undefined ? [] : [name],
   );
-}
-
-function requestsOf({ nodes }: PoolState, { id, request, slots }: PoolNode): readonly string[] {
-  if (slots === undefined) return request === undefined ? [] : [request];
-  return [
-    ...new Set(Object.values(nodes).flatMap((node) => (node.backing === id ? (node.request ?? []) : []))),
-  ];
 }
 
 function demandOf(pool: PoolState, node: PoolNode): Demand {

@@ -74,6 +74,13 @@ export function refusalOf(
     : `the limits of tenant ${request.tenant} are too small: ${overText(ofTenant, limit)}`;
 }
 
+/** Whether requests are better served elsewhere: a machine of one of these labels was too slow there lately. */
+export function isAvoided(pool: PoolState, labels: readonly string[], name: string, now: number): boolean {
+  return (
+    pool.failsOver === true && labels.some((label) => (pool.resting[offerKey(name, label)]?.until ?? 0) > now)
+  );
+}
+
 /** What the machines take that must be made for these labels. */
 export function costOf(
   pool: PoolState,

@@ -60,6 +60,10 @@ export interface PoolNode {
   /** When its provider was first asked for the machine, and when it accepted. */
   readonly askedAt?: number;
   readonly acceptedAt?: number;
+  /** When it answered last, or nothing was found out about that. */
+  readonly seenAt?: number;
+  /** It is failed since it did not answer a probe, and is probed once more before it is given up. */
+  readonly silent?: true;
   /** When a task of it that failed is tried again. */
   readonly againAt?: number;
 }

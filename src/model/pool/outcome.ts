@@ -11,6 +11,7 @@ import {
 import { hasLostItsImage } from './library.js';
 import type { PoolNode } from './node.js';
 import { endPauses, forgetRefusals, pause } from './pause.js';
+import { replaceOne } from './replace-one.js';
 import { changePoolNode, changeRequest, type PoolState } from './state.js';
 
 /** What came of the work on nodes: machines built, not built, cleaned up, deleted. */
@@ -18,6 +19,7 @@ export function nodeBuilt(pool: PoolState, id: string, now: number): void {
   const node = pool.nodes[id];
   if (node?.state !== 'building') return;
   setNodeState(pool, id, 'ready', now);
+  changePoolNode(pool, id, (built) => ({ ...built, seenAt: now }));
   // A lack of capacity is over: the account created a machine.
   delete pool.resting[offerKey(node.providerPool, node.label)];
   noteLaunch(pool, node, now);
@@ -70,7 +72,8 @@ export function launchFailed(
         ? { ...before, failures: 0, declined: { ...before.declined, [node.providerPool]: message } }
         : { ...before, failures };
     });
-    resumeNode(pool, request, now);
+    const leaves = kind === 'Quota' || pool.requests[request]?.declined[node.providerPool] !== undefined;
+    if (!replaceOne(pool, node, { leaves, now })) resumeNode(pool, request, now);
   }
   if (requests.size === 0) rest(pool, node, now);
   for (const slice of node.slots === undefined ? [] : slicesOf(pool, id)) dropNode(pool, slice, now);
@@ -93,11 +96,8 @@ export function noteFailure(pool: PoolState, node: PoolNode, message: string, no
   const { providerPool, label } = node;
   const why = message.slice(0, longestFailure);
   pool.failures = { ...pool.failures, [offerKey(providerPool, label)]: { why, at: now } };
-  for (const id of node.slots === undefined ? [node.id] : slicesOf(pool, node.id)) {
-    const request = pool.nodes[id]?.request;
-    if (request !== undefined)
-      changeRequest(pool, request, (before) => ({ ...before, lastFailure: `${providerPool}: ${why}` }));
-  }
+  for (const request of requestsOf(pool, node))
+    changeRequest(pool, request, (before) => ({ ...before, lastFailure: `${providerPool}: ${why}` }));
 }
 
 function noteLaunch(pool: PoolState, node: PoolNode, now: number): void {
@@ -126,7 +126,9 @@ export function postpone(pool: PoolState, id: string, why: string, againAt: numb
 }
 
 export function nodeCleaned(pool: PoolState, id: string, now: number): void {
-  if (pool.nodes[id]?.state === 'used') reuse(pool, id, now);
+  if (pool.nodes[id]?.state !== 'used') return;
+  reuse(pool, id, now);
+  changePoolNode(pool, id, (node) => ({ ...node, seenAt: now }));
 }
 
 export function cleanUpFailed(pool: PoolState, id: string, why: string, now: number): void {
@@ -137,7 +139,8 @@ export function cleanUpFailed(pool: PoolState, id: string, why: string, now: num
 /** A ready node does not answer, or its machine is not as it should be. */
 export function nodeUnhealthy(pool: PoolState, id: string, why: string, now: number): void {
   const node = pool.nodes[id];
-  if (node?.state !== 'ready') return;
+  if (node === undefined || (node.state !== 'ready' && node.silent !== true)) return;
+  changePoolNode(pool, id, ({ silent: _silent, ...before }) => ({ ...before, why }));
   const request = node.request === undefined ? undefined : pool.requests[node.request];
   if (request?.state === 'pending') resumeNode(pool, request.id, now);
   if (pool.spec?.providerPools[node.providerPool]?.keepUnwell !== true) {
@@ -148,9 +151,19 @@ export function nodeUnhealthy(pool: PoolState, id: string, why: string, now: num
   if (pool.nodes[id]?.state === 'ready') setNodeState(pool, id, 'failed', now, why);
 }
 
-/** It answers again. */
+/** It answers, or answers again. */
 export function nodeHealthy(pool: PoolState, id: string, now: number): void {
-  if (pool.nodes[id]?.state === 'failed') setNodeState(pool, id, 'ready', now);
+  const node = pool.nodes[id];
+  if (node?.state !== 'failed' && node?.state !== 'ready') return;
+  setNodeState(pool, id, 'ready', now);
+  changePoolNode(pool, id, (before) => ({ ...before, seenAt: now }));
+  for (const request of requestsOf(pool, node)) fulfilIfWhole(pool, request, now);
+}
+
+/** Open requests that have it, or nodes on its machine. */
+export function requestsOf(pool: PoolState, { id, request, slots }: PoolNode): readonly string[] {
+  if (slots === undefined) return request === undefined ? [] : [request];
+  return [...new Set(slicesOf(pool, id).flatMap((slice) => pool.nodes[slice]?.request ?? []))];
 }
 
 /**

@@ -63,7 +63,7 @@ export interface NodeRequest {
   readonly declined: Readonly<Record<string, string>>;
   /** Machines that failed for it in its provider pool. */
   readonly failures: number;
-  /** The last failure of a machine for it, with its provider pool. */
+  /** The last failure of a machine for it, with its provider pool, until it has its nodes. */
   readonly lastFailure?: string;
   /** Why it waits. */
   readonly waits?: string;

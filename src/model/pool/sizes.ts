@@ -1,4 +1,5 @@
 import type { Amounts } from './amounts.js';
+import type { PoolNode } from './node.js';
 import type { PoolState } from './state.js';
 
 /**
@@ -15,7 +16,7 @@ export function usesOf(pool: PoolState, providerPool: string, label: string): Am
   return { ...uses, ...pool.sizes[provider]?.[flavor], ...uses };
 }
 
-/** Takes over what an account says of its hardware, for the present nodes too. */
+/** Takes over what an account says of its hardware, for nodes too that were made before that was known. */
 export function noteSizes(
   pool: PoolState,
   account: string,
@@ -24,8 +25,24 @@ export function noteSizes(
   if (sizes === undefined) return;
   pool.sizes = { ...pool.sizes, [account]: sizes };
   for (const [id, node] of Object.entries(pool.nodes)) {
-    const isOurs = pool.placements[node.providerPool]?.[node.label]?.provider === account;
-    if (isOurs && node.backing === undefined)
-      pool.nodes[id] = { ...node, uses: usesOf(pool, node.providerPool, node.label) };
+    const planned = pool.placements[node.providerPool]?.[node.label];
+    if (pool.keepsSizes !== true) {
+      if (planned?.provider === account && node.backing === undefined)
+        pool.nodes[id] = { ...node, uses: usesOf(pool, node.providerPool, node.label) };
+      continue;
+    }
+    // Its label may have other hardware by now.
+    const { provider, flavor = '' } = node.machine.placement ?? planned ?? {};
+    if (provider === account && isUnsized(pool, node))
+      pool.nodes[id] = { ...node, uses: { ...node.uses, ...sizes[flavor], ...node.uses } };
   }
+}
+
+/** Whether it is on a machine of its own that counts as one node, until its hardware is known. */
+function isUnsized({ spec }: PoolState, { providerPool, backing, uses }: PoolNode): boolean {
+  return (
+    backing === undefined &&
+    spec?.providerPools[providerPool]?.ignoreQuota !== true &&
+    Object.keys(uses).every((key) => key === 'nodes')
+  );
 }

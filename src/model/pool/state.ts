@@ -40,6 +40,12 @@ export interface PoolState {
   launchTimes?: Readonly<Record<string, { readonly acceptedMs: number; readonly readyMs: number }>>;
   /** Absent in runs of earlier builds, which left a slow provider only after its own time limits. */
   failsOver?: boolean;
+  /** Absent in runs of earlier builds, which handed out ready nodes without probing them. */
+  probesReady?: boolean;
+  /** Absent in runs of earlier builds, whose deletions take permits of launches, for up to an hour each. */
+  boundsDeletes?: boolean;
+  /** Absent in runs of earlier builds, which sized nodes by what their label has now. */
+  keepsSizes?: boolean;
   /** By account and flavor: what one machine takes of the limits. */
   sizes?: Readonly<Record<string, Readonly<Record<string, Amounts>>>>;
   /** By `<provider pool>/<label>`: how often in a row its account refused it for its quota. */

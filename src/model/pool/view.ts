@@ -48,6 +48,8 @@ export interface GrantedNode {
   readonly hostname: string;
   /** How to reach it: `ipaddress`, `ssh-port`, `ssh-auth`, `ssh-host-key`. Credentials included. */
   readonly payload: JsonObject;
+  /** Absent if the request no longer has it. */
+  readonly providerPool?: string;
   /** From the provider pool's configuration. */
   readonly attributes: JsonObject;
   /** The request no longer has it: it was deleted, or its hold ended. */
@@ -200,8 +202,9 @@ function grantedNode(pool: PoolState, request: NodeRequest, id: string): Granted
       lost: true,
     };
   const { machine } = node.backing === undefined ? node : (pool.nodes[node.backing] ?? node);
-  const attributes = pool.spec?.providerPools[node.providerPool]?.attributes ?? {};
-  return { id, label: node.label, hostname: machine.hostname, payload: machine.payload, attributes };
+  const { label, providerPool } = node;
+  const attributes = pool.spec?.providerPools[providerPool]?.attributes ?? {};
+  return { id, label, hostname: machine.hostname, payload: machine.payload, providerPool, attributes };
 }
 
 export function viewNode(pool: PoolState, node: PoolNode): PoolNodeView {

@@ -106,6 +106,7 @@ const grantedNodeSchema = exactly<GrantedNode>()(
     label: z.string(),
     hostname: z.string(),
     payload: anything('How to reach it; secrets only with --credentials.'),
+    providerPool: z.string().optional(),
     attributes: anything("Of the provider pool's configuration."),
     lost: z.literal(true).optional().describe('The request no longer has it.'),
   }),

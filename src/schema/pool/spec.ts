@@ -75,6 +75,14 @@ const labelSchema = z
       .default('delete')
       .meta({ title: 'On return', description: 'What becomes of a used node: delete it, or reuse it.' }),
     cleanUp: cleanUpSchema.optional(),
+    failOver: z
+      .enum(['request', 'node'])
+      .optional()
+      .meta({
+        title: 'Fail-over',
+        description:
+          'What moves to another provider pool if a machine fails or is slow: all nodes of its request ("request", unless given), or the node alone ("node").',
+      }),
     libraryImage: libraryImageSchema.optional(),
   })
   .meta({ title: 'Label', description: 'A kind of node that can be asked for.' });
@@ -180,6 +188,13 @@ const providerPoolSchema = z
       .meta({
         title: 'Check every',
         description: 'How often ready nodes are looked at: "1m". Never unless given.',
+      }),
+    probeAfter: durationSchema
+      .optional()
+      .meta({
+        title: 'Probe after',
+        description:
+          'A ready node that was seen to answer longer ago is probed before it is handed out: "5m". A minute unless given.',
       }),
     keepUnwell: z
       .boolean()

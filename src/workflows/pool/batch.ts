@@ -15,6 +15,8 @@ import { requestFor } from '../task-request.js';
 import { endBuild, endDelete } from './results.js';
 import { noteChange } from '../entity.js';
 import type { PoolMemory } from './memory.js';
+import type { Semaphore } from '../permits.js';
+import { deleteBudgetMs, permitsFor } from './permits.js';
 import { poolNode } from './run-pool-node.js';
 import { noteReplayOfWork } from './replay-budget.js';
 
@@ -55,6 +57,7 @@ interface Member {
   readonly id: string;
   readonly request: TaskRequest;
   readonly placement: NonNullable<NodeState['placement']>;
+  readonly permits: Semaphore;
 }
 
 function prepare(
@@ -83,7 +86,8 @@ function prepare(
   const node = poolNode(memory, { nodeId: id, operation: operations[kind] });
   const { placement } = node.state();
   if (placement === undefined) throw new Error(`${id} has no placement`);
-  return { id, placement, request: requestFor(node, { action }, 1) };
+  const permits = permitsFor(memory, { providerPool }, kind);
+  return { id, placement, permits, request: requestFor(node, { action }, 1) };
 }
 
 function placed(placement: PlannedPlacement | undefined, id: string): PlannedPlacement {
@@ -123,14 +127,14 @@ function beginBatch(memory: PoolMemory, kind: BatchKind, members: readonly Membe
   }
   const over = (settle: (member: Member, index: number) => void): void => {
     for (const [index, member] of members.entries()) {
-      memory.permits.release();
+      member.permits.release();
       delete memory.work[member.id];
       settle(member, index);
     }
     noteChange(memory);
   };
   scope
-    .run(() => perform(kind, members))
+    .run(() => perform(memory, kind, members))
     .then(
       (ends) => {
         over((member, index) => settleEnd(memory, kind, member, ends[index]));
@@ -143,7 +147,11 @@ function beginBatch(memory: PoolMemory, kind: BatchKind, members: readonly Membe
     );
 }
 
-async function perform(kind: BatchKind, members: readonly Member[]): Promise<readonly BatchResult[]> {
+async function perform(
+  memory: PoolMemory,
+  kind: BatchKind,
+  members: readonly Member[],
+): Promise<readonly BatchResult[]> {
   const [first] = members;
   if (first === undefined) return [];
   const requests = members.map(({ request }) => request);
@@ -155,7 +163,7 @@ async function perform(kind: BatchKind, members: readonly Member[]): Promise<rea
     {
       at: placement,
       summary: `${action} ${requests.length} nodes`,
-      budgetMs: action === 'CREATE' ? placement.launchWithinMs : undefined,
+      budgetMs: action === 'CREATE' ? placement.launchWithinMs : deleteBudgetMs(memory),
     },
   );
 }

@@ -10,6 +10,8 @@ export interface PoolMemory extends EntityMemory {
   readonly work: Record<string, Work>;
   /** For calls that change something, and for looks: those wait most of their time. */
   permits: Semaphore;
+  /** For deletions, by provider pool. */
+  readonly removals: Record<string, Semaphore>;
   looks: Semaphore;
   /** Nodes whose task failed beside others, and in how many ms it is tried again, by itself. */
   readonly alone: Record<string, number>;

@@ -1,8 +1,8 @@
-import { milliseconds } from '../../model/milliseconds.js';
 import { ActivityFailure, log } from '@temporalio/workflow';
 import { poolWorkflowId } from '../../model/names.js';
-import { isChecked, quotaAgeMs } from '../../model/pool/due.js';
+import { checkIntervalMs, isChecked, quotaAgeMs } from '../../model/pool/due.js';
 import { excess, minus, plus, type Amounts } from '../../model/pool/amounts.js';
+import type { ProbedNode } from '../../model/node/probe.js';
 import type { PoolNode } from '../../model/pool/node.js';
 import { nodeRestarted, nodeUnhealthy, nodeHealthy } from '../../model/pool/outcome.js';
 import { noteSizes } from '../../model/pool/sizes.js';
@@ -12,7 +12,7 @@ import { noteChange } from '../entity.js';
 import type { PoolMemory } from './memory.js';
 
 /** Nodes per activity. */
-const nodesPerLook = 25;
+export const nodesPerProbe = 25;
 
 /**
  * Begins due checks: of ready nodes if configured, and of the quotas of accounts with requests. Also notifies
@@ -20,10 +20,8 @@ const nodesPerLook = 25;
  */
 export function beginChecks(memory: PoolMemory, now: number): void {
   const { pool } = memory;
-  for (const [name, { checkEvery }] of Object.entries(pool.spec?.providerPools ?? {})) {
-    const checkedAt = pool.checkedAt[name];
-    if (checkEvery === undefined || checkedAt === undefined || checkedAt + milliseconds(checkEvery) > now)
-      continue;
+  for (const name of Object.keys(pool.spec?.providerPools ?? {})) {
+    if ((pool.checkedAt[name] ?? Infinity) + checkIntervalMs(pool, name) > now) continue;
     pool.checkedAt[name] = now;
     look(memory, `check ${name}`, () => check(pool, name));
   }
@@ -60,17 +58,17 @@ function look(memory: PoolMemory, what: string, work: () => Promise<void>): void
 
 /** Sent once, whether or not it succeeds. */
 async function notifyReused(pool: PoolState, id: string): Promise<void> {
-  const { machine } = pool.nodes[id] ?? {};
-  changePoolNode(pool, id, ({ reused: _reused, ...node }) => node);
-  if (machine?.placement === undefined) return;
-  const { incarnation, payload, placement } = machine;
+  const node = pool.nodes[id];
+  changePoolNode(pool, id, ({ reused: _reused, ...before }) => before);
+  const placement = node?.machine.placement;
+  if (node === undefined || placement === undefined) return;
   const { provider, type, fields } = placement;
   await schedule(
     'NODE_REUSED',
     {
       clusterId: poolWorkflowId(pool.name),
       provider: { name: provider, type, fields },
-      node: { nodeId: id, incarnation, keyUid: pool.uid, config: payload },
+      node: probedNode(pool, node),
     },
     { at: placement, summary: `NODE_REUSED ${id}` },
   );
@@ -80,8 +78,8 @@ async function check(pool: PoolState, name: string): Promise<void> {
   const nodes = Object.values(pool.nodes).filter(
     (node) => node.providerPool === name && isChecked(node) && node.machine.placement !== undefined,
   );
-  const batches = Array.from({ length: Math.ceil(nodes.length / nodesPerLook) }, (_, index) =>
-    nodes.slice(index * nodesPerLook, (index + 1) * nodesPerLook),
+  const batches = Array.from({ length: Math.ceil(nodes.length / nodesPerProbe) }, (_, index) =>
+    nodes.slice(index * nodesPerProbe, (index + 1) * nodesPerProbe),
   );
   await Promise.all(batches.map(async (batch) => checkBatch(pool, batch)));
 }
@@ -90,12 +88,7 @@ async function checkBatch(pool: PoolState, nodes: readonly PoolNode[]): Promise<
   const placement = nodes[0]?.machine.placement;
   if (placement === undefined) return;
   const { provider, type, fields } = placement;
-  const looked = nodes.map(({ id, machine: { incarnation, payload } }) => ({
-    nodeId: id,
-    incarnation,
-    keyUid: pool.uid,
-    config: payload,
-  }));
+  const looked = nodes.map((node) => probedNode(pool, node));
   const { observations, unknown } = await schedule(
     'PROBE_NODES',
     { clusterId: poolWorkflowId(pool.name), provider: { name: provider, type, fields }, nodes: looked },
@@ -110,6 +103,10 @@ async function checkBatch(pool: PoolState, nodes: readonly PoolNode[]): Promise<
     else if (seen !== undefined) nodeUnhealthy(pool, id, seen.why, Date.now());
     else if (!unsure.has(id)) nodeHealthy(pool, id, Date.now());
   }
+}
+
+export function probedNode({ uid }: PoolState, { id, machine }: PoolNode): ProbedNode {
+  return { nodeId: id, incarnation: machine.incarnation, keyUid: uid, config: machine.payload };
 }
 
 function accountsOf({ spec }: PoolState): readonly string[] {

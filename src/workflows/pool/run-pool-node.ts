@@ -6,6 +6,7 @@ import { changePoolNode } from '../../model/pool/state.js';
 import { runNode, type ChainEnd } from '../run-node.js';
 import type { CarriedNode } from '../task-request.js';
 import type { PoolMemory } from './memory.js';
+import { permitsFor } from './permits.js';
 
 export interface NodeWork {
   readonly nodeId: string;
@@ -49,13 +50,18 @@ export async function runPoolNode(
   chain: readonly Step[],
 ): Promise<ChainEnd> {
   const isStopped = (): boolean => memory.draining || memory.pool.exported !== undefined || work.isOver();
+  const { providerPool = '' } = memory.pool.nodes[work.nodeId] ?? {};
+  const node = { providerPool };
   return runNode(poolNode(memory, work), chain, {
     stepDone: ({ action }) => {
       if (action === 'CREATE') note(memory, work.nodeId, 'acceptedAt');
     },
     beginStep: () => Promise.resolve(!isStopped()),
     acquire: async ({ action }) => {
-      const permits = action === 'CONFIRM' ? memory.looks : memory.permits;
+      const permits =
+        action === 'CONFIRM'
+          ? memory.looks
+          : permitsFor(memory, node, action === 'DELETE' ? 'delete' : 'build');
       if (isStopped() || !(await permits.take())) return undefined;
       if (!isStopped()) {
         if (action === 'CREATE') note(memory, work.nodeId, 'askedAt');

@@ -7,6 +7,7 @@ import { beginBatches, mayBatch, type BatchKind } from './batch.js';
 import { endBuild, endDelete } from './results.js';
 import { noteChange } from '../entity.js';
 import type { PoolMemory, Work } from './memory.js';
+import { deleteBudgetMs, permitsFor } from './permits.js';
 import { poolNode, runPoolNode } from './run-pool-node.js';
 import { noteReplayOfWork } from './replay-budget.js';
 
@@ -44,7 +45,7 @@ export function beginWork(memory: PoolMemory, now: number): boolean {
     }
     if (!mayBatch(memory, node, due)) begin(memory, node.id, due);
     // Without a permit, the work begins after other work has ended.
-    else if (memory.permits.takeNow()) batches[due].push(node.id);
+    else if (permitsFor(memory, node, due).takeNow()) batches[due].push(node.id);
     else continue;
     begun += 1;
   }
@@ -61,7 +62,8 @@ function beginDueBatches(memory: PoolMemory, batches: Readonly<Record<BatchKind,
       beginBatches(memory, kind, ids);
       continue;
     }
-    memory.permits.release();
+    const { providerPool = '' } = memory.pool.nodes[first] ?? {};
+    permitsFor(memory, { providerPool }, kind).release();
     begin(memory, first, kind);
   }
 }
@@ -144,7 +146,9 @@ async function remove(memory: PoolMemory, nodeId: string, isOver: () => boolean)
   const againMs = memory.alone[nodeId];
   if (againMs !== undefined) await sleep(againMs);
   changePoolNode(pool, nodeId, (before) => ({ ...before, machine: withoutFailure(before.machine) }));
-  const end = await runPoolNode(memory, { nodeId, operation: 'delete', isOver }, [{ action: 'DELETE' }]);
+  const end = await runPoolNode(memory, { nodeId, operation: 'delete', isOver }, [
+    { action: 'DELETE', withinMs: deleteBudgetMs(memory) },
+  ]);
   if (end === 'done') endDelete(pool, nodeId);
   if (end === 'failed') endDelete(pool, nodeId, failureOf(pool, nodeId));
 }

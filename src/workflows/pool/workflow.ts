@@ -12,6 +12,7 @@ import { newMemory, runEntity, type NextStep } from '../entity.js';
 import { messagesOf } from './handlers.js';
 import { beginChecks } from './periodic-checks.js';
 import type { PoolMemory } from './memory.js';
+import { beginProbes } from './probes.js';
 import { nothingPublished, publishMetrics } from './metrics.js';
 import { nextWatch, watchImages } from './watch-images.js';
 import { patchedOnce } from '../patched-once.js';
@@ -32,6 +33,9 @@ const checkedAt = 300;
 export async function pool(input?: PoolInput): Promise<string> {
   const state = openState(input);
   state.failsOver = patchedOnce('20261125-pool-fail-over');
+  state.probesReady = patchedOnce('20261125-pool-probe-ready');
+  state.boundsDeletes = patchedOnce('20261125-pool-bound-deletes');
+  state.keepsSizes = patchedOnce('20261125-pool-keep-sizes');
   state.pausesLabels = patchedOnce('20261125-pool-label-pause');
   state.isFair = patchedOnce('20261125-pool-fairness');
   const memory: PoolMemory = {
@@ -40,6 +44,7 @@ export async function pool(input?: PoolInput): Promise<string> {
     published: nothingPublished(state),
     work: {},
     permits: createSemaphore(inFlight),
+    removals: {},
     looks: createSemaphore(checkedAt),
     alone: {},
     replayMs: 0,
@@ -96,6 +101,7 @@ function carryOut(memory: PoolMemory): NextStep {
   carryOutDue(state, now);
   admit(state, now);
   const isAllBegun = beginWork(memory, now);
+  beginProbes(memory, now);
   beginChecks(memory, now);
   watchImages(memory, now);
   publishMetrics(memory.published, state, now);
@@ -142,9 +148,8 @@ function mayCarry(memory: PoolMemory): boolean {
  * again.
  */
 async function drain(memory: PoolMemory): Promise<boolean> {
-  const { work, permits, looks, looking } = memory;
-  permits.close();
-  looks.close();
+  const { work, permits, removals, looks, looking } = memory;
+  for (const semaphore of [permits, looks, ...Object.values(removals)]) semaphore.close();
   cancelWork(memory);
   const isIdle = (): boolean => Object.keys(work).length === 0;
   // A provider that is silent for long does not keep the pool from going on.

@@ -33,6 +33,8 @@ export interface Cloud {
   heard(cluster: string): readonly string[];
   /** Done before the next machine of this hostname is made: the call waits for it, and fails as it does. */
   beforeCreate(hostname: string, act: () => Promise<void>): void;
+  /** The account deletes no machines of a cluster or a pool until it is mended. */
+  breakDeletes(cluster: string): void;
   /** The machine is gone behind everybody's back. */
   lose(id: string): void;
   /** Scripts of this task end with an exit code other than 0 until it is mended. */
@@ -59,6 +61,7 @@ export function openCloud(): Cloud {
   const executions: Execution[] = [];
   const violations: { readonly cluster: string; readonly text: string }[] = [];
   const heard: { readonly cluster: string; readonly text: string }[] = [];
+  const keeping = new Set<string>();
   const broken = new Map<string, Set<string>>();
   const before = new Map<string, () => Promise<void>>();
   const alive = (): readonly CloudMachine[] => machines.filter((machine) => machine.alive);
@@ -103,7 +106,8 @@ export function openCloud(): Cloud {
       };
     }
 
-    override async delete({ providerid, key }: MachineInput): Promise<TaskResult> {
+    override async delete({ providerid, key, tags }: MachineInput): Promise<TaskResult> {
+      if (keeping.has(tags['heddle-cluster'] ?? '')) throw new PluginError('Retryable', 'status 503');
       for (const machine of machines)
         if (machine.id === providerid || machine.key === key) machine.alive = false;
       return {};
@@ -193,7 +197,11 @@ export function openCloud(): Cloud {
     breakScript: (cluster, task) => {
       broken.set(cluster, (broken.get(cluster) ?? new Set()).add(task));
     },
+    breakDeletes: (cluster) => {
+      keeping.add(cluster);
+    },
     mend: (cluster) => {
+      keeping.delete(cluster);
       broken.delete(cluster);
     },
   };

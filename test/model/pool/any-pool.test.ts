@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { addRequest, returnNodes } from '../../../src/model/pool/allocate.js';
 import { endHold, nodeBuilt, nodeCleaned, nodeGone, nodeHealthy } from '../../../src/model/pool/outcome.js';
+import { dueProbes } from '../../../src/model/pool/probe-first.js';
 import { anyEvent, anyWanted, labels, World } from './any-world.js';
 import { tell } from './support.js';
 import { fc } from '../../harness/property.js';
@@ -71,6 +72,8 @@ describe('any pool', () => {
               if (at === 'hold') endHold(pool, id, world.now);
               if (at === 'failed') nodeHealthy(pool, id, world.now);
             }
+            for (const { id } of dueProbes(pool, () => false, world.now).first)
+              nodeHealthy(pool, id, world.now);
             const oldest = Object.values(pool.requests)
               .filter(({ state: at }) => at === 'fulfilled')
               .toSorted((left, right) => left.since - right.since)[0];

@@ -21,6 +21,7 @@ import {
   nodeUnhealthy,
   nodeHealthy,
 } from '../../../src/model/pool/outcome.js';
+import { dueProbes, nodeSilent, nodeUnfit, nodeUnknown } from '../../../src/model/pool/probe-first.js';
 import type { PoolState } from '../../../src/model/pool/state.js';
 import { begin, offer, openPool, providerPool, reconfigure, tell, type Wanted } from './support.js';
 import { fc } from '../../harness/property.js';
@@ -38,6 +39,7 @@ export const anyWanted: fc.Arbitrary<Wanted> = fc.record({
             onReturn: fc.constantFrom('delete' as const, 'reuse' as const),
             spareAge: fc.constantFrom(1, 60),
             cleanUp: fc.option(fc.constant({ script: 'rm' }), { nil: undefined }),
+            failOver: fc.constantFrom('request' as const, 'node' as const),
           })
           .map(({ cleanUp, ...label }) => ({ ...label, ...(cleanUp === undefined ? {} : { cleanUp }) })),
       ]),
@@ -103,6 +105,9 @@ export const anyEvent = fc.record({
     'renew',
     'unwell',
     'well',
+    'silent',
+    'unfit',
+    'unknown',
     'clean',
     'time',
     'reconfigure',
@@ -132,6 +137,7 @@ export class World {
     this.wanted = wanted;
     this.pool = openPool(wanted);
     this.pool.isFair = true;
+    this.pool.probesReady = true;
     this.settle(new Map());
   }
 
@@ -185,12 +191,20 @@ export class World {
         const node = pool.nodes[id];
         if (node === undefined || node.request === undefined) continue;
         expect(node.request).toBe(request.id);
-        expect(node.providerPool).toBe(request.providerPool);
+        if (pool.spec?.labels[node.label]?.failOver !== 'node')
+          expect(node.providerPool).toBe(request.providerPool);
       }
       if (request.state !== 'pending') continue;
       expect(request.nodes.map((id) => pool.nodes[id]?.label)).toEqual(request.labels);
       // Else nobody would ever hand it out.
-      expect(request.nodes.some((id) => pool.nodes[id]?.state === 'building')).toBe(true);
+      expect(
+        request.nodes.some((id) => pool.nodes[id]?.state === 'building') ||
+          dueProbes(pool, () => false, this.now).first.some(
+            (node) =>
+              request.nodes.includes(node.id) ||
+              request.nodes.some((id) => pool.nodes[id]?.backing === node.id),
+          ),
+      ).toBe(true);
     }
     for (const node of Object.values(pool.nodes)) {
       if (node.backing !== undefined) expect(pool.nodes[node.backing]?.slots).toBeGreaterThan(0);
@@ -259,6 +273,17 @@ export class World {
         return nodeUnhealthy(pool, one('ready'), 'silent', now);
       case 'well':
         return nodeHealthy(pool, one('failed'), now);
+      case 'silent':
+        return nodeSilent(pool, one('ready'), 'silent', now);
+      case 'unfit':
+        return nodeUnfit(
+          pool,
+          one('failed', (id) => pool.nodes[id]?.silent === true),
+          'silent',
+          now,
+        );
+      case 'unknown':
+        return nodeUnknown(pool, one(pick % 2 === 0 ? 'ready' : 'failed'), now);
       case 'clean':
         return nodeCleaned(pool, one('used'), now);
       case 'news':
@@ -323,6 +348,7 @@ export class World {
       if (state === 'hold') endHold(pool, id, this.now);
       if (state === 'failed') nodeHealthy(pool, id, this.now);
     }
+    for (const { id } of dueProbes(pool, () => false, this.now).first) nodeHealthy(pool, id, this.now);
   }
 
   #ready(label: string): number {

@@ -59,6 +59,10 @@ describe('a request', () => {
         making: ['a-2'],
       },
     ]);
+    // What failed before does not matter once it has its nodes.
+    nodeBuilt(pool, 'a-2', patience + 2);
+    expect(pool.requests['r']).toMatchObject({ state: 'fulfilled' });
+    expect(pool.requests['r']).not.toHaveProperty('lastFailure');
     // Later ones do not wait for it again.
     ask(pool, 's', patience + 2);
     expect(placeOf(pool, 's')).toBe('second');
@@ -157,5 +161,75 @@ describe('nodes that are kept ready', () => {
     expect(viewPool(pool, 3).labels['a']?.lacks).toBe('first: no boot device (tried again later)');
     const node = pool.nodes['a-1'];
     expect(node === undefined ? undefined : viewNode(pool, node).why).toBe('was not built: no boot device');
+  });
+});
+
+describe('a set of a label with `failOver: node`', () => {
+  const set = (): PoolState => {
+    const pool = open({ failOver: 'node' });
+    ask(pool, 'r', 1, ['a', 'a', 'a']);
+    for (const id of ['a-1', 'a-2', 'a-3']) askProvider(pool, id, 1);
+    return pool;
+  };
+  const nodesOf = (pool: PoolState): readonly string[] =>
+    (pool.requests['r']?.nodes ?? []).map((id) => `${id} ${pool.nodes[id]?.providerPool}`);
+
+  it('gets another node for one that its provider does not accept, and keeps the others', () => {
+    const pool = set();
+    nodeBuilt(pool, 'a-1', 10);
+    changePoolNode(pool, 'a-3', (node) => ({ ...node, acceptedAt: 11 }));
+    step(pool, 1 + patience);
+    expect(nodesOf(pool)).toEqual(['a-1 first', 'a-4 second', 'a-3 first']);
+    expect(pool.nodes['a-2']?.state).toBe('deleting');
+    expect(pool.requests['r']?.lastFailure).toBe('first: a-2 was not accepted by its provider in time');
+    for (const id of ['a-3', 'a-4']) nodeBuilt(pool, id, 2 + patience);
+    const [request] = viewRequests(pool, { ids: ['r'] }).requests;
+    expect(request).toMatchObject({
+      state: 'fulfilled',
+      nodes: [{ providerPool: 'first' }, { providerPool: 'second' }, { providerPool: 'first' }],
+    });
+  });
+
+  it('gets another node for one that boots too slowly, which becomes a spare node', () => {
+    const pool = set();
+    pool.launchTimes = { 'second/a': { acceptedMs: 100, readyMs: 5_000 } };
+    for (const id of ['a-1', 'a-2', 'a-3']) changePoolNode(pool, id, (node) => ({ ...node, acceptedAt: 2 }));
+    for (const id of ['a-1', 'a-3']) nodeBuilt(pool, id, 100);
+    // Its provider pool has got quick meanwhile.
+    step(pool, 1 + patience);
+    expect(nodesOf(pool)).toEqual(['a-1 first', 'a-4 second', 'a-3 first']);
+    expect(pool.nodes['a-2']).toMatchObject({ state: 'building' });
+    expect(pool.nodes['a-2']).not.toHaveProperty('request');
+  });
+
+  it('gets another node in the same provider pool until its launch attempts are used up', () => {
+    const pool = set();
+    nodeBuilt(pool, 'a-1', 10);
+    const fail = (id: string): void => launchFailed(pool, id, { kind: 'Timeout', message: 'silent' }, 20);
+    fail('a-2');
+    expect(nodesOf(pool)).toEqual(['a-1 first', 'a-4 first', 'a-3 first']);
+    fail('a-4');
+    fail('a-5');
+    expect(nodesOf(pool)).toEqual(['a-1 first', 'a-6 second', 'a-3 first']);
+    expect(pool.requests['r']).toMatchObject({ state: 'pending', declined: { first: 'silent' } });
+  });
+
+  it('moves as a whole if no other provider pool could serve the node at once', () => {
+    const pool = set();
+    pool.paused['two'] = { since: 1, until: 1e9, why: 'full', times: 1 };
+    launchFailed(pool, 'a-2', { kind: 'Capacity', message: 'no room' }, 20);
+    expect(pool.requests['r']).toMatchObject({ state: 'requested', nodes: [] });
+  });
+
+  it('exceeds no limit of its tenant', () => {
+    const pool = open({ failOver: 'node' });
+    if (pool.spec !== undefined) pool.spec = { ...pool.spec, tenants: { acme: { nodes: 2 } } };
+    addRequest(pool, { id: 'r', labels: ['a', 'a'], requester: 'test', tenant: 'acme' }, 1);
+    admit(pool, 1);
+    for (const id of ['a-1', 'a-2']) askProvider(pool, id, 1);
+    nodeBuilt(pool, 'a-1', 10);
+    step(pool, 1 + patience);
+    expect(nodesOf(pool)).toEqual(['a-1 first', 'a-3 second']);
+    expect(viewPool(pool, 1 + patience).tenants['acme']?.used).toEqual({ nodes: 2 });
   });
 });

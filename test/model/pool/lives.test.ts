@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { admit } from '../../../src/model/pool/admit.js';
 import { carryOutDue, nextDue } from '../../../src/model/pool/due.js';
 import { addRequest, returnNodes } from '../../../src/model/pool/allocate.js';
-import { nodeBuilt, nodeRestarted, nodeUnhealthy, nodeHealthy } from '../../../src/model/pool/outcome.js';
+import {
+  nodeBuilt,
+  nodeRestarted,
+  nodeUnhealthy,
+  nodeHealthy,
+  postpone,
+} from '../../../src/model/pool/outcome.js';
 import type { OfferSpec, ProviderPoolSpec } from '../../../src/model/pool/spec.js';
 import type { PoolState } from '../../../src/model/pool/state.js';
 import { begin, offer, openPool, providerPool, reconfigure } from './support.js';
@@ -129,5 +135,19 @@ describe('existing machines', () => {
       machine: { payload: { ipaddress: '127.0.0.1' } },
     });
     expect(pool.nodes['a-1']?.machine.payload).not.toHaveProperty('boot-id');
+  });
+});
+
+describe('a deletion that is tried again', () => {
+  it('is due at its time, and wakes the pool no more while it is under way', () => {
+    const pool = open({});
+    pool.boundsDeletes = true;
+    ask(pool, 'r', 1);
+    built(pool, 'a-1', 2);
+    returnNodes(pool, 'r', 'returned', 3);
+    postpone(pool, 'a-1', 'is not deleted yet', minute);
+    expect(nextDue(pool, 10)).toBe(minute);
+    expect(nextDue(pool, minute)).toBeUndefined();
+    expect(stateOf(pool, 'a-1')).toBe('deleting');
   });
 });

@@ -3,13 +3,15 @@ import { admit } from '../../../src/model/pool/admit.js';
 import { addRequest } from '../../../src/model/pool/allocate.js';
 import { noteSizes, usesOf } from '../../../src/model/pool/sizes.js';
 import type { PoolState } from '../../../src/model/pool/state.js';
-import { offer, openPool, providerPool } from './support.js';
+import { begin, offer, openPool, providerPool } from './support.js';
 
 function open(uses = { nodes: 1 } as Readonly<Record<string, number>>): PoolState {
-  return openPool({
+  const pool = openPool({
     labels: { a: {} },
     providerPools: { main: providerPool({ a: offer({ uses }) }, { limits: { cores: 4 } }) },
   });
+  pool.keepsSizes = true;
+  return pool;
 }
 
 function ask(pool: PoolState, id: string): void {
@@ -30,6 +32,29 @@ describe('what a machine takes', () => {
     ask(pool, 't');
     expect(pool.requests['s']?.state).toBe('pending');
     expect(pool.requests['t']?.waits).toBe('provider pool main: 2 cores too much at the moment');
+  });
+
+  it('stays what it was when the machine was made, whatever hardware its label has later', () => {
+    const pool = open();
+    ask(pool, 'r');
+    begin(pool, 'a-1');
+    noteSizes(pool, 'cloud', sizes);
+    const { main = {} } = pool.placements;
+    const large = { small: { cores: 2, memory: 4_096 }, large: { cores: 8, memory: 16_384 } };
+    if (main['a'] !== undefined) pool.placements = { main: { a: { ...main['a'], flavor: 'large' } } };
+    noteSizes(pool, 'cloud', large);
+    expect(pool.nodes['a-1']?.uses).toEqual({ nodes: 1, cores: 2, memory: 4_096 });
+    expect(usesOf(pool, 'main', 'a')).toEqual({ nodes: 1, cores: 8, memory: 16_384 });
+  });
+
+  it('follows from the hardware that the machine was made with, if that is known only later', () => {
+    const pool = open();
+    ask(pool, 'r');
+    begin(pool, 'a-1');
+    const { main = {} } = pool.placements;
+    if (main['a'] !== undefined) pool.placements = { main: { a: { ...main['a'], flavor: 'large' } } };
+    noteSizes(pool, 'cloud', { ...sizes, large: { cores: 8 } });
+    expect(pool.nodes['a-1']?.uses).toEqual({ nodes: 1, cores: 2, memory: 4_096 });
   });
 
   it('is what `uses` says, if it says anything', () => {

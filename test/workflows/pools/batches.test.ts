@@ -37,15 +37,30 @@ async function open(name: string): Promise<PoolClient> {
   return pool;
 }
 
+/** More than a pool has permits. */
+const many = 70;
+
 const made = (name: string): readonly string[] => harness.cloud.made(poolWorkflowId(name));
 const there = (name: string): number => harness.cloud.machines(poolWorkflowId(name)).length;
 
-async function activities(name: string): Promise<readonly string[]> {
+async function scheduled(
+  name: string,
+): Promise<readonly { readonly name: string; readonly withinS: number }[]> {
   const { events } = await harness.client.temporal.workflow.getHandle(poolWorkflowId(name)).fetchHistory();
-  return (events ?? []).flatMap(
-    ({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name ?? [],
+  return (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: activity }) =>
+    activity?.activityType?.name == null
+      ? []
+      : [
+          {
+            name: activity.activityType.name,
+            withinS: Number(activity.scheduleToCloseTimeout?.seconds ?? 0),
+          },
+        ],
   );
 }
+
+const activities = async (name: string): Promise<readonly string[]> =>
+  (await scheduled(name)).map((activity) => activity.name);
 
 describe('batched tasks', () => {
   it('create and delete many nodes with few activities; one that fails has its own result', async () => {
@@ -94,5 +109,26 @@ describe('batched tasks', () => {
     await pool.deletePool();
     await pool.gone();
     expect(there('some')).toBe(0);
+  });
+});
+
+describe('deletions that the provider refuses', () => {
+  it('keep up no launches, are bounded, and lose no machine', async () => {
+    const pool = await open('keeps');
+    const got = await Promise.all(Array.from({ length: many }, async () => pool.obtain(['a'])));
+    harness.cloud.breakDeletes('pool/keeps');
+    await Promise.all(got.map(async ({ id }) => pool.return(id)));
+    const deletions = async () => (await scheduled('keeps')).filter(({ name }) => name === 'DELETE');
+    await until('they are tried one by one', async () => (await deletions()).length >= 40);
+    expect((await pool.obtain(['a'])).state).toBe('fulfilled');
+    expect(there('keeps')).toBe(many + 1);
+    expect((await pool.nodes()).filter(({ state }) => state === 'deleting')).toHaveLength(many);
+    // Each of them gives its permit back after that, and waits without one.
+    expect(new Set((await deletions()).map(({ withinS }) => withinS))).toEqual(new Set([120]));
+    harness.cloud.mend('pool/keeps');
+    await until('all are deleted', () => there('keeps') === 1);
+    await pool.deletePool();
+    await pool.gone();
+    expect(there('keeps')).toBe(0);
   });
 });

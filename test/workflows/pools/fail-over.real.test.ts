@@ -2,6 +2,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { PoolClient } from '../../../src/client/pool/pool-client.js';
 import type { ProviderPoolSpec } from '../../../src/model/pool/spec.js';
+import { PluginError } from '../../../src/plugins/errors.js';
 import { openHarness, type Harness } from '../../harness/faults/harness.js';
 import { until } from '../../harness/until.js';
 
@@ -42,6 +43,28 @@ it('a pool serves a request from another provider pool if a provider answers wit
   expect(got).toMatchObject({ state: 'fulfilled', providerPool: 'second', nodes: [{ id: 'a-2' }] });
   expect(got.since - (got.createdAt ?? 0)).toBeLessThan(60_000);
   await until('the first node is gone', async () => (await pool.nodes()).length === 1);
+  await pool.deletePool();
+  await pool.gone();
+});
+
+it('a set keeps its nodes if one of its machines fails for good, and gets one from another provider pool', async () => {
+  const pool = new PoolClient(harness.client.temporal, 'set', { by: 'test' });
+  await pool.apply({
+    name: 'set',
+    tenants: {},
+    labels: { a: { minReady: 0, spareAge: 600, onReturn: 'delete', failOver: 'node' } },
+    providerPools: { first: place, second: { ...place, priority: 2 } },
+  });
+  harness.cloud.beforeCreate('set-a-2', () =>
+    Promise.reject(new PluginError('Capacity', 'no such machine is left')),
+  );
+  const got = await pool.obtain(['a', 'a', 'a']);
+  expect(got.nodes?.map(({ id, providerPool }) => `${id} ${providerPool}`)).toEqual([
+    'a-1 first',
+    'a-4 second',
+    'a-3 first',
+  ]);
+  expect(harness.cloud.made('pool/set')).toHaveLength(3);
   await pool.deletePool();
   await pool.gone();
 });
