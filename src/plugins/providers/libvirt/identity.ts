@@ -13,6 +13,28 @@ export interface Identity {
 /** Before every name that is ours. */
 export const namePrefix = 'heddle-';
 
+/**
+ * What the pool's image of this name has beside its volume: a domain that is never started, with its tags, and a
+ * volume for its upload. libvirt has each name once, so of two tokens one gets the image.
+ */
+export interface ImageIdentity {
+  readonly name: string;
+  readonly uuid: string;
+  readonly part: string;
+}
+
+export const imagePrefix = `${namePrefix}image-`;
+
+export function identifyImage(pool: string, volume: string, token: string): ImageIdentity {
+  const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 32);
+  const name = `${imagePrefix}${digest(`${pool}/${volume}`)}`;
+  return {
+    name,
+    uuid: asUuid(digest(`${pool}/${volume}\n${token}`)),
+    part: `${name}-${digestOf(token)}.part`,
+  };
+}
+
 /** With a load's token the volumes are those of that load, which nothing else ever writes. */
 export function identify(key: string, token?: string): Identity {
   const digest = createHash('sha256').update(key).digest('hex');

@@ -1,7 +1,8 @@
+import type { Readable } from 'node:stream';
 import { PluginError } from '../../contract.js';
 import type { LibvirtFields } from './fields.js';
 import { isVolumeOf, type Identity } from './identity.js';
-import { existsAlready, type Virsh } from './virsh.js';
+import { existsAlready, noDomain, type Virsh } from './virsh.js';
 import { elementsAt, escapeXml, parseXml, textAt } from './xml.js';
 
 export interface Volume {
@@ -96,6 +97,46 @@ export class Volumes {
     await this.#virsh.run(['vol-upload', '--pool', this.#pool, name, '/dev/stdin'], { input: content });
   }
 
+  /** A new volume with the content of a disk's file. @throws PluginError Retryable if there is one of that name. */
+  async make(
+    name: string,
+    disk: { readonly format: string; readonly capacity: number; readonly content: Readable },
+  ): Promise<void> {
+    const { format, capacity, content } = disk;
+    const { ok } = await this.#make(
+      `<volume><name>${name}</name><capacity unit='bytes'>${capacity}</capacity><allocation unit='bytes'>0</allocation><target><format type='${format}'/></target></volume>\n`,
+    );
+    if (!ok) throw new PluginError('Retryable', `another process makes the volume ${name} now`);
+    await this.#virsh.run(['vol-upload', '--pool', this.#pool, name, '/dev/stdin'], { input: content });
+  }
+
+  /** Its bytes, as they are stored; a volume may be longer than what was written into it. */
+  async read(name: string, take: (content: Readable) => Promise<void>, bytes?: number): Promise<void> {
+    const length = bytes === undefined ? [] : ['--length', String(bytes)];
+    await this.#virsh.run(['vol-download', '--pool', this.#pool, name, '/dev/stdout', ...length], {
+      output: take,
+    });
+  }
+
+  /** What needs the volume: a layer on it in its pool, or a domain that has it as a disk. */
+  async userOf(name: string): Promise<string | undefined> {
+    const volume = await this.find(name);
+    if (volume === undefined) return undefined;
+    for (const other of await this.#names())
+      if ((await this.find(other))?.backing === volume.path) return `the volume ${other}`;
+    const { stdout, errors } = await this.#virsh.batch(['list --all --uuid']);
+    if (errors.length > 0) this.#virsh.fail(errors);
+    for (const uuid of stdout
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => line !== '')) {
+      const disks = await this.#virsh.run(['domblklist', uuid, '--inactive'], { also: noDomain });
+      const sources = disks.stdout.split('\n').map((line) => line.trim().split(/\s+/)[1]);
+      if (sources.includes(volume.path) || sources.includes(name)) return `domain ${uuid}`;
+    }
+    return undefined;
+  }
+
   /** The whole of another volume, without the layers below it. False where there is one of that name. */
   async copy(
     name: string,
@@ -117,12 +158,13 @@ export class Volumes {
 
   /** Of all loads that a machine had. */
   async ofMachine(identity: Identity): Promise<readonly string[]> {
+    return (await this.#names()).filter((name) => isVolumeOf(identity, name));
+  }
+
+  async #names(): Promise<readonly string[]> {
     const { stdout, errors } = await this.#virsh.batch([`vol-list --pool ${this.#pool}`]);
     if (errors.length > 0) this.#virsh.fail(errors);
-    return stdout
-      .split('\n')
-      .flatMap((line) => line.trim().split(/\s+/)[0] ?? [])
-      .filter((name) => isVolumeOf(identity, name));
+    return stdout.split('\n').flatMap((line) => line.trim().split(/\s+/)[0] || []);
   }
 
   async #make(xml: string): Promise<{ readonly ok: boolean }> {
