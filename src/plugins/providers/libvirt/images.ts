@@ -12,7 +12,7 @@ import { identify, type Identity } from './identity.js';
 import { domainOf, type Domain } from './machines.js';
 import { powerDriverOf } from './power.js';
 import { makeSeed } from './seed.js';
-import { claimTemplate, removeTemplate } from './template.js';
+import { claimTemplate, listTemplates, removeTemplate } from './template.js';
 import type { Virsh } from './virsh.js';
 import { Volumes } from './volumes.js';
 
@@ -154,12 +154,14 @@ export async function captureImage(
     return copyVolume(virsh, volumes, copy);
   if (stateOfCopy(domain, copy) === undefined && (await volumes.find(target)) !== undefined)
     return existsAlready(target);
-  const template = await claimTemplate(virsh, fields, {
-    volume: target,
-    token,
-    kind: 'capture',
-    tags: imageTags,
-  });
+  const claim = { volume: target, token, kind: 'capture', tags: imageTags } as const;
+  let template = await claimTemplate(virsh, fields, claim);
+  if (template === undefined && (await volumes.find(target)) === undefined) {
+    // The image of an earlier capture failed, or a person deleted it.
+    const [left] = await listTemplates(virsh, fields.pool, { volume: target });
+    if (left?.kind === 'capture') await removeTemplate(virsh, left);
+    template = await claimTemplate(virsh, fields, claim);
+  }
   if (template === undefined) return existsAlready(target);
   const outcome = await copyVolume(virsh, volumes, copy);
   if (outcome.answer === 'not done') await removeTemplate(virsh, template);

@@ -1,8 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { PluginError } from '../../contract.js';
 import type { LibvirtFields } from './fields.js';
 import { isVolumeOf, type Identity } from './identity.js';
-import { existsAlready, noDomain, type Virsh } from './virsh.js';
+import { absent, existsAlready, type Virsh } from './virsh.js';
 import { elementsAt, escapeXml, parseXml, textAt } from './xml.js';
 
 export interface Volume {
@@ -122,19 +123,33 @@ export class Volumes {
   async userOf(name: string): Promise<string | undefined> {
     const volume = await this.find(name);
     if (volume === undefined) return undefined;
-    for (const other of await this.#names())
-      if ((await this.find(other))?.backing === volume.path) return `the volume ${other}`;
+    const others = (await this.#names()).filter((other) => isWord(other));
+    const volumes = await this.#each(others.map((other) => `vol-dumpxml --pool ${this.#pool} ${other}`));
+    const layer = others.find((_other, index) => {
+      const xml = volumes[index]?.trim() ?? '';
+      return xml !== '' && textAt(parseXml(xml), 'backingStore', 'path') === volume.path;
+    });
+    if (layer !== undefined) return `the volume ${layer}`;
     const { stdout, errors } = await this.#virsh.batch(['list --all --uuid']);
     if (errors.length > 0) this.#virsh.fail(errors);
-    for (const uuid of stdout
-      .split('\n')
-      .map((line) => line.trim())
-      .filter((line) => line !== '')) {
-      const disks = await this.#virsh.run(['domblklist', uuid, '--inactive'], { also: noDomain });
-      const sources = disks.stdout.split('\n').map((line) => line.trim().split(/\s+/)[1]);
-      if (sources.includes(volume.path) || sources.includes(name)) return `domain ${uuid}`;
-    }
-    return undefined;
+    const domains = stdout.split(/\s+/).filter((uuid) => isWord(uuid));
+    const disks = await this.#each(domains.map((uuid) => `domblklist ${uuid} --inactive`));
+    const domain = domains.find((_uuid, index) =>
+      disks[index]?.split(/\s+/).some((word) => word === volume.path || word === name),
+    );
+    return domain === undefined ? undefined : `domain ${domain}`;
+  }
+
+  /** What each command answers, on one connection; nothing for what disappeared meanwhile. */
+  async #each(commands: readonly string[]): Promise<readonly string[]> {
+    if (commands.length === 0) return [];
+    const mark = `heddle-${randomUUID()}`;
+    const { stdout, errors } = await this.#virsh.batch(
+      commands.flatMap((command) => [`echo ${mark}`, command]),
+    );
+    const wrong = errors.filter((line) => !absent.test(line));
+    if (wrong.length > 0) this.#virsh.fail(wrong);
+    return stdout.split(mark).slice(1);
   }
 
   /** The whole of another volume, without the layers below it. False where there is one of that name. */
@@ -170,4 +185,9 @@ export class Volumes {
   async #make(xml: string): Promise<{ readonly ok: boolean }> {
     return this.#virsh.run(['vol-create', this.#pool, '/dev/stdin'], { input: xml, also: existsAlready });
   }
+}
+
+/** Whether virsh takes it unquoted. Images, disks and seeds of ours have such names. */
+function isWord(name: string): boolean {
+  return /^[\w.][\w.+:@-]*$/.test(name);
 }

@@ -275,6 +275,9 @@ describe.skipIf(missing !== undefined)(
       expect(await provider(fields).capture({ ...capture, token: 'of another' })).toMatchObject({
         answer: 'not done',
       });
+      // A person deletes the volume: the image's name is free again.
+      libvirtd.virsh(libvirtd.qemu, 'vol-delete', '--pool', 'disks', providerImage);
+      expect(await provider(fields).capture({ ...capture, token: 'of a third' })).toEqual({ answer: 'done' });
       const theirs = { ...tags, 'heddle-key': 'of another' };
       const order = { image, providerImage, token, progress: ignore };
       expect(await provider(fields).deleteImage({ ...order, tags: theirs })).toEqual({ answer: 'done' });
