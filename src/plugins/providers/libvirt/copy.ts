@@ -57,14 +57,14 @@ export async function copyVolume(virsh: Virsh, volumes: Volumes, copy: Copy): Pr
   return existsAlready(target);
 }
 
-/** Whether this copy has begun or ended, by the domain's metadata. */
+/** Whether this copy, or any copy to the target, has begun or ended, by the domain's metadata. */
 export function stateOfCopy(
   { xml }: Pick<Domain, 'xml'>,
-  { token, target }: Pick<Copy, 'token' | 'target'>,
+  { token, target }: Partial<Pick<Copy, 'token'>> & Pick<Copy, 'target'>,
 ): Progress | undefined {
   const [found] = elementsAt(xml, 'metadata', `${metadataKey}:copy`);
-  if (found?.attributes['token'] !== digestOf(token) || found.attributes['target'] !== target)
-    return undefined;
+  if (found?.attributes['target'] !== target) return undefined;
+  if (token !== undefined && found.attributes['token'] !== digestOf(token)) return undefined;
   return found.attributes['state'] === 'done' ? 'done' : 'begun';
 }
 

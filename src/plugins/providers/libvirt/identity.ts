@@ -14,25 +14,27 @@ export interface Identity {
 export const namePrefix = 'heddle-';
 
 /**
- * What the pool's image of this name has beside its volume: a domain that is never started, with its tags, and a
- * volume for its upload. libvirt has each name once, so of two tokens one gets the image.
+ * What the pool's image of this name has beside its volume: a domain that is never started, with its tags. libvirt has
+ * each name once, so of two tokens one gets the image.
  */
 export interface ImageIdentity {
   readonly name: string;
   readonly uuid: string;
-  readonly part: string;
 }
 
 export const imagePrefix = `${namePrefix}image-`;
 
 export function identifyImage(pool: string, volume: string, token: string): ImageIdentity {
   const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 32);
-  const name = `${imagePrefix}${digest(`${pool}/${volume}`)}`;
   return {
-    name,
+    name: `${imagePrefix}${digest(`${pool}/${volume}`)}`,
     uuid: asUuid(digest(`${pool}/${volume}\n${token}`)),
-    part: `${name}-${digestOf(token)}.part`,
   };
+}
+
+/** The volume that an upload is sent into. */
+export function partOf({ uuid }: Pick<ImageIdentity, 'uuid'>): string {
+  return `${imagePrefix}${uuid}.part`;
 }
 
 /** With a load's token the volumes are those of that load, which nothing else ever writes. */

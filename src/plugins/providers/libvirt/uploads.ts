@@ -13,7 +13,7 @@ import {
 import { readWithProgress, withProgress } from '../../provider-base/read-with-progress.js';
 import { copyVolume, stateOfCopy } from './copy.js';
 import { readImage } from './fields.js';
-import { identifyImage } from './identity.js';
+import { partOf } from './identity.js';
 import type { LibvirtAccount } from './images.js';
 import { claimTemplate, listTemplates, removeTemplate, type Template } from './template.js';
 
@@ -33,11 +33,17 @@ export async function uploadImage(
   if ('why' in disk) return { answer: 'not done', why: disk.why };
   const template = await claimTemplate(virsh, fields, { volume: target, token, kind: 'upload', tags });
   if (template === undefined) return isAnothers(target);
-  const { part } = identifyImage(fields.pool, target, token);
+  const part = partOf(template);
   const state = stateOfCopy(template, { token, target });
-  if (state === undefined && (await volumes.find(target)) !== undefined) {
+  const isThere = (await volumes.find(target)) !== undefined;
+  if (state === undefined && isThere) {
     await removeTemplate(virsh, template);
     return isAnothers(target);
+  }
+  if (state === 'done' && !isThere) {
+    // A person deleted the image.
+    await removeTemplate(virsh, template);
+    return uploadImage(account, input);
   }
   if (state !== 'done') await send(account, input, { name: part, capacity: disk.capacity });
   const from = { pool: fields.pool, name: part, capacity: disk.capacity };
@@ -49,17 +55,17 @@ export async function uploadImage(
 /** Deletes the image with these tags, whole or not; one that another upload or capture made is none of ours. */
 export async function deleteImage(
   { virsh, volumes, fields: { pool } }: LibvirtAccount,
-  { providerImage, token, tags = {} }: LibraryInput,
+  { providerImage, tags = {} }: LibraryInput,
 ): Promise<Outcome> {
   const image = readImage(providerImage);
   const [template] = await listTemplates(virsh, pool, { volume: image, tags });
   if (template === undefined) return { answer: 'done' };
-  if (hasVolume(template, token)) {
+  if (hasVolume(template)) {
     const user = await volumes.userOf(image);
     if (user !== undefined) return { answer: 'not done', why: `${user} is made of the image ${image}` };
     await volumes.delete(image);
   }
-  await volumes.delete(identifyImage(pool, image, token).part);
+  await volumes.delete(partOf(template));
   await removeTemplate(virsh, template);
   return { answer: 'done' };
 }
@@ -93,10 +99,8 @@ export async function downloadImage(
 }
 
 /** Whether the template's volume is the one that was uploaded or captured, as far as it is there. */
-function hasVolume(template: Template, token: string): boolean {
-  return (
-    template.kind === 'capture' || stateOfCopy(template, { token, target: template.volume }) !== undefined
-  );
+function hasVolume(template: Template): boolean {
+  return template.kind === 'capture' || stateOfCopy(template, { target: template.volume }) !== undefined;
 }
 
 /** Leaves the file in a volume. What an earlier attempt left is used only if it is the whole file. */

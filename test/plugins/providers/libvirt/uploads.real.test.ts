@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { JsonObject } from '../../../../src/model/json.js';
 import type { ImageFileInput } from '../../../../src/plugins/contract.js';
-import { identifyImage } from '../../../../src/plugins/providers/libvirt/identity.js';
+import { identifyImage, partOf } from '../../../../src/plugins/providers/libvirt/identity.js';
 import { until } from '../../../harness/until.js';
 import { machine, provider } from './support/account.js';
 import { libvirtIsMissing, startLibvirtd, type Libvirtd } from './support/libvirtd.js';
@@ -95,6 +95,10 @@ describe.skipIf(missing !== undefined)(
           { providerImage: image.providerImage, tags: image.tags, createdAt: expect.stringMatching(/Z$/) },
         ]);
         expect(await provider(fields).listImages({ 'heddle-installation': randomUUID() })).toEqual([]);
+        // What a person deleted is uploaded again.
+        libvirtd.virsh(libvirtd.qemu, 'vol-delete', '--pool', 'disks', image.providerImage);
+        expect(await provider(fields).uploadImage(image)).toEqual({ answer: 'done' });
+        expect(volumes()).toEqual([image.providerImage]);
         const input = machine({ image: image.providerImage });
         await provider(fields).create(input);
         expect(await provider(fields).list({})).toHaveLength(1);
@@ -170,7 +174,7 @@ describe.skipIf(missing !== undefined)(
       words(`head -c 1M /dev/urandom >'${file}' && truncate -s 3G '${file}'`);
       const sha256 = words(`sha256sum '${file}'`).slice(0, 64);
       const image = upload('raw', 'raw', { file, sha256, bytes: 3 * 2 ** 30 });
-      const { part } = identifyImage('disks', image.providerImage, image.token);
+      const part = partOf(identifyImage('disks', image.providerImage, image.token));
       const { progress: _progress, ...order } = image;
       const entry = join(inject('distPath'), 'plugins/providers/libvirt/libvirt.js');
       const program = `
