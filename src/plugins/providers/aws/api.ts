@@ -195,17 +195,19 @@ export class Ec2 {
     return !isInUse;
   }
 
-  /** What the region has of these instance types. */
-  async instanceTypes(types: readonly string[]): Promise<readonly InstanceTypeInfo[]> {
+  /** What the region has of these instance types; undefined without the permission to ask. */
+  async instanceTypes(types: readonly string[]): Promise<readonly InstanceTypeInfo[] | undefined> {
     if (types.length === 0) return [];
     const what = 'DescribeInstanceTypes';
-    return this.#pages(async (next) => {
-      const input = { Filters: [{ Name: 'instance-type', Values: [...types] }], NextToken: next };
-      const { InstanceTypes, NextToken } = await this.#send(what, (sdk, client, options) =>
-        client.send(new sdk.DescribeInstanceTypesCommand(input), options),
-      );
-      return { found: part(InstanceTypes, what, 'list of instance types'), next: NextToken };
-    });
+    return ifPermitted(() =>
+      this.#pages(async (next) => {
+        const input = { Filters: [{ Name: 'instance-type', Values: [...types] }], NextToken: next };
+        const { InstanceTypes, NextToken } = await this.#send(what, (sdk, client, options) =>
+          client.send(new sdk.DescribeInstanceTypesCommand(input), options),
+        );
+        return { found: part(InstanceTypes, what, 'list of instance types'), next: NextToken };
+      }),
+    );
   }
 
   /** A quota of EC2 by its code; undefined without the permission to ask, and if the region does not have it. */

@@ -21,7 +21,7 @@ type QuotaClass = (typeof classes)[number];
 
 /**
  * The quotas that these instance types count towards, and what runs of each in the region. EC2 counts the default
- * vCPUs of an instance type, and spot instances apart. A quota that the account may not read is left out.
+ * vCPUs of an instance type, and spot instances apart. What the account may not read is left out.
  */
 export async function accountQuota(ec2: Ec2, flavors: readonly string[]): Promise<AccountQuota> {
   const wanted = new Set(flavors.flatMap((flavor) => classOf(flavor) ?? []));
@@ -36,12 +36,9 @@ export async function accountQuota(ec2: Ec2, flavors: readonly string[]): Promis
   const counted = running
     .filter(({ InstanceLifecycle }) => InstanceLifecycle !== 'spot')
     .flatMap(({ InstanceType }) => InstanceType ?? []);
-  const known = new Map(
-    (await ec2.instanceTypes([...new Set([...flavors, ...counted])])).map((info) => [
-      String(info.InstanceType),
-      info,
-    ]),
-  );
+  const types = await ec2.instanceTypes([...new Set([...flavors, ...counted])]);
+  if (types === undefined) return { limits: {}, used: {} };
+  const known = new Map(types.map((info) => [String(info.InstanceType), info]));
   const used: Record<string, number> = {};
   for (const word of Object.keys(limits)) used[word] = 0;
   for (const type of counted) {

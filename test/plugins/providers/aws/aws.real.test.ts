@@ -147,6 +147,9 @@ describe.skipIf(missing !== undefined)(
         limits: {},
         sizes: { 't3.micro': { cores: 2 } },
       });
+      ec2.faults.forbidden = ['DescribeInstanceTypes'];
+      expect(await provider().quota({ flavors: ['t3.micro'] })).toEqual({ limits: {}, used: {} });
+      ec2.faults.forbidden = [];
       for (const machine of machines)
         await provider()
           .delete(machine)
