@@ -29,7 +29,7 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   },
   {
     files: /^plugins\/providers\/aws\//,
-    may: /^model\/|^plugins\/(contract|errors|cloud-init\/[^/]+|provider-base\/[^/]+)\.js$|^node:|^zod$|^@aws-sdk\/client-ec2$/,
+    may: /^model\/|^plugins\/(contract|errors|cloud-init\/[^/]+|provider-base\/[^/]+)\.js$|^node:|^zod$|^@aws-sdk\/client-ec2$|^aws4fetch$/,
   },
   {
     files: /^plugins\/providers\/libvirt\//,

@@ -192,7 +192,13 @@ export interface CanTaint {
 }
 
 /** An image in the provider's library, apart from any machine. */
-export type LibraryInput = Pick<ImageInput, 'image' | 'providerImage' | 'token' | 'progress'>;
+export interface LibraryInput extends Pick<ImageInput, 'image' | 'providerImage' | 'token' | 'progress'> {
+  /**
+   * For uploads: to be put on the image when it is taken in; `listImages` looks for them. For deletions: those that
+   * it was uploaded or captured with. An image with others belongs to another owner, and stays.
+   */
+  readonly tags?: Readonly<Record<string, string>>;
+}
 
 export interface ImageFileInput extends LibraryInput {
   /** Path of a file on the builder. */
@@ -201,8 +207,6 @@ export interface ImageFileInput extends LibraryInput {
   /** For uploads: of the file, as it was built. */
   readonly sha256?: string;
   readonly bytes?: number;
-  /** For uploads: to be put on the image when it is taken in; `listImages` looks for them. */
-  readonly tags?: Readonly<Record<string, string>>;
 }
 
 /**

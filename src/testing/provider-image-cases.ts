@@ -300,7 +300,8 @@ async function withImage(bench: ProviderBench, order: Order, use: () => Promise<
     await use();
   } finally {
     bench.proxy?.clear();
-    const input = { ...order, progress: () => undefined };
+    const { imageTags: tags, ...image } = order;
+    const input = { ...image, tags, progress: () => undefined };
     if (bench.has('deleteImage'))
       await untilDone(bench, 'deleteImage', () =>
         bench.ask<unknown>((provider) => provider.deleteImage?.(input)),

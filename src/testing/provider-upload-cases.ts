@@ -153,11 +153,11 @@ async function upload(bench: ProviderBench, image: ImageFileInput, options?: Cal
 
 async function remove(
   bench: ProviderBench,
-  { image, token, progress, providerImage: requested }: ImageFileInput,
+  { image, token, tags, progress, providerImage: requested }: ImageFileInput,
   providerImage = requested,
 ): Promise<void> {
   const { answer, why } = readOutcome(
-    await bench.ask((provider) => provider.deleteImage?.({ image, token, progress, providerImage })),
+    await bench.ask((provider) => provider.deleteImage?.({ image, token, tags, progress, providerImage })),
     { plugin: 'suite', method: 'deleteImage' },
   );
   strictEqual(answer, 'done', `the image was not deleted: ${why}`);

@@ -60,7 +60,7 @@ export const libraryVerbs = {
       insist(
         call.action,
         readOutcome(
-          await requireAbility(open, 'deleteImage')(libraryInput(call, open)),
+          await requireAbility(open, 'deleteImage')({ ...libraryInput(call, open), tags: tagsOf(call) }),
           open.source('deleteImage'),
         ),
       );

@@ -8,12 +8,21 @@ export async function* readWithProgress(
   progress: (text: string) => void,
   afterwards: string,
 ): AsyncGenerator<Buffer> {
-  let sent = 0;
-  for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
-    const before = Math.floor(sent / stepBytes);
-    sent += chunk.length;
-    if (Math.floor(sent / stepBytes) > before) progress(`${Math.round(sent / 2 ** 20)} MB sent`);
+  yield* withProgress(createReadStream(file) as AsyncIterable<Buffer>, 'sent', progress);
+  progress(afterwards);
+}
+
+/** Passes all chunks on, and reports progress every few megabytes. */
+export async function* withProgress(
+  source: AsyncIterable<Buffer>,
+  verb: string,
+  progress: (text: string) => void,
+): AsyncGenerator<Buffer> {
+  let passed = 0;
+  for await (const chunk of source) {
+    const before = Math.floor(passed / stepBytes);
+    passed += chunk.length;
+    if (Math.floor(passed / stepBytes) > before) progress(`${Math.round(passed / 2 ** 20)} MB ${verb}`);
     yield chunk;
   }
-  progress(afterwards);
 }

@@ -1,4 +1,4 @@
-import { CancellationScope, isCancellation } from '@temporalio/workflow';
+import { CancellationScope, isCancellation, patched } from '@temporalio/workflow';
 import { formatImageRef, type ImageRef } from '../../model/machine/image.js';
 import type { OperationResult } from '../../model/machine/state.js';
 import type { MachineTaskOutcome } from '../../model/machine/messages.js';
@@ -93,9 +93,26 @@ async function makeImage(
       memory,
       'GET_IMAGE_SIZE',
       'unknown',
-      `${formatImageRef(image)} was captured, and its size is said to be 0`,
+      `${formatImageRef(image)} was captured, and its size is said to be 0${await deleteEmpty(memory, image, token)}`,
     );
   return sizeMb;
+}
+
+/**
+ * An empty image would be loaded onto machines. That of a build is deleted with the build.
+ * @returns what became of it.
+ */
+async function deleteEmpty(memory: MachineMemory, image: ImageRef, token: string): Promise<string> {
+  if (memory.state.capturesFor !== undefined) return '';
+  if (!can(memory, 'DELETE_IMAGE')) return '; delete it, its provider cannot';
+  if (!patched('20261125-empty-capture')) return '';
+  try {
+    await runAction(memory, 'DELETE_IMAGE', { order: { image, token } });
+    return ', so it was deleted';
+  } catch (error) {
+    if (isCancellation(error)) throw error;
+    return `; delete it: ${toNotDone(memory, 'DELETE_IMAGE', error).message}`;
+  }
 }
 
 /** An image may be captured because its user changed it, so a difference is no obstacle. */

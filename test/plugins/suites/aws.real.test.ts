@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,6 +16,7 @@ else {
     {
       name: 'aws',
       endpoint: 'endpoint',
+      uploads: true,
       open: async () => {
         const ec2 = await startEc2();
         const folder = mkdtempSync(join(tmpdir(), 'heddle-aws-'));
@@ -28,6 +29,8 @@ else {
           }),
           { mode: 0o600 },
         );
+        const diskFile = join(folder, 'disk');
+        writeFileSync(diskFile, randomBytes(1_200_000));
         return {
           admin: {
             region: 'us-east-1',
@@ -42,6 +45,7 @@ else {
           user: { publicKeys: ['ssh-ed25519 AAAA suite'] },
           flavor: 't3.micro',
           image: 'ami-1e749f67',
+          upload: { file: diskFile, format: 'raw' },
           close: async () => {
             await ec2.close();
             rmSync(folder, { recursive: true });

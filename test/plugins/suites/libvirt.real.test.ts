@@ -1,3 +1,6 @@
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, describe, test } from 'vitest';
 import { providerSuite } from '../../../src/testing/index.js';
 import { libvirtIsMissing, startLibvirtd } from '../providers/libvirt/support/libvirtd.js';
@@ -5,6 +8,8 @@ import { libvirtIsMissing, startLibvirtd } from '../providers/libvirt/support/li
 const missing = libvirtIsMissing();
 const inMemory =
   "the machines of libvirt's test driver exist in its memory alone; its own tests look at their disks";
+const noContent =
+  "volumes of libvirt's test driver have no content; uploads.real.test.ts sends some to QEMU's";
 const noHttp = 'virsh speaks no HTTP; its own tests lose the answer of each command in turn';
 
 if (missing !== undefined) test.skip(`provider libvirt: ${missing}`);
@@ -13,9 +18,12 @@ else {
     { describe, test, afterAll },
     {
       name: 'libvirt',
+      uploads: true,
       machines: ['power', 'load', 'capture', 'retrieve', 'unload'],
       open: async () => {
         const libvirtd = await startLibvirtd();
+        const diskFile = join(libvirtd.folder, 'disk');
+        writeFileSync(diskFile, randomBytes(1_024));
         return {
           admin: {
             uri: libvirtd.test,
@@ -27,6 +35,7 @@ else {
           silent: { uri: 'qemu+unix:///system?socket=/nowhere/libvirt-sock' },
           flavor: '1x64m',
           image: 'base',
+          upload: { file: diskFile, format: 'raw' },
           close: () => libvirtd.close(),
         };
       },
@@ -42,6 +51,10 @@ else {
         'load-lost': noHttp,
         'capture-lost': noHttp,
         'capture-cancel': noHttp,
+        upload: noContent,
+        'upload-list': noContent,
+        'upload-lost': noHttp,
+        'upload-cancel': noHttp,
         load: inMemory,
         'load-absent': inMemory,
         'load-other-key': inMemory,

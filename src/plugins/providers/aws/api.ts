@@ -4,17 +4,25 @@ import type {
   DescribeInstanceTypeOfferingsCommandInput,
   EC2Client,
   Filter,
+  Image,
   Instance,
   InstanceStateChange,
+  InstanceTypeInfo,
   NetworkInterface,
+  RegisterImageCommandInput,
   RunInstancesCommandInput,
+  Snapshot,
   Volume,
 } from '@aws-sdk/client-ec2';
+import { z } from 'zod';
 import { PluginError, type Calls } from '../../contract.js';
 import { codeOf, failureOf } from './failures.js';
 import type { AwsFields } from './fields.js';
+import { callSigned, type SignedCall } from './signed-call.js';
 
 type Sdk = typeof AwsSdk;
+
+const quotaSchema = z.object({ Quota: z.object({ Value: z.number() }) });
 
 /** Longest wait for one answer, in ms. */
 const answerMs = 20_000;
@@ -22,13 +30,13 @@ const answerMs = 20_000;
 /** The few calls of EC2 that a machine takes, with their failures in the engine's words. */
 export class Ec2 {
   readonly #fields: AwsFields;
-  readonly #signal: AbortSignal;
+  readonly signal: AbortSignal;
   readonly #calls: Calls;
   #client: EC2Client | undefined;
 
   constructor(fields: AwsFields, signal: AbortSignal, calls: Calls) {
     this.#fields = fields;
-    this.#signal = signal;
+    this.signal = signal;
     this.#calls = calls;
   }
 
@@ -131,6 +139,119 @@ export class Ec2 {
     );
   }
 
+  /** The account's own images. All pages; a filter interprets * and ?. */
+  async images(filters: readonly Filter[]): Promise<readonly Image[]> {
+    const what = 'DescribeImages';
+    return this.#pages(async (next) => {
+      const input = { Owners: ['self'], Filters: [...filters], MaxResults: 500, NextToken: next };
+      const { Images, NextToken } = await this.#send(what, (sdk, client, options) =>
+        client.send(new sdk.DescribeImagesCommand(input), options),
+      );
+      return { found: part(Images, what, 'list of images'), next: NextToken };
+    });
+  }
+
+  /** The account's own snapshots. All pages; a filter interprets * and ?. */
+  async snapshots(filters: readonly Filter[]): Promise<readonly Snapshot[]> {
+    const what = 'DescribeSnapshots';
+    return this.#pages(async (next) => {
+      const input = { OwnerIds: ['self'], Filters: [...filters], MaxResults: 500, NextToken: next };
+      const { Snapshots, NextToken } = await this.#send(what, (sdk, client, options) =>
+        client.send(new sdk.DescribeSnapshotsCommand(input), options),
+      );
+      return { found: part(Snapshots, what, 'list of snapshots'), next: NextToken };
+    });
+  }
+
+  /** Undefined if there is an image of that name. */
+  async registerImage(input: RegisterImageCommandInput): Promise<string | undefined> {
+    const what = `RegisterImage of ${input.Name ?? ''}`;
+    const made = await unlessCode(['InvalidAMIName.Duplicate'], () =>
+      this.#send(what, (sdk, client, options) => client.send(new sdk.RegisterImageCommand(input), options)),
+    );
+    return made === undefined ? undefined : part(made.ImageId, what, 'image');
+  }
+
+  /** An absent image is no failure. */
+  async deregisterImage(id: string): Promise<void> {
+    await unlessAbsent(() =>
+      this.#send(`DeregisterImage of ${id}`, (sdk, client, options) =>
+        client.send(new sdk.DeregisterImageCommand({ ImageId: id }), options),
+      ),
+    );
+  }
+
+  /** False if an image is made of it. An absent snapshot is no failure. */
+  async deleteSnapshot(id: string): Promise<boolean> {
+    let isInUse = true;
+    await unlessCode(['InvalidSnapshot.InUse'], async () => {
+      await unlessCode(['InvalidSnapshot.NotFound'], () =>
+        this.#send(`DeleteSnapshot of ${id}`, (sdk, client, options) =>
+          client.send(new sdk.DeleteSnapshotCommand({ SnapshotId: id }), options),
+        ),
+      );
+      isInUse = false;
+    });
+    return !isInUse;
+  }
+
+  /** What the region has of these instance types; undefined without the permission to ask. */
+  async instanceTypes(types: readonly string[]): Promise<readonly InstanceTypeInfo[] | undefined> {
+    if (types.length === 0) return [];
+    const what = 'DescribeInstanceTypes';
+    return ifPermitted(() =>
+      this.#pages(async (next) => {
+        const input = { Filters: [{ Name: 'instance-type', Values: [...types] }], NextToken: next };
+        const { InstanceTypes, NextToken } = await this.#send(what, (sdk, client, options) =>
+          client.send(new sdk.DescribeInstanceTypesCommand(input), options),
+        );
+        return { found: part(InstanceTypes, what, 'list of instance types'), next: NextToken };
+      }),
+    );
+  }
+
+  /** A quota of EC2 by its code; undefined without the permission to ask, and if the region does not have it. */
+  async serviceQuota(code: string): Promise<number | undefined> {
+    const what = `GetServiceQuota ${code}`;
+    await this.#calls.take();
+    const answer = await unlessCode([...notPermitted, 'NoSuchResourceException'], () =>
+      this.#callSigned({
+        service: 'servicequotas',
+        method: 'POST',
+        path: '/',
+        headers: {
+          'content-type': 'application/x-amz-json-1.1',
+          'x-amz-target': 'ServiceQuotasV20190624.GetServiceQuota',
+        },
+        body: JSON.stringify({ ServiceCode: 'ec2', QuotaCode: code }),
+        what,
+      }),
+    );
+    if (answer === undefined) return undefined;
+    const { success, data } = quotaSchema.safeParse(answer);
+    return part(success ? data.Quota.Value : undefined, what, 'value');
+  }
+
+  /** Calls the EBS direct APIs. Blocks are content of one upload, and do not count as calls of their own. */
+  async callEbs(call: Omit<SignedCall, 'service'>, { counts = false } = {}): Promise<unknown> {
+    if (counts) await this.#calls.take();
+    return this.#callSigned({ ...call, service: 'ebs' });
+  }
+
+  async #callSigned(call: SignedCall): Promise<unknown> {
+    const { client } = await this.#opened();
+    const credentials = await client.config.credentials().catch((error: unknown) => {
+      throw failureOf(call.what, error);
+    });
+    return callSigned(this.#fields, credentials, call, this.signal);
+  }
+
+  async #opened(): Promise<{ readonly sdk: Sdk; readonly client: EC2Client }> {
+    const sdk = await loadSdk();
+    this.#client ??= this.#open(sdk);
+    return { sdk, client: this.#client };
+  }
+
   async #pages<Item>(
     read: (next?: string) => Promise<{ readonly found: readonly Item[]; readonly next?: string | undefined }>,
   ): Promise<readonly Item[]> {
@@ -191,13 +312,12 @@ export class Ec2 {
     what: string,
     call: (sdk: Sdk, client: EC2Client, options: { readonly abortSignal: AbortSignal }) => Promise<Answer>,
   ): Promise<Answer> {
-    const sdk = await loadSdk();
-    this.#client ??= this.#open(sdk);
+    const { sdk, client } = await this.#opened();
     await this.#calls.take();
     try {
-      return await call(sdk, this.#client, { abortSignal: this.#signal });
+      return await call(sdk, client, { abortSignal: this.signal });
     } catch (error) {
-      this.#signal.throwIfAborted();
+      this.signal.throwIfAborted();
       throw failureOf(what, error);
     }
   }
@@ -247,9 +367,11 @@ function unlessAbsent<Value>(call: () => Promise<Value>): Promise<Value | undefi
   return unlessCode(absent, call);
 }
 
+const notPermitted = ['UnauthorizedOperation', 'AccessDenied', 'AccessDeniedException'];
+
 /** Undefined if the account may not make this call: one that only machines need may do without. */
 function ifPermitted<Value>(call: () => Promise<Value>): Promise<Value | undefined> {
-  return unlessCode(['UnauthorizedOperation', 'AccessDenied', 'AccessDeniedException'], call);
+  return unlessCode(notPermitted, call);
 }
 
 async function unlessCode<Value>(

@@ -5,22 +5,34 @@ import {
   Provider,
   requireKey,
   type AccountOffers,
+  type AccountQuota,
+  type CanDeleteImage,
   type CanFind,
   type CanList,
+  type CanListImages,
   type CanOffer,
+  type CanQuota,
   type CanShowConsole,
+  type CanUploadImage,
   type CreateInput,
+  type ImageFileInput,
+  type LibraryInput,
   type Machine,
   type MachineInput,
+  type Outcome,
   type TaskResult,
+  type UploadedImage,
   type WantedKind,
+  type WantedSizes,
 } from '../../contract.js';
 import { halfMade } from '../../provider-base/half-made.js';
 import { hasTags, sshAuthOf } from '../../provider-base/machines.js';
 import { Ec2 } from './api.js';
 import { readFields, type AwsFields } from './fields.js';
+import { deleteImage, listImages, uploadImage } from './images.js';
 import { asksForRootVolume, choosePlace, hostKeyTag, makeLaunch } from './launch.js';
 import { addressOf, livingStates, machineOf, reasonOf, tagsOf } from './machines.js';
+import { accountQuota } from './quota.js';
 import { deleteParts, isPart, tagFilters, unattachedParts } from './parts.js';
 
 /** How long to wait before looking again, in ms. */
@@ -28,7 +40,18 @@ const bootingMs = 3_000;
 const endingMs = 5_000;
 
 /** Instances of Amazon EC2. */
-export class AwsProvider extends Provider implements CanList, CanFind, CanOffer, CanShowConsole {
+export class AwsProvider
+  extends Provider
+  implements
+    CanList,
+    CanFind,
+    CanOffer,
+    CanQuota,
+    CanShowConsole,
+    CanUploadImage,
+    CanListImages,
+    CanDeleteImage
+{
   override async create(input: CreateInput): Promise<TaskResult> {
     return this.#with(async (ec2, fields) => {
       const rootDevice = asksForRootVolume(fields) ? await ec2.rootDevice(input.image) : undefined;
@@ -150,6 +173,22 @@ export class AwsProvider extends Provider implements CanList, CanFind, CanOffer,
       const id = (await withKey(ec2, key))[0]?.InstanceId;
       return id === undefined ? undefined : ec2.consoleOutput(id);
     });
+  }
+
+  async quota({ flavors }: WantedSizes): Promise<AccountQuota> {
+    return this.#with((ec2) => accountQuota(ec2, flavors));
+  }
+
+  async uploadImage(input: ImageFileInput): Promise<Outcome & { readonly providerImage?: string }> {
+    return this.#with((ec2, fields) => uploadImage(ec2, fields, input));
+  }
+
+  async listImages(tags: Readonly<Record<string, string>>): Promise<readonly UploadedImage[]> {
+    return this.#with((ec2) => listImages(ec2, tags));
+  }
+
+  async deleteImage(input: LibraryInput): Promise<Outcome> {
+    return this.#with((ec2) => deleteImage(ec2, input));
   }
 
   async #with<Value>(use: (ec2: Ec2, fields: AwsFields) => Promise<Value>): Promise<Value> {

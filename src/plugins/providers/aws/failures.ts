@@ -51,6 +51,7 @@ const kinds: Readonly<Partial<Record<FailureKind, readonly string[]>>> = {
     'ThrottledException',
     'EC2ThrottledException',
     'TooManyRequestsException',
+    'RequestThrottledException',
     'BandwidthLimitExceeded',
     'ConcurrentTagAccess',
     'InternalError',

@@ -25,6 +25,7 @@ const fieldsSchema = z.object({
   instanceProfile: text.optional(),
   publicKeys: texts.optional(),
   userData: z.string().optional(),
+  imageArchitecture: z.enum(['x86_64', 'arm64']).default('x86_64'),
   rootVolumeGb: z.int().min(1).max(65_536).optional(),
   rootVolumeType: text.optional(),
   rootVolumeEncrypted: z.boolean().optional(),

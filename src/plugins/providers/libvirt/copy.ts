@@ -9,7 +9,7 @@ import { elementsAt } from './xml.js';
 
 export interface Copy {
   /** The domain whose metadata records the state of the copy. */
-  readonly domain: Domain;
+  readonly domain: Pick<Domain, 'uuid' | 'xml'>;
   readonly token: string;
   readonly target: string;
   readonly from: { readonly pool: string; readonly name: string; readonly capacity: number };
@@ -57,14 +57,14 @@ export async function copyVolume(virsh: Virsh, volumes: Volumes, copy: Copy): Pr
   return existsAlready(target);
 }
 
-/** Whether this copy has begun or ended, by the domain's metadata. */
+/** Whether this copy, or any copy to the target, has begun or ended, by the domain's metadata. */
 export function stateOfCopy(
-  { xml }: Domain,
-  { token, target }: Pick<Copy, 'token' | 'target'>,
+  { xml }: Pick<Domain, 'xml'>,
+  { token, target }: Partial<Pick<Copy, 'token'>> & Pick<Copy, 'target'>,
 ): Progress | undefined {
   const [found] = elementsAt(xml, 'metadata', `${metadataKey}:copy`);
-  if (found?.attributes['token'] !== digestOf(token) || found.attributes['target'] !== target)
-    return undefined;
+  if (found?.attributes['target'] !== target) return undefined;
+  if (token !== undefined && found.attributes['token'] !== digestOf(token)) return undefined;
   return found.attributes['state'] === 'done' ? 'done' : 'begun';
 }
 
@@ -116,6 +116,6 @@ async function reportSize(
   if (volume !== undefined) progress(`${Math.floor(volume.allocated / 2 ** 20)} MB of ${target} are written`);
 }
 
-function existsAlready(target: string): Outcome {
+export function existsAlready(target: string): Outcome {
   return { answer: 'not done', why: `there is a volume ${target} already, and nothing is written over it` };
 }

@@ -4,7 +4,7 @@ import type { Identity } from './identity.js';
 import { changeAt, elementsAt, escapeXml, writeXml, type XmlElement } from './xml.js';
 
 /** Names our part of a domain's metadata. */
-const metadataUri = 'https://heddle.dev/libvirt/1';
+export const metadataUri = 'https://heddle.dev/libvirt/1';
 
 export interface DomainParts {
   readonly identity: Identity;
@@ -37,9 +37,7 @@ export function domainXml({
       : [`<source bridge='${escapeXml(bridge)}'/>`, 'bridge'];
   const disk = (volume: string, format: string, target: string, more = ''): string =>
     `<disk type='volume' device='disk'><driver name='qemu' type='${format}'/><source pool='${escapeXml(pool)}' volume='${volume}'/><target dev='${target}' bus='virtio'/>${more}</disk>`;
-  const labels = Object.entries({ ...tags, 'heddle-key': key })
-    .map(([name, value]) => `<heddle:tag name='${escapeXml(name)}' value='${escapeXml(value)}'/>`)
-    .join('');
+  const labels = tagElements({ ...tags, 'heddle-key': key });
   return `<domain type='${hypervisor}'>
   <name>${identity.name}</name>
   <uuid>${identity.uuid}</uuid>
@@ -60,6 +58,13 @@ export function domainXml({
   </devices>
 </domain>
 `;
+}
+
+/** Tags as they are written into our metadata. */
+export function tagElements(tags: Readonly<Record<string, string>>): string {
+  return Object.entries(tags)
+    .map(([name, value]) => `<heddle:tag name='${escapeXml(name)}' value='${escapeXml(value)}'/>`)
+    .join('');
 }
 
 /** The volumes that a domain has. */

@@ -13,6 +13,30 @@ export interface Identity {
 /** Before every name that is ours. */
 export const namePrefix = 'heddle-';
 
+/**
+ * What the pool's image of this name has beside its volume: a domain that is never started, with its tags. libvirt has
+ * each name once, so of two tokens one gets the image.
+ */
+export interface ImageIdentity {
+  readonly name: string;
+  readonly uuid: string;
+}
+
+export const imagePrefix = `${namePrefix}image-`;
+
+export function identifyImage(pool: string, volume: string, token: string): ImageIdentity {
+  const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 32);
+  return {
+    name: `${imagePrefix}${digest(`${pool}/${volume}`)}`,
+    uuid: asUuid(digest(`${pool}/${volume}\n${token}`)),
+  };
+}
+
+/** The volume that an upload is sent into. */
+export function partOf({ uuid }: Pick<ImageIdentity, 'uuid'>): string {
+  return `${imagePrefix}${uuid}.part`;
+}
+
 /** With a load's token the volumes are those of that load, which nothing else ever writes. */
 export function identify(key: string, token?: string): Identity {
   const digest = createHash('sha256').update(key).digest('hex');

@@ -5,13 +5,14 @@ import {
   type Outcome,
   type SizeReading,
 } from '../../contract.js';
-import { copyVolume, stateOfCopy } from './copy.js';
+import { copyVolume, existsAlready, stateOfCopy, type Copy } from './copy.js';
 import { withVolumes } from './domain.js';
 import { readImage, type LibvirtFields } from './fields.js';
 import { identify, type Identity } from './identity.js';
 import { domainOf, type Domain } from './machines.js';
 import { powerDriverOf } from './power.js';
 import { makeSeed } from './seed.js';
+import { claimTemplate, listTemplates, removeTemplate } from './template.js';
 import type { Virsh } from './virsh.js';
 import { Volumes } from './volumes.js';
 
@@ -130,8 +131,8 @@ async function deleteOtherVolumes(volumes: Volumes, identity: Identity): Promise
 }
 
 export async function captureImage(
-  { virsh, volumes, fields: { pool } }: LibvirtAccount,
-  { key, providerImage, token, progress }: ImageInput,
+  { virsh, volumes, fields }: LibvirtAccount,
+  { key, providerImage, token, imageTags, progress }: ImageInput,
 ): Promise<Outcome> {
   const target = readImage(providerImage);
   const domain = await domainOf(virsh, key);
@@ -141,9 +142,30 @@ export async function captureImage(
   const { disk: name } = domain;
   const disk = name === undefined ? undefined : await volumes.find(name);
   if (name === undefined || disk === undefined)
-    return { answer: 'not done', why: `the machine's disk is no volume of the storage pool ${pool}` };
-  const from = { pool, name, capacity: disk.capacity };
-  return copyVolume(virsh, volumes, { domain, token, target, progress, from });
+    return { answer: 'not done', why: `the machine's disk is no volume of the storage pool ${fields.pool}` };
+  const copy: Copy = {
+    domain,
+    token,
+    target,
+    progress,
+    from: { pool: fields.pool, name, capacity: disk.capacity },
+  };
+  if (imageTags === undefined || stateOfCopy(domain, copy) === 'done')
+    return copyVolume(virsh, volumes, copy);
+  if (stateOfCopy(domain, copy) === undefined && (await volumes.find(target)) !== undefined)
+    return existsAlready(target);
+  const claim = { volume: target, token, kind: 'capture', tags: imageTags } as const;
+  let template = await claimTemplate(virsh, fields, claim);
+  if (template === undefined && (await volumes.find(target)) === undefined) {
+    // The image of an earlier capture failed, or a person deleted it.
+    const [left] = await listTemplates(virsh, fields.pool, { volume: target });
+    if (left?.kind === 'capture') await removeTemplate(virsh, left);
+    template = await claimTemplate(virsh, fields, claim);
+  }
+  if (template === undefined) return existsAlready(target);
+  const outcome = await copyVolume(virsh, volumes, copy);
+  if (outcome.answer === 'not done') await removeTemplate(virsh, template);
+  return outcome;
 }
 
 /** Copies the image from the first library that has it. The machine's domain records the state of the copy. */

@@ -5,8 +5,11 @@ import {
   type AccountOffers,
   type AccountQuota,
   type CanCapture,
+  type CanDeleteImage,
+  type CanDownloadImage,
   type CanFind,
   type CanList,
+  type CanListImages,
   type CanLoad,
   type CanOffer,
   type CanQuota,
@@ -16,15 +19,19 @@ import {
   type CanShowImages,
   type CanTellAssigned,
   type CanUnload,
+  type CanUploadImage,
   type CreateInput,
+  type ImageFileInput,
   type ImageInput,
   type Knowledge,
+  type LibraryInput,
   type Machine,
   type MachineInput,
   type Outcome,
   type PowerReading,
   type SizeReading,
   type TaskResult,
+  type UploadedImage,
   type WantedKind,
   type WantedSizes,
 } from '../../contract.js';
@@ -47,6 +54,7 @@ import { domainOf, listDomains, readAddresses, type Domain } from './machines.js
 import { powerDriverOf } from './power.js';
 import { hostQuota, sizesOf } from './quota.js';
 import { hostKeyOf, makeSeed } from './seed.js';
+import { deleteImage, downloadImage, listImages, uploadImage } from './uploads.js';
 import { existsAlready, noDomain, Virsh } from './virsh.js';
 import { Volumes, type Volume } from './volumes.js';
 
@@ -68,7 +76,11 @@ export class LibvirtProvider
     CanLoad,
     CanCapture,
     CanTellAssigned,
-    CanUnload
+    CanUnload,
+    CanUploadImage,
+    CanListImages,
+    CanDownloadImage,
+    CanDeleteImage
 {
   override async create(input: CreateInput): Promise<TaskResult> {
     const { fields, virsh, volumes } = this.#open();
@@ -203,6 +215,22 @@ export class LibvirtProvider
 
   async assignedImage({ key }: MachineInput): Promise<string | undefined> {
     return (await domainOf(this.#open().virsh, key))?.image;
+  }
+
+  async uploadImage(input: ImageFileInput): Promise<Outcome & { readonly providerImage?: string }> {
+    return uploadImage(this.#open(), input);
+  }
+
+  async listImages(tags: Readonly<Record<string, string>>): Promise<readonly UploadedImage[]> {
+    return listImages(this.#open(), tags);
+  }
+
+  async downloadImage(input: ImageFileInput): Promise<Outcome> {
+    return downloadImage(this.#open(), input);
+  }
+
+  async deleteImage(input: LibraryInput): Promise<Outcome> {
+    return deleteImage(this.#open(), input);
   }
 
   async #addressOf(

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { tagNames } from '../../../model/names.js';
 import { PluginError, type Machine } from '../../contract.js';
 import { volumesOf } from './domain.js';
-import { identify, namePrefix } from './identity.js';
+import { identify, imagePrefix, namePrefix } from './identity.js';
 import { absent, type Virsh } from './virsh.js';
 import { elementsAt, parseXml, textAt, type XmlElement } from './xml.js';
 
@@ -45,8 +45,30 @@ const states: Readonly<Record<string, Machine['state']>> = {
   'no state': 'starting',
 };
 
-/** All domains of ours: the names first, then what each of them is, on one connection each. */
+/** All machines of ours. */
 export async function listDomains(virsh: Virsh, wanted?: string): Promise<readonly Domain[]> {
+  const found = await readDomains(
+    virsh,
+    ({ uuid, name }) =>
+      name.startsWith(namePrefix) &&
+      !name.startsWith(imagePrefix) &&
+      (wanted === undefined || uuid === wanted),
+  );
+  return found.flatMap(({ uuid, xml, stateText }) => readDomain(uuid, xml, stateText));
+}
+
+/** A domain as libvirt defines it. */
+export interface DomainText {
+  readonly uuid: string;
+  readonly xml: XmlElement;
+  readonly stateText: string;
+}
+
+/** The wanted domains: the names first, then what each of them is, on one connection each. */
+export async function readDomains(
+  virsh: Virsh,
+  isWanted: (domain: { readonly uuid: string; readonly name: string }) => boolean,
+): Promise<readonly DomainText[]> {
   const { stdout, errors } = await virsh.batch(['list --all --uuid --name']);
   if (errors.length > 0) virsh.fail(errors);
   const rows = stdout
@@ -57,14 +79,12 @@ export async function listDomains(virsh: Virsh, wanted?: string): Promise<readon
   const strange = rows.find(([uuid = '']) => !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(uuid));
   if (strange !== undefined)
     throw new PluginError('Retryable', 'virsh answers `list` with something else than ids and names');
-  const uuids = rows.flatMap(([uuid = '', name = '']) =>
-    name.startsWith(namePrefix) && (wanted === undefined || uuid === wanted) ? [uuid] : [],
-  );
+  const uuids = rows.flatMap(([uuid = '', name = '']) => (isWanted({ uuid, name }) ? [uuid] : []));
   return uuids.length === 0 ? [] : describe(virsh, uuids);
 }
 
 /** Metadata of others cannot contain the separator. Domains that disappeared meanwhile are left out. */
-async function describe(virsh: Virsh, uuids: readonly string[]): Promise<readonly Domain[]> {
+async function describe(virsh: Virsh, uuids: readonly string[]): Promise<readonly DomainText[]> {
   const mark = `heddle-${randomUUID()}`;
   const { stdout, errors } = await virsh.batch(
     uuids.flatMap((uuid) => [
@@ -83,7 +103,7 @@ async function describe(virsh: Virsh, uuids: readonly string[]): Promise<readonl
       if (errors.length > 0) return [];
       throw new PluginError('Retryable', `virsh tells nothing of domain ${uuid}`);
     }
-    return readDomain(uuid, parseXml(xml), stateText);
+    return [{ uuid, xml: parseXml(xml), stateText }];
   });
 }
 
@@ -95,9 +115,7 @@ function readDomain(uuid: string, xml: XmlElement, stateText: string): readonly 
   const state = states[stateText];
   if (state === undefined)
     throw new PluginError('Retryable', `domain ${uuid} is in an unknown state: ${stateText}`);
-  const tags = Object.fromEntries(
-    elementsAt(machine, 'heddle:tag').map(({ attributes: { name = '', value = '' } }) => [name, value]),
-  );
+  const tags = readTags(machine);
   const { created, user = 'root', image, 'host-key': hostKey } = machine.attributes;
   return [
     {
@@ -118,6 +136,13 @@ function readDomain(uuid: string, xml: XmlElement, stateText: string): readonly 
       image,
     },
   ];
+}
+
+/** The tags in an element of our metadata. */
+export function readTags(element: XmlElement): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    elementsAt(element, 'heddle:tag').map(({ attributes: { name = '', value = '' } }) => [name, value]),
+  );
 }
 
 /** The address of the machine's own interface: a guest agent also reports those of containers. */

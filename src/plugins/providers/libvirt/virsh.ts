@@ -1,4 +1,5 @@
 import { homedir } from 'node:os';
+import type { Readable } from 'node:stream';
 import { execa } from 'execa';
 import { childOptions } from '../../../config/child-environment.js';
 import { PluginError, type Calls, type FailureKind } from '../../contract.js';
@@ -9,6 +10,10 @@ const maxBytes = 64 * 1_024 * 1_024;
 
 const searchPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
+const intoVirsh = 'cat | "$@"';
+/** The exit code is that of the last command, so an error is printed too. */
+const outOfVirsh = '{ "$@" || echo "error: virsh ended with exit code $?" >&2; } | cat';
+
 /** What is printed after everything else: an answer without it is cut off, or not virsh's. */
 const endMark = 'heddle-end-of-answer';
 
@@ -16,6 +21,15 @@ export interface Answer {
   readonly stdout: string;
   /** What it said was wrong, a line each. */
   readonly errors: readonly string[];
+}
+
+interface RunOptions {
+  /** For `/dev/stdin`. */
+  readonly input?: string | Buffer | Readable;
+  /** Takes what virsh writes to `/dev/stdout`, which may be long. */
+  readonly output?: (content: Readable) => Promise<void>;
+  /** An error that the caller knows. */
+  readonly also?: RegExp;
 }
 
 /** What libvirt says when it has no such thing. */
@@ -50,9 +64,9 @@ export class Virsh {
   /** One command that must succeed, or fail with what `also` knows. */
   async run(
     words: readonly string[],
-    { input, also }: { readonly input?: string | Buffer; readonly also?: RegExp } = {},
+    { also, ...streams }: RunOptions = {},
   ): Promise<Answer & { readonly ok: boolean }> {
-    const { code, stdout, errors } = await this.#run(words, input);
+    const { code, stdout, errors } = await this.#run(words, streams);
     if (code === 0 && errors.length === 0) return { stdout, errors, ok: true };
     // A connection that is lost looks like absence, but for another line.
     if (
@@ -80,15 +94,17 @@ export class Virsh {
 
   async #run(
     words: readonly string[],
-    input?: string | Buffer,
+    { input, output }: Omit<RunOptions, 'also'> = {},
   ): Promise<{ readonly code: number | null; readonly stdout: string; readonly errors: readonly string[] }> {
     await this.#calls.take();
     this.signal.throwIfAborted();
     const { uri, program } = this.#fields;
     const virsh = [program, '--quiet', '--connect', uri, ...words] as const;
-    // virsh opens /dev/stdin, which must be a pipe; Node connects a socket.
+    // virsh opens /dev/stdin and /dev/stdout, which must be pipes; Node connects sockets.
     const [first, ...rest] =
-      input === undefined ? virsh : (['sh', '-c', 'cat | "$@"', 'sh', ...virsh] as const);
+      input === undefined && output === undefined
+        ? virsh
+        : (['sh', '-c', output === undefined ? intoVirsh : outOfVirsh, 'sh', ...virsh] as const);
     const child = execa(first, rest, {
       // A connection over SSH may need files of the user's home.
       ...childOptions({ set: { PATH: searchPath, HOME: homedir(), LC_ALL: 'C' } }),
@@ -96,13 +112,19 @@ export class Virsh {
       detached: true,
       killSignal: 'SIGKILL',
       maxBuffer: maxBytes,
+      buffer: { stdout: output === undefined },
       reject: false,
       stripFinalNewline: false,
     });
     const end = (): void => endGroup(child.pid);
     this.signal.addEventListener('abort', end, { once: true });
-    const { exitCode, isMaxBuffer, stdout, stderr, cause } = await child;
-    this.signal.removeEventListener('abort', end);
+    const taken = output?.(child.stdout).catch((error: unknown) => {
+      end();
+      throw error;
+    });
+    const [{ exitCode, isMaxBuffer, stdout, stderr, cause }] = await Promise.all([child, taken]).finally(() =>
+      this.signal.removeEventListener('abort', end),
+    );
     if (isMaxBuffer) end();
     this.signal.throwIfAborted();
     if (child.pid === undefined)

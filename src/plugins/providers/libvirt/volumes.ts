@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
+import type { Readable } from 'node:stream';
 import { PluginError } from '../../contract.js';
 import type { LibvirtFields } from './fields.js';
 import { isVolumeOf, type Identity } from './identity.js';
-import { existsAlready, type Virsh } from './virsh.js';
+import { absent, existsAlready, type Virsh } from './virsh.js';
 import { elementsAt, escapeXml, parseXml, textAt } from './xml.js';
 
 export interface Volume {
@@ -96,6 +98,60 @@ export class Volumes {
     await this.#virsh.run(['vol-upload', '--pool', this.#pool, name, '/dev/stdin'], { input: content });
   }
 
+  /** A new volume with the content of a disk's file. @throws PluginError Retryable if there is one of that name. */
+  async make(
+    name: string,
+    disk: { readonly format: string; readonly capacity: number; readonly content: Readable },
+  ): Promise<void> {
+    const { format, capacity, content } = disk;
+    const { ok } = await this.#make(
+      `<volume><name>${name}</name><capacity unit='bytes'>${capacity}</capacity><allocation unit='bytes'>0</allocation><target><format type='${format}'/></target></volume>\n`,
+    );
+    if (!ok) throw new PluginError('Retryable', `another process makes the volume ${name} now`);
+    await this.#virsh.run(['vol-upload', '--pool', this.#pool, name, '/dev/stdin'], { input: content });
+  }
+
+  /** Its bytes, as they are stored; a volume may be longer than what was written into it. */
+  async read(name: string, take: (content: Readable) => Promise<void>, bytes?: number): Promise<void> {
+    const length = bytes === undefined ? [] : ['--length', String(bytes)];
+    await this.#virsh.run(['vol-download', '--pool', this.#pool, name, '/dev/stdout', ...length], {
+      output: take,
+    });
+  }
+
+  /** What needs the volume: a layer on it in its pool, or a domain that has it as a disk. */
+  async userOf(name: string): Promise<string | undefined> {
+    const volume = await this.find(name);
+    if (volume === undefined) return undefined;
+    const others = (await this.#names()).filter((other) => isWord(other));
+    const volumes = await this.#each(others.map((other) => `vol-dumpxml --pool ${this.#pool} ${other}`));
+    const layer = others.find((_other, index) => {
+      const xml = volumes[index]?.trim() ?? '';
+      return xml !== '' && textAt(parseXml(xml), 'backingStore', 'path') === volume.path;
+    });
+    if (layer !== undefined) return `the volume ${layer}`;
+    const { stdout, errors } = await this.#virsh.batch(['list --all --uuid']);
+    if (errors.length > 0) this.#virsh.fail(errors);
+    const domains = stdout.split(/\s+/).filter((uuid) => isWord(uuid));
+    const disks = await this.#each(domains.map((uuid) => `domblklist ${uuid} --inactive`));
+    const domain = domains.find((_uuid, index) =>
+      disks[index]?.split(/\s+/).some((word) => word === volume.path || word === name),
+    );
+    return domain === undefined ? undefined : `domain ${domain}`;
+  }
+
+  /** What each command answers, on one connection; nothing for what disappeared meanwhile. */
+  async #each(commands: readonly string[]): Promise<readonly string[]> {
+    if (commands.length === 0) return [];
+    const mark = `heddle-${randomUUID()}`;
+    const { stdout, errors } = await this.#virsh.batch(
+      commands.flatMap((command) => [`echo ${mark}`, command]),
+    );
+    const wrong = errors.filter((line) => !absent.test(line));
+    if (wrong.length > 0) this.#virsh.fail(wrong);
+    return stdout.split(mark).slice(1);
+  }
+
   /** The whole of another volume, without the layers below it. False where there is one of that name. */
   async copy(
     name: string,
@@ -117,15 +173,21 @@ export class Volumes {
 
   /** Of all loads that a machine had. */
   async ofMachine(identity: Identity): Promise<readonly string[]> {
+    return (await this.#names()).filter((name) => isVolumeOf(identity, name));
+  }
+
+  async #names(): Promise<readonly string[]> {
     const { stdout, errors } = await this.#virsh.batch([`vol-list --pool ${this.#pool}`]);
     if (errors.length > 0) this.#virsh.fail(errors);
-    return stdout
-      .split('\n')
-      .flatMap((line) => line.trim().split(/\s+/)[0] ?? [])
-      .filter((name) => isVolumeOf(identity, name));
+    return stdout.split('\n').flatMap((line) => line.trim().split(/\s+/)[0] || []);
   }
 
   async #make(xml: string): Promise<{ readonly ok: boolean }> {
     return this.#virsh.run(['vol-create', this.#pool, '/dev/stdin'], { input: xml, also: existsAlready });
   }
+}
+
+/** Whether virsh takes it unquoted. Images, disks and seeds of ours have such names. */
+function isWord(name: string): boolean {
+  return /^[\w.][\w.+:@-]*$/.test(name);
 }

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { PluginError, type ImageFileInput, type Outcome, type UploadedImage } from '../../contract.js';
+import { withProgress } from '../../provider-base/read-with-progress.js';
 import type { LocalApi } from './api.js';
 import { imagePath, tagWords } from './verbs.js';
 
@@ -71,22 +72,6 @@ export async function downloadImage(
 
 function tagPairs(tags: Readonly<Record<string, string>>): [string, string][] {
   return tagWords(tags).map((word) => ['tag', word]);
-}
-
-/** Passes all chunks on and reports progress every few megabytes. */
-async function* withProgress(
-  source: AsyncIterable<Buffer>,
-  verb: string,
-  progress: (text: string) => void,
-): AsyncGenerator<Buffer> {
-  const step = 8 * 2 ** 20;
-  let passed = 0;
-  for await (const chunk of source) {
-    const before = Math.floor(passed / step);
-    passed += chunk.length;
-    if (Math.floor(passed / step) > before) progress(`${inMb(passed)} ${verb}`);
-    yield chunk;
-  }
 }
 
 function inMb(bytes: number): string {

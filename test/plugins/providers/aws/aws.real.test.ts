@@ -45,6 +45,7 @@ describe.skipIf(missing !== undefined)(
         lag: false,
         refuse: undefined,
         forbidden: [],
+        quotas: {},
         pageSize: undefined,
       }),
     );
@@ -116,6 +117,43 @@ describe.skipIf(missing !== undefined)(
       expect(await provider().offers({ ...good, image: 'resolve:ssm:/aws/debian' })).toEqual({ refused: {} });
       ec2.faults.forbidden = ['DescribeInstanceTypeOfferings', 'DescribeImages'];
       expect(await provider().offers({ flavor: 'huge', image: 'ami-00000000' })).toEqual({ refused: {} });
+    });
+
+    test('reads the vCPU quotas of the wanted instance types, and what runs of them', async () => {
+      ec2.faults.quotas = { 'L-1216C47A': 32, 'L-DB2E81BA': 0 };
+      const flavors = ['t3.micro', 'm5.xlarge', 'g4dn.xlarge', 'z.nonsense'];
+      const before = await provider().quota({ flavors });
+      expect(before).toMatchObject({
+        limits: { 'standard-vcpus': 32, 'g-vcpus': 0 },
+        used: { 'g-vcpus': 0 },
+        sizes: {
+          't3.micro': { cores: 2, memory: 1_024, 'standard-vcpus': 2 },
+          'm5.xlarge': { cores: 4, memory: 16_384, 'standard-vcpus': 4 },
+          'g4dn.xlarge': { cores: 4, memory: 16_384, 'g-vcpus': 4 },
+        },
+      });
+      const used = before.used['standard-vcpus'] ?? 0;
+      const machines: (CreateInput & { readonly providerid: string })[] = [];
+      // Spot instances have quotas of their own.
+      for (const fields of [{ spot: false }, { spot: true }]) {
+        const request = input();
+        const { result } = await provider(fields).create(request);
+        machines.push({ ...request, providerid: (result as { readonly providerid: string }).providerid });
+      }
+      expect(await provider().quota({ flavors })).toMatchObject({ used: { 'standard-vcpus': used + 2 } });
+      // What it may not read is no limit.
+      ec2.faults.forbidden = ['GetServiceQuota'];
+      expect(await provider().quota({ flavors: ['t3.micro'] })).toMatchObject({
+        limits: {},
+        sizes: { 't3.micro': { cores: 2 } },
+      });
+      ec2.faults.forbidden = ['DescribeInstanceTypes'];
+      expect(await provider().quota({ flavors: ['t3.micro'] })).toEqual({ limits: {}, used: {} });
+      ec2.faults.forbidden = [];
+      for (const machine of machines)
+        await provider()
+          .delete(machine)
+          .catch(() => undefined);
     });
 
     test('a key whose machine is gone gets no other, and changed fields are named as the reason', async () => {

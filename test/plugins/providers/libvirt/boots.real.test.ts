@@ -1,12 +1,36 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { env } from 'node:process';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { parse } from 'yaml';
 import type { JsonObject } from '../../../../src/model/json.js';
 import { parseSpec } from '../../../../src/schema/cluster/read.js';
 import { formatProblem } from '../../../../src/schema/problem.js';
+import { openGround as openImages } from '../../../harness/image/ground.js';
 import { startStack, type Stack } from '../../../harness/stack.js';
 import { openGround, type Ground } from '../../../harness/machine/ground.js';
 import { until } from '../../../harness/until.js';
 import { labIsMissing, openLab, type Lab } from './support/lab.js';
+
+const examples = join(import.meta.dirname, '../../../../examples/images');
+
+interface ImageFile {
+  readonly name: string;
+  readonly command: { readonly environment: Readonly<Record<string, string>> };
+  readonly validate: { readonly command: string };
+}
+
+/** Where this system's own packages come from. */
+function packageSource(): Readonly<Record<'MIRROR' | 'SUITE', string>> {
+  const lines = execFileSync(
+    'apt-get',
+    ['indextargets', '--format', '$(REPO_URI) $(CODENAME)', 'Created-By: Packages'],
+    { encoding: 'utf8' },
+  ).split('\n');
+  const [MIRROR = '', SUITE = ''] = lines.find((line) => !/-/.test(line))?.split(' ') ?? [];
+  return { MIRROR, SUITE };
+}
 
 /** HEDDLE_BOOTS asks for it, as npm run test:real does when all else has ended. */
 const missing = env['HEDDLE_BOOTS'] === undefined ? 'only when HEDDLE_BOOTS asks for them' : labIsMissing();
@@ -19,14 +43,18 @@ describe.skipIf(missing !== undefined)(
     let lab: Lab;
     let stack: Stack;
     let ground: Ground;
+    let files: string;
     beforeAll(async () => {
       lab = await openLab();
+      files = join(lab.libvirtd.folder, 'files');
       stack = await startStack({
         temporalAddress: inject('temporalAddress'),
         distPath: inject('distPath'),
         accounts: { lab: lab.account },
+        config: { builder: { folder: files, commands: { debian: [join(examples, 'make-debian')] } } },
       });
       await stack.startWorker();
+      await stack.startBuilder();
       ground = openGround(stack);
     }, patienceMs);
     afterAll(async () => {
@@ -125,9 +153,39 @@ describe.skipIf(missing !== undefined)(
       patienceMs,
     );
 
-    test('leave only images', () => {
-      expect(lab.domains()).toEqual([]);
-      expect(lab.volumes().toSorted()).toEqual(['system@1', 'work@2']);
+    test.concurrent(
+      'of an image that debootstrap builds: uploaded, booted with systemd and cloud-init, and validated over SSH',
+      async () => {
+        const written = parse(readFileSync(join(examples, 'debian.yaml'), 'utf8')) as ImageFile;
+        const { name, command, validate, ...image } = written;
+        await openImages(stack).apply(name, {
+          ...image,
+          command: {
+            ...command,
+            formats: ['qcow2', 'raw'],
+            environment: { ...command.environment, ...packageSource() },
+          },
+          validate: {
+            ...validate,
+            hardware: '1x512m',
+            command: `${validate.command} && test -d /run/systemd/system && test -e /var/lib/cloud/instance && hostname`,
+          },
+        });
+        const { build } = await stack.client.images.build(name);
+        const built = await stack.client.images.waitForBuild(name, build, { everyMs: 1_000 });
+        expect(built).toMatchObject({ number: 1, state: 'ready' });
+        expect(built.uploads).toMatchObject([{ provider: 'lab', state: 'ready', image: 'debian@1' }]);
+        expect(lab.volumes()).toContain('debian@1');
+        execFileSync('qemu-img', ['compare', join(files, 'debian-1.qcow2'), join(files, 'debian-1.raw')]);
+      },
+      patienceMs,
+    );
+
+    test('leave only images and their templates', () => {
+      const titles = lab.libvirtd.virsh(lab.libvirtd.qemu, 'list', '--all', '--title');
+      expect(lab.domains()).toHaveLength(2);
+      for (const image of ['debian@1', 'work@2']) expect(titles).toContain(`tags of image ${image}`);
+      expect(lab.volumes().toSorted()).toEqual(['debian@1', 'system@1', 'work@2']);
     });
   },
 );

@@ -2,6 +2,8 @@
 export interface Answer {
   readonly status: number;
   readonly body: string;
+  /** An answer of a service other than EC2. */
+  readonly isJson?: true;
 }
 
 export function errorXml(status: number, code: string, message: string): Answer {
@@ -9,6 +11,10 @@ export function errorXml(status: number, code: string, message: string): Answer 
     status,
     body: `<?xml version="1.0" encoding="UTF-8"?>\n<Response><Errors><Error><Code>${code}</Code><Message>${message}</Message></Error></Errors><RequestID>7a62c49f-347e-4fc4-9331-6e8eEXAMPLE</RequestID></Response>`,
   };
+}
+
+export function errorJson(status: number, type: string, Message: string): Answer {
+  return { status, body: JSON.stringify({ __type: type, Message }), isJson: true };
 }
 
 export function idsIn(xml: string): readonly string[] {

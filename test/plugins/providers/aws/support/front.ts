@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { freePort } from '../../../../harness/free-port.js';
 import { startNode, type TestNode } from '../../../../harness/ssh-server.js';
 import { ask, startMoto } from './moto.js';
-import { errorXml, idsIn, mapReservations, withoutReservations, type Answer } from './answers.js';
+import { errorJson, errorXml, idsIn, mapReservations, withoutReservations, type Answer } from './answers.js';
+import { openImageApi, type ImageApi } from './images.js';
 import { bootedKey } from './user-data.js';
 
 /** What EC2 does and moto does not. Changed while it runs, it holds for the next call. */
@@ -19,6 +20,8 @@ export interface Ec2Faults {
   holdLaunch?: boolean;
   /** Whether new instances are missing in lists and descriptions. */
   lag: boolean;
+  /** Quotas of EC2 by their codes. */
+  quotas?: Readonly<Record<string, number>>;
   /** Actions that the account has no permission for. */
   forbidden?: readonly string[];
   /** Most reservations in one page of a list, fewer than one asks for. */
@@ -37,6 +40,7 @@ export interface Ec2Front {
   readonly launches: readonly URLSearchParams[];
   /** Machines with a real SSH server, by instance. */
   readonly nodes: ReadonlyMap<string, TestNode>;
+  readonly uploads: Pick<ImageApi, 'snapshots' | 'images'>;
   /** Calls one action of EC2's API, past all faults. */
   call(action: string, parameters?: Readonly<Record<string, string>>): Promise<string>;
   close(): Promise<void>;
@@ -51,6 +55,7 @@ export interface Ec2Front {
 export async function startEc2(): Promise<Ec2Front> {
   const moto = await startMoto();
   const sshPort = await freePort();
+  const imageApi = openImageApi(moto);
   const accessKeyId = 'AKIATESTTESTTESTTEST';
   const faults: Ec2Faults = { full: [], throttle: 0, lag: false };
   const launches: URLSearchParams[] = [];
@@ -63,11 +68,11 @@ export async function startEc2(): Promise<Ec2Front> {
 
   const server = createServer((incoming, outgoing) => {
     void readAll(incoming)
-      .then((body) => serve(incoming, new URLSearchParams(body)))
+      .then((body) => serve(incoming, body))
       .then(
-        ({ status, body }) => {
+        ({ status, body, isJson }) => {
           outgoing.writeHead(status, {
-            'content-type': 'text/xml',
+            'content-type': isJson === true ? 'application/json' : 'text/xml',
             'content-length': Buffer.byteLength(body),
           });
           outgoing.end(body);
@@ -76,7 +81,8 @@ export async function startEc2(): Promise<Ec2Front> {
       );
   });
 
-  async function serve(incoming: IncomingMessage, asked: URLSearchParams): Promise<Answer> {
+  async function serve(incoming: IncomingMessage, body: Buffer): Promise<Answer> {
+    const asked = new URLSearchParams(incoming.url === '/' ? body.toString('utf8') : '');
     const action = asked.get('Action') ?? '';
     if (incoming.headers.authorization?.includes(`Credential=${accessKeyId}/`) !== true)
       return errorXml(401, 'AuthFailure', 'AWS was not able to validate the provided access credentials');
@@ -92,10 +98,24 @@ export async function startEc2(): Promise<Ec2Front> {
     }
     if (faults.pageSize !== undefined && asked.has('MaxResults'))
       asked.set('MaxResults', String(faults.pageSize));
-    const answer = await forward(asked);
+    const { method = '', url: path = '/', headers } = incoming;
+    if (headers['x-amz-target'] !== undefined) return quota(body);
+    if (path !== '/') return imageApi.serveEbs({ method, path, headers, body });
+    const answer = await imageApi.serve(asked, () => forward(asked));
     if (action === 'TerminateInstances' && answer.status === 200)
       await Promise.all(idsIn(answer.body).map(powerOff));
     return action === 'DescribeInstances' ? shown(answer) : answer;
+  }
+
+  /** Moto knows no quotas of EC2. */
+  function quota(body: Buffer): Answer {
+    const { QuotaCode } = JSON.parse(body.toString('utf8')) as { readonly QuotaCode: string };
+    const Value = faults.quotas?.[QuotaCode];
+    if (faults.forbidden?.includes('GetServiceQuota') === true)
+      return errorJson(400, 'AccessDeniedException', 'You are not authorized to perform this operation.');
+    return Value === undefined
+      ? errorJson(400, 'NoSuchResourceException', 'The request failed because the quota does not exist.')
+      : { status: 200, body: JSON.stringify({ Quota: { QuotaCode, Value } }), isJson: true };
   }
 
   async function launchOnce(asked: URLSearchParams): Promise<Answer> {
@@ -207,6 +227,7 @@ export async function startEc2(): Promise<Ec2Front> {
     faults,
     launches,
     nodes,
+    uploads: imageApi,
     call: async (action, parameters = {}) =>
       (await ask(moto.endpoint, { Action: action, ...parameters })).body,
     async close() {
@@ -218,8 +239,8 @@ export async function startEc2(): Promise<Ec2Front> {
   };
 }
 
-async function readAll(stream: IncomingMessage): Promise<string> {
+async function readAll(stream: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of stream) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }
