@@ -120,7 +120,17 @@ export async function readMachines(
     ...(file === undefined ? [] : await inventoryMachines({ file, groups, log })),
   ];
   requireUniqueNames(machines, provider);
+  requireUniqueMacs(machines, provider);
   return machines;
+}
+
+/** An image for one machine would be given to another. */
+function requireUniqueMacs(machines: readonly RealMachine[], provider: string): void {
+  const macs = machines.flatMap((machine) => machine.mac ?? []);
+  const doubled = macs.find((one, index) => macs.indexOf(one) < index);
+  if (doubled === undefined) return;
+  const names = machines.filter((machine) => machine.mac === doubled).map(({ name }) => name);
+  throw new PluginError('Invalid', `provider ${provider} has ${names.join(' and ')} with the mac ${doubled}`);
 }
 
 function configuredMachines(fields: JsonObject, provider: string): readonly RealMachine[] {

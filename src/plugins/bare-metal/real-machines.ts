@@ -123,7 +123,10 @@ export abstract class RealMachines
   }
 
   async retrieveImage(input: ImageInput): Promise<Outcome> {
-    return (await this.imager(input)).programs.execute('retrieve', input);
+    const { network, programs } = await this.imager(input);
+    return network === undefined || programs.has('retrieve')
+      ? programs.execute('retrieve', input)
+      : network.retrieve(input);
   }
 
   async load(input: ImageInput): Promise<Outcome> {

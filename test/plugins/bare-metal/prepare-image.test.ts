@@ -6,11 +6,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findImage, sizeOfImage } from '../../../src/plugins/bare-metal/imaging/image-folder.js';
-import {
-  prepareImage,
-  UnusableImage,
-  type RawImage,
-} from '../../../src/plugins/bare-metal/imaging/prepare-image.js';
+import { prepareImage, type RawImage } from '../../../src/plugins/bare-metal/imaging/prepare-image.js';
 
 const content = Buffer.concat([randomBytes(64 * 1024), Buffer.alloc(64 * 1024)]);
 const digestOf = (data: Buffer): string => createHash('sha256').update(data).digest('hex');
@@ -69,9 +65,7 @@ describe('an image in a folder', () => {
   ])('is refused if it %s', async (_, name, data, sum, message) => {
     await put(name, data);
     if (sum !== undefined) await put(`${name}.sha256`, `${sum}  ${name}\n`);
-    const prepared = prepare('a@1');
-    await expect(prepared).rejects.toThrow(message);
-    await expect(prepared).rejects.toBeInstanceOf(UnusableImage);
+    await expect(prepare('a@1')).rejects.toThrow(message);
   });
 
   it('agrees with the checksum of the stored file', async () => {

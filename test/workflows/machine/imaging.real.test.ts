@@ -163,6 +163,12 @@ describe.skipIf(noEmulators !== undefined)(
         answer: 'not done',
         failure: { message: expect.stringContaining('machine nameless has no mac') },
       });
+      const absent = await ground.operate('nameless', {
+        kind: 'load',
+        image: { name: 'absent', revision: '1' },
+        force: true,
+      });
+      expect(absent.operation.failure?.message).toMatch(/there is no image absent@1 in .*images/);
       await ground.operate('nameless', { kind: 'remove' });
       await add('nameless', 'both');
       const both = await ground.operate('nameless', { kind: 'load', image: web, force: true });

@@ -36,6 +36,7 @@ const mostReport = 65_536;
 const mostText = 300;
 /** How long a named disk may take to appear. */
 const appearMs = 30_000;
+const showMs = 30_000;
 
 const writeImage = readFileSync(new URL('./write-image.sh', import.meta.url), 'utf8');
 
@@ -57,6 +58,7 @@ export class ImageServer {
   #isStopped = false;
   #absentSince: number | undefined;
   #shown = -1;
+  #shownAt = 0;
 
   constructor(options: ImageServerOptions) {
     this.#options = options;
@@ -198,12 +200,14 @@ export class ImageServer {
     this.#show('read back', Number(piece) * pieceBytes);
   }
 
-  /** Each percent once. */
+  /** Each percent once, and more on a large disk: a load without progress is ended. */
   #show(what: string, done: number): void {
     const percent = Math.floor((100 * done) / this.#options.image.bytes);
-    if (percent <= this.#shown || percent > 100) return;
+    const isLate = Date.now() - this.#shownAt > showMs;
+    if ((percent <= this.#shown && !isLate) || percent > 100) return;
     this.#shown = percent;
-    this.#options.progress(`${percent} % ${what}`);
+    this.#shownAt = Date.now();
+    this.#options.progress(`${percent} % ${what}, ${done / megabyte} MB`);
   }
 
   #judge(what: 'digest' | 'failed', report: string): ImagingEnd {

@@ -6,7 +6,7 @@ import { Gateway, socketFolder, socketOf } from './gateway.js';
 import { findImage } from './image-folder.js';
 import { ImageServer, type ImagingEnd } from './image-server.js';
 import { exits, runFiles, type ImagingOrder } from './imaging-order.js';
-import { prepareImage, UnusableImage } from './prepare-image.js';
+import { prepareImage } from './prepare-image.js';
 
 /** More than a load may take: nobody waits for an answer any more. */
 const limitMs = 3 * 3_600_000;
@@ -14,36 +14,53 @@ const limitMs = 3 * 3_600_000;
 const silentMs = 5 * 60_000;
 const lookMs = 500;
 
+type End = ImagingEnd | { readonly is: 'lost'; readonly why: string };
+
 /**
  * The program of one load: a detached run, whose directory is the current one. Its argument is the order. It prints
  * progress, and at last how the load ended.
  */
-async function writeImage(
-  order: ImagingOrder,
-): Promise<ImagingEnd | { readonly is: 'lost'; readonly why: string }> {
-  const { listen, rescue, mac, disk, images, image } = order;
+async function main(): Promise<number> {
+  const order = JSON.parse(process.argv[2] ?? '') as ImagingOrder;
+  const { is, why } = await writeImage(order);
+  if (is !== 'unwritten' || order.isFirst) {
+    print(why);
+    return exits[is];
+  }
+  print(`${why}; an earlier attempt may have written the disk`);
+  return exits.broken;
+}
+
+async function writeImage(order: ImagingOrder): Promise<End> {
+  let server: ImageServer | undefined;
+  try {
+    server = await prepareServer(order);
+    return await serve(server, order);
+  } catch (error) {
+    server?.stop();
+    const why = error instanceof Error ? error.message : String(error);
+    return { is: server?.hasServed === true ? 'lost' : 'unwritten', why };
+  }
+}
+
+async function prepareServer({ images, image, rescue, mac, disk }: ImagingOrder): Promise<ImageServer> {
   for (const name of ['kernel', 'initramfs'])
     if (!existsSync(join(rescue, name)))
-      return {
-        is: 'unwritten',
-        why: `${rescue} has no ${name}; make the rescue system: heddle image rescue ${rescue}`,
-      };
+      throw new Error(`${rescue} has no ${name}; make the rescue system: heddle image rescue ${rescue}`);
   const found = await findImage(images, image);
-  if (found.image === undefined)
-    return { is: 'unwritten', why: found.why ?? `there is no image ${image} in ${images}` };
-  const raw = await prepareImage(found.image, join(process.cwd(), runFiles.copy), print).catch(
-    (error: unknown) => {
-      if (error instanceof UnusableImage) return error;
-      throw error;
-    },
-  );
-  if (raw instanceof UnusableImage) return { is: 'unwritten', why: raw.message };
-  const server = new ImageServer({ image: raw, mac, disk, rescue, progress: print });
-  const { host, port } = splitAddress(listen);
-  const folder = await socketFolder(port);
-  await rm(socketOf(folder, mac), { force: true });
-  await server.listen(socketOf(folder, mac));
-  const gateway = new Gateway({ host, port, folder });
+  if (found.image === undefined) throw new Error(found.why ?? `there is no image ${image} in ${images}`);
+  const raw = await prepareImage(found.image, join(process.cwd(), runFiles.copy), print);
+  return new ImageServer({ image: raw, mac, disk, rescue, progress: print });
+}
+
+async function serve(server: ImageServer, order: ImagingOrder): Promise<End> {
+  const { listen, mac } = order;
+  const [host = '', port = ''] = listen.split(':');
+  const folder = await socketFolder(Number(port));
+  const socket = socketOf(folder, mac);
+  await rm(socket, { force: true });
+  await server.listen(socket);
+  const gateway = new Gateway({ host, port: Number(port), folder });
   try {
     await gateway.open();
     await writeFile(runFiles.ready, '');
@@ -55,16 +72,13 @@ async function writeImage(
     return end;
   } finally {
     await gateway.close();
-    await rm(socketOf(folder, mac), { force: true });
+    await rm(socket, { force: true });
     await rm(runFiles.copy, { force: true });
   }
 }
 
 /** Resolves when the machine did not boot, or went silent. */
-async function loseMachine(
-  server: ImageServer,
-  { listen, mac, bootMs }: ImagingOrder,
-): Promise<{ readonly is: 'unwritten' | 'lost'; readonly why: string }> {
+async function loseMachine(server: ImageServer, { listen, mac, bootMs }: ImagingOrder): Promise<End> {
   for (const startedAt = Date.now(); ;) {
     await pause(lookMs);
     if (Date.now() - startedAt > limitMs) return { is: 'lost', why: 'the load took longer than three hours' };
@@ -88,29 +102,8 @@ async function loseMachine(
   }
 }
 
-function splitAddress(listen: string): { readonly host: string; readonly port: number } {
-  const at = listen.lastIndexOf(':');
-  return { host: listen.slice(0, at), port: Number(listen.slice(at + 1)) };
-}
-
 function print(text: string): void {
   process.stdout.write(`${text}\n`);
-}
-
-async function main(): Promise<number> {
-  const order = JSON.parse(process.argv[2] ?? '') as ImagingOrder;
-  try {
-    const { is, why } = await writeImage(order);
-    if (is !== 'unwritten' || order.isFirst) {
-      print(why);
-      return exits[is];
-    }
-    print(`${why}; an earlier attempt may have written the disk`);
-    return exits.broken;
-  } catch (error) {
-    print(error instanceof Error ? error.message : String(error));
-    return exits.lost;
-  }
 }
 
 process.exit(await main());

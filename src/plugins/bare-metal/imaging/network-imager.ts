@@ -42,6 +42,14 @@ export class NetworkImager {
     return found.image === undefined ? found : { is: 'yes' };
   }
 
+  /** There is no other place from which an image could come. */
+  async retrieve({ providerImage }: ImageInput): Promise<Outcome> {
+    return {
+      answer: 'not done',
+      why: `there is no image ${providerImage} in ${this.#options.imaging.images}`,
+    };
+  }
+
   size({ providerImage }: ImageInput): Promise<SizeReading> {
     return sizeOfImage(this.#options.imaging.images, providerImage);
   }

@@ -16,16 +16,12 @@ export interface RawImage {
   readonly sha256: string;
 }
 
-/** The image cannot be written; the disk is unchanged. */
-export class UnusableImage extends Error {
-  override readonly name = 'UnusableImage';
-}
-
 const sector = 512;
 
 /**
  * The image as a raw file: the stored file itself, or a copy at `copy`. A file NAME.sha256 beside the stored one, as
  * sha256sum writes it, must agree with it.
+ * @throws Error if the image cannot be written.
  */
 export async function prepareImage(
   { file, format }: ImageFile,
@@ -36,13 +32,13 @@ export async function prepareImage(
   const stored =
     expected === undefined && format !== 'raw' ? undefined : await digest(file, 'stored image', progress);
   if (expected !== undefined && stored !== expected)
-    throw new UnusableImage(`${file} has the SHA-256 ${stored}, and ${file}.sha256 says ${expected}`);
+    throw new Error(`${file} has the SHA-256 ${stored}, and ${file}.sha256 says ${expected}`);
   if (format === 'gzip') await unpack(file, copy);
   if (format === 'qcow2') await convert(file, copy);
   const raw = format === 'raw' ? file : copy;
   const { size: bytes } = await stat(raw);
   if (bytes === 0 || bytes % sector !== 0)
-    throw new UnusableImage(`${file} has ${bytes} bytes, which is not a disk of whole sectors`);
+    throw new Error(`${file} has ${bytes} bytes, which is not a disk of whole sectors`);
   const sha256 = format === 'raw' ? (stored ?? '') : await digest(raw, 'unpacked image', progress);
   return { file: raw, bytes, sha256 };
 }
@@ -54,7 +50,7 @@ async function readExpected(file: string): Promise<string | undefined> {
   });
   if (written === undefined) return undefined;
   const found = /^([0-9a-fA-F]{64})\b/.exec(written)?.[1];
-  if (found === undefined) throw new UnusableImage(`${file}.sha256 has no SHA-256 at its beginning`);
+  if (found === undefined) throw new Error(`${file}.sha256 has no SHA-256 at its beginning`);
   return found.toLowerCase();
 }
 
@@ -76,28 +72,27 @@ async function unpack(file: string, copy: string): Promise<void> {
   try {
     await pipeline(createReadStream(file), createGunzip(), createWriteStream(copy, { mode: 0o600 }));
   } catch (error) {
-    throw new UnusableImage(`${file} cannot be unpacked: ${(error as Error).message}`, { cause: error });
+    throw new Error(`${file} cannot be unpacked: ${(error as Error).message}`, { cause: error });
   }
 }
 
 /** An image with a backing file would read any file of this host, so it is refused. */
 async function convert(file: string, copy: string): Promise<void> {
-  try {
-    const stdout = await qemuImg('info', '--output=json', '-f', 'qcow2', file);
-    const about = JSON.parse(stdout) as { readonly 'backing-filename'?: string };
-    if (about['backing-filename'] !== undefined)
-      throw new UnusableImage(`${basename(file)} needs another file, ${about['backing-filename']}`);
-    await qemuImg('convert', '-f', 'qcow2', '-O', 'raw', file, copy);
-  } catch (error) {
-    if (error instanceof UnusableImage) throw error;
-    const why =
-      (error as NodeJS.ErrnoException).code === 'ENOENT'
-        ? 'qemu-img is not installed on this worker host (package qemu-utils)'
-        : (error as Error).message;
-    throw new UnusableImage(`${file} cannot be converted: ${why}`, { cause: error });
-  }
+  const about = JSON.parse(await qemuImg('info', '--output=json', '-f', 'qcow2', file)) as {
+    readonly 'backing-filename'?: string;
+  };
+  if (about['backing-filename'] !== undefined)
+    throw new Error(`${basename(file)} needs another file, ${about['backing-filename']}`);
+  await qemuImg('convert', '-f', 'qcow2', '-O', 'raw', file, copy);
 }
 
 async function qemuImg(...words: readonly string[]): Promise<string> {
-  return (await promisify(execFile)('qemu-img', words, { env: childEnvironment() })).stdout;
+  try {
+    return (await promisify(execFile)('qemu-img', words, { env: childEnvironment() })).stdout;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw code === 'ENOENT'
+      ? new Error('qcow2 needs qemu-img, which is not installed on this worker host (package qemu-utils)')
+      : new Error(`the image cannot be converted: ${message}`, { cause: error });
+  }
 }
