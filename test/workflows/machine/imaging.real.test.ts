@@ -1,8 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { socketFolder } from '../../../src/plugins/bare-metal/imaging/gateway.js';
 import { buildRack, noEmulators, type Rack } from '../../harness/bmc/racks.js';
 import { freePort } from '../../harness/free-port.js';
 import { openGround, type Ground } from '../../harness/machine/ground.js';
@@ -63,6 +64,7 @@ describe.skipIf(noEmulators !== undefined)(
     afterAll(async () => {
       await rack?.stop();
       await stack?.stop();
+      await rm(await socketFolder(port), { recursive: true });
     });
 
     const add = (name: string, provider = 'rack'): Promise<unknown> =>
