@@ -45,7 +45,7 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   },
   {
     files: /^plugins\/bare-metal\//,
-    may: /^model\/|^detached\/detached-run\.js$|^plugins\/(contract|errors|fill-words|known-hosts|machine-abilities|(bare-metal|inventory|provider-base)\/[^/]+)\.js$|^node:|^(zod|execa)$/,
+    may: /^model\/|^detached\/detached-run\.js$|^plugins\/(contract|errors|fill-words|known-hosts|machine-abilities|(bare-metal(\/imaging)?|inventory|provider-base)\/[^/]+)\.js$|^node:|^(zod|execa)$/,
   },
   {
     files: /^plugins\/inventory\//,
@@ -70,6 +70,7 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   },
   { files: /^ssh\//, may: /^(model|ssh)\/|^plugins\/(contract|errors)\.js$|^node:|^ssh2$/ },
   { files: /^store\/s3\//, may: /^(model|store)\/|^node:|^(aws4fetch|fast-xml-parser|p-limit)$/ },
+  { files: /^rescue\//, may: /^rescue\/|^node:/ },
   { files: /^detached\//, may: /^detached\/|^plugins\/errors\.js$|^node:/ },
   { files: /^store\//, may: /^(model|store|schema)\/|^node:|^(tar|write-file-atomic)$/ },
   {
@@ -126,7 +127,7 @@ function sources(): readonly string[] {
 
 /** Whoever starts a program needs its environment; the file imports nothing. */
 const childEnvironment = 'config/child-environment.js';
-const mayStartPrograms = /^(activities|detached|plugins|testing|local)\//;
+const mayStartPrograms = /^(activities|detached|plugins|rescue|testing|local)\//;
 
 function violations(imports: readonly Import[]): readonly string[] {
   return imports.flatMap(({ from, to, typeOnly }) => {

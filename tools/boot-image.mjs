@@ -1,22 +1,18 @@
 // @ts-check
-import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
-  openSync,
-  closeSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
-  truncateSync,
   writeFileSync,
-  writeSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
+import { bootPartsFolder, makeBootParts, run, systemAt, writeBootDisk } from './boot-disk.mjs';
 import { cacheFolder, isMain, root, runMain, say } from './environment.mjs';
 import { makeNodeImage, nodeImageFile } from './node-image.mjs';
 
@@ -32,14 +28,8 @@ const modules = [
   'button',
   'evdev',
 ];
-const packages = ['linux-image-cloud-amd64', 'busybox-static', 'syslinux', 'syslinux-common'];
-
-const megabyte = 2 ** 20;
-/**
- * Where the partitions begin, and where the disk ends, in megabytes: a boot loader with kernel, and the
- * system.
- */
-const [bootAt, systemAt, diskEnd] = [1, 41, 641];
+/** Where the disk ends, in megabytes. */
+const diskEnd = 641;
 
 /**
  * A disk that boots on any PC, with Debian, an SSH server, and a reader of seed disks: a machine of the
@@ -58,41 +48,19 @@ export function makeBootImage() {
   if (existsSync(file)) return say(`the disk of the virtual machine tests is there: ${file}`);
   if (process.arch !== 'x64') return say('the disk of the virtual machine tests is made on x86_64 alone');
   makeNodeImage();
+  makeBootParts();
   say(`makes the disk of the virtual machine tests into ${file}: 260 MB, about a minute`);
   const folder = mkdtempSync(join(cacheFolder(), 'boot-image-'));
   try {
-    const parts = join(folder, 'parts');
-    fetchPackages(folder, parts);
+    const parts = bootPartsFolder();
     const disk = join(folder, 'disk');
-    writeFileSync(disk, '');
-    truncateSync(disk, diskEnd * megabyte);
-    writePartitions(disk, join(parts, 'usr/lib/syslinux/mbr/mbr.bin'));
-    writeBootPartition(disk, parts, makeInitramfs(folder, parts));
+    writeBootDisk(disk, parts, makeInitramfs(folder, parts), diskEnd);
     writeSystem(disk, folder, parts);
     run(['qemu-img', 'convert', '-O', 'qcow2', disk, join(folder, 'image')]);
     renameSync(join(folder, 'image'), file);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-/** @param {string} folder @param {string} parts */
-function fetchPackages(folder, parts) {
-  const [kernel = ''] =
-    /linux-image-\d\S*-cloud-amd64/.exec(run(['apt-cache', 'depends', 'linux-image-cloud-amd64'])) ?? [];
-  if (kernel === '') throw new Error('apt-get knows no kernel for virtual machines: run apt-get update');
-  chmodSync(folder, 0o755);
-  run(
-    [
-      'apt-get',
-      'download',
-      '-q',
-      ...packages.map((name) => (name.startsWith('linux-image') ? kernel : name)),
-    ],
-    folder,
-  );
-  for (const name of readdirSync(folder).filter((entry) => entry.endsWith('.deb')))
-    run(['dpkg', '-x', join(folder, name), parts]);
 }
 
 /** A kernel's own system that finds the disk. @param {string} folder @param {string} parts */
@@ -134,62 +102,6 @@ function makeInitramfs(folder, parts) {
   return file;
 }
 
-/**
- * The first sector: a loader of the active partition, and the table.
- * @param {string} disk
- * @param {string} loader
- */
-function writePartitions(disk, loader) {
-  const sector = Buffer.alloc(512);
-  readFileSync(loader).copy(sector, 0, 0, 440);
-  const perMegabyte = megabyte / 512;
-  for (const [index, [active, type, from, to]] of [
-    [0x80, 0x0e, bootAt, systemAt],
-    [0, 0x83, systemAt, diskEnd],
-  ].entries()) {
-    const at = 446 + index * 16;
-    sector[at] = active ?? 0;
-    sector.fill(0xff, at + 1, at + 8);
-    sector[at + 4] = type ?? 0;
-    sector.writeUInt32LE((from ?? 0) * perMegabyte, at + 8);
-    sector.writeUInt32LE(((to ?? 0) - (from ?? 0)) * perMegabyte, at + 12);
-  }
-  sector.writeUInt16LE(0xaa55, 510);
-  const open = openSync(disk, 'r+');
-  writeSync(open, sector, 0, 512, 0);
-  closeSync(open);
-}
-
-/** @param {string} disk @param {string} parts @param {string} initrd */
-function writeBootPartition(disk, parts, initrd) {
-  const sectors = ((systemAt - bootAt) * megabyte) / 512;
-  const drive = `${disk}@@${bootAt}M`;
-  const kernel = readdirSync(join(parts, 'boot')).find((name) => name.startsWith('vmlinuz-')) ?? '';
-  const settings = join(parts, 'syslinux.cfg');
-  writeFileSync(
-    settings,
-    'DEFAULT linux\nLABEL linux\n  KERNEL vmlinuz\n  INITRD initrd\n  APPEND console=ttyS0 quiet panic=5\n',
-  );
-  run([
-    'mformat',
-    '-i',
-    drive,
-    '-T',
-    String(sectors),
-    '-h',
-    '64',
-    '-s',
-    '32',
-    '-H',
-    String((bootAt * megabyte) / 512),
-    '::',
-  ]);
-  run(['mcopy', '-i', drive, join(parts, 'boot', kernel), '::vmlinuz']);
-  run(['mcopy', '-i', drive, initrd, '::initrd']);
-  run(['mcopy', '-i', drive, settings, '::syslinux.cfg']);
-  run([join(parts, 'usr/bin/syslinux'), '--install', '--offset', String(bootAt * megabyte), disk]);
-}
-
 /** @param {string} disk @param {string} folder @param {string} parts */
 function writeSystem(disk, folder, parts) {
   const system = join(folder, 'system');
@@ -227,7 +139,7 @@ function writeSystem(disk, folder, parts) {
     '-d',
     system,
     '-E',
-    `offset=${systemAt * megabyte}`,
+    `offset=${systemAt * 2 ** 20}`,
     disk,
     `${diskEnd - systemAt}M`,
   ]);
@@ -237,19 +149,6 @@ function writeSystem(disk, folder, parts) {
 function place(from, to) {
   copyFileSync(from, to);
   chmodSync(to, 0o755);
-}
-
-/** @param {string[]} words @param {string} [cwd] */
-function run([program = '', ...words], cwd = root) {
-  const { status, error, stdout, stderr } = spawnSync(program, words, {
-    cwd,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    encoding: 'utf8',
-    maxBuffer: 64 * megabyte,
-  });
-  if (error) throw error;
-  if (status !== 0) throw new Error(`${program} ended with ${status}: ${stderr.slice(-1_000)}`);
-  return stdout;
 }
 
 if (isMain(import.meta.url)) await runMain(async () => makeBootImage());

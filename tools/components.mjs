@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { bootPartsFolder } from './boot-disk.mjs';
 import { bootImageFile } from './boot-image.mjs';
 import { cacheFolder, isMain } from './environment.mjs';
 
@@ -79,6 +80,12 @@ const components = [
     name: 'a virtual machine that boots',
     for: 'provider libvirt',
     version: () => (existsSync(bootImageFile()) ? 'Debian on an emulated processor' : undefined),
+    missing: setup,
+  },
+  {
+    name: 'a rescue system that boots',
+    for: 'imaging of physical machines',
+    version: () => (existsSync(bootPartsFolder()) ? 'Linux on an emulated processor' : undefined),
     missing: setup,
   },
   {

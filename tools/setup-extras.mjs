@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeBootParts } from './boot-disk.mjs';
 import { makeBootImage } from './boot-image.mjs';
 import { cacheFolder, root, runMain, say } from './environment.mjs';
 import { getTimeSkipping } from './get-time-skipping.mjs';
@@ -66,6 +67,7 @@ await runMain(async () => {
   installEmulators(join(cacheFolder(), emulators.folder));
   buildObjectStore();
   makeNodeImage();
+  makeBootParts();
   makeBootImage();
   installAnsible();
   installPodmanCompose();

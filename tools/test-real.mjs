@@ -39,6 +39,12 @@ const alone = [
     value: '1',
     tests: 'test/plugins/providers/libvirt/boots',
   },
+  {
+    title: 'physical machines that boot a rescue system, on an emulated processor',
+    variable: 'HEDDLE_BOOTS',
+    value: '1',
+    tests: 'test/plugins/bare-metal/imaging',
+  },
 ];
 
 let passed = 0;

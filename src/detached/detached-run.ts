@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -38,6 +38,8 @@ export interface DetachedRun {
   readonly progress?: (text: string) => void;
   /** A file that the program writes: its size counts as progress. */
   readonly grows?: (directory: string) => string;
+  /** What this process does when the program has written a file of its directory, in each attempt. */
+  readonly ready?: { readonly file: string; readonly act: (directory: string) => Promise<void> };
   /** Limit from the start of the program, in ms. */
   readonly timeoutMs?: number;
   /** Aborted: the program is ended, unless `detach` is aborted too. */
@@ -99,6 +101,7 @@ async function follow(run: DetachedRun, started: StartedRun): Promise<RunEnd> {
   const logFile = join(directory, 'log');
   const log = new LogReader(logFile);
   const reportGrowth = growthOf(run, directory);
+  const actWhenReady = readyOf(run, directory);
   for (;;) {
     const isAlive = await isRunning(mark);
     const code = await readExit(started);
@@ -119,6 +122,7 @@ async function follow(run: DetachedRun, started: StartedRun): Promise<RunEnd> {
       await endGroup(mark);
       throw new PluginError('ScriptFailed', `${what} did not end within ${timeoutMs} ms`);
     }
+    await actWhenReady();
     await reportGrowth();
     await pause(pollMs);
   }
@@ -133,6 +137,15 @@ function growthOf({ grows, progress }: DetachedRun, directory: string): () => Pr
       ({ size }) => progress?.(`${size} bytes are written`),
       () => undefined,
     );
+  };
+}
+
+function readyOf({ ready }: DetachedRun, directory: string): () => Promise<void> {
+  let isDone = ready === undefined;
+  return async () => {
+    if (isDone || ready === undefined || !existsSync(join(directory, ready.file))) return;
+    isDone = true;
+    await ready.act(directory);
   };
 }
 

@@ -75,6 +75,18 @@ export const imageCommands: readonly CommandDefinition[] = [
         json: ['image-change'],
         load: async () => (await import('./change.js')).remove,
       }),
+      command('rescue <folder>', 'make the system that physical machines boot to have images written', {
+        more: ', from a kernel and busybox of this machine or of unpacked packages',
+        needs: 'nothing',
+        options: [
+          option('--from <tree>', 'tree with boot/vmlinuz-*, lib/modules and a static bin/busybox', {
+            fallback: '/',
+          }),
+          option('--kernel <version>', 'version of the kernel; the newest by default'),
+          option('--add <tree>', 'tree of further files, such as lib/firmware'),
+        ],
+        load: async () => (await import('./rescue.js')).rescue,
+      }),
     ],
   }),
   command('builder', 'run the process that builds images on this machine', {

@@ -25,6 +25,10 @@ export class ImageTool {
     this.#options = options;
   }
 
+  has(what: keyof Imager): boolean {
+    return this.#options.imager[what] !== undefined;
+  }
+
   async exists(input: ImageInput): Promise<Knowledge> {
     const result = await this.#ask('exists', input);
     if (result === undefined) return { is: 'unknown', why: missing('exists') };

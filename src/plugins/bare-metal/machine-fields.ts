@@ -4,6 +4,7 @@ import { eraseMethods, type DiskToErase } from '../../model/machine/erase.js';
 import { PluginError } from '../errors.js';
 import { fillWords } from '../fill-words.js';
 import { checkEntries } from '../inventory/check-entries.js';
+import { mac } from './imaging/imaging-fields.js';
 import { readInventory, type InventoryOptions } from '../inventory/read-inventory.js';
 import {
   address,
@@ -29,6 +30,10 @@ const machineSchema = z.strictObject({
   key: secret.optional(),
   hostKey: hostKeys.optional(),
   flavor: text.optional(),
+  /** The interface that it boots from the network, for `imaging`. */
+  mac: mac.optional(),
+  /** The disk that `imaging` writes. */
+  disk: text.optional(),
 });
 
 /** Inventory files are shared and copied: a secret in them is a reference. */
@@ -89,6 +94,8 @@ export interface RealMachine {
   readonly sshAuth: JsonObject;
   readonly hostKeys: readonly string[];
   readonly flavor: string | undefined;
+  readonly mac: string | undefined;
+  readonly disk: string | undefined;
   readonly bmc: JsonObject;
   /** The inventory that has the machine: references in `bmc` are not resolved yet. */
   readonly inventory?: string;
@@ -113,7 +120,17 @@ export async function readMachines(
     ...(file === undefined ? [] : await inventoryMachines({ file, groups, log })),
   ];
   requireUniqueNames(machines, provider);
+  requireUniqueMacs(machines, provider);
   return machines;
+}
+
+/** An image for one machine would be given to another. */
+function requireUniqueMacs(machines: readonly RealMachine[], provider: string): void {
+  const macs = machines.flatMap((machine) => machine.mac ?? []);
+  const doubled = macs.find((one, index) => macs.indexOf(one) < index);
+  if (doubled === undefined) return;
+  const names = machines.filter((machine) => machine.mac === doubled).map(({ name }) => name);
+  throw new PluginError('Invalid', `provider ${provider} has ${names.join(' and ')} with the mac ${doubled}`);
 }
 
 function configuredMachines(fields: JsonObject, provider: string): readonly RealMachine[] {
@@ -154,6 +171,8 @@ function toRealMachine(
     address: machine.address,
     port: machine.port,
     flavor: machine.flavor,
+    mac: machine.mac,
+    disk: machine.disk,
     bmc,
     hostKeys: [hostKey ?? []].flat(),
     sshAuth: {

@@ -14,7 +14,12 @@ interface Writer {
   readonly what: string;
   /** Distinguishes the runs of the machine. */
   readonly run: string;
+  /** The machine itself writes its disk, in a rescue system that the program serves. */
+  readonly rescue?: true;
 }
+
+/** A run of a machine; with `rescue` the machine is switched off when the program has ended. */
+type MachineRun = Omit<DetachedRun, 'folder'> & Pick<Writer, 'rescue'>;
 
 interface MachineRunsOptions {
   readonly records: RunRecords;
@@ -22,11 +27,14 @@ interface MachineRunsOptions {
   /** The machine in the account, and its name in Heddle. */
   readonly machine: string;
   readonly nodeId: string;
+  /** Switches the machine off; returns when it is seen off. @throws PluginError Retryable if that is not certain. */
+  readonly switchOff: () => Promise<void>;
 }
 
 /**
  * Programs that write or read the disk of one physical machine: one at a time, on all worker hosts together. A
- * run is claimed for its host before it starts, and the claim is released when no process of the run is left.
+ * run is claimed for its host before it starts, and the claim is released when no process of the run is left, and a
+ * machine that was to write its own disk is off.
  */
 export class MachineRuns {
   readonly #options: MachineRunsOptions;
@@ -39,16 +47,14 @@ export class MachineRuns {
    * Starts the program, or attaches to the run of the same work and token. Another run is ended first.
    * @throws PluginError Retryable if another one may still run.
    */
-  async run(order: Omit<DetachedRun, 'folder'>): Promise<RunEnd> {
+  async run(order: MachineRun): Promise<RunEnd> {
     const writer = await this.#claim(order);
-    try {
-      const end = await runDetached({ ...order, folder: writer.folder });
-      await this.#release(writer);
-      return end;
-    } catch (error) {
+    const end = await runDetached({ ...order, folder: writer.folder }).catch(async (error: unknown) => {
       if (order.detach?.aborted !== true) await this.end();
       throw error;
-    }
+    });
+    await this.#release(writer);
+    return end;
   }
 
   /**
@@ -60,14 +66,14 @@ export class MachineRuns {
     if (writer !== undefined) await this.#end(writer);
   }
 
-  async #claim({ what, token }: Pick<DetachedRun, 'what' | 'token'>): Promise<Writer> {
+  async #claim({ what, token, rescue }: MachineRun): Promise<Writer> {
     const { records, machine } = this.#options;
     const run = createHash('sha256').update(`${what}\n${token}`).digest('hex').slice(0, 32);
     const host = hostname();
     const current = await this.#writer();
     if (current?.run === run && current.host === host && (await isFolder(current.folder))) return current;
     if (current !== undefined) await this.#end(current);
-    const writer: Writer = { host, folder: this.#folder(host), what, run };
+    const writer: Writer = { host, folder: this.#folder(host), what, run, ...(rescue && { rescue }) };
     // The folder comes first: a claim without a folder is one whose records were lost.
     await mkdir(writer.folder, { recursive: true, mode: 0o700 });
     if ((await records.claims.take(keyOf(writer), [machine])) === machine) return writer;
@@ -87,6 +93,7 @@ export class MachineRuns {
   }
 
   async #release(writer: Writer): Promise<void> {
+    if (writer.rescue === true) await this.#options.switchOff();
     await this.#options.records.claims.release(keyOf(writer));
   }
 
@@ -111,8 +118,8 @@ export class MachineRuns {
   }
 }
 
-function keyOf({ host, folder, what, run }: Writer): string {
-  return JSON.stringify({ host, folder, what, run });
+function keyOf({ host, folder, what, run, rescue }: Writer): string {
+  return JSON.stringify({ host, folder, what, run, ...(rescue && { rescue }) });
 }
 
 async function isFolder(path: string): Promise<boolean> {

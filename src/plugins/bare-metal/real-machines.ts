@@ -25,6 +25,8 @@ import { parseFields } from '../provider-base/fields.js';
 import { resolveAddress } from '../provider-base/machines.js';
 import { ClaimingProvider } from './claiming-provider.js';
 import { ImageTool } from './image-tool.js';
+import { readImaging } from './imaging/imaging-fields.js';
+import { NetworkImager } from './imaging/network-imager.js';
 import { MachineRuns } from './machine-runs.js';
 import { readErase, readImager, readMachines, type RealMachine } from './machine-fields.js';
 import { powerFields, powerLimitsOf, type PowerDriver, type PowerLimits } from './power-driver.js';
@@ -34,7 +36,8 @@ const equalReadings = 2;
 
 /**
  * Real machines with a management controller each: CREATE claims a free one, DELETE releases it.
- * What their controllers speak is the subclass's; where images come from is the administrator's programs'.
+ * What their controllers speak is the subclass's; images are written over the network, or by the administrator's
+ * programs.
  */
 export abstract class RealMachines
   extends ClaimingProvider<RealMachine>
@@ -110,23 +113,29 @@ export abstract class RealMachines
   }
 
   async imageExists(input: ImageInput): Promise<Knowledge> {
-    return (await this.imager(input)).exists(input);
+    const { images, programs } = await this.imager(input);
+    return (images ?? programs).exists(input);
   }
 
   async imageSize(input: ImageInput): Promise<SizeReading> {
-    return (await this.imager(input)).size(input);
+    const { images, programs } = await this.imager(input);
+    return (images ?? programs).size(input);
   }
 
   async retrieveImage(input: ImageInput): Promise<Outcome> {
-    return (await this.imager(input)).execute('retrieve', input);
+    const { network, programs } = await this.imager(input);
+    return network === undefined || programs.has('retrieve')
+      ? programs.execute('retrieve', input)
+      : network.retrieve(input);
   }
 
   async load(input: ImageInput): Promise<Outcome> {
-    return (await this.imager(input)).execute('load', input);
+    const { network, programs } = await this.imager(input);
+    return network === undefined ? programs.execute('load', input) : network.load(input);
   }
 
   async capture(input: ImageInput): Promise<Outcome> {
-    return (await this.imager(input)).execute('capture', input);
+    return (await this.imager(input)).programs.execute('capture', input);
   }
 
   async endRun(input: MachineInput): Promise<Outcome> {
@@ -154,32 +163,73 @@ export abstract class RealMachines
     return powerLimitsOf(parseFields(z.object(powerFields), this.fields, what), equalReadings);
   }
 
-  private async imager(input: MachineInput): Promise<ImageTool> {
-    const { name } = await this.own(input);
-    return new ImageTool({
-      imager: readImager(this.fields, this.task.provider.name),
-      machine: name,
-      runs: this.runs(name),
-      signal: this.signal,
-      detach: this.#context.detach,
-    });
+  /** The account's programs for images; beside them, what writes images over the network if the account has that. */
+  private async imager(input: MachineInput): Promise<{
+    readonly programs: ImageTool;
+    readonly network: NetworkImager | undefined;
+    /** What knows of images in place of the programs. */
+    readonly images: NetworkImager | undefined;
+  }> {
+    const machine = await this.own(input);
+    const { provider, attempt } = this.task;
+    const imager = readImager(this.fields, provider.name);
+    const imaging = readImaging(this.fields, provider.name);
+    const common = { runs: this.runs(machine.name), signal: this.signal, detach: this.#context.detach };
+    const programs = new ImageTool({ ...common, imager, machine: machine.name });
+    if (imaging === undefined) return { programs, network: undefined, images: undefined };
+    if (imager.load !== undefined)
+      throw new PluginError(
+        'Invalid',
+        `provider ${provider.name} has both imaging and a load program of its imager; remove one from heddle.yaml`,
+      );
+    const boot = (): Promise<void> => this.#bootFromNetwork(machine);
+    const network = new NetworkImager({ ...common, imaging, machine, attempt, boot });
+    return { programs, network, images: imager.exists === undefined ? network : undefined };
   }
 
-  private runs(machine: string): MachineRuns {
+  /** From off: a machine that runs may be in an earlier rescue system. */
+  async #bootFromNetwork(machine: RealMachine): Promise<void> {
+    await this.#switchOff(machine);
+    insist(await this.setBootOf(machine, 'image'), `machine ${machine.name} is to boot from the network`);
+    insist(await this.power(machine).on(), `machine ${machine.name} is to be switched on`);
+  }
+
+  async #switchOff(machine: RealMachine): Promise<void> {
+    insist(
+      await this.power(machine).off(),
+      `machine ${machine.name} is to be off, because its rescue system writes its disk`,
+    );
+  }
+
+  private runs(name: string): MachineRuns {
     const { runs: records } = this.#context;
     const { provider, nodeId } = this.task;
     if (records === undefined)
       throw new PluginError('Invalid', `provider type ${provider.type} needs an engine that keeps runs`);
-    return new MachineRuns({ records, account: provider.name, machine, nodeId });
+    const switchOff = async (): Promise<void> => this.#switchOff(await this.#named(name));
+    return new MachineRuns({ records, account: provider.name, machine: name, nodeId, switchOff });
   }
 
   protected things(): Promise<readonly RealMachine[]> {
     return readMachines(this.fields, this.task.provider.name, this.log);
   }
 
-  /** With the secrets of its controller. */
   protected override async own(input: MachineInput): Promise<RealMachine> {
-    const machine = await super.own(input);
+    return this.#withSecrets(await super.own(input));
+  }
+
+  async #named(name: string): Promise<RealMachine> {
+    const machine = (await this.things()).find((one) => one.name === name);
+    if (machine === undefined)
+      throw new PluginError(
+        'Invalid',
+        `machine ${name} is to be switched off, and is no longer among the machines of provider ${this.task.provider.name}; put it back into heddle.yaml, or its inventory`,
+      );
+    return this.#withSecrets(machine);
+  }
+
+  /** With the secrets of its controller. */
+  async #withSecrets(machine: RealMachine): Promise<RealMachine> {
     const { name, inventory, bmc } = machine;
     if (inventory === undefined) return machine;
     const { resolveReferences } = this.#context;
@@ -188,4 +238,12 @@ export abstract class RealMachines
     const place = `controller of machine ${name} in inventory ${inventory}`;
     return { ...machine, bmc: await resolveReferences(bmc, place) };
   }
+}
+
+/** @throws PluginError Retryable unless it was done. */
+function insist({ answer, why }: Outcome, what: string): void {
+  if (answer !== 'done')
+    throw new PluginError('Retryable', `${what}: ${why ?? 'the controller gives no reason'}`, {
+      retryAfterMs: 2_000,
+    });
 }

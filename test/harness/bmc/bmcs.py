@@ -1,6 +1,7 @@
 """Management controllers that speak IPMI 2.0, all in one process. Their power verbs switch machines of the machine service.
 
-Standard input: JSON {log, endpoint, apiKey, controllers: [{name, port, machine}]}. Each command that changes something is a line
+Standard input: JSON {log, endpoint, apiKey, boots, controllers: [{name, port, machine}]}. With `boots`, machines are told
+what to boot. Each command that changes something is a line
 of the log: "<name> <verb>".
 """
 import json
@@ -57,7 +58,12 @@ class Controller(bmc.Bmc):
             return json.load(answer)
 
     def switch(self, power):
-        self.call('POST', '/power', {'power': power})
+        body = {'power': power}
+        if config.get('boots'):
+            body['boot'] = self.boot
+            # Set for once.
+            self.boot = 'default' if power == 'on' else self.boot
+        self.call('POST', '/power', body)
         return 0
 
     def get_power_state(self):

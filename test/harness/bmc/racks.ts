@@ -85,24 +85,7 @@ export async function buildRack(
     }),
     { mode: 0o600 },
   );
-  const log = join(folder, 'bmc.log');
-  await writeFile(log, '');
-  const ports = await freePorts(names.length, freeUdpPort);
-  const config = {
-    log,
-    endpoint: service.endpoint,
-    apiKey,
-    controllers: machines.map(({ name, id }, index) => ({ name, port: ports[index], machine: id })),
-  };
-  const controllers = spawn(emulatorProgram('python'), [join(import.meta.dirname, 'bmcs.py')], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  controllers.stdin.end(JSON.stringify(config));
-  let output = '';
-  controllers.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-    output += chunk;
-  });
-  await until('the controllers are ready', () => output.includes('ready'));
+  const rack = await startControllers(folder, service.endpoint, apiKey, machines);
   const imager = (what: string): readonly string[] => [
     process.execPath,
     join(import.meta.dirname, 'imager.mjs'),
@@ -115,12 +98,7 @@ export async function buildRack(
   return {
     fields: {
       machines: machines.map(({ id: _id, ...machine }) => machine),
-      controllers: Object.fromEntries(
-        names.map((name, index) => [
-          name,
-          { host: '127.0.0.1', port: ports[index], user: 'admin', password: 'secret' },
-        ]),
-      ),
+      controllers: rack.fields,
       imager: {
         exists: imager('exists'),
         size: imager('size'),
@@ -131,7 +109,55 @@ export async function buildRack(
       settleSeconds: 20,
       ...more,
     },
-    controllers,
+    controllers: rack.process,
+    commands: (machine) => rack.commands(machine),
+    stop: () => rack.stop(),
+  };
+}
+
+export interface Controllers {
+  /** Field `controllers` of an account of provider type ipmi. */
+  readonly fields: object;
+  readonly process: ChildProcess;
+  commands(machine: string): Promise<readonly string[]>;
+  stop(): Promise<void>;
+}
+
+/** Controllers of machines of the machine service, or of what answers like it. With `boots` it is told what to boot. */
+export async function startControllers(
+  folder: string,
+  endpoint: string,
+  apiKey: string,
+  machines: readonly { readonly name: string; readonly id: string }[],
+  options: { readonly boots?: boolean } = {},
+): Promise<Controllers> {
+  const log = join(folder, 'bmc.log');
+  await writeFile(log, '');
+  const ports = await freePorts(machines.length, freeUdpPort);
+  const config = {
+    log,
+    endpoint,
+    apiKey,
+    ...options,
+    controllers: machines.map(({ name, id }, index) => ({ name, port: ports[index], machine: id })),
+  };
+  const controllers = spawn(emulatorProgram('python'), [join(import.meta.dirname, 'bmcs.py')], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  controllers.stdin.end(JSON.stringify(config));
+  let output = '';
+  controllers.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    output += chunk;
+  });
+  await until('the controllers are ready', () => output.includes('ready'));
+  return {
+    fields: Object.fromEntries(
+      machines.map(({ name }, index) => [
+        name,
+        { host: '127.0.0.1', port: ports[index], user: 'admin', password: 'secret' },
+      ]),
+    ),
+    process: controllers,
     commands: async (machine) =>
       (await readFile(log, 'utf8'))
         .split('\n')

@@ -1,0 +1,36 @@
+import { isAbsolute } from 'node:path';
+import { z } from 'zod';
+import type { JsonObject } from '../../../model/json.js';
+import { parseFields, text } from '../../provider-base/fields.js';
+
+const folder = z.string().refine(isAbsolute, { error: 'an absolute path' });
+
+const imagingSchema = z.strictObject({
+  /** Images, each a file NAME@REVISION with the ending of its format. */
+  images: folder,
+  /** The rescue system that `heddle image rescue` makes. */
+  rescue: folder,
+  /** Address and port of the server that machines boot from. */
+  listen: z
+    .string()
+    .regex(/^\d{1,3}(?:\.\d{1,3}){3}:\d{1,5}$/, {
+      error: 'an IPv4 address and a port, such as 10.0.1.5:8480',
+    }),
+  /** The disk that is written, unless the machine names one. */
+  disk: text.optional(),
+  bootMinutes: z.number().min(0.1).max(60).default(10),
+});
+export type Imaging = z.output<typeof imagingSchema>;
+
+/** Undefined unless the account writes images itself. */
+export function readImaging(fields: JsonObject, provider: string): Imaging | undefined {
+  const { imaging = {} } = fields;
+  if (typeof imaging === 'object' && imaging !== null && Object.keys(imaging).length === 0) return undefined;
+  return parseFields(imagingSchema, imaging, `imaging of provider ${provider}`);
+}
+
+/** An Ethernet address. */
+export const mac = z
+  .string()
+  .regex(/^[0-9a-fA-F]{2}(?:[:-][0-9a-fA-F]{2}){5}$/, { error: 'an address such as 52:54:00:12:34:56' })
+  .transform((written) => written.toLowerCase().replaceAll('-', ':'));

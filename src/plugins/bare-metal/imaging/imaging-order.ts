@@ -1,0 +1,29 @@
+/** What the program of a load is given. */
+export interface ImagingOrder {
+  /** The folder of images, and the image in it. */
+  readonly images: string;
+  readonly image: string;
+  readonly mac: string;
+  readonly disk: string | undefined;
+  readonly listen: string;
+  readonly rescue: string;
+  readonly bootMs: number;
+  /** No earlier program of this load can have written: a failure before the first write leaves the disk as it was. */
+  readonly isFirst: boolean;
+}
+
+/**
+ * Exit codes of the program. `unwritten`: the disk is certainly as it was. `broken`: it is not, or that is not known,
+ * and a repetition does not help. Any other means that the program or the machine was lost, and is begun again.
+ */
+export const exits = { done: 0, unwritten: 1, lost: 2, broken: 3 } as const;
+
+/** Files in the directory of a run. */
+export const runFiles = {
+  /** The program serves the machine. */
+  ready: 'ready',
+  /** The worker has switched the machine on since. */
+  booted: 'booted',
+  /** The image, unpacked. */
+  copy: 'image.raw',
+} as const;

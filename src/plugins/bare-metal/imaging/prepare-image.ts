@@ -1,0 +1,98 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
+import { createGunzip } from 'node:zlib';
+import { childEnvironment } from '../../../config/child-environment.js';
+import type { ImageFile } from './image-folder.js';
+
+/** What is written to the disk, byte for byte. */
+export interface RawImage {
+  readonly file: string;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+const sector = 512;
+
+/**
+ * The image as a raw file: the stored file itself, or a copy at `copy`. A file NAME.sha256 beside the stored one, as
+ * sha256sum writes it, must agree with it.
+ * @throws Error if the image cannot be written.
+ */
+export async function prepareImage(
+  { file, format }: ImageFile,
+  copy: string,
+  progress: (text: string) => void,
+): Promise<RawImage> {
+  const expected = await readExpected(file);
+  const stored =
+    expected === undefined && format !== 'raw' ? undefined : await digest(file, 'stored image', progress);
+  if (expected !== undefined && stored !== expected)
+    throw new Error(`${file} has the SHA-256 ${stored}, and ${file}.sha256 says ${expected}`);
+  if (format === 'gzip') await unpack(file, copy);
+  if (format === 'qcow2') await convert(file, copy);
+  const raw = format === 'raw' ? file : copy;
+  const { size: bytes } = await stat(raw);
+  if (bytes === 0 || bytes % sector !== 0)
+    throw new Error(`${file} has ${bytes} bytes, which is not a disk of whole sectors`);
+  const sha256 = format === 'raw' ? (stored ?? '') : await digest(raw, 'unpacked image', progress);
+  return { file: raw, bytes, sha256 };
+}
+
+async function readExpected(file: string): Promise<string | undefined> {
+  const written = await readFile(`${file}.sha256`, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (written === undefined) return undefined;
+  const found = /^([0-9a-fA-F]{64})\b/.exec(written)?.[1];
+  if (found === undefined) throw new Error(`${file}.sha256 has no SHA-256 at its beginning`);
+  return found.toLowerCase();
+}
+
+async function digest(file: string, what: string, progress: (text: string) => void): Promise<string> {
+  const hash = createHash('sha256');
+  let read = 0;
+  let told = Date.now();
+  for await (const chunk of createReadStream(file, { highWaterMark: 2 ** 20 }) as AsyncIterable<Buffer>) {
+    hash.update(chunk);
+    read += chunk.length;
+    if (Date.now() - told < 5_000) continue;
+    told = Date.now();
+    progress(`${what}: ${Math.floor(read / 2 ** 20)} MB checked`);
+  }
+  return hash.digest('hex');
+}
+
+async function unpack(file: string, copy: string): Promise<void> {
+  try {
+    await pipeline(createReadStream(file), createGunzip(), createWriteStream(copy, { mode: 0o600 }));
+  } catch (error) {
+    throw new Error(`${file} cannot be unpacked: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** An image with a backing file would read any file of this host, so it is refused. */
+async function convert(file: string, copy: string): Promise<void> {
+  const about = JSON.parse(await qemuImg('info', '--output=json', '-f', 'qcow2', file)) as {
+    readonly 'backing-filename'?: string;
+  };
+  if (about['backing-filename'] !== undefined)
+    throw new Error(`${basename(file)} needs another file, ${about['backing-filename']}`);
+  await qemuImg('convert', '-f', 'qcow2', '-O', 'raw', file, copy);
+}
+
+async function qemuImg(...words: readonly string[]): Promise<string> {
+  try {
+    return (await promisify(execFile)('qemu-img', words, { env: childEnvironment() })).stdout;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw code === 'ENOENT'
+      ? new Error('qcow2 needs qemu-img, which is not installed on this worker host (package qemu-utils)')
+      : new Error(`the image cannot be converted: ${message}`, { cause: error });
+  }
+}

@@ -1,0 +1,92 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { findImage, sizeOfImage } from '../../../src/plugins/bare-metal/imaging/image-folder.js';
+import { prepareImage, type RawImage } from '../../../src/plugins/bare-metal/imaging/prepare-image.js';
+
+const content = Buffer.concat([randomBytes(64 * 1024), Buffer.alloc(64 * 1024)]);
+const digestOf = (data: Buffer): string => createHash('sha256').update(data).digest('hex');
+
+describe('an image in a folder', () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'heddle-images-'));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  const prepare = async (name: string): Promise<RawImage> => {
+    const { image } = await findImage(folder, name);
+    if (image === undefined) throw new Error(`there is no ${name}`);
+    return prepareImage(image, join(folder, 'copy'), () => undefined);
+  };
+  const put = (name: string, data: Buffer | string): Promise<void> => writeFile(join(folder, name), data);
+
+  it('is served as it is if it is raw', async () => {
+    await put('web@1.raw', content);
+    expect(await prepare('web@1')).toEqual({
+      file: join(folder, 'web@1.raw'),
+      bytes: content.length,
+      sha256: digestOf(content),
+    });
+    expect(await sizeOfImage(folder, 'web@1')).toEqual({ sizeMb: 1 });
+  });
+
+  it('is unpacked', async () => {
+    await put('web@1.img.gz', gzipSync(content));
+    const { file, bytes, sha256 } = await prepare('web@1');
+    expect([bytes, sha256]).toEqual([content.length, digestOf(content)]);
+    expect((await readFile(file)).equals(content)).toBe(true);
+  });
+
+  it.skipIf(spawnSync('qemu-img', ['--version']).status !== 0)(
+    'is converted, unless it needs another file',
+    async () => {
+      await put('raw', content);
+      const convert = (...words: readonly string[]): unknown =>
+        execFileSync('qemu-img', words, { cwd: folder, stdio: 'pipe' });
+      convert('convert', '-O', 'qcow2', 'raw', 'web@1.qcow2');
+      expect(await prepare('web@1')).toMatchObject({ bytes: content.length, sha256: digestOf(content) });
+      convert('create', '-f', 'qcow2', '-F', 'raw', '-b', 'raw', 'over@1.qcow2');
+      await expect(prepare('over@1')).rejects.toThrow(/needs another file, raw/);
+    },
+  );
+
+  it.each<readonly [title: string, name: string, data: Buffer, sum: string | undefined, message: RegExp]>([
+    ['differs from its checksum', 'a@1.raw', content, '0'.repeat(64), /has the SHA-256 .* says 0{64}/],
+    ['has no checksum in its file', 'a@1.raw', content, 'unknown', /no SHA-256/],
+    ['has no whole sectors', 'a@1.raw', content.subarray(1), undefined, /whole sectors/],
+    ['is empty', 'a@1.raw', Buffer.alloc(0), undefined, /whole sectors/],
+    ['is cut off', 'a@1.raw.gz', gzipSync(content).subarray(0, 2_000), undefined, /cannot be unpacked/],
+    ['is not packed', 'a@1.raw.gz', content, undefined, /cannot be unpacked/],
+  ])('is refused if it %s', async (_, name, data, sum, message) => {
+    await put(name, data);
+    if (sum !== undefined) await put(`${name}.sha256`, `${sum}  ${name}\n`);
+    await expect(prepare('a@1')).rejects.toThrow(message);
+  });
+
+  it('agrees with the checksum of the stored file', async () => {
+    const packed = gzipSync(content);
+    await put('web@1.raw.gz', packed);
+    await put('web@1.raw.gz.sha256', `${digestOf(packed).toUpperCase()}  web@1.raw.gz\n`);
+    expect(await prepare('web@1')).toMatchObject({ sha256: digestOf(content) });
+  });
+
+  it('is absent, contradictory, or unknown if the folder is not there', async () => {
+    expect(await findImage(folder, 'web@1')).toEqual({ is: 'no' });
+    expect(await sizeOfImage(folder, 'web@1')).toMatchObject({
+      why: expect.stringContaining('no image web@1'),
+    });
+    await put('web@1.raw', content);
+    await put('web@1.qcow2', content);
+    expect(await findImage(folder, 'web@1')).toMatchObject({
+      is: 'unknown',
+      why: expect.stringMatching(/contradict/),
+    });
+    expect(await findImage(join(folder, 'none'), 'web@1')).toMatchObject({ is: 'unknown' });
+    expect(await findImage(folder, '../web@1')).toEqual({ is: 'no' });
+  });
+});
