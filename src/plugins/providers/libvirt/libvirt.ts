@@ -9,6 +9,7 @@ import {
   type CanList,
   type CanLoad,
   type CanOffer,
+  type CanOpenConsole,
   type CanQuota,
   type CanPower,
   type CanReset,
@@ -16,6 +17,7 @@ import {
   type CanShowImages,
   type CanTellAssigned,
   type CanUnload,
+  type ConsoleCommand,
   type CreateInput,
   type ImageInput,
   type Knowledge,
@@ -43,7 +45,7 @@ import {
   retrieveImage,
   type LibvirtAccount,
 } from './images.js';
-import { domainOf, listDomains, readAddresses, type Domain } from './machines.js';
+import { domainOf, domainWithId, listDomains, readAddresses, type Domain } from './machines.js';
 import { powerDriverOf } from './power.js';
 import { hostQuota, sizesOf } from './quota.js';
 import { hostKeyOf, makeSeed } from './seed.js';
@@ -68,7 +70,8 @@ export class LibvirtProvider
     CanLoad,
     CanCapture,
     CanTellAssigned,
-    CanUnload
+    CanUnload,
+    CanOpenConsole
 {
   override async create(input: CreateInput): Promise<TaskResult> {
     const { fields, virsh, volumes } = this.#open();
@@ -203,6 +206,14 @@ export class LibvirtProvider
 
   async assignedImage({ key }: MachineInput): Promise<string | undefined> {
     return (await domainOf(this.#open().virsh, key))?.image;
+  }
+
+  /** The first serial port; the escape sequence ^] ends it. */
+  async console({ providerid = '' }: MachineInput): Promise<ConsoleCommand> {
+    const { fields, virsh } = this.#open();
+    const domain = await domainWithId(virsh, providerid);
+    if (domain === undefined) throw new PluginError('Invalid', `libvirt has no domain ${providerid}`);
+    return { command: [fields.program, '--connect', fields.uri, 'console', domain.uuid] };
   }
 
   async #addressOf(
