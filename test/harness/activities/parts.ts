@@ -26,7 +26,14 @@ export interface Bench {
   /** Lines of the worker's log. */
   readonly logged: readonly string[];
   /** Runs one attempt of one task. `heartbeat`: what the attempt before it reported last. */
-  run(action: Action, request: TaskRequest, attempt?: number, heartbeat?: object): Promise<TaskOutcome>;
+  run(
+    action: Action,
+    request: TaskRequest,
+    attempt?: number,
+    heartbeat?: object,
+    /** The time of the whole task. */
+    withinMs?: number,
+  ): Promise<TaskOutcome>;
   close(): Promise<void>;
 }
 
@@ -144,9 +151,9 @@ export async function openBench(
     folder,
     parts,
     logged,
-    run: (action, request, attempt = 1, heartbeatDetails) =>
+    run: (action, request, attempt = 1, heartbeatDetails, withinMs = 120_000) =>
       new MockActivityEnvironment(
-        { attempt, heartbeatDetails, startToCloseTimeoutMs: 120_000, scheduleToCloseTimeoutMs: 120_000 },
+        { attempt, heartbeatDetails, startToCloseTimeoutMs: 120_000, scheduleToCloseTimeoutMs: withinMs },
         { logger: new DefaultLogger('ERROR') },
       ).run(activities[action], request),
     close: async () => {

@@ -126,7 +126,7 @@ async function switchDisk(
 
 async function deleteOtherVolumes(volumes: Volumes, identity: Identity): Promise<void> {
   for (const volume of await volumes.ofMachine(identity))
-    if (volume !== identity.disk && volume !== identity.seed) await volumes.delete(volume);
+    if (![identity.disk, identity.seed, identity.log].includes(volume)) await volumes.delete(volume);
 }
 
 export async function captureImage(

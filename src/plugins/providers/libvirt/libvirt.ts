@@ -14,6 +14,7 @@ import {
   type CanPower,
   type CanReset,
   type CanRetrieve,
+  type CanShowConsole,
   type CanShowImages,
   type CanTellAssigned,
   type CanUnload,
@@ -33,7 +34,7 @@ import {
 import { hasTags, sshAuthOf } from '../../provider-base/machines.js';
 import { refusalOf } from '../../provider-base/offers.js';
 import type { PowerDriver } from '../../bare-metal/index.js';
-import { domainXml } from './domain.js';
+import { domainXml, hasConsoleLog } from './domain.js';
 import { readFields, readFlavor, readImage, type LibvirtFields } from './fields.js';
 import { identify, type Identity } from './identity.js';
 import {
@@ -52,6 +53,9 @@ import { hostKeyOf, makeSeed } from './seed.js';
 import { existsAlready, noDomain, Virsh } from './virsh.js';
 import { Volumes, type Volume } from './volumes.js';
 
+/** The end of a console that is read, in bytes. */
+const longestConsole = 64 * 1_024;
+
 /** How long to wait before looking again, in ms. */
 const lookAgainMs = 2_000;
 
@@ -61,6 +65,7 @@ export class LibvirtProvider
   implements
     CanList,
     CanFind,
+    CanShowConsole,
     CanOffer,
     CanQuota,
     CanPower,
@@ -88,12 +93,14 @@ export class LibvirtProvider
             identity.seed,
             makeSeed(fields, { key: input.key, hostname: input.hostname, instance: identity.uuid }),
           );
+        const log = base.isFile ? await volumes.makeLog(identity.log) : undefined;
         const xml = domainXml({
           identity,
           input,
           fields,
           size,
           hostKey: hostKey?.public,
+          log,
           createdAt: new Date().toISOString(),
         });
         await virsh.run(['define', '/dev/stdin'], { input: xml, also: existsAlready });
@@ -143,6 +150,13 @@ export class LibvirtProvider
   async find(key: string): Promise<readonly Machine[]> {
     const domain = await domainOf(this.#open().virsh, key);
     return domain === undefined ? [] : [{ ...machineOf(domain), created: created(domain.uuid, domain.user) }];
+  }
+
+  async consoleOutput({ key }: MachineInput): Promise<string | undefined> {
+    const { virsh, volumes } = this.#open();
+    const domain = await domainOf(virsh, key);
+    const isKept = domain !== undefined && hasConsoleLog(domain.xml);
+    return isKept ? volumes.readEnd(identify(key).log, longestConsole) : undefined;
   }
 
   /** A flavor follows a form, and other volumes are no images: only what is wanted is looked at. */
@@ -291,6 +305,8 @@ async function remove(
     ],
     { also: noDomain },
   );
+  // libvirt's log daemon renames a console that is long, and libvirt has not seen the new names.
+  if ((await volumes.ofMachine(identity)).includes(identity.log)) await volumes.refresh();
   for (const volume of await volumes.ofMachine(identity)) await volumes.delete(volume);
 }
 
