@@ -15,6 +15,7 @@ import type { TaskOutcome, TaskRequest } from '../../../src/model/node/task-requ
 import { loadRegistry } from '../../../src/plugins/registry.js';
 import { createRedactor } from '../../../src/secrets/redact.js';
 import { resolveSecrets } from '../../../src/secrets/reference.js';
+import { ping } from '../../../src/worker/ping.js';
 import { createPool } from '../../../src/ssh/pool.js';
 import { probe } from '../../../src/ssh/probe.js';
 import { createShell } from '../../../src/ssh/shell.js';
@@ -105,6 +106,7 @@ export async function openBench(
     providers: { fault: { type: 'fault', site: 'here', fields: { token: { secret: 'env:TOKEN' } } } },
     nodes: {
       probe: (address, signal) => probe(address, { signal }),
+      ping: ({ host }, signal) => ping(host, signal),
       connect: async (address, { host, port }, signal) =>
         (await pool.acquire(address, signal)).forward(host, port),
       shell: (address, { timeoutMs: _limit, ...options }) =>

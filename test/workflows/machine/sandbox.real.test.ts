@@ -1,7 +1,12 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Stack, startStack } from '../../harness/stack.js';
+import { until } from '../../harness/until.js';
 import { type Ground, host, openGround } from '../../harness/machine/ground.js';
+
+const hasPing = spawnSync('ping', ['-c', '1', '127.0.0.1']).status === 0;
 
 const unable =
   process.platform === 'linux' && process.getuid?.() === 0 ? undefined : 'sandboxes need Linux and root';
@@ -24,6 +29,31 @@ describe.skipIf(unable !== undefined)(
     afterAll(async () => {
       await stack.stop();
     });
+
+    it('a machine whose SSH server hangs replies to an ICMP echo, and its status says so', async () => {
+      await ground.add('hung');
+      expect((await ground.operate('hung', { kind: 'status' })).operation.result?.status).toMatchObject({
+        ping: 1,
+        evidence: { pingBy: 'tcp' },
+      });
+      await ground.onMachine('hung', 'kill -STOP $(pgrep -o sshd)');
+      // With a full queue of connections, the system does not answer further ones.
+      const { ipaddress, 'ssh-port': port } = (await stack.client.machines.payload('hung')) as {
+        readonly ipaddress: string;
+        readonly 'ssh-port': number;
+      };
+      let accepted = 0;
+      const sockets = Array.from({ length: 200 }, () =>
+        connect(port, ipaddress, () => (accepted += 1)).on('error', () => undefined),
+      );
+      await until('the queue to be full', () => accepted > 128);
+      expect((await ground.operate('hung', { kind: 'status' })).operation.result?.status).toMatchObject({
+        status: 'UNKNOWN',
+        ...(hasPing ? { ping: 1, evidence: { pingBy: 'icmp' } } : { ping: null }),
+        ssh: null,
+      });
+      for (const socket of sockets) socket.destroy();
+    }, 120_000);
 
     it('files that were created, changed and deleted are so after a load, also on top of another image; the host is unchanged', async () => {
       const { add, operate, onMachine } = ground;
