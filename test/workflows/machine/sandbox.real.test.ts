@@ -55,6 +55,35 @@ describe.skipIf(unable !== undefined)(
       for (const socket of sockets) socket.destroy();
     }, 120_000);
 
+    it('the steps after loading are repeated alone; if they fail, the machine says so until they succeed', async () => {
+      const { add, operate, onMachine, calls } = ground;
+      await add('posted');
+      await operate('posted', { kind: 'load', image: host });
+      const only = { kind: 'load', image: host, only: 'post-load', withinMs: 15_000 } as const;
+      expect((await operate('posted', only)).operation).toMatchObject({
+        answer: 'done',
+        result: { did: 'post-load' },
+      });
+      const other = { name: 'other', revision: '1' };
+      const refused = await operate('posted', { ...only, image: other });
+      expect(refused.operation).toMatchObject({ answer: 'not done', failure: { action: 'NODE_STATUS' } });
+      expect(refused.machine).toMatchObject({ state: 'available', image: host });
+      // A file that is mounted cannot be replaced.
+      await onMachine('posted', 'mount --bind /root/currentimage.txt /root/currentimage.txt');
+      const failed = await operate('posted', only);
+      expect(failed.operation).toMatchObject({ state: 'failed', failure: { action: 'POST_LOAD' } });
+      expect(failed.machine).toMatchObject({
+        state: 'failed',
+        why: expect.stringMatching(/it has host@1, and the steps after loading failed: .*--only post-load/),
+      });
+      await onMachine('posted', 'umount /root/currentimage.txt');
+      const { machine, operation } = await operate('posted', only);
+      expect(operation.failure).toBeUndefined();
+      expect(machine).toMatchObject({ state: 'available', image: host });
+      expect(machine.why).toBeUndefined();
+      expect(await calls('load', 'posted')).toHaveLength(1);
+    }, 120_000);
+
     it('files that were created, changed and deleted are so after a load, also on top of another image; the host is unchanged', async () => {
       const { add, operate, onMachine } = ground;
       await Promise.all([add('maker'), add('taker')]);
