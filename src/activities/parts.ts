@@ -145,6 +145,8 @@ export interface NodeAccess {
     signal: AbortSignal,
     options?: { readonly keepsConnection?: boolean; readonly acceptsOpen?: boolean },
   ): Promise<{ readonly hostKey: string; readonly bootId?: string }>;
+  /** Whether it replies to an ICMP echo; undefined if that cannot be tried, such as behind a jump host. */
+  ping(address: NodeAddress, signal: AbortSignal): Promise<boolean | undefined>;
   shell(address: NodeAddress, options: ShellOptions): Shell;
   /** A connection that the node itself makes. @throws PluginError when it cannot. */
   connect(

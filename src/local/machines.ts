@@ -117,6 +117,13 @@ export class Machines {
   }
 
   /** The machine dies, as hardware does. */
+  /** What a machine printed; without `text` if its kind has no console. */
+  console(id: string): object {
+    const machine = this.#existing(id);
+    this.#note('describe', machine);
+    return { id, text: this.#parts.power.console(machine) };
+  }
+
   kill(id: string): object {
     const machine = this.#changeable(id);
     this.#note('kill', machine);

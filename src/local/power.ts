@@ -47,6 +47,10 @@ export class Power {
     }
   }
 
+  console({ id, kind }: MachineRecord): string | undefined {
+    return this.#kinds.get(kind)?.console?.(this.#inventory.folderOf(id));
+  }
+
   turnOn(id: string): void {
     const before = this.#lives.get(id);
     before?.cut.abort();

@@ -214,13 +214,14 @@ export const activityTable: Readonly<Record<ActivityName, ActivityRow>> = {
   RETRIEVE_IMAGE: {
     ...power,
     method: 'retrieveImage',
-    attemptMs: 2 * hour,
-    budgetMs: 2 * hour,
+    attemptMs: 24 * hour,
+    budgetMs: 24 * hour,
     noProgressMs: 10 * minute,
   },
   GET_IMAGE_SIZE: { ...question, method: 'imageSize' },
   GET_CURRENT_IMAGE: machine,
-  LOAD: { ...power, method: 'load', attemptMs: 2 * hour, budgetMs: 2 * hour, noProgressMs: 10 * minute },
+  // The limit of the whole load ends both earlier.
+  LOAD: { ...power, method: 'load', attemptMs: 24 * hour, budgetMs: 24 * hour, noProgressMs: 10 * minute },
   CAPTURE: {
     ...power,
     method: 'capture',

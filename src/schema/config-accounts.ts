@@ -133,6 +133,18 @@ export const providerSchema = z
           .max(10_000)
           .exactOptional()
           .meta({ title: 'Concurrency', description: 'Most such calls at a time on one worker.' }),
+        loadWithin: durationSchema
+          .refine((seconds) => seconds >= 1 && seconds <= 86_400, { error: 'is not 1 s to 24 hours' })
+          .exactOptional()
+          .meta({ title: 'Load', description: 'Longest time of a load of a machine, 1 h unless given.' }),
+        progressWithin: durationSchema
+          .refine((seconds) => seconds >= 1 && seconds <= 86_400, { error: 'is not 1 s to 24 hours' })
+          .exactOptional()
+          .meta({
+            title: 'Progress',
+            description:
+              'Longest time without new progress while an image is written or retrieved, 10 minutes unless given.',
+          }),
       })
       .exactOptional()
       .meta({ title: 'Limits', description: 'How hard the provider may be pressed.' }),

@@ -3,7 +3,7 @@ import { PluginError } from '../plugins/errors.js';
 import { algorithmsFor } from './algorithms.js';
 import { Connection } from './connection.js';
 import { authMethods } from './credentials.js';
-import { explainFailure } from './failure.js';
+import { cannotReach, explainFailure } from './failure.js';
 import { createPinningVerifier, createVerifier, type HostKeyVerifier } from './host-key.js';
 import { openLink, type Link } from './jump.js';
 import { openSocket } from './socket.js';
@@ -65,6 +65,9 @@ async function open(
   const link = await openWay(target, options);
   const client = new Client();
   const sock = link?.stream ?? openSocket(target.host, target.port);
+  // ssh2 has one time limit for both, and one error.
+  let isReached = link !== undefined;
+  sock.once('connect', () => (isReached = true));
   let refused: Buffer | undefined;
   let abort: (() => void) | undefined;
   try {
@@ -104,7 +107,7 @@ async function open(
     sock.destroy();
     link?.release();
     signal?.throwIfAborted();
-    throw explainFailure(target, error, refused);
+    throw isReached ? explainFailure(target, error, refused) : cannotReach(target, error);
   } finally {
     if (abort !== undefined) signal?.removeEventListener('abort', abort);
   }

@@ -33,7 +33,18 @@ export function explainFailure(target: SshTarget, error: unknown, refused: Buffe
       cause: error,
     });
   }
-  return new PluginError('Retryable', `cannot reach ${where} (${message})`, { cause: error });
+  return cannotReach(target, error);
+}
+
+export function cannotReach(target: SshTarget, error: unknown): PluginError {
+  if (error instanceof PluginError) return error;
+  const message =
+    levelOf(error) === 'client-timeout'
+      ? 'nothing answers'
+      : printable(error instanceof Error ? error.message : String(error));
+  return new PluginError('Retryable', `cannot reach ${describeTarget(target)} (${message})`, {
+    cause: error,
+  });
 }
 
 /**

@@ -26,6 +26,7 @@ import { registerSearchAttributes } from '../server/setup.js';
 import { keepPeriodicChecksSchedule, keepSweepSchedule } from '../server/schedules.js';
 import { createPool, type ConnectionPool } from '../ssh/pool.js';
 import { probe } from '../ssh/probe.js';
+import { ping } from './ping.js';
 import { createShell } from '../ssh/shell.js';
 import type { SshTarget } from '../ssh/target.js';
 import { pruneLogsDaily } from '../store/prune-logs.js';
@@ -276,6 +277,7 @@ function accessNodes(pool: ConnectionPool): NodeAccess {
           : undefined,
       });
     },
+    ping: async ({ host, jump }, signal) => (jump === undefined ? ping(host, signal) : undefined),
     connect: async (address, { host, port }, signal) =>
       (await pool.acquire(targetOf(address), signal)).forward(host, port),
     shell: (address, { timeoutMs, ...options }) => {

@@ -11,13 +11,15 @@ afterEach(() => bench.close());
 async function confirm(
   kind: string,
   code: string,
+  fails = `async confirm() { throw new PluginError('${kind}', 'no boot'); }`,
+  withinMs?: number,
 ): Promise<{ readonly message: string; readonly log: string }> {
   bench = await openBench(`
     async create() {} async delete() {}
-    async confirm() { throw new PluginError('${kind}', 'no boot'); }
+    ${fails}
     ${code}`);
   const failure: unknown = await bench
-    .run('CONFIRM', request({}, { taskId: 'u/app-1#1/-/CONFIRM/1' }))
+    .run('CONFIRM', request({}, { taskId: 'u/app-1#1/-/CONFIRM/1' }), 1, undefined, withinMs)
     .catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(ApplicationFailure);
   const { message, type } = failure as ApplicationFailure;
@@ -56,6 +58,27 @@ describe('the console of a machine whose CONFIRM fails', () => {
     ['is not offered', ''],
   ])('changes nothing if it %s', async (_, code) => {
     expect((await confirm('MachineFailed', code)).message).toMatch(/no boot$/);
+  });
+
+  it('is kept by an attempt that is cut off at the end of its time', async () => {
+    const { message, log } = await confirm(
+      'NotReady',
+      `async consoleOutput() { this.signal.throwIfAborted(); return 'fsck asks a question'; }`,
+      `confirm() { return new Promise((_, reject) => this.signal.addEventListener('abort', () => reject(this.signal.reason))); }`,
+      8_000,
+    );
+    expect(message).toMatch(/when its time was over \(its console.*ends with: fsck asks a question\)$/);
+    expect(log).toContain('fsck asks a question');
+  });
+
+  it('ends with the time of the task if it is never read', async () => {
+    const { message } = await confirm(
+      'NotReady',
+      `consoleOutput() { return new Promise(() => undefined); }`,
+      `confirm() { return new Promise((_, reject) => this.signal.addEventListener('abort', () => reject(this.signal.reason))); }`,
+      8_000,
+    );
+    expect(message).toMatch(/when its time was over$/);
   });
 
   it('is not read while there is time for another attempt', async () => {

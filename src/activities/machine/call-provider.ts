@@ -1,4 +1,5 @@
 import { activityInfo } from '@temporalio/activity';
+import { milliseconds } from '../../model/milliseconds.js';
 import { PluginError } from '../../plugins/errors.js';
 import type { ImageInput, MachineAbilities } from '../../plugins/contract.js';
 import { callProvider, openTarget, type ProviderCall } from '../provider/provider-call.js';
@@ -26,7 +27,8 @@ export async function askProvider<Value>(
   const account = row.isImageOnly === true ? { name: request.provider.name } : request.provider;
   const target = await openTarget(parts, request, account, attempt);
   const name = target.plugin.descriptor.name;
-  const stall = createStall(row.noProgressMs);
+  const noProgressMs = progressLimit(call);
+  const stall = createStall(noProgressMs);
   const progress = (text: string): void => {
     if (!stall.report(text)) return;
     attempt.at(text.slice(0, 200));
@@ -42,12 +44,19 @@ export async function askProvider<Value>(
     if (!stall.signal.aborted || attempt.signal.aborted || attempt.detach.aborted) throw error;
     throw new PluginError(
       'UnknownOutcome',
-      `${action} reported no progress for ${row.noProgressMs} ms; the last report was: ${stall.last() ?? 'none'}`,
+      `${action} reported no progress for ${(noProgressMs ?? 0) / 1_000} s; the last report was: ${stall.last() ?? 'none'}`,
       { cause: error },
     );
   } finally {
     stall.end();
   }
+}
+
+/** The account may set it for images that are written or copied onto machines, not for captures and uploads. */
+function progressLimit({ parts, request, row, action }: MachineCall): number | undefined {
+  const { progressWithin } = parts.providers[request.provider.name]?.limits ?? {};
+  const applies = action === 'LOAD' || action === 'RETRIEVE_IMAGE';
+  return applies && progressWithin !== undefined ? milliseconds(progressWithin) : row.noProgressMs;
 }
 
 type Methods = Required<MachineAbilities>;

@@ -3,6 +3,7 @@ import { machineActions } from '../../model/machine/actions.js';
 import type { AccountReply, AccountRequest } from '../../model/machine/messages.js';
 import type { Registry, RegisteredPlugin } from '../../plugins/registry.js';
 import { isReachedByPlugin } from '../provider/reached-by-plugin.js';
+import { milliseconds } from '../../model/milliseconds.js';
 import { PluginError } from '../../plugins/errors.js';
 import { checkFields } from '../../schema/fields.js';
 import { formatProblem, hasErrors } from '../../schema/problem.js';
@@ -60,6 +61,7 @@ function describe(
     );
   }
   const { flavor, image } = request;
+  const { loadWithin } = account.limits ?? {};
   return {
     type: account.type,
     site: account.site,
@@ -67,6 +69,7 @@ function describe(
     image: account.images?.[image] ?? image,
     can: actionsOf(plugin, system, account),
     quarantineAfter,
+    ...(loadWithin === undefined ? {} : { loadWithinMs: milliseconds(loadWithin) }),
   };
 }
 

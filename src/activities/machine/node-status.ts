@@ -8,6 +8,7 @@ import { askProvider, requireAbility } from './call-provider.js';
 import { openShell, parseRecord, readRecordText } from './image-record.js';
 import { askLogIns } from './log-ins.js';
 import type { MachineHandler, MachineCall } from '../task-call.js';
+import { reachNode } from '../automator/automator-task.js';
 import { probeSsh } from './probe-ssh.js';
 import { checkImage } from './system-verbs.js';
 
@@ -18,9 +19,10 @@ import { checkImage } from './system-verbs.js';
 export const nodeStatus: MachineHandler = async (call) => {
   const notes: string[] = [];
   const seen = await askPower(call, notes);
-  const { ping, ssh } = await askSsh(call, seen.power, notes);
+  const reached = await askSsh(call, seen.power, notes);
+  const { ssh } = reached;
   const record = ssh === 'yes' ? await askRecord(call, notes) : { is: 'unknown' as const };
-  const before: Evidence = { ping, ssh, ...seen, record, notes };
+  const before: Evidence = { ...reached, ...seen, record, notes };
   const { image, logIns: wantsLogIns } = call.request.order;
   const untold = decideNodeStatus(before, image);
   // Asked only of an image that is right so far.
@@ -71,13 +73,28 @@ async function askSsh(
   call: MachineCall,
   power: Power,
   notes: string[],
-): Promise<{ readonly ping: Known; readonly ssh: Known }> {
+): Promise<Pick<Evidence, 'ping' | 'pingBy' | 'ssh'>> {
   const { answers, why } = await probeSsh(call);
-  if (why === undefined) return { ping: 'yes', ssh: 'yes' };
+  if (why === undefined) return { ping: 'yes', pingBy: 'tcp', ssh: 'yes' };
   notes.push(why);
+  const ssh: Known = power === 'off' && !answers ? 'no' : 'unknown';
   // A refused connection proves that the host is up.
-  const ping: Known = answers || /ECONNREFUSED/.test(why) ? 'yes' : power === 'off' ? 'no' : 'unknown';
-  return { ping, ssh: power === 'off' && !answers ? 'no' : 'unknown' };
+  if (answers || /ECONNREFUSED/.test(why)) return { ping: 'yes', pingBy: 'tcp', ssh };
+  const replied = await askEcho(call);
+  if (replied !== undefined) return { ping: replied ? 'yes' : 'no', pingBy: 'icmp', ssh };
+  return { ping: power === 'off' ? 'no' : 'unknown', ssh };
+}
+
+async function askEcho({ parts, request, attempt }: MachineCall): Promise<boolean | undefined> {
+  const { signal, detach } = attempt;
+  attempt.at('sends an ICMP echo');
+  try {
+    const { address } = await reachNode(parts, request, attempt);
+    return await parts.nodes.ping(address, anySignal([signal, detach]));
+  } catch {
+    // Without an address there is nothing to send it to.
+    return undefined;
+  }
 }
 
 async function askRecord(call: MachineCall, notes: string[]): Promise<RecordReading> {

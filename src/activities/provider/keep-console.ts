@@ -1,26 +1,42 @@
-import { setTimeout as wait } from 'node:timers/promises';
+import { anySignal } from '../../model/signals.js';
+import type { TaskRequest } from '../../model/node/task-request.js';
+import type { Task } from '../../model/node/task.js';
 import { isPluginError, PluginError } from '../../plugins/errors.js';
-import type { ProviderCall } from './provider-call.js';
+import type { Attempt } from '../attempt.js';
+import type { ActivityParts } from '../parts.js';
+import { callProvider, type ProviderTarget } from './provider-call.js';
 
-/** Longest wait for the console, in ms, and the part of it that is kept: its end. */
-const answerMs = 10_000;
+/** Longest wait for the console, in ms. */
+export const consoleMs = 5_000;
+
+/** The part of the console that is kept: its end. */
 const mostCharacters = 64 * 1024;
 
 /** What later attempts are told. */
 const keptMark = 'console is kept';
 
+export interface FailedConfirm {
+  readonly parts: ActivityParts;
+  readonly task: Task;
+  readonly request: TaskRequest;
+  readonly attempt: Attempt;
+  readonly target: ProviderTarget;
+  /** The task's time is nearly over, so that NotReady may be its end. */
+  readonly isLate: boolean;
+  /** Aborted when the task has no time for the console any more. */
+  readonly budget: AbortSignal;
+}
+
 /**
  * Writes the machine's console into the log of a CONFIRM that fails. Returns the error with a message that says so, or
  * the same error if there is no console: reading it never fails the task in another way.
- * @param isLate the task's time is nearly over, so that NotReady may be its end.
  */
 export async function keepConsole(
-  { provider, machine, attempt }: ProviderCall,
+  { parts, task, request, attempt, target, isLate, budget }: FailedConfirm,
   error: unknown,
-  isLate: boolean,
 ): Promise<unknown> {
-  if (!isPluginError(error) || provider.consoleOutput === undefined || attempt.output.name === '')
-    return error;
+  if (!isPluginError(error) || !target.plugin.abilities.includes('consoleOutput')) return error;
+  if (attempt.output.name === '' || attempt.signal.aborted || attempt.detach.aborted) return error;
   if (error.kind === 'Retryable' || (error.kind === 'NotReady' && !isLate)) return error;
   const { kind, message, cause, retryAfterMs, result, stdout, stderr, exitCode } = error;
   const withMessage = (more: string): PluginError =>
@@ -28,11 +44,11 @@ export async function keepConsole(
   if (kind === 'NotReady' && attempt.marked() === keptMark)
     return withMessage("its console is in the task's log");
   try {
-    const late = wait(answerMs, undefined, { ref: false }).then(() => {
-      throw new Error(`no answer within ${answerMs / 1_000} s`);
-    });
-    late.catch(() => undefined);
-    const text = endOf((await Promise.race([provider.consoleOutput(machine), late])) ?? '');
+    const options = { deadlineMs: consoleMs, signals: [budget] };
+    const output = await callProvider(parts, { task, request, attempt }, target, options, (call) =>
+      inTime(call.provider.consoleOutput?.(call.machine), budget),
+    );
+    const text = endOf(output ?? '');
     if (text === '') return error;
     attempt.log.info(`console of the machine, the last ${text.length} characters`);
     await attempt.output.print('stdout', Buffer.from(`${text}\n`));
@@ -44,6 +60,20 @@ export async function keepConsole(
     attempt.log.info(`the console cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`);
     return error;
   }
+}
+
+/** A provider may ignore its signal. */
+async function inTime<Value>(
+  answer: Promise<Value> | undefined,
+  budget: AbortSignal,
+): Promise<Value | undefined> {
+  const signal = anySignal([budget, AbortSignal.timeout(consoleMs)]);
+  const late = new Promise<never>((_, reject) => {
+    const refuse = (): void => reject(new Error(`no answer within ${consoleMs / 1_000} s`));
+    if (signal.aborted) refuse();
+    signal.addEventListener('abort', refuse, { once: true });
+  });
+  return Promise.race([answer, late]);
 }
 
 /** Without the first line if that is cut: a part of a secret would not be recognised. */

@@ -12,7 +12,7 @@ import type { Attempt } from '../attempt.js';
 import { confirmMachine } from './confirm-machine.js';
 import { createMachine } from './create-machine.js';
 import { deleteMachine } from './delete-machine.js';
-import { keepConsole } from './keep-console.js';
+import { consoleMs, keepConsole } from './keep-console.js';
 import type { ActivityParts } from '../parts.js';
 import { callProvider, openTarget, type CallOptions } from './provider-call.js';
 import { refuseOwned } from '../sweep/refuse-owned.js';
@@ -21,7 +21,7 @@ import { refuseSuperseded, resetTime } from './superseded.js';
 
 /** Carries out CREATE, CONFIRM or DELETE by the plugin of the node's provider. */
 export async function runProviderTask({ parts, task, request, attempt }: TaskCall): Promise<JsonObject> {
-  const budget = budgetSignal();
+  const budget = budgetSignal(lastWordsMs);
   const endsAt = Date.now() + leftMs();
   const target = await openTarget(parts, request, accountFor(request, task), attempt);
   const { plugin, machine } = target;
@@ -35,9 +35,13 @@ export async function runProviderTask({ parts, task, request, attempt }: TaskCal
   if (earlierCallAt !== undefined) await untilVisible(plugin, earlierCallAt, attempt);
   else if (task.taskName === 'DELETE' && machine.providerid === undefined)
     await untilVisible(plugin, activityInfo().scheduledTimestampMs, attempt);
+  const isConfirm = task.taskName === 'CONFIRM';
+  // The last attempt ends early enough for its console to be read.
+  const confirmBudget =
+    isConfirm && plugin.abilities.includes('consoleOutput') ? budgetSignal(lastWordsMs + consoleMs) : budget;
   const options: CallOptions = {
     deadlineMs: plugin.descriptor.callDeadlineMs,
-    signals: [budget],
+    signals: [confirmBudget],
     // A CREATE that was sent continues after a cancellation: it ends with the machine's id, which makes
     // deleting it easy.
     survivesCancel: task.taskName === 'CREATE',
@@ -47,20 +51,21 @@ export async function runProviderTask({ parts, task, request, attempt }: TaskCal
       // Checked after the deadline starts: a succeeding attempt waits at least as long as this call can take.
       if (earlierCallAt !== undefined || call.admission.waitedMs > patienceMs) await refuseSuperseded(parts);
       if (task.taskName === 'CREATE') return createMachine(call, earlierCallAt !== undefined);
-      if (task.taskName === 'CONFIRM')
-        return confirmMachine(call, budget).catch(async (error: unknown) => {
-          throw await keepConsole(call, error, isLate(endsAt, attempt, error));
-        });
+      if (isConfirm) return confirmMachine(call, confirmBudget);
       return deleteMachine(call);
     });
-  } catch (error) {
+  } catch (cause) {
     // No time is left for another attempt, which would end without a message.
-    if (budget.aborted && !(error instanceof PluginError))
-      throw new PluginError('NotReady', `${attempt.step()} when its time was over`, {
-        cause: error,
-        retryAfterMs: 60_000,
-      });
-    throw error;
+    const error =
+      confirmBudget.aborted && !(cause instanceof PluginError)
+        ? new PluginError('NotReady', `${attempt.step()} when its time was over`, {
+            cause,
+            retryAfterMs: 60_000,
+          })
+        : cause;
+    if (!isConfirm) throw error;
+    const late = confirmBudget.aborted || isLate(endsAt, attempt, error);
+    throw await keepConsole({ parts, task, request, attempt, target, isLate: late, budget }, error);
   }
 }
 
@@ -92,10 +97,10 @@ const queuedMs = 10_000;
  * The end of the task's time, a little early. Taken as an attempt begins: from then on our own clock
  * measures.
  */
-function budgetSignal(): AbortSignal {
+function budgetSignal(wordsMs: number): AbortSignal {
   const { scheduleToCloseTimeoutMs } = activityInfo();
   if (scheduleToCloseTimeoutMs === 0) return new AbortController().signal;
-  return AbortSignal.timeout(Math.max(0, leftMs() - Math.min(lastWordsMs, scheduleToCloseTimeoutMs / 4)));
+  return AbortSignal.timeout(Math.max(0, leftMs() - Math.min(wordsMs, scheduleToCloseTimeoutMs / 4)));
 }
 
 /** Perhaps no attempt follows: the last part of the task's time has begun, or the next attempt would be after it. */

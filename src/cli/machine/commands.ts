@@ -152,7 +152,7 @@ export const machineCommands: readonly CommandDefinition[] = [
         load: async () => (await import('./operate.js')).boot,
       }),
       command('console <name>', 'connect this terminal to its serial console', {
-        more: ', on a host of its site whose heddle.yaml has the account; for machines of type ipmi',
+        more: ', on a host of its site whose heddle.yaml has the account; for machines of type ipmi, redfish or libvirt',
         json: [],
         load: async () => (await import('./console.js')).openConsole,
       }),
@@ -161,6 +161,7 @@ export const machineCommands: readonly CommandDefinition[] = [
         arguments: [argument('<image>', 'name, or name@revision', parseImage)],
         options: [
           option('--force', 'write the image regardless of the current content'),
+          choice('--only <steps>', 'write nothing: repeat the steps after loading', ['post-load']),
           option('--within <duration>', 'total time limit, such as 45m'),
           ...batchOptions,
           ...waitOptions,

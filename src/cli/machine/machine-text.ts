@@ -39,7 +39,10 @@ function printStatus(output: Output, report: NodeStatusReport): void {
     value === null || value === undefined ? '?' : typeof value === 'string' ? value : JSON.stringify(value);
   output.raw(`status: ${output.style('bold', status)}, ${cleanLine(why)}`);
   const facts = ['ping', 'ssh', 'rpower', 'nodeset', 'nodetype', 'currentimage'] as const;
-  output.line(`  ${facts.map((fact) => `${fact} ${shown(report[fact])}`).join(', ')}`);
+  const by = evidence.pingBy === undefined ? '' : ` (${evidence.pingBy === 'icmp' ? 'ICMP echo' : 'TCP'})`;
+  const text = (fact: (typeof facts)[number]): string =>
+    `${fact} ${shown(report[fact])}${fact === 'ping' ? by : ''}`;
+  output.line(`  ${facts.map(text).join(', ')}`);
   const { revision, wanted, tainted, taintReasons, postLoad, notes } = evidence;
   const reasons = taintReasons.length === 0 ? '' : ` (${taintReasons.join(', ')})`;
   output.line(

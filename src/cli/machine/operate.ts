@@ -170,10 +170,11 @@ interface LimitOptions extends MachineOptions {
 }
 
 export const load = patternOperation(
-  (image: ImageRef, options: LimitOptions & { readonly force?: true }) => ({
+  (image: ImageRef, options: LimitOptions & { readonly force?: true; readonly only?: 'post-load' }) => ({
     kind: 'load',
     image,
     force: options.force,
+    only: options.only,
     withinMs: withinMs(options),
   }),
 );

@@ -78,6 +78,9 @@ function addMachineRoutes(api: Api, { machines, imaging }: Account, answer: Answ
       const job = await bodyOf(call, imageJobSchema);
       return answer(call, subjectOf(call, kind), () => call.json(imaging.begin(idOf(call), kind, job), 202));
     });
+  api.get('/v1/machines/:id/console', (call) =>
+    answer(call, subjectOf(call, 'describe'), () => call.json(machines.console(idOf(call)))),
+  );
   api.get('/v1/machines/:id/job', (call) => call.json(imaging.job(idOf(call))));
 }
 

@@ -24,6 +24,8 @@ export interface Kind {
   readonly user: string;
   /** Starts the machine on its disk, which is built if absent. @throws Error that says why it cannot boot. */
   boot(machine: MachineRecord, folder: string): Promise<Booted>;
+  /** The end of what the machine printed since its last boot; absent: the kind has no consoles. */
+  readonly console?: (folder: string) => string;
 }
 
 /** Builds a machine's disk completely or not at all; an existing disk stays unchanged. */

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -41,6 +41,7 @@ export function sandboxKind(options: SandboxOptions): Kind {
     user: 'root',
     build,
     boot: async (machine, folder) => boot(machine, await build(machine, folder), options),
+    console: (folder) => readConsole(join(folder, 'disk')),
   };
 }
 
@@ -104,6 +105,24 @@ function startInit(machine: MachineRecord, disk: string, options: SandboxOptions
   }
 }
 
+/** Most of a console that is shown, in bytes. */
+const longestConsole = 64 * 1024;
+
+/** What the first process of the sandbox, and the SSH server, wrote to their error output. */
+function readConsole(disk: string): string {
+  const file = consoleFile(disk);
+  if (!existsSync(file)) return '';
+  const descriptor = openSync(file, 'r');
+  try {
+    const { size } = fstatSync(descriptor);
+    const start = Math.max(0, size - longestConsole);
+    const end = Buffer.alloc(size - start);
+    return end.toString('utf8', 0, readSync(descriptor, end, 0, end.length, start));
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
 function consoleFile(disk: string): string {
   return join(disk, 'console.log');
 }
@@ -137,9 +156,7 @@ async function readyPid(child: ChildProcess, exited: Promise<string>, disk: stri
   ]);
   lines.close();
   if (typeof outcome === 'number') return outcome;
-  throw new Error(
-    `the sandbox did not boot, for ${outcome}: ${readFileSync(consoleFile(disk), 'utf8').slice(-1_000).trim()}`,
-  );
+  throw new Error(`the sandbox did not boot, for ${outcome}: ${readConsole(disk).slice(-1_000).trim()}`);
 }
 
 /** Without OpenSSH: our server listens outside, and every command enters the sandbox's namespaces. */

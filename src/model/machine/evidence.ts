@@ -8,8 +8,13 @@ import type { CurrentImage } from './current-image.js';
 export interface Evidence {
   /** Its plugin reported all of this, because it has no log-in; absent: SSH did. */
   readonly by?: 'plugin';
-  /** Whether anything answers at its address: a connection that is refused is an answer, too. */
+  /**
+   * Whether anything answers at its address: SSH, a connection that is refused, or an ICMP echo. `no` also for an echo
+   * without a reply, which a firewall may have dropped; it decides nothing.
+   */
   readonly ping: Known;
+  /** What answered, or did not. */
+  readonly pingBy?: 'tcp' | 'icmp';
   /** Whether a log-in is possible. `no` only where that is certain, for the machine is switched off. */
   readonly ssh: Known;
   readonly power: Power;

@@ -135,4 +135,6 @@ export interface AccountReply {
   readonly can: readonly string[];
   /** Failures in a row after which a machine is quarantined; 0: never. */
   readonly quarantineAfter?: number;
+  /** Limit of a load, unless the request has one. */
+  readonly loadWithinMs?: number;
 }

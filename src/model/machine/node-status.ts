@@ -31,6 +31,8 @@ export interface NodeStatusReport {
     readonly postLoad: string | null;
     readonly check: Known | null;
     readonly notes: readonly string[];
+    /** How `ping` was observed; absent if it is derived from the power, or not known. */
+    readonly pingBy?: 'tcp' | 'icmp';
     /** The plugin reported it instead of SSH. */
     readonly by?: 'plugin';
   };
@@ -58,6 +60,7 @@ export function decideNodeStatus(evidence: Evidence, wanted: ImageRef | undefine
       postLoad: (record === undefined ? undefined : postLoadOf(record)) ?? null,
       check: evidence.check ?? null,
       notes: evidence.notes,
+      ...(evidence.pingBy === undefined ? {} : { pingBy: evidence.pingBy }),
       by: evidence.by,
     },
   };

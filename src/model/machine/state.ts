@@ -118,7 +118,14 @@ export type MachineIntent =
   | { readonly kind: 'power'; readonly verb: PowerVerb }
   /** What it boots next time, and not later. */
   | { readonly kind: 'boot'; readonly device: BootDevice }
-  | { readonly kind: 'load'; readonly image: ImageRef; readonly force?: true; readonly withinMs?: number }
+  | {
+      readonly kind: 'load';
+      readonly image: ImageRef;
+      readonly force?: true;
+      readonly withinMs?: number;
+      /** Only the steps after loading, on a machine that has the image. */
+      readonly only?: 'post-load';
+    }
   | {
       readonly kind: 'capture';
       readonly image: ImageRef;

@@ -215,7 +215,7 @@ export function machineIntents(): Readonly<Record<string, Fields>> {
     status: { image: optional(image()), logIns: optional(yes) },
     power: { verb: oneOf(...powerVerbs) },
     boot: { device: oneOf(...bootDevices) },
-    load: { image: image(), force, withinMs },
+    load: { image: image(), force, withinMs, only: optional(oneOf('post-load')) },
     capture: { image: image(), prove: flag, withinMs },
     unload: {},
     reserve: { user },

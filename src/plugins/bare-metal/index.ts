@@ -1,4 +1,5 @@
 export { ClaimingProvider } from './claiming-provider.js';
+export { ipmiSchema, ipmitool } from './ipmitool.js';
 export { RealMachines } from './real-machines.js';
 export type { RealMachine } from './machine-fields.js';
 export {

@@ -6,7 +6,7 @@ import type { MachineStateName } from '../../model/machine/transitions.js';
 import { planLoad, stepsOfLoad, type ProcedureStep } from '../../model/machine/steps.js';
 import { endAccess, settleAccess } from './access.js';
 import { mustErase, recordErased } from './erase.js';
-import { refuse, toNotDone } from './failure.js';
+import { NotDone, refuse, toNotDone } from './failure.js';
 import { now } from '../entity.js';
 import { change, happen, note, type MachineMemory } from './memory.js';
 import { accessOf, can, runAction, runStep, stepsFor } from './run-step.js';
@@ -18,6 +18,8 @@ export interface LoadOrder {
   readonly force: boolean;
   /** Longest time over all, in ms. */
   readonly withinMs: number;
+  /** Only the steps after loading, on a machine that has the image; nothing is written. */
+  readonly only?: 'post-load';
   /** The machine is known to be off, or not to answer: its system is not asked for anything. */
   readonly silent?: boolean;
   /** Distinguishes several writes of one operation. */
@@ -34,6 +36,7 @@ export async function load(memory: MachineMemory, order: LoadOrder): Promise<Ope
   const { state: before, half, access } = memory.state;
   // A user was in it, and the machine's own word on its image is not enough.
   const force = order.force || access !== undefined || mustErase(memory);
+  if (order.only === 'post-load') return postLoadOnly(memory, order);
   const end = Date.now() + order.withinMs;
   const status = force
     ? undefined
@@ -74,6 +77,51 @@ export async function load(memory: MachineMemory, order: LoadOrder): Promise<Ope
     await CancellationScope.nonCancellable(() => leave(memory, before, error));
     throw error;
   }
+}
+
+/**
+ * The steps after loading, on request. If they fail, the machine has its image and is not ready: it is failed, and says
+ * so, until they or a load succeed.
+ */
+async function postLoadOnly(memory: MachineMemory, order: LoadOrder): Promise<OperationResult> {
+  const { image } = order;
+  const { name, half, access, state: before } = memory.state;
+  const end = Date.now() + order.withinMs;
+  if (half !== undefined || access !== undefined || mustErase(memory))
+    refuse(
+      memory,
+      'POST_LOAD',
+      'not done',
+      `${name} needs a load: its disk is not certainly as its image is`,
+    );
+  const { status } = await runAction(memory, 'NODE_STATUS', { order: { image } }).catch((error: unknown) => {
+    throw toNotDone(memory, 'NODE_STATUS', error);
+  });
+  if (status === undefined || status.status === 'UNKNOWN' || status.status === 'RELOAD')
+    refuse(
+      memory,
+      'NODE_STATUS',
+      status?.status === 'RELOAD' ? 'not done' : 'unknown',
+      `the steps after loading need a machine that has ${formatImageRef(image)}: ${status?.why}`,
+    );
+  happen(memory, 'begin load');
+  try {
+    await runSteps(memory, order, stepsFor(memory, stepsOfLoad('post-load')), end);
+    return done(memory, { status, image, did: 'post-load' });
+  } catch (error) {
+    if (isCancellation(error)) happen(memory, 'load left out', 'it was cancelled', before);
+    else
+      happen(
+        memory,
+        'load failed',
+        `it has ${formatImageRef(image)}, and the steps after loading failed: ${messageOf(error)}; 'heddle machine load ${name} ${formatImageRef(image)} --only post-load' tries again`,
+      );
+    throw error;
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /**
@@ -121,7 +169,7 @@ async function runSteps(
         memory,
         step.action,
         'unknown',
-        `the load was not done within its ${order.withinMs} ms; it was about to ${step.step}`,
+        `the load was not done within its ${order.withinMs / 1_000} s; it was about to ${step.step}`,
       );
     const { image, token } = order;
     try {
@@ -144,10 +192,16 @@ async function runSteps(
       const why = toNotDone(memory, step.action, error);
       // The provider promises that the disk is unchanged then.
       if (step.breaks === true && why.answer === 'not done') wholeAsBefore(memory);
-      if (step.mayFail !== true) throw why;
+      if (step.mayFail !== true) throw Date.now() < end ? why : lateIn(step, order, why);
       note(memory, `${step.step}: ${why.message}`);
     }
   }
+}
+
+/** The task knows its own time limit alone. */
+function lateIn({ step }: ProcedureStep, { withinMs }: LoadOrder, { answer, failure }: NotDone): NotDone {
+  const message = `the load was not done within its ${withinMs / 1_000} s, at the step ${step}: ${failure.message}`;
+  return new NotDone(answer, { ...failure, message });
 }
 
 /** A task that ended well all the same was waited for; nothing more is begun, least of all a write. */

@@ -50,7 +50,8 @@ export async function carryOut(
       return load(memory, {
         image: intent.image,
         force: intent.force === true || memory.state.half !== undefined,
-        withinMs: intent.withinMs ?? (mustErase(memory) ? hour + eraseMs : hour),
+        withinMs: intent.withinMs ?? loadMs(memory),
+        only: intent.only,
         token,
       });
     case 'capture':
@@ -92,6 +93,12 @@ export async function carryOut(
     case 'restore':
       return changeState(memory, intent);
   }
+}
+
+/** Limit of a load that has none of its own. */
+function loadMs(memory: MachineMemory): number {
+  const { loadWithinMs = hour } = memory.state.account ?? {};
+  return mustErase(memory) ? loadWithinMs + eraseMs : loadWithinMs;
 }
 
 /** The machine is had as a node's machine is: by CREATE and CONFIRM, under a key that names it for ever. */

@@ -15,6 +15,7 @@ import type { TaskOutcome, TaskRequest } from '../../../src/model/node/task-requ
 import { loadRegistry } from '../../../src/plugins/registry.js';
 import { createRedactor } from '../../../src/secrets/redact.js';
 import { resolveSecrets } from '../../../src/secrets/reference.js';
+import { ping } from '../../../src/worker/ping.js';
 import { createPool } from '../../../src/ssh/pool.js';
 import { probe } from '../../../src/ssh/probe.js';
 import { createShell } from '../../../src/ssh/shell.js';
@@ -26,7 +27,14 @@ export interface Bench {
   /** Lines of the worker's log. */
   readonly logged: readonly string[];
   /** Runs one attempt of one task. `heartbeat`: what the attempt before it reported last. */
-  run(action: Action, request: TaskRequest, attempt?: number, heartbeat?: object): Promise<TaskOutcome>;
+  run(
+    action: Action,
+    request: TaskRequest,
+    attempt?: number,
+    heartbeat?: object,
+    /** The time of the whole task. */
+    withinMs?: number,
+  ): Promise<TaskOutcome>;
   close(): Promise<void>;
 }
 
@@ -98,6 +106,7 @@ export async function openBench(
     providers: { fault: { type: 'fault', site: 'here', fields: { token: { secret: 'env:TOKEN' } } } },
     nodes: {
       probe: (address, signal) => probe(address, { signal }),
+      ping: ({ host }, signal) => ping(host, signal),
       connect: async (address, { host, port }, signal) =>
         (await pool.acquire(address, signal)).forward(host, port),
       shell: (address, { timeoutMs: _limit, ...options }) =>
@@ -144,9 +153,9 @@ export async function openBench(
     folder,
     parts,
     logged,
-    run: (action, request, attempt = 1, heartbeatDetails) =>
+    run: (action, request, attempt = 1, heartbeatDetails, withinMs = 120_000) =>
       new MockActivityEnvironment(
-        { attempt, heartbeatDetails, startToCloseTimeoutMs: 120_000, scheduleToCloseTimeoutMs: 120_000 },
+        { attempt, heartbeatDetails, startToCloseTimeoutMs: 120_000, scheduleToCloseTimeoutMs: withinMs },
         { logger: new DefaultLogger('ERROR') },
       ).run(activities[action], request),
     close: async () => {

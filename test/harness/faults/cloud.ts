@@ -167,6 +167,7 @@ export function openCloud(): Cloud {
     },
     nodes: {
       probe: async ({ host }) => ({ hostKey: `key-of-${at(host).id}`, bootId: at(host).id }),
+      ping: () => Promise.resolve(undefined),
       connect: () => Promise.reject(new PluginError('Invalid', 'nothing listens in memory')),
       shell: ({ host }, { runId, signal, detach }) => ({
         async run({ name }) {

@@ -1,5 +1,3 @@
-import { z } from 'zod';
-import { unsafeText } from '../../../model/safe-text.js';
 import {
   PluginError,
   type BootDevice,
@@ -14,26 +12,16 @@ import {
 import {
   PowerDriver,
   RealMachines,
+  ipmiSchema,
+  ipmitool,
   runCommand,
   type PowerControls,
   type RealMachine,
   type Told,
 } from '../../bare-metal/index.js';
 import { readFru, readSensors } from './hardware.js';
-import { parseFields, port } from '../../provider-base/fields.js';
+import { parseFields } from '../../provider-base/fields.js';
 
-const argument = z
-  .string()
-  .refine((text) => unsafeText(text) === undefined, {
-    error: 'text without blanks and quotes that does not begin with -',
-  });
-const bmcSchema = z.strictObject({
-  host: argument,
-  port: port.default(623),
-  user: argument,
-  password: z.string(),
-  cipher: z.int().min(0).max(17).default(3),
-});
 /** What a controller says when it has no power cycle: not in this state, or not at all. */
 const noCycle = /not supported in present state|Invalid data field|Invalid command|0xd5|0xcc|0xc1/i;
 
@@ -84,7 +72,7 @@ export class IpmiProvider extends RealMachines implements CanOpenConsole {
   /** Serial over LAN; the escape sequence ~. ends it. */
   async console(input: MachineInput): Promise<ConsoleCommand> {
     const { name, bmc } = await this.own(input);
-    return commandOf(parseFields(bmcSchema, bmc, `bmc of machine ${name}`), ['sol', 'activate']);
+    return ipmitool(parseFields(ipmiSchema, bmc, `bmc of machine ${name}`), ['sol', 'activate']);
   }
 
   /** A controller may have neither an inventory nor sensors, and list no devices but the first. */
@@ -120,10 +108,6 @@ export class IpmiProvider extends RealMachines implements CanOpenConsole {
     );
   }
 
-  /**
-   * Runs one command. The cipher is fixed, since probing it takes seconds; an unreachable controller is
-   * reported after six.
-   */
   async #ask(
     { name, bmc: written }: RealMachine,
     words: readonly string[],
@@ -133,8 +117,8 @@ export class IpmiProvider extends RealMachines implements CanOpenConsole {
     readonly said: string;
     readonly printed: string;
   }> {
-    const bmc = parseFields(bmcSchema, written, `bmc of machine ${name}`);
-    const { command, environment } = commandOf(bmc, words);
+    const bmc = parseFields(ipmiSchema, written, `bmc of machine ${name}`);
+    const { command, environment } = ipmitool(bmc, words);
     await this.calls.take();
     const { code, stdout, stderr } = await runCommand(command, { signal: this.signal, environment });
     if (code === null && /ENOENT/.test(stderr))
@@ -151,30 +135,6 @@ export class IpmiProvider extends RealMachines implements CanOpenConsole {
           : `the controller of ${name} at ${bmc.host}:${bmc.port}: ${said.split('\n').at(-1)?.slice(0, 300) ?? ''}`,
     };
   }
-}
-
-/** The password is in the environment, where other users cannot see it. */
-function commandOf(bmc: z.output<typeof bmcSchema>, words: readonly string[]) {
-  const { host, port: number, user, cipher, password } = bmc;
-  const target = [
-    '-H',
-    host,
-    '-p',
-    String(number),
-    '-U',
-    user,
-    '-E',
-    '-C',
-    String(cipher),
-    '-N',
-    '1',
-    '-R',
-    '2',
-  ];
-  return {
-    command: ['ipmitool', '-I', 'lanplus', ...target, ...words],
-    environment: { IPMI_PASSWORD: password },
-  };
 }
 
 function readPower(code: number | null, text: string): PowerReading {

@@ -12,6 +12,8 @@ export interface DomainParts {
   readonly fields: LibvirtFields;
   readonly size: Size;
   readonly hostKey?: string;
+  /** The file of its console on libvirt's host. */
+  readonly log?: string;
   readonly createdAt: string;
 }
 
@@ -28,6 +30,7 @@ export function domainXml({
   fields,
   size,
   hostKey,
+  log,
   createdAt,
 }: DomainParts): string {
   const { hypervisor, arch, pool, network, bridge, cloudInit } = fields;
@@ -53,7 +56,7 @@ export function domainXml({
     ${disk(identity.disk, 'qcow2', systemDisk)}
     ${cloudInit ? disk(identity.seed, 'raw', seedDisk, '<readonly/>') : ''}
     <interface type='${type}'>${source}<mac address='${identity.mac}'/><model type='virtio'/></interface>
-    <console type='pty'/>
+    <console type='pty'>${log === undefined ? '' : `<log file='${escapeXml(log)}' append='off'/>`}</console>
     ${hypervisor === 'test' ? '' : "<channel type='unix'><target type='virtio' name='org.qemu.guest_agent.0'/></channel><rng model='virtio'><backend model='random'>/dev/urandom</backend></rng>"}
   </devices>
 </domain>
@@ -76,6 +79,11 @@ export function volumesOf(domain: XmlElement): { readonly disk?: string; readonl
       .map(({ attributes }) => attributes['volume'])[0];
   const [disk, seed] = [at(systemDisk), at(seedDisk)];
   return { disk, seed };
+}
+
+/** Whether what its console prints is kept. */
+export function hasConsoleLog(domain: XmlElement): boolean {
+  return ['console', 'serial'].some((device) => elementsAt(domain, 'devices', device, 'log').length > 0);
 }
 
 /** The same domain on the volumes of a load; all else of it stays as it is. */

@@ -8,6 +8,8 @@ export interface Identity {
   /** Its volumes. */
   readonly disk: string;
   readonly seed: string;
+  /** What its console printed, of all loads. */
+  readonly log: string;
 }
 
 /** Before every name that is ours. */
@@ -50,6 +52,7 @@ export function identify(key: string, token?: string): Identity {
     mac: ['52', '54', ...bytes.slice(0, 4)].join(':'),
     disk: `${name}${load}.qcow2`,
     seed: `${name}-seed${load}.img`,
+    log: `${name}-console.log`,
   };
 }
 
@@ -57,7 +60,9 @@ export function identify(key: string, token?: string): Identity {
 export function isVolumeOf({ name }: Identity, volume: string): boolean {
   return (
     volume.startsWith(name) &&
-    /^(-[0-9a-f]{16})?\.qcow2$|^-seed(-[0-9a-f]{16})?\.img$/.test(volume.slice(name.length))
+    /^(-[0-9a-f]{16})?\.qcow2$|^-seed(-[0-9a-f]{16})?\.img$|^-console\.log(\.\d+)?$/.test(
+      volume.slice(name.length),
+    )
   );
 }
 

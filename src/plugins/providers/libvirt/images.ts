@@ -127,7 +127,7 @@ async function switchDisk(
 
 async function deleteOtherVolumes(volumes: Volumes, identity: Identity): Promise<void> {
   for (const volume of await volumes.ofMachine(identity))
-    if (volume !== identity.disk && volume !== identity.seed) await volumes.delete(volume);
+    if (![identity.disk, identity.seed, identity.log].includes(volume)) await volumes.delete(volume);
 }
 
 export async function captureImage(
@@ -168,7 +168,7 @@ export async function captureImage(
   return outcome;
 }
 
-/** Copies the image from the first library that has it. The machine's domain records the state of the copy. */
+/** Copies the image from the library with the most complete copy of it. The machine's domain records the state of the copy. */
 export async function retrieveImage(
   { virsh, volumes, fields }: LibvirtAccount,
   { key, providerImage, token, progress }: ImageInput,
@@ -182,12 +182,22 @@ export async function retrieveImage(
     return { answer: 'done' };
   }
   const { libraries } = fields;
+  let most: { readonly pool: string; readonly capacity: number; readonly allocated: number } | undefined;
+  let unfinished: string | undefined;
   for (const pool of libraries) {
-    const found = await new Volumes(virsh, fields, pool).find(target);
+    const library = new Volumes(virsh, fields, pool);
+    const found = await library.find(target);
     if (found === undefined) continue;
-    const from = { pool, name: target, capacity: found.capacity };
+    if (await library.isBeingMade(target)) unfinished = pool;
+    // A copy that was cut off has less; among equal ones the first counts.
+    else if (most === undefined || found.allocated > most.allocated) most = { pool, ...found };
+  }
+  if (most !== undefined) {
+    const from = { pool: most.pool, name: target, capacity: most.capacity };
     return copyVolume(virsh, volumes, { domain, token, target, progress, from });
   }
+  if (unfinished !== undefined)
+    throw new PluginError('NotReady', `the image ${target} is still being made in library ${unfinished}`);
   const why =
     libraries.length === 0
       ? 'the account names no libraries to copy it from'

@@ -12,14 +12,17 @@ import {
   type CanListImages,
   type CanLoad,
   type CanOffer,
+  type CanOpenConsole,
   type CanQuota,
   type CanPower,
   type CanReset,
   type CanRetrieve,
+  type CanShowConsole,
   type CanShowImages,
   type CanTellAssigned,
   type CanUnload,
   type CanUploadImage,
+  type ConsoleCommand,
   type CreateInput,
   type ImageFileInput,
   type ImageInput,
@@ -38,7 +41,7 @@ import {
 import { hasTags, sshAuthOf } from '../../provider-base/machines.js';
 import { refusalOf } from '../../provider-base/offers.js';
 import type { PowerDriver } from '../../bare-metal/index.js';
-import { domainXml } from './domain.js';
+import { domainXml, hasConsoleLog } from './domain.js';
 import { readFields, readFlavor, readImage, type LibvirtFields } from './fields.js';
 import { identify, type Identity } from './identity.js';
 import {
@@ -50,13 +53,16 @@ import {
   retrieveImage,
   type LibvirtAccount,
 } from './images.js';
-import { domainOf, listDomains, readAddresses, type Domain } from './machines.js';
+import { domainOf, domainWithId, listDomains, readAddresses, type Domain } from './machines.js';
 import { powerDriverOf } from './power.js';
 import { hostQuota, sizesOf } from './quota.js';
 import { hostKeyOf, makeSeed } from './seed.js';
 import { deleteImage, downloadImage, listImages, uploadImage } from './uploads.js';
 import { existsAlready, noDomain, Virsh } from './virsh.js';
 import { Volumes, type Volume } from './volumes.js';
+
+/** The end of a console that is read, in bytes. */
+const longestConsole = 64 * 1_024;
 
 /** How long to wait before looking again, in ms. */
 const lookAgainMs = 2_000;
@@ -67,6 +73,7 @@ export class LibvirtProvider
   implements
     CanList,
     CanFind,
+    CanShowConsole,
     CanOffer,
     CanQuota,
     CanPower,
@@ -80,7 +87,8 @@ export class LibvirtProvider
     CanUploadImage,
     CanListImages,
     CanDownloadImage,
-    CanDeleteImage
+    CanDeleteImage,
+    CanOpenConsole
 {
   override async create(input: CreateInput): Promise<TaskResult> {
     const { fields, virsh, volumes } = this.#open();
@@ -97,12 +105,14 @@ export class LibvirtProvider
             identity.seed,
             makeSeed(fields, { key: input.key, hostname: input.hostname, instance: identity.uuid }),
           );
+        const log = base.isFile ? await volumes.makeLog(identity.log) : undefined;
         const xml = domainXml({
           identity,
           input,
           fields,
           size,
           hostKey: hostKey?.public,
+          log,
           createdAt: new Date().toISOString(),
         });
         await virsh.run(['define', '/dev/stdin'], { input: xml, also: existsAlready });
@@ -152,6 +162,13 @@ export class LibvirtProvider
   async find(key: string): Promise<readonly Machine[]> {
     const domain = await domainOf(this.#open().virsh, key);
     return domain === undefined ? [] : [{ ...machineOf(domain), created: created(domain.uuid, domain.user) }];
+  }
+
+  async consoleOutput({ key }: MachineInput): Promise<string | undefined> {
+    const { virsh, volumes } = this.#open();
+    const domain = await domainOf(virsh, key);
+    const isKept = domain !== undefined && hasConsoleLog(domain.xml);
+    return isKept ? volumes.readEnd(identify(key).log, longestConsole) : undefined;
   }
 
   /** A flavor follows a form, and other volumes are no images: only what is wanted is looked at. */
@@ -233,6 +250,14 @@ export class LibvirtProvider
     return deleteImage(this.#open(), input);
   }
 
+  /** The first serial port; the escape sequence ^] ends it. */
+  async console({ providerid = '' }: MachineInput): Promise<ConsoleCommand> {
+    const { fields, virsh } = this.#open();
+    const domain = await domainWithId(virsh, providerid);
+    if (domain === undefined) throw new PluginError('Invalid', `libvirt has no domain ${providerid}`);
+    return { command: [fields.program, '--connect', fields.uri, 'console', domain.uuid] };
+  }
+
   async #addressOf(
     virsh: Virsh,
     { uuid, macs }: Domain,
@@ -308,6 +333,8 @@ async function remove(
     ],
     { also: noDomain },
   );
+  // libvirt's log daemon renames a console that is long, and libvirt has not seen the new names.
+  if ((await volumes.ofMachine(identity)).includes(identity.log)) await volumes.refresh();
   for (const volume of await volumes.ofMachine(identity)) await volumes.delete(volume);
 }
 

@@ -29,8 +29,12 @@ export interface Domain {
 }
 
 export async function domainOf(virsh: Virsh, key: string): Promise<Domain | undefined> {
-  const { uuid } = identify(key);
-  return (await listDomains(virsh, uuid)).find((domain) => domain.key === key);
+  const domain = await domainWithId(virsh, identify(key).uuid);
+  return domain?.key === key ? domain : undefined;
+}
+
+export async function domainWithId(virsh: Virsh, uuid: string): Promise<Domain | undefined> {
+  return (await listDomains(virsh, uuid))[0];
 }
 
 /** libvirt's words for states; being paused at boot is rare enough to look again. */

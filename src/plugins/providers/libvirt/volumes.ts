@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { PluginError } from '../../contract.js';
 import type { LibvirtFields } from './fields.js';
@@ -9,6 +12,8 @@ import { elementsAt, escapeXml, parseXml, textAt } from './xml.js';
 export interface Volume {
   readonly path: string;
   readonly format: string;
+  /** In a folder of the host, not a block device or on a network. */
+  readonly isFile: boolean;
   /** In bytes: what a machine sees, and what it takes. */
   readonly capacity: number;
   readonly allocated: number;
@@ -46,13 +51,14 @@ export class Volumes {
       path === undefined ||
       format === undefined ||
       !Number.isSafeInteger(capacity) ||
-      capacity <= 0 ||
+      capacity < 0 ||
       !Number.isSafeInteger(allocated)
     ) {
       throw new PluginError('Retryable', `virsh tells neither path, format nor size of the volume ${name}`);
     }
     const backing = textAt(xml, 'backingStore', 'path');
-    return { path, format, capacity, allocated, backing: backing === '' ? undefined : backing };
+    const isFile = xml.attributes['type'] === 'file';
+    return { path, format, isFile, capacity, allocated, backing: backing === '' ? undefined : backing };
   }
 
   /** What machines' disks are made of. @throws PluginError Invalid, and NotReady while it is being made. */
@@ -150,6 +156,39 @@ export class Volumes {
     const wrong = errors.filter((line) => !absent.test(line));
     if (wrong.length > 0) this.#virsh.fail(wrong);
     return stdout.split(mark).slice(1);
+  }
+
+  /**
+   * Makes a place for the console of a machine, in the folder of the pool: QEMU writes it, and libvirt reads it as a
+   * volume.
+   */
+  async makeLog(name: string): Promise<string | undefined> {
+    if (this.#emulated) return undefined;
+    await this.#make(
+      `<volume><name>${name}</name><capacity unit='bytes'>0</capacity><target><format type='raw'/></target></volume>\n`,
+    );
+    return (await this.find(name))?.path;
+  }
+
+  /** The last bytes of a file; undefined if it does not exist, or is empty. */
+  async readEnd(name: string, most: number): Promise<string | undefined> {
+    const { capacity = 0 } = (await this.find(name)) ?? {};
+    if (capacity === 0) return undefined;
+    const folder = await mkdtemp(join(tmpdir(), 'heddle-console-'));
+    try {
+      // virsh opens a file by its name, which it cannot do with the socket that is its output.
+      const file = join(folder, 'end');
+      const offset = String(Math.max(0, capacity - most));
+      await this.#virsh.run(['vol-download', '--pool', this.#pool, name, file, '--offset', offset]);
+      return await readFile(file, 'utf8');
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+
+  /** Lets libvirt see files that appeared in the folder. Refused while it writes a volume. */
+  async refresh(): Promise<void> {
+    await this.#virsh.run(['pool-refresh', this.#pool], { also: /asynchronous jobs/i });
   }
 
   /** The whole of another volume, without the layers below it. False where there is one of that name. */

@@ -13,6 +13,7 @@ import {
   type CanLoad,
   type CanPower,
   type CanQuota,
+  type CanShowConsole,
   type CanShowImages,
   type CanTellAssigned,
   type CanUploadImage,
@@ -50,6 +51,8 @@ const fieldsSchema = z.object({
   publicKeys: z.array(z.string()).optional(),
 });
 
+const consoleSchema = z.object({ text: z.string().optional() });
+
 /** How long to wait before looking again at a machine that boots or goes, in ms. */
 const lookAgainMs = 300;
 
@@ -59,6 +62,7 @@ export class LocalProvider
   implements
     CanList,
     CanFind,
+    CanShowConsole,
     CanPower,
     CanQuota,
     CanLoad,
@@ -120,6 +124,14 @@ export class LocalProvider
         'ssh-host-key': machine.hostKey,
       },
     };
+  }
+
+  /** Only sandboxes have one. */
+  async consoleOutput(input: MachineInput): Promise<string | undefined> {
+    const id = input.providerid ?? (await this.#idOf(input.key));
+    const path = machinePath(id, input.key, '/console');
+    const answer = await this.#api().call(consoleSchema, { method: 'GET', path });
+    return answer.found ? answer.body.text : undefined;
   }
 
   /** Asks the service to delete rather than whether the machine is there: only its refusal proves absence. */

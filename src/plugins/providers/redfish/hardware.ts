@@ -49,7 +49,7 @@ export async function readHardware(http: RedfishHttp, path: string): Promise<Har
   const get = <Schema extends z.ZodType>(
     schema: Schema,
     from: string,
-  ): Promise<z.output<Schema> | undefined> => read(http, schema, from);
+  ): Promise<z.output<Schema> | undefined> => readResource(http, schema, from);
   const members = async (from: z.output<typeof link>): Promise<readonly string[]> =>
     from ? pathsOf((await get(collectionSchema, from['@odata.id']))?.Members) : [];
 
@@ -92,7 +92,7 @@ export async function readHardware(http: RedfishHttp, path: string): Promise<Har
 }
 
 /** Undefined where the controller has no such resource, or none that can be read. */
-async function read<Schema extends z.ZodType>(
+export async function readResource<Schema extends z.ZodType>(
   http: RedfishHttp,
   schema: Schema,
   path: string,

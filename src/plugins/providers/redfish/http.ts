@@ -1,7 +1,16 @@
 import { z } from 'zod';
 import { isUnprotected } from '../../../model/endpoint.js';
+import { unsafeText } from '../../../model/safe-text.js';
 import { PluginError, type Calls } from '../../contract.js';
+import { hostKeys } from '../../provider-base/fields.js';
 import { sendRequest, type HttpResponse } from '../../provider-base/http.js';
+
+/** Sent to the controller as one line. */
+export const consoleCommand = z
+  .string()
+  .refine((line) => unsafeText(line, { blanks: true }) === undefined, {
+    error: 'one line without quotes that does not begin with -',
+  });
 
 export const controllerSchema = z.strictObject({
   /** Such as https://10.0.0.7 */
@@ -14,6 +23,10 @@ export const controllerSchema = z.strictObject({
   ca: z.string().optional(),
   /** Takes any certificate, and http:// outside of this machine. */
   insecure: z.boolean().default(false),
+  /** Of its SSH server, for consoles; otherwise that of the user's known_hosts. */
+  hostKey: hostKeys.optional(),
+  /** Opens the console in the shell of a controller that does not name the command, such as `vsp`. */
+  consoleCommand: consoleCommand.optional(),
 });
 export type Controller = z.output<typeof controllerSchema>;
 

@@ -1,13 +1,22 @@
-import type { BootDevice, BootTarget, Hardware, Outcome } from '../../contract.js';
+import type {
+  BootDevice,
+  BootTarget,
+  CanOpenConsole,
+  ConsoleCommand,
+  Hardware,
+  MachineInput,
+  Outcome,
+} from '../../contract.js';
 import { PowerDriver, RealMachines, type PowerLimits, type RealMachine } from '../../bare-metal/index.js';
 import { parseFields } from '../../provider-base/fields.js';
-import { controllerSchema, RedfishHttp } from './http.js';
+import { consoleCommandOf } from './console.js';
+import { controllerSchema, RedfishHttp, type Controller } from './http.js';
 import { RedfishSystem } from './system.js';
 
 const bootSources = { pxe: 'Pxe', disk: 'Hdd', cdrom: 'Cd', bios: 'BiosSetup' } as const;
 
 /** Real machines whose management controllers speak Redfish. */
-export class RedfishProvider extends RealMachines {
+export class RedfishProvider extends RealMachines implements CanOpenConsole {
   protected override power(machine: RealMachine): PowerDriver {
     return powerDriverOf(this.#system(machine), this.powerLimits(), this.signal);
   }
@@ -30,8 +39,18 @@ export class RedfishProvider extends RealMachines {
     return this.#system(machine).bootTarget();
   }
 
-  #system({ name, bmc }: RealMachine): RedfishSystem {
-    const controller = parseFields(controllerSchema, bmc, `controller of machine ${name}`);
+  /** By the way that the controller offers: SSH, or IPMI; the escape sequence ~. ends both. */
+  async console(input: MachineInput): Promise<ConsoleCommand> {
+    const machine = await this.own(input);
+    return consoleCommandOf(await this.#system(machine).console(), this.#controller(machine));
+  }
+
+  #controller({ name, bmc }: RealMachine): Controller {
+    return parseFields(controllerSchema, bmc, `controller of machine ${name}`);
+  }
+
+  #system(machine: RealMachine): RedfishSystem {
+    const controller = this.#controller(machine);
     return new RedfishSystem(new RedfishHttp(controller, this.signal, this.calls), controller, this.signal);
   }
 }

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { PluginError, type Hardware, type Outcome, type PowerReading } from '../../contract.js';
 import type { Told } from '../../bare-metal/index.js';
 import type { HttpResponse } from '../../provider-base/http.js';
+import { findConsole, type SerialConsole } from './console.js';
 import { readHardware } from './hardware.js';
 import type { Controller, RedfishHttp } from './http.js';
 
@@ -112,6 +113,10 @@ export class RedfishSystem {
 
   async bootTarget(): Promise<string | undefined> {
     return (await this.#read()).system.Boot?.BootSourceOverrideTarget?.toLowerCase();
+  }
+
+  async console(): Promise<SerialConsole> {
+    return findConsole(this.#http, (await this.#read()).path, this.#controller);
   }
 
   async hardware(): Promise<Hardware> {

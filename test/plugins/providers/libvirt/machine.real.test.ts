@@ -274,6 +274,35 @@ describe.skipIf(missing !== undefined)(
         expect(changes()).toEqual([]);
       }));
 
+    test('on QEMU: an image is retrieved from the library with the most complete copy of it', async () => {
+      const [stock, partial, full] = ['stock', 'partial', 'full'].map((name) => {
+        const folder = join(libvirtd.folder, name);
+        mkdirSync(folder);
+        return folder;
+      }) as [string, string, string];
+      words(
+        `cd '${full}' && head -c 4M /dev/urandom >raw && qemu-img convert -O qcow2 raw spread@1 && rm raw && qemu-img create -q -f qcow2 '${partial}/spread@1' 4M && qemu-img create -q -f qcow2 '${stock}/base' 1M`,
+      );
+      for (const name of ['stock', 'partial', 'full'])
+        libvirtd.virsh(
+          libvirtd.qemu,
+          ...['pool-create-as', name, 'dir', '--target', join(libvirtd.folder, name)],
+        );
+      const real = {
+        uri: libvirtd.qemu,
+        pool: 'stock',
+        libraries: ['partial', 'full'],
+        bridge: libvirtd.bridge,
+        hypervisor: 'qemu',
+        cloudInit: false,
+      };
+      const input = machine();
+      await provider(real).create(input);
+      expect(await provider(real).retrieveImage(order(input, 'spread@1'))).toEqual({ answer: 'done' });
+      expect(words(`qemu-img compare '${stock}/spread@1' '${full}/spread@1'`)).toContain('identical');
+      await provider(real).delete(input);
+    }, 300_000);
+
     test.each(['question', 'answer'] as const)(
       'a load and a capture continue, whichever %s of virsh is lost',
       async (what) => {
@@ -370,9 +399,9 @@ describe.skipIf(missing !== undefined)(
 
       const load = order(input, 'work@1');
       expect(await provider(real).load(load)).toEqual({ answer: 'done' });
-      const { disk, seed } = identify(input.key, load.token);
+      const { disk, seed, log } = identify(input.key, load.token);
       expect(words(`ls '${pool}'`).trim().split('\n').toSorted()).toEqual(
-        ['base', 'rare@1', 'work@1', disk, seed].toSorted(),
+        ['base', 'rare@1', 'work@1', disk, seed, log].toSorted(),
       );
       expect(words(`mcopy -n -i '${join(pool, seed)}' ::meta-data -`)).toContain(
         `"instance-id":"${old.uuid}-`,

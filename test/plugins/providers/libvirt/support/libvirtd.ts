@@ -24,7 +24,7 @@ export function libvirtIsMissing(): string | undefined {
  */
 const startInNamespace = `
 set -e
-for place in etc/libvirt run/libvirt var/lib/libvirt var/cache/libvirt var/log/libvirt; do
+for place in etc/libvirt run/libvirt run/lock var/lib/libvirt var/cache/libvirt var/log/libvirt; do
   mkdir -p "/$place" "$1/own/$place"
   mount --bind "$1/own/$place" "/$place"
 done

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { unsafeText } from '../../model/safe-text.js';
+import type { ConsoleCommand } from '../machine-abilities.js';
+import { port } from '../provider-base/fields.js';
+
+const argument = z
+  .string()
+  .refine((text) => unsafeText(text) === undefined, {
+    error: 'text without blanks and quotes that does not begin with -',
+  });
+
+/** A controller that speaks IPMI 2.0 over the network. */
+export const ipmiSchema = z.strictObject({
+  host: argument,
+  port: port.default(623),
+  user: argument,
+  password: z.string(),
+  cipher: z.int().min(0).max(17).default(3),
+});
+export type IpmiController = z.output<typeof ipmiSchema>;
+
+/**
+ * A command of ipmitool; the password is in the environment, where other users cannot see it. The cipher is fixed, since
+ * probing it takes seconds; an unreachable controller is reported after six.
+ */
+export function ipmitool(
+  { host, port: number, user, cipher, password }: IpmiController,
+  words: readonly string[],
+): Required<ConsoleCommand> {
+  const target = ['-H', host, '-p', String(number), '-U', user, '-E', '-C', String(cipher)];
+  return {
+    command: ['ipmitool', '-I', 'lanplus', ...target, '-N', '1', '-R', '2', ...words],
+    environment: { IPMI_PASSWORD: password },
+  };
+}

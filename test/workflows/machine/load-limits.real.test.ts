@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { buildRack, noEmulators, type Rack } from '../../harness/bmc/racks.js';
+import { type Ground, host, openGround } from '../../harness/machine/ground.js';
+import { processesWith } from '../../harness/processes.js';
+import { type Stack, startStack } from '../../harness/stack.js';
+
+describe.skipIf(noEmulators !== undefined)(
+  `the limits of an account for loads${noEmulators === undefined ? '' : ` (left out: ${noEmulators})`}`,
+  () => {
+    let stack: Stack;
+    let rack: Rack;
+    let ground: Ground;
+    const names = ['stuck', 'slow'];
+
+    beforeAll(async () => {
+      const accounts: Record<string, object | 'service'> = {};
+      stack = await startStack({
+        temporalAddress: inject('temporalAddress'),
+        distPath: inject('distPath'),
+        accounts,
+      });
+      // Named after the folder of this test, to be found among the processes.
+      const load = (program: string): readonly string[] => ['sh', '-c', `${program}; : ${stack.folder}`];
+      const answer = ['sh', '-c', 'echo 1'];
+      rack = await buildRack(stack.service, stack.folder, names);
+      const account = (program: string, limits: object): object => ({
+        type: 'ipmi',
+        fields: { ...rack.fields, imager: { exists: answer, size: answer, load: load(program) } },
+        limits,
+      });
+      accounts['stuck'] = account('echo at 7 percent; sleep 500', {
+        progressWithin: '2s',
+        loadWithin: '20s',
+      });
+      accounts['slow'] = account('while :; do date +%N; sleep 0.2; done', { loadWithin: '20s' });
+      await stack.startWorker();
+      ground = openGround(stack);
+      await Promise.all(names.map((name) => ground.add(name, { provider: name, fields: { machine: name } })));
+    }, 180_000);
+    afterAll(async () => {
+      await rack.stop();
+      await stack.stop();
+    });
+
+    it.concurrent('end a write without progress, with its last report and its program', async () => {
+      const { operation, machine } = await ground.operate('stuck', { kind: 'load', image: host });
+      expect(operation).toMatchObject({ state: 'failed', answer: 'unknown', failure: { action: 'LOAD' } });
+      expect(operation.failure?.message).toMatch(
+        /LOAD reported no progress for 2 s; the last report was: at 7 percent/,
+      );
+      expect(machine).toMatchObject({ state: 'failed', why: expect.stringContaining('no progress for 2 s') });
+      expect(processesWith('at 7 percent').filter(({ line }) => line.includes(stack.folder))).toEqual([]);
+    }, 120_000);
+
+    it.concurrent('end a load that makes progress for too long, unless the request has a limit of its own', async () => {
+      const { operation, machine } = await ground.operate('slow', { kind: 'load', image: host });
+      expect(operation).toMatchObject({ state: 'failed', answer: 'unknown', failure: { action: 'LOAD' } });
+      expect(operation.failure?.message).toMatch(/was not done within its 20 s, at the step write/);
+      expect(machine.state).toBe('failed');
+    }, 120_000);
+  },
+);
