@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Knowledge, SizeReading } from '../../../model/machine/answer.js';
 
 const endings = { raw: ['.raw', '.img'], gzip: ['.raw.gz', '.img.gz'], qcow2: ['.qcow2'] } as const;
-export type ImageFormat = keyof typeof endings;
+type ImageFormat = keyof typeof endings;
 
 export interface ImageFile {
   readonly file: string;
