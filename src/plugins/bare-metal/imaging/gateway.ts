@@ -60,7 +60,7 @@ export class Gateway {
       if (await this.#listen()) return;
       if (!(await isOurs(host, port))) throw new Error(`port ${port} of ${host} is used by another program`);
     }
-    this.#takeOver().catch(() => undefined);
+    this.#replaceServer().catch(() => undefined);
   }
 
   /** Another load can take over at once; what is being sent is sent to its end. */
@@ -75,7 +75,7 @@ export class Gateway {
     server.closeAllConnections();
   }
 
-  async #takeOver(): Promise<void> {
+  async #replaceServer(): Promise<void> {
     do {
       await pause(retryMs, undefined, { ref: false });
       if (this.#isClosed) return;

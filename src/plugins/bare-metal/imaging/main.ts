@@ -8,7 +8,7 @@ import { ImageServer, type ImagingEnd } from './image-server.js';
 import { exits, runFiles, type ImagingOrder } from './imaging-order.js';
 import { prepareImage } from './prepare-image.js';
 
-/** More than a load may take: nobody waits for an answer any more. */
+/** More than a load may take: no caller waits for an answer any more. */
 const limitMs = 3 * 3_600_000;
 /** A machine that was heard, and is silent for so long, does not go on. */
 const silentMs = 5 * 60_000;

@@ -114,7 +114,7 @@ function uploadedSnapshot({ SnapshotId = '', Tags, StartTime }: Snapshot): Uploa
   };
 }
 
-/** One that an earlier attempt completed. Others are deleted: nobody knows which blocks they have. */
+/** One that an earlier attempt completed. Others are deleted: which blocks they have is unknown. */
 async function completeSnapshot(
   ec2: Ec2,
   own: Readonly<Record<string, string>>,
