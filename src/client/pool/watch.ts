@@ -2,12 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { RequestsWanted } from '../../model/pool/messages.js';
 import type { RequestsPage, RequestView } from '../../model/pool/view.js';
 
-/**
- * Wait between two looks, in ms: short at first, for a warm node is there at once, and longer when nothing
- * happens.
- */
+/** Wait between two looks, in ms: short at first, since many nodes are there soon, and longer when nothing happens. */
 const firstLookMs = 20;
 const lastLookMs = 500;
+/** Looks until the wait grows, and by how much with each. */
+const quickLooks = 10;
 const growth = 1.2;
 
 export type Look = (wanted: RequestsWanted) => Promise<RequestsPage>;
@@ -26,6 +25,7 @@ export class Watch {
   #version: number | undefined;
   #looking = false;
   #pauseMs = firstLookMs;
+  #quickLooks = quickLooks;
 
   constructor(look: Look) {
     this.#look = look;
@@ -36,7 +36,7 @@ export class Watch {
     return new Promise<RequestView>((resolve, reject) => {
       this.#waiting.set(id, [...(this.#waiting.get(id) ?? []), { resolve, reject }]);
       this.#fresh.add(id);
-      this.#pauseMs = firstLookMs;
+      this.#lookSoon();
       void this.#keepLooking();
     });
   }
@@ -47,13 +47,20 @@ export class Watch {
     this.#waiting.delete(id);
   }
 
+  #lookSoon(): void {
+    this.#pauseMs = firstLookMs;
+    this.#quickLooks = quickLooks;
+  }
+
   async #keepLooking(): Promise<void> {
     if (this.#looking) return;
     this.#looking = true;
     while (this.#waiting.size > 0) {
       await pause(this.#pauseMs);
       const settled = await this.#probeOnce();
-      this.#pauseMs = settled > 0 ? firstLookMs : Math.min(lastLookMs, this.#pauseMs * growth);
+      if (settled > 0) this.#lookSoon();
+      else if (this.#quickLooks > 0) this.#quickLooks -= 1;
+      else this.#pauseMs = Math.min(lastLookMs, this.#pauseMs * growth);
     }
     this.#version = undefined;
     this.#looking = false;
