@@ -31,4 +31,9 @@ it('batches tasks if no limit counts activities and a call may be repeated at on
   );
   await registry.close();
   expect(plan.batchedAccounts).toEqual(['free']);
+  // A deletion is bounded by what one call of its provider may take.
+  expect(plan.providerTypes).toEqual({
+    local: { deleteWithinMs: 130_000 },
+    openstack: { deleteWithinMs: 143_000 },
+  });
 });

@@ -4,7 +4,13 @@ import { milliseconds } from '../../model/milliseconds.js';
 import type { Json } from '../../model/json.js';
 import { stableJson } from '../../model/node/payload.js';
 import type { PlanPoolRequest, PoolPlan } from '../../model/pool/messages.js';
-import type { OfferPlacement, OfferSpec, PoolSpec, ProviderPoolSpec } from '../../model/pool/spec.js';
+import type {
+  OfferPlacement,
+  OfferSpec,
+  PoolSpec,
+  ProviderPoolSpec,
+  ProviderTraits,
+} from '../../model/pool/spec.js';
 import { checkFields } from '../../schema/fields.js';
 import { parsePool } from '../../schema/pool/read.js';
 import { errorAt, formatProblem, hasErrors, type Path, type Problem } from '../../schema/problem.js';
@@ -12,6 +18,9 @@ import { suggest } from '../../schema/suggest.js';
 import type { ProviderAccount } from '../../model/provider-account.js';
 import { isReachedByPlugin } from '../provider/reached-by-plugin.js';
 import type { PlanParts } from '../cluster/plan.js';
+
+/** Added to the time of one call for further attempts to delete a machine, in ms. */
+const attemptsMs = 2 * 60_000;
 
 type Parts = Pick<PlanParts, 'registry' | 'providers' | 'forbiddenReferences'>;
 
@@ -35,15 +44,23 @@ export async function planPool(
   const notifiedOfReuse = Object.entries(spec.providerPools)
     .filter(([, { provider }]) => hears(parts, provider))
     .map(([name]) => name);
-  const batchedAccounts = [
-    ...new Set(Object.values(spec.providerPools).map(({ provider }) => provider)),
-  ].filter((name) => bearsTogether(parts, name));
+  const accounts = [...new Set(Object.values(spec.providerPools).map(({ provider }) => provider))];
+  const batchedAccounts = accounts.filter((name) => bearsTogether(parts, name));
   return {
     spec,
     placements: placementsOf(parts.providers, spec),
     ...(notifiedOfReuse.length === 0 ? {} : { notifiedOfReuse }),
     ...(batchedAccounts.length === 0 ? {} : { batchedAccounts }),
+    providerTypes: Object.fromEntries(accounts.flatMap((name) => traitsOf(parts, name))),
   };
+}
+
+function traitsOf({ providers, registry }: Parts, name: string): readonly [string, ProviderTraits][] {
+  const type = providers[name]?.type;
+  if (type === undefined) return [];
+  const { callDeadlineMs, consistencyWindowMs } = registry.provider(type).descriptor;
+  // A call that takes as long as it may, a second look where lists lag behind, and time for further attempts.
+  return [[type, { deleteWithinMs: callDeadlineMs + consistencyWindowMs + attemptsMs }]];
 }
 
 /** Whether the provider wants to know of nodes that are reused. */

@@ -9,7 +9,7 @@ import type { PlannedPool } from './spec.js';
  */
 export function configurePool(
   pool: PoolState,
-  { spec, placements, notifiedOfReuse = [], batchedAccounts = [] }: PlannedPool,
+  { spec, placements, notifiedOfReuse = [], batchedAccounts = [], providerTypes }: PlannedPool,
 ): void {
   pool.spec = spec;
   pool.placements = placements;
@@ -18,6 +18,8 @@ export function configurePool(
   forgetUnused(pool);
   if (batchedAccounts.length > 0) pool.batchedAccounts = batchedAccounts;
   else delete pool.batchedAccounts;
+  if (providerTypes !== undefined) pool.providerTypes = providerTypes;
+  else delete pool.providerTypes;
   // What a provider pool could not do before, it may be able to do now.
   for (const request of Object.values(pool.requests)) {
     if (request.state === 'requested' && Object.keys(request.declined).length > 0)

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../json.js';
 import type { ProbedNode } from '../node/probe.js';
 import type { Amounts } from './amounts.js';
-import type { Placements, PoolSpec } from './spec.js';
+import type { Placements, PoolSpec, ProviderTraits } from './spec.js';
 
 /** Input of a pool's workflow that a client starts. */
 export interface PoolStart {
@@ -28,6 +28,8 @@ export interface PoolPlan {
   readonly notifiedOfReuse?: readonly string[];
   /** Provider accounts whose tasks may be batched: several nodes in one activity; absent: none. */
   readonly batchedAccounts?: readonly string[];
+  /** By type, of the accounts that are named. */
+  readonly providerTypes?: Readonly<Record<string, ProviderTraits>>;
 }
 
 export interface EndRequest {

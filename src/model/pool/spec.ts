@@ -17,6 +17,12 @@ export interface OfferPlacement extends PlannedPlacement {
   readonly libraryImage?: string;
 }
 
+/** What a pool has to know of a type of provider. */
+export interface ProviderTraits {
+  /** How long one deletion of a machine whose id is known holds its permit, in ms. */
+  readonly deleteWithinMs: number;
+}
+
 /** A checked pool, as the activity PLAN_POOL gives it. */
 export interface PlannedPool {
   readonly spec: PoolSpec;
@@ -25,4 +31,6 @@ export interface PlannedPool {
   readonly notifiedOfReuse?: readonly string[];
   /** Provider accounts whose tasks may be batched. */
   readonly batchedAccounts?: readonly string[];
+  /** By type. Absent in plans of earlier builds. */
+  readonly providerTypes?: Readonly<Record<string, ProviderTraits>>;
 }

@@ -3,7 +3,7 @@ import type { ImageUpdate } from '../image/notification.js';
 import type { Amounts } from './amounts.js';
 import type { PoolNode } from './node.js';
 import type { EndedRequest, NodeRequest } from './request.js';
-import type { Placements, PoolSpec } from './spec.js';
+import type { Placements, PoolSpec, ProviderTraits } from './spec.js';
 
 /**
  * Everything a pool's workflow carries from run to run. Plain JSON. Records are large and change often, so
@@ -23,6 +23,8 @@ export interface PoolState {
   notifiedOfReuse?: readonly string[];
   /** Provider accounts whose tasks may be batched: several nodes in one activity. */
   batchedAccounts?: readonly string[];
+  /** By type, of the accounts that the configuration names. */
+  providerTypes?: Readonly<Record<string, ProviderTraits>>;
   readonly nodes: Record<string, PoolNode>;
   readonly requests: Record<string, NodeRequest>;
   /** The last that ended, newest first. */

@@ -58,6 +58,7 @@ interface Member {
   readonly request: TaskRequest;
   readonly placement: NonNullable<NodeState['placement']>;
   readonly permits: Semaphore;
+  readonly budgetMs: number | undefined;
 }
 
 function prepare(
@@ -84,10 +85,16 @@ function prepare(
     };
   });
   const node = poolNode(memory, { nodeId: id, operation: operations[kind] });
-  const { placement } = node.state();
+  const state = node.state();
+  const { placement } = state;
   if (placement === undefined) throw new Error(`${id} has no placement`);
-  const permits = permitsFor(memory, { providerPool }, kind);
-  return { id, placement, permits, request: requestFor(node, { action }, 1) };
+  return {
+    id,
+    placement,
+    permits: permitsFor(memory, { providerPool }, kind),
+    request: requestFor(node, { action }, 1),
+    budgetMs: kind === 'build' ? placement.launchWithinMs : deleteBudgetMs(memory, state),
+  };
 }
 
 function placed(placement: PlannedPlacement | undefined, id: string): PlannedPlacement {
@@ -100,7 +107,7 @@ function batchesOf(members: readonly Member[]): readonly (readonly Member[])[] {
   const alike: Record<string, Member[]> = {};
   for (const member of members) {
     const { site, provider, launchWithinMs = 0 } = member.placement;
-    (alike[`${site}/${provider}/${launchWithinMs}`] ??= []).push(member);
+    (alike[`${site}/${provider}/${launchWithinMs}/${member.budgetMs ?? 0}`] ??= []).push(member);
   }
   return Object.values(alike).flatMap((all) => {
     const size = Math.ceil(all.length / Math.ceil(all.length / maxBatchSize));
@@ -134,7 +141,7 @@ function beginBatch(memory: PoolMemory, kind: BatchKind, members: readonly Membe
     noteChange(memory);
   };
   scope
-    .run(() => perform(memory, kind, members))
+    .run(() => perform(kind, members))
     .then(
       (ends) => {
         over((member, index) => settleEnd(memory, kind, member, ends[index]));
@@ -147,24 +154,16 @@ function beginBatch(memory: PoolMemory, kind: BatchKind, members: readonly Membe
     );
 }
 
-async function perform(
-  memory: PoolMemory,
-  kind: BatchKind,
-  members: readonly Member[],
-): Promise<readonly BatchResult[]> {
+async function perform(kind: BatchKind, members: readonly Member[]): Promise<readonly BatchResult[]> {
   const [first] = members;
   if (first === undefined) return [];
   const requests = members.map(({ request }) => request);
   const action = actions[kind];
-  const { placement } = first;
+  const { placement, budgetMs } = first;
   return schedule(
     batchName(action),
     { requests },
-    {
-      at: placement,
-      summary: `${action} ${requests.length} nodes`,
-      budgetMs: action === 'CREATE' ? placement.launchWithinMs : deleteBudgetMs(memory),
-    },
+    { at: placement, summary: `${action} ${requests.length} nodes`, budgetMs },
   );
 }
 

@@ -44,6 +44,13 @@ function textOf({
   placements,
   notifiedOfReuse = [],
   batchedAccounts = [],
+  providerTypes = {},
 }: Partial<PlannedPool> & Pick<PlannedPool, 'placements'>): string {
-  return stableJson({ spec: spec ?? null, placements, notifiedOfReuse, batchedAccounts } as unknown as Json);
+  return stableJson({
+    spec: spec ?? null,
+    placements,
+    notifiedOfReuse,
+    batchedAccounts,
+    providerTypes,
+  } as unknown as Json);
 }

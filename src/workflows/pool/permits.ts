@@ -1,11 +1,10 @@
+import type { NodeState } from '../../model/node/state.js';
 import type { PoolNode } from '../../model/pool/node.js';
 import { createSemaphore, type Semaphore } from '../permits.js';
 import type { PoolMemory, Work } from './memory.js';
 
 /** Deletions of one provider pool in flight at once. */
 const deletesAtOnce = 40;
-/** How long one deletion holds its permit; it is tried again later, after pauses that hold none. In ms. */
-const deleteWithinMs = 2 * 60_000;
 
 /**
  * The permits for calls that change something. Each provider pool has its own for deletions: a provider that
@@ -20,7 +19,15 @@ export function permitsFor(
   return (removals[providerPool] ??= createSemaphore(deletesAtOnce));
 }
 
-/** The limit of one deletion; that of the action in runs of earlier builds. */
-export function deleteBudgetMs({ pool }: PoolMemory): number | undefined {
-  return pool.boundsDeletes === true ? deleteWithinMs : undefined;
+/**
+ * How long one deletion holds its permit, in ms; it is tried again later, after pauses that hold none.
+ * Undefined: as long as the action may take. That holds for a machine without an id, because DELETE waits until an
+ * earlier CREATE must have become visible before it looks for the machine.
+ */
+export function deleteBudgetMs(
+  { pool }: Pick<PoolMemory, 'pool'>,
+  { payload, placement }: Pick<NodeState, 'payload' | 'placement'>,
+): number | undefined {
+  if (pool.boundsDeletes !== true || typeof payload['providerid'] !== 'string') return undefined;
+  return pool.providerTypes?.[placement?.type ?? '']?.deleteWithinMs;
 }

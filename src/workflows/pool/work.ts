@@ -147,7 +147,7 @@ async function remove(memory: PoolMemory, nodeId: string, isOver: () => boolean)
   if (againMs !== undefined) await sleep(againMs);
   changePoolNode(pool, nodeId, (before) => ({ ...before, machine: withoutFailure(before.machine) }));
   const end = await runPoolNode(memory, { nodeId, operation: 'delete', isOver }, [
-    { action: 'DELETE', withinMs: deleteBudgetMs(memory) },
+    { action: 'DELETE', withinMs: deleteBudgetMs(memory, node.machine) },
   ]);
   if (end === 'done') endDelete(pool, nodeId);
   if (end === 'failed') endDelete(pool, nodeId, failureOf(pool, nodeId));

@@ -124,11 +124,29 @@ describe('deletions that the provider refuses', () => {
     expect(there('keeps')).toBe(many + 1);
     expect((await pool.nodes()).filter(({ state }) => state === 'deleting')).toHaveLength(many);
     // Each of them gives its permit back after that, and waits without one.
-    expect(new Set((await deletions()).map(({ withinS }) => withinS))).toEqual(new Set([120]));
+    expect(new Set((await deletions()).map(({ withinS }) => withinS))).toEqual(new Set([130]));
     harness.cloud.mend('pool/keeps');
     await until('all are deleted', () => there('keeps') === 1);
     await pool.deletePool();
     await pool.gone();
     expect(there('keeps')).toBe(0);
+  });
+
+  it('have the time of the action if no id of the machine is known, since they wait for a lost CREATE', async () => {
+    const pool = await open('unknown');
+    const lose = (): Promise<never> => Promise.reject(new Error('the worker died'));
+    for (let attempt = 0; attempt < 20; attempt += 1)
+      harness.points.arm({ cluster: 'pool/unknown', task: 'a-1 - CREATE', act: { after: lose } });
+    const { id } = await pool.request(['a']);
+    await until('its machine was made', () => there('unknown') === 1);
+    await pool.cancel(id);
+    await pool.deleteNodes(['a-1']);
+    const deletions = async () => (await scheduled('unknown')).filter(({ name }) => name === 'DELETE');
+    await until('it is being deleted', async () => (await deletions()).length === 1);
+    expect(await deletions()).toEqual([{ name: 'DELETE', withinS: 3_600 }]);
+    harness.points.disarm('pool/unknown');
+    await pool.deletePool();
+    await pool.gone();
+    expect(there('unknown')).toBe(0);
   });
 });
