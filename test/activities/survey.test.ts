@@ -6,7 +6,7 @@ import { mergePayload } from '../../src/model/node/payload.js';
 import { PluginError } from '../../src/plugins/errors.js';
 import { TestService } from '../harness/local/service.js';
 import { until } from '../harness/until.js';
-import { makeHostKey } from '../harness/ssh-server.js';
+import { makeHostKey, startNode } from '../harness/ssh-server.js';
 import { account, type MachineBench, openMachineBench, taskOn } from '../harness/activities/machines.js';
 
 let service: TestService;
@@ -126,23 +126,26 @@ describe('PROBE_NODES', () => {
     });
   });
 
-  it('reports a machine as unknown if the worker itself lacks files, memory or ports', async () => {
-    const node = await bench.up('starved');
-    const cause = Object.assign(new Error('connect EMFILE'), { code: 'EMFILE' });
-    const starved = await openMachineBench(service, {
-      like: bench,
-      changes: {
-        nodes: {
-          ...bench.parts.nodes,
-          probe: () => Promise.reject(new PluginError('Retryable', 'cannot reach it', { cause })),
+  it.each(['EMFILE', 'ENETUNREACH'])(
+    'reports a machine as unknown if the worker itself has %s',
+    async (code) => {
+      const node = await bench.up(`starved-${code.toLowerCase()}`);
+      const cause = Object.assign(new Error(`connect ${code}`), { code });
+      const starved = await openMachineBench(service, {
+        like: bench,
+        changes: {
+          nodes: {
+            ...bench.parts.nodes,
+            probe: () => Promise.reject(new PluginError('Retryable', 'cannot reach it', { cause })),
+          },
         },
-      },
-    });
-    expect(await starved.survey([node], 3)).toEqual({
-      observations: [],
-      unknown: [{ nodeId: 'starved', incarnation: 1, why: 'cannot reach it' }],
-    });
-  });
+      });
+      expect(await starved.survey([node], 3)).toEqual({
+        observations: [],
+        unknown: [{ nodeId: node.nodeId, incarnation: 1, why: 'cannot reach it' }],
+      });
+    },
+  );
 
   it('reports an incarnation that was never created as gone, regardless of others of the node', async () => {
     const node = await bench.up('twice');
@@ -178,6 +181,48 @@ describe('PROBE_NODES that asks only whether machines answer', () => {
       unknown: [{ nodeId: 'refused', incarnation: 1, why: expect.stringContaining('refused the login') }],
     });
     expect(await listCalls()).toBe(before);
+  });
+});
+
+describe('PROBE_NODES of machines behind a jump host', () => {
+  it('reports them as unknown while the jump host does not answer, and as unreachable while it does', async () => {
+    const nodes = [await bench.up('behind-1'), await bench.up('behind-2')];
+    const host = await startNode({ password: 'let me in' });
+    const { port, user, hostKey } = host.target;
+    const behind = (jumpPort: number): Promise<MachineBench> =>
+      openMachineBench(service, {
+        like: bench,
+        changes: {
+          providers: {
+            here: {
+              type: 'local',
+              site: 'here',
+              fields: { endpoint: service.about.endpoint, apiKey: service.apiKey },
+              jump: { host: '127.0.0.1', port: jumpPort, user, hostKey, password: 'let me in' },
+            },
+          },
+        },
+      });
+    const ask = async (jumpPort: number) =>
+      (await behind(jumpPort)).looks.PROBE_NODES({
+        clusterId: 'web',
+        provider: account,
+        nodes,
+        answersWithinMs: 2_000,
+      });
+    try {
+      const why = expect.stringContaining('its jump host does not answer') as string;
+      expect(await ask(1)).toMatchObject({
+        observations: [],
+        unknown: nodes.map(({ nodeId }) => ({ nodeId, incarnation: 1, why })),
+      });
+      // This one lets us in and forwards nothing.
+      const { observations, unknown } = await ask(port);
+      expect(observations.map(({ seen }) => seen)).toEqual(['unreachable', 'unreachable']);
+      expect(unknown).toEqual([]);
+    } finally {
+      await host.close();
+    }
   });
 });
 

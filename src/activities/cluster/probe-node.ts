@@ -4,7 +4,7 @@ import { anySignal } from '../../model/signals.js';
 import type { ProbedNode } from '../../model/node/probe.js';
 import { mergePayload } from '../../model/node/payload.js';
 import type { Drift } from '../../model/node/drift.js';
-import type { Knowledge, Machine } from '../../plugins/contract.js';
+import type { Knowledge, Machine, NodeAddress } from '../../plugins/contract.js';
 import { isPluginError } from '../../plugins/errors.js';
 import { findLogin } from '../provider/address.js';
 import type { Attempt } from '../attempt.js';
@@ -29,7 +29,16 @@ const sshMs = 5_000;
 const probes = pLimit(24);
 
 /** Errors of the worker's own system: they say nothing about the machine. */
-const localErrors = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EADDRNOTAVAIL', 'EAGAIN']);
+const localErrors = new Set([
+  'EMFILE',
+  'ENFILE',
+  'ENOMEM',
+  'ENOBUFS',
+  'EADDRNOTAVAIL',
+  'EAGAIN',
+  'ENETDOWN',
+  'ENETUNREACH',
+]);
 
 export interface Looking {
   readonly parts: ActivityParts;
@@ -192,8 +201,33 @@ async function reach(
     const said = isPluginError(error)
       ? error.message
       : `SSH at ${address.host}:${address.port} did not answer within ${(withinMs ?? sshMs) / 1_000} s`;
-    return { kind: 'silent', why: said };
+    if (await answersAtJump(parts, address, { attempt, withinMs })) return { kind: 'silent', why: said };
+    return { kind: 'unknown', why: `its jump host does not answer: ${said}`, passing: true };
   }
+}
+
+/** Probes of jump hosts in flight, by host: the machines behind one share its answer. */
+const jumpProbes = new Map<string, Promise<boolean>>();
+
+/** Whether the jump host of a silent machine lets us in; true without one. */
+async function answersAtJump(
+  { nodes }: Pick<ActivityParts, 'nodes'>,
+  { jump }: NodeAddress,
+  { attempt, withinMs = sshMs }: Pick<ReachOptions, 'withinMs'> & { readonly attempt: Attempt },
+): Promise<boolean> {
+  if (jump === undefined) return true;
+  const key = `${jump.user}@${jump.host}:${jump.port}`;
+  const known = jumpProbes.get(key);
+  if (known !== undefined) return known;
+  const probing = nodes
+    .probe(jump, anySignal([attempt.signal, attempt.detach, AbortSignal.timeout(withinMs)]))
+    .then(
+      () => true,
+      () => false,
+    )
+    .finally(() => jumpProbes.delete(key));
+  jumpProbes.set(key, probing);
+  return probing;
 }
 
 /** A plugin that is slow says nothing about the machine. */

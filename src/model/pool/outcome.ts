@@ -140,7 +140,7 @@ export function cleanUpFailed(pool: PoolState, id: string, why: string, now: num
 export function nodeUnhealthy(pool: PoolState, id: string, why: string, now: number): void {
   const node = pool.nodes[id];
   if (node === undefined || (node.state !== 'ready' && node.silent !== true)) return;
-  changePoolNode(pool, id, ({ silent: _silent, ...before }) => ({ ...before, why }));
+  changePoolNode(pool, id, ({ silent: _silent, againAt: _again, ...before }) => ({ ...before, why }));
   const request = node.request === undefined ? undefined : pool.requests[node.request];
   if (request?.state === 'pending') resumeNode(pool, request.id, now);
   if (pool.spec?.providerPools[node.providerPool]?.keepUnwell !== true) {

@@ -7,8 +7,11 @@ import { changePoolNode, changeRequest, type PoolState } from './state.js';
 
 /** Free nodes that are probed beside one that a request needs, in case that one does not answer. */
 const substitutes = 2;
-/** A second probe that could not be made is tried again after this, in ms. */
-const unknownAgainMs = 10_000;
+/**
+ * Pause before the second probe, and before it is tried again if it could not be made, in ms. An SSH server that
+ * restarts, or a network that is gone for a moment, costs no ready nodes.
+ */
+const secondAfterMs = 10_000;
 
 /** Machines to probe: for requests that have all of their nodes, and those that did not answer once. */
 export interface DueProbes {
@@ -54,7 +57,7 @@ function substitutesFor(
   });
 }
 
-/** It did not answer the first probe: its requests get other nodes, and it is probed once more. */
+/** It did not answer the first probe: its requests get other nodes, and it is probed once more, after a pause. */
 export function nodeSilent(pool: PoolState, id: string, why: string, now: number): void {
   const node = pool.nodes[id];
   if (node?.state !== 'ready') return;
@@ -63,7 +66,7 @@ export function nodeSilent(pool: PoolState, id: string, why: string, now: number
     resumeNode(pool, request, now);
   }
   setNodeState(pool, id, 'failed', now, why);
-  changePoolNode(pool, id, (before) => ({ ...before, silent: true }));
+  changePoolNode(pool, id, (before) => ({ ...before, silent: true, againAt: now + secondAfterMs }));
 }
 
 /** It is not as it was made: deleted, or kept as failed where the provider pool says so. */
@@ -79,5 +82,5 @@ export function nodeUnfit(pool: PoolState, id: string, why: string, now: number)
 export function nodeUnknown(pool: PoolState, id: string, now: number): void {
   const { state, silent } = pool.nodes[id] ?? {};
   if (state === 'ready') nodeHealthy(pool, id, now);
-  if (silent === true) changePoolNode(pool, id, (node) => ({ ...node, againAt: now + unknownAgainMs }));
+  if (silent === true) changePoolNode(pool, id, (node) => ({ ...node, againAt: now + secondAfterMs }));
 }
