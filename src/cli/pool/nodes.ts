@@ -61,16 +61,15 @@ const deleteNodes = poolVerb(
 const deletePool = poolVerb(
   async (pool, _session, options: DeleteOptions) => {
     const all = await pool.nodes();
-    const { exported } = await pool.view();
     const nodes = formatCount(all.length, 'node');
-    const isForgotten = exported !== undefined && options.abandon === true;
+    const { abandon = false } = options;
     await confirm(
-      isForgotten
+      abandon
         ? `Forget pool ${pool.name} and its ${nodes}? The sweep of this namespace then takes their machines for orphans.`
         : `Delete pool ${pool.name} and its ${nodes}${usersOf(all)}?`,
       options,
     );
-    await pool.deletePool(isForgotten ? { abandon: true } : {});
+    await pool.deletePool(abandon ? { abandon: true } : {});
     if (options.wait) await pool.gone();
     return { pool: pool.name, deleted: options.wait };
   },

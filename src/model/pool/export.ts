@@ -46,6 +46,13 @@ export function exportedText({ name, exported }: PoolState): string | undefined 
     : `pool ${name} was exported by ${exported.by}: its nodes belong to wherever it was restored; 'heddle pool export ${name} --cancel' has it go on here`;
 }
 
+/** Why a pool cannot be forgotten with its machines; undefined if they belong elsewhere. */
+export function refuseAbandon({ name, exported }: PoolState): string | undefined {
+  return exported === undefined
+    ? `pool ${name} is not exported, so its machines belong to it; without --abandon it is deleted with them`
+    : undefined;
+}
+
 /** What a restored pool starts with. Leases begin again, because requesters could not renew them meanwhile. */
 export function restoredPool({ exported, pool }: PoolRecords, now: number): CarriedPool {
   const { exported: _exported, library: _library, ...rest } = pool;

@@ -12,7 +12,7 @@ import {
 } from '../../model/pool/check-messages.js';
 import { emptyPool } from '../../model/pool/configure.js';
 import { packPool } from '../../model/pool/carry.js';
-import { exportedText, refuseExport, type RecordsReply } from '../../model/pool/export.js';
+import { exportedText, refuseAbandon, refuseExport, type RecordsReply } from '../../model/pool/export.js';
 import { viewAllocated } from '../../model/pool/allocated.js';
 import { addRequest, deleteNode, returnNodes, holdNode, renewLease } from '../../model/pool/allocate.js';
 import { endHold, nodeGone } from '../../model/pool/outcome.js';
@@ -127,7 +127,7 @@ export function messagesOf(memory: PoolMemory): readonly Message[] {
         if (pool.exported === undefined) emptyPool(pool, by, Date.now());
         else pool.leaving ??= { by, at: Date.now() };
       },
-      ({ abandon }) => (abandon === true ? undefined : exportedText(pool)),
+      ({ abandon }) => (abandon === true ? refuseAbandon(pool) : exportedText(pool)),
     ),
     update(
       exportUpdate,

@@ -88,6 +88,10 @@ describe('an exported pool', () => {
 
   it.concurrent('refuses everything that would change its records, and goes on when it is cancelled', async () => {
     const pool = await openPool('stopped');
+    await expect(pool.deletePool({ abandon: true })).rejects.toMatchObject({
+      code: 'Refused',
+      message: expect.stringContaining('pool stopped is not exported') as string,
+    });
     const { id, nodes } = await pool.obtain(['a'], { requester: 'job' });
     const records = await pool.export();
     const refused = { code: 'Refused', message: expect.stringContaining('was exported by test') as string };
