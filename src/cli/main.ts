@@ -29,18 +29,21 @@ async function main(words: readonly string[]): Promise<void> {
 
 /**
  * The reader of the output may stop reading: `heddle list | head -1`. That ends the command at once, unless it waits
- * for something or has something to return: then it is interrupted. Tells whether that happened.
+ * for something or has something to return: then it is interrupted. Tells whether that happened. A command that does
+ * not wait goes on without a reader of its notes: its exit code says more than they do.
  */
 function watchReader(): () => boolean {
   let isClosed = false;
-  const onError = (error: Error): void => {
-    if (!('code' in error) || error.code !== 'EPIPE') throw error;
-    if (isClosed) return;
-    isClosed = true;
-    if (!process.emit('SIGPIPE')) process.exit(exitCodes.ok);
+  const watch = (stream: NodeJS.WriteStream, otherwise: () => void): void => {
+    stream.on('error', (error) => {
+      if (!('code' in error) || error.code !== 'EPIPE') throw error;
+      if (isClosed) return;
+      if (process.emit('SIGPIPE')) isClosed = true;
+      else otherwise();
+    });
   };
-  process.stdout.on('error', onError);
-  process.stderr.on('error', onError);
+  watch(process.stdout, () => process.exit(process.exitCode ?? exitCodes.ok));
+  watch(process.stderr, () => undefined);
   return () => isClosed;
 }
 

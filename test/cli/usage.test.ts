@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { type Ended, runHeddle } from '../harness/cli/run-heddle.js';
+import { type Ended, runHeddle, startHeddle } from '../harness/cli/run-heddle.js';
 
 const wrongSpec = `name: web
 nodes:
@@ -44,6 +44,18 @@ describe('the command line without a server', () => {
         code: 2,
         stderr: expect.stringContaining('It is a time such as 30s, 10m or 1h30m'),
       });
+    },
+  );
+
+  it.each(['stdout', 'stderr'] as const)(
+    'ends with the code of a failure although nothing reads %s',
+    async (stream) => {
+      const { child, ended } = startHeddle(
+        ['image', 'build', 'web', '--timeout', 'soon', ...(stream === 'stdout' ? ['--json'] : [])],
+        { distPath: inject('distPath'), cwd: folder },
+      );
+      child[stream]?.destroy();
+      expect((await ended).code).toBe(2);
     },
   );
 
