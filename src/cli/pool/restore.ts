@@ -3,7 +3,7 @@ import type { PoolRecords } from '../../model/pool/export.js';
 import { readTextFile } from '../../schema/read-text.js';
 import { isPlainObject } from '../../schema/plain-json.js';
 import type { Json } from '../../model/json.js';
-import type { KeyRing } from '../../secrets/keys.js';
+import { KeyError, type KeyRing } from '../../secrets/keys.js';
 import { openText } from '../../secrets/sealed-text.js';
 import { openKeys, type ServerOptions } from '../configuration.js';
 import { CliError } from '../errors.js';
@@ -37,7 +37,8 @@ export const restore = verb(
   },
 );
 
-function readRecords(file: string, keys: KeyRing): PoolRecords {
+/** @throws CliError Usage if the file holds no records, KeyError if its key is not there. */
+export function readRecords(file: string, keys: KeyRing): PoolRecords {
   const read = readTextFile(file, mostBytes);
   if (!read.ok) throw new CliError('Usage', `${file} cannot be read: ${read.wrong}`);
   const wrong = (why: string, cause?: unknown): CliError =>
@@ -52,7 +53,13 @@ function readRecords(file: string, keys: KeyRing): PoolRecords {
     throw wrong('it is no JSON', cause);
   }
   if (!isPlainObject(document) || typeof document['records'] !== 'string') throw wrong('it has no records');
-  const records = JSON.parse(openText(keys, recordsPurpose, document['records'])) as PoolRecords;
+  let text: string;
+  try {
+    text = openText(keys, recordsPurpose, document['records']);
+  } catch (cause) {
+    throw cause instanceof KeyError && cause.invalid ? wrong(cause.message, cause) : cause;
+  }
+  const records = JSON.parse(text) as PoolRecords;
   if (records.version !== 1) throw wrong('they are of an unknown version');
   return records;
 }
