@@ -2,10 +2,11 @@ import { ActivityFailure, ApplicationFailure } from '@temporalio/workflow';
 import type { Json } from '../../model/json.js';
 import { stableJson } from '../../model/node/payload.js';
 import { configurePool } from '../../model/pool/configure.js';
+import { exportedText } from '../../model/pool/export.js';
 import type { ConfigureReply, ConfigureRequest } from '../../model/pool/messages.js';
 import type { PlannedPool } from '../../model/pool/spec.js';
 import { schedule } from '../schedule.js';
-import { noteChange } from '../entity.js';
+import { noteChange, refuse } from '../entity.js';
 import type { PoolMemory } from './memory.js';
 import { forgetWatches } from './watch-images.js';
 
@@ -21,6 +22,8 @@ export async function configure(memory: PoolMemory, { spec }: ConfigureRequest):
       { poolName: pool.name, spec },
       { summary: `PLAN_POOL of ${pool.name}` },
     );
+    // The pool may have been exported meanwhile: its records no longer change.
+    refuse(exportedText(pool));
     const unchanged = textOf(pool) === textOf(plan);
     if (!unchanged) configurePool(pool, plan);
     forgetWatches(memory);

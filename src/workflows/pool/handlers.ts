@@ -198,7 +198,8 @@ function recordsOf({ pool, work, looking }: PoolMemory): RecordsReply | null {
 }
 
 /** Only a node on hold has no other user. */
-function nodeReply({ name, uid, nodes }: PoolMemory['pool'], nodeId: string): NodeReply {
+function nodeReply(pool: PoolMemory['pool'], nodeId: string): NodeReply {
+  const { name, uid, nodes } = pool;
   const node = nodes[nodeId];
   if (node === undefined)
     return {
@@ -211,6 +212,7 @@ function nodeReply({ name, uid, nodes }: PoolMemory['pool'], nodeId: string): No
       ? undefined
       : `node ${nodeId} shares its machine with others`;
   const busy =
+    exportedText(pool) ??
     shared ??
     (state === 'hold'
       ? unfitText(machine)

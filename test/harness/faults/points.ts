@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { activityInfo, Context } from '@temporalio/activity';
 import type { ActivityExecuteInput, ActivityInterceptorsFactory } from '@temporalio/worker';
+import { poolWorkflowId } from '../../../src/model/names.js';
 
 /** A task as these tables name it: `db-1 db START`, `db-1 - CREATE`, `PLAN`. */
 export type TaskName = string;
@@ -106,6 +107,7 @@ const silentMs = 200;
 interface AnyRequest {
   readonly clusterName?: string;
   readonly clusterId?: string;
+  readonly poolName?: string;
   readonly nodeId?: string;
   readonly service?: { readonly name: string };
 }
@@ -114,10 +116,10 @@ function readTask({ args: [first] }: ActivityExecuteInput): {
   readonly cluster: string;
   readonly task: TaskName;
 } {
-  const { clusterName, clusterId, nodeId, service } = first as AnyRequest;
+  const { clusterName, clusterId, poolName, nodeId, service } = first as AnyRequest;
   const action = activityInfo().activityType;
   return {
-    cluster: clusterId ?? clusterName ?? '',
+    cluster: clusterId ?? clusterName ?? (poolName === undefined ? '' : poolWorkflowId(poolName)),
     task: nodeId === undefined ? action : `${nodeId} ${service?.name ?? '-'} ${action}`,
   };
 }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { PoolClient } from '../../../src/client/pool/pool-client.js';
 import { poolWorkflowId } from '../../../src/model/names.js';
 import { parseSpec } from '../../../src/schema/cluster/read.js';
+import { nodeQuery } from '../../../src/workflows/cluster/messages.js';
 import { openHarness, type Harness } from '../../harness/faults/harness.js';
 import { until } from '../../harness/until.js';
 
@@ -100,6 +101,10 @@ describe('an exported pool', () => {
     await expect(pool.renew(id)).rejects.toMatchObject(refused);
     await expect(pool.deleteNodes([nodes?.[0]?.id ?? ''])).rejects.toMatchObject(refused);
     await expect(pool.apply((await pool.spec()) as never)).rejects.toMatchObject(refused);
+    const reply = await from.client.temporal.workflow
+      .getHandle(poolWorkflowId('stopped'))
+      .query(nodeQuery, nodes?.[0]?.id ?? '');
+    expect(reply).toMatchObject({ is: 'here', busy: refused.message });
     expect(await pool.export()).toEqual(records);
     await expect(pool.restore(records)).rejects.toMatchObject({
       code: 'Refused',
@@ -108,6 +113,28 @@ describe('an exported pool', () => {
     await pool.cancelExport();
     await pool.return(id);
     await until('its machine is gone', () => machines('stopped').length === 0);
+    await checkEnd(pool);
+  });
+
+  it.concurrent('does not take over a configuration that was being checked when it was exported', async () => {
+    const pool = await openPool('applied');
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    from.points.arm({ cluster: 'pool/applied', task: 'PLAN_POOL', act: { before: () => held } });
+    const applying = openPool('applied', 1).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    await until('it is being checked', () => from.points.isMet('pool/applied'));
+    const records = await pool.export();
+    release();
+    expect(await applying).toMatchObject({
+      code: 'Refused',
+      message: expect.stringContaining('was exported by test') as string,
+    });
+    expect(await pool.export()).toEqual(records);
+    await pool.cancelExport();
+    expect((await pool.spec())?.labels['a']?.minReady).toBe(0);
     await checkEnd(pool);
   });
 
