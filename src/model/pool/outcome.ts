@@ -96,8 +96,11 @@ export function noteFailure(pool: PoolState, node: PoolNode, message: string, no
   const { providerPool, label } = node;
   const why = message.slice(0, longestFailure);
   pool.failures = { ...pool.failures, [offerKey(providerPool, label)]: { why, at: now } };
-  for (const request of requestsOf(pool, node))
+  for (const request of requestsOf(pool, node)) {
+    // One that got another node in the place of this one may have all of its nodes already.
+    if (pool.requests[request]?.state === 'fulfilled') continue;
     changeRequest(pool, request, (before) => ({ ...before, lastFailure: `${providerPool}: ${why}` }));
+  }
 }
 
 function noteLaunch(pool: PoolState, node: PoolNode, now: number): void {

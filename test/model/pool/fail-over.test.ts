@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { admit } from '../../../src/model/pool/admit.js';
-import { addRequest } from '../../../src/model/pool/allocate.js';
+import { addRequest, returnNodes } from '../../../src/model/pool/allocate.js';
 import { carryOutDue, nextDue } from '../../../src/model/pool/due.js';
 import { launchFailed, nodeBuilt } from '../../../src/model/pool/outcome.js';
 import type { LabelSpec } from '../../../src/model/pool/spec.js';
@@ -188,6 +188,22 @@ describe('a set of a label with `failOver: node`', () => {
       state: 'fulfilled',
       nodes: [{ providerPool: 'first' }, { providerPool: 'second' }, { providerPool: 'first' }],
     });
+  });
+
+  it('shows no failure of a node if a ready one in its place made it whole', () => {
+    const pool = open({ failOver: 'node', onReturn: 'reuse' });
+    pool.paused['one'] = { since: 0, until: 5, why: 'full', times: 1 };
+    ask(pool, 'before', 1);
+    nodeBuilt(pool, 'a-1', 2);
+    returnNodes(pool, 'before', 'returned', 3);
+    step(pool, 6);
+    ask(pool, 'r', 7, ['a', 'a']);
+    for (const id of ['a-2', 'a-3']) askProvider(pool, id, 7);
+    nodeBuilt(pool, 'a-2', 8);
+    step(pool, 7 + patience);
+    expect(nodesOf(pool)).toEqual(['a-2 first', 'a-1 second']);
+    expect(pool.requests['r']).toMatchObject({ state: 'fulfilled' });
+    expect(pool.requests['r']).not.toHaveProperty('lastFailure');
   });
 
   it('gets another node for one that boots too slowly, which becomes a spare node', () => {
