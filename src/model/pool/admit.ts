@@ -4,7 +4,7 @@ import { makeRoom } from './evict.js';
 import { fitIn, isAvoided, refusalOf, type Fit } from './fit.js';
 import { fulfilIfWhole } from './allocate.js';
 import { keepReady } from './keep-ready.js';
-import { inFairOrder, noteServed } from './fair-order.js';
+import { forgetServed, inFairOrder, noteServed } from './fair-order.js';
 import { signatureOf } from './order.js';
 import type { NodeRequest } from './request.js';
 import { replaceOld } from './replace-old.js';
@@ -20,6 +20,7 @@ import { supply } from './supply.js';
 export function admit(pool: PoolState, now: number): void {
   if (pool.spec === undefined) return;
   const ledger = openLedger(pool, now);
+  forgetServed(pool, now);
   // Within a pass room only shrinks: what did not fit does not fit later either.
   const unserved = new Set<string>();
   const isPassed = (request: NodeRequest): boolean => unserved.has(signatureOf(request));

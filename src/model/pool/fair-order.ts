@@ -6,11 +6,13 @@ import type { PoolState } from './state.js';
 
 /** A tenant whose requests wait for so long without any being served comes first, whatever it has. */
 const overdueMs = 10 * 60_000;
+/** Tenants whose last service is remembered. */
+const mostServed = 1_000;
 
 /**
  * Requests that wait, the next one first. Among those of equal priority the next is of the tenant with the fewest
  * nodes for its weight; it is chosen after the one before was served, from what tenants have then. Requests
- * that are `isPassed` are left out.
+ * that are `isPassed` are left out. Changes nothing.
  */
 export function* inFairOrder(
   pool: PoolState,
@@ -23,7 +25,6 @@ export function* inFairOrder(
     for (const request of waiting) if (!isPassed(request)) yield request;
     return;
   }
-  forgetServed(pool, now);
   for (let from = 0; from < waiting.length;) {
     const priority = waiting[from]?.priority;
     let to = from + 1;
@@ -35,6 +36,15 @@ export function* inFairOrder(
 
 export function noteServed(pool: PoolState, tenant: string | undefined, now: number): void {
   if (pool.isFair === true) (pool.servedAt ??= bareRecord())[tenant ?? ''] = now;
+}
+
+/** Forgets what no longer matters, and the longest ago if that is too much: a tenant is any text of a caller. */
+export function forgetServed({ servedAt = {} }: PoolState, now: number): void {
+  for (const [tenant, at] of Object.entries(servedAt)) if (isForgotten(at, now)) delete servedAt[tenant];
+  const left = Object.entries(servedAt);
+  if (left.length <= mostServed) return;
+  left.sort(([, one], [, other]) => one - other);
+  for (const [tenant] of left.slice(0, left.length - mostServed)) delete servedAt[tenant];
 }
 
 /** What a tenant's nodes count for. */
@@ -104,7 +114,8 @@ function claimOf(
   now: number,
 ): Claim {
   const { tenant } = queue;
-  const servedAt = pool.servedAt?.[tenant] ?? 0;
+  const last = pool.servedAt?.[tenant] ?? 0;
+  const servedAt = isForgotten(last, now) ? 0 : last;
   const unservedSince = Math.max(servedAt, request.createdAt);
   const overdueSince = unservedSince + overdueMs <= now ? unservedSince : Infinity;
   return { queue, request, overdueSince, share: (shares[tenant] ?? 0) / weightOf(pool, tenant), servedAt };
@@ -131,6 +142,6 @@ function isBefore(one: Claim, other: Claim): boolean {
 }
 
 /** A tenant that was served so long ago is overdue by the age of its request alone. */
-function forgetServed({ servedAt = {} }: PoolState, now: number): void {
-  for (const [tenant, at] of Object.entries(servedAt)) if (at + overdueMs <= now) delete servedAt[tenant];
+function isForgotten(servedAt: number, now: number): boolean {
+  return servedAt + overdueMs <= now;
 }

@@ -131,6 +131,19 @@ describe('fairness between tenants', () => {
     expect(served(next)).toEqual(['__proto__-1', 'constructor-1']);
   });
 
+  it('remembers the last service of a limited number of tenants, the latest ones', () => {
+    const pool = fairPool(10_000);
+    for (let index = 0; index < 1_500; index += 1) {
+      ask(pool, { id: `r-${index}`, tenant: `tenant-${index}` }, index);
+      if (index % 100 === 99) admit(pool, index);
+    }
+    admit(pool, 1_500);
+    const remembered = Object.keys(pool.servedAt ?? {});
+    expect(remembered).toHaveLength(1_000);
+    expect(remembered).toContain('tenant-1499');
+    expect(remembered).not.toContain('tenant-0');
+  });
+
   it('is not applied in runs that an earlier build began', () => {
     const pool = fairPool(2);
     pool.isFair = false;

@@ -57,3 +57,28 @@ it('the view of waiting tenants says what each has, what it is entitled to, and 
     },
   ]);
 });
+
+it('the tenant whose request is considered next comes first: by priority, then if it is overdue', () => {
+  const pool = openPool({
+    labels: { a: {} },
+    providerPools: { main: providerPool({ a: offer() }, { limits: { nodes: 3 } }) },
+  });
+  pool.isFair = true;
+  const ask = (id: string, at: number, tenant: string, priority?: number): void =>
+    addRequest(pool, { id, labels: ['a'], requester: 'test', tenant, priority }, at);
+  for (const id of ['large-1', 'large-2']) ask(id, 0, 'large');
+  ask('urgent-1', 0, 'urgent');
+  admit(pool, 0);
+  ask('large-3', 1, 'large');
+  ask('small-1', 2, 'small');
+  ask('urgent-2', 3, 'urgent', 1);
+  const order = (now: number): readonly (string | undefined)[] =>
+    viewWaiting(pool, now).map(({ tenant }) => tenant);
+  expect(order(4)).toEqual(['urgent', 'small', 'large']);
+  const before = JSON.stringify(pool);
+  // It waits for too long, whatever it has.
+  expect(order(10 * 60_000 + 1)).toEqual(['urgent', 'large', 'small']);
+  expect(JSON.stringify(pool)).toBe(before);
+  pool.isFair = false;
+  expect(order(4)).toEqual(['urgent', 'large', 'small']);
+});
