@@ -141,13 +141,7 @@ export function nextDue(pool: PoolState, now: number): number | undefined {
 /** Whether nodes of the provider pool are checked periodically. */
 function hasToCheck(pool: PoolState, providerPool: string): boolean {
   if (checkIntervalMs(pool, providerPool) === Infinity) return false;
-  const { checkEvery } = pool.spec?.providerPools[providerPool] ?? {};
-  return Object.values(pool.nodes).some(
-    (node) =>
-      node.providerPool === providerPool &&
-      isChecked(node) &&
-      (checkEvery !== undefined || node.state === 'failed'),
-  );
+  return Object.values(pool.nodes).some((node) => isChecked(pool, providerPool, node));
 }
 
 /** Infinity: never. A kept machine that failed before it was handed out is checked until it answers. */
@@ -157,9 +151,17 @@ export function checkIntervalMs({ spec, probesReady }: PoolState, providerPool: 
   return keepUnwell === true && probesReady === true ? keptCheckMs : Infinity;
 }
 
-export function isChecked(node: PoolNode): boolean {
-  return (
-    node.backing === undefined &&
-    (node.state === 'failed' || (node.state === 'ready' && node.request === undefined))
-  );
+/** Nodes that are checked periodically: failed ones, and free ready ones if the file gives an interval. */
+export function checkedNodes(pool: PoolState, providerPool: string): readonly PoolNode[] {
+  return Object.values(pool.nodes).filter((node) => isChecked(pool, providerPool, node));
+}
+
+function isChecked(
+  { spec }: PoolState,
+  name: string,
+  { providerPool, state, request, backing }: PoolNode,
+): boolean {
+  if (providerPool !== name || backing !== undefined) return false;
+  if (state !== 'ready') return state === 'failed';
+  return request === undefined && spec?.providerPools[name]?.checkEvery !== undefined;
 }

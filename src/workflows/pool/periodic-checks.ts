@@ -1,6 +1,6 @@
 import { ActivityFailure, log } from '@temporalio/workflow';
 import { poolWorkflowId } from '../../model/names.js';
-import { checkIntervalMs, isChecked, quotaAgeMs } from '../../model/pool/due.js';
+import { checkedNodes, checkIntervalMs, quotaAgeMs } from '../../model/pool/due.js';
 import { excess, minus, plus, type Amounts } from '../../model/pool/amounts.js';
 import type { ProbedNode } from '../../model/node/probe.js';
 import type { PoolNode } from '../../model/pool/node.js';
@@ -75,9 +75,7 @@ async function notifyReused(pool: PoolState, id: string): Promise<void> {
 }
 
 async function check(pool: PoolState, name: string): Promise<void> {
-  const nodes = Object.values(pool.nodes).filter(
-    (node) => node.providerPool === name && isChecked(node) && node.machine.placement !== undefined,
-  );
+  const nodes = checkedNodes(pool, name).filter(({ machine }) => machine.placement !== undefined);
   const batches = Array.from({ length: Math.ceil(nodes.length / nodesPerProbe) }, (_, index) =>
     nodes.slice(index * nodesPerProbe, (index + 1) * nodesPerProbe),
   );

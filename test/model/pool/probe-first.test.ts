@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { admit } from '../../../src/model/pool/admit.js';
 import { addRequest } from '../../../src/model/pool/allocate.js';
-import { carryOutDue, nextDue } from '../../../src/model/pool/due.js';
+import { carryOutDue, checkedNodes, nextDue } from '../../../src/model/pool/due.js';
 import type { PoolNode } from '../../../src/model/pool/node.js';
 import { nodeBuilt, nodeHealthy } from '../../../src/model/pool/outcome.js';
 import { dueProbes, nodeSilent, nodeUnfit, nodeUnknown } from '../../../src/model/pool/probe-first.js';
@@ -140,7 +140,7 @@ describe('a ready node that does not answer', () => {
   });
 
   it('is kept as failed where the file says so, and is checked until it answers', () => {
-    const pool = open(1, { keepUnwell: true, limits: { nodes: 1 } });
+    const pool = open(2, { keepUnwell: true, limits: { nodes: 2 } });
     expect(nextDue(pool, minute)).toBeUndefined();
     ask(pool, 'r', minute);
     nodeSilent(pool, 'a-1', 'a-1 is silent', minute + 2);
@@ -149,6 +149,7 @@ describe('a ready node that does not answer', () => {
     expect(due(pool, minute + 3).second).toEqual([]);
     carryOutDue(pool, minute + 3);
     expect(nextDue(pool, minute + 3)).toBe(2 * minute + 3);
+    expect(ids(checkedNodes(pool, 'main'))).toEqual(['a-1']);
     nodeHealthy(pool, 'a-1', 3 * minute);
     admit(pool, 3 * minute);
     expect(stateOf(pool, 'r')).toBe('fulfilled');
