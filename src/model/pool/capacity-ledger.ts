@@ -1,6 +1,6 @@
 import { milliseconds } from '../milliseconds.js';
 import { bareRecord } from '../bare-record.js';
-import { addTo, excess, most, plus, type Amounts } from './amounts.js';
+import { addTo, excess, most, plus, times, type Amounts } from './amounts.js';
 import { versionStatusOf } from './library.js';
 import { isSeen } from './last-seen.js';
 import { isIdle, type PoolNode } from './node.js';
@@ -73,10 +73,22 @@ function enter(pool: PoolState, ledger: CapacityLedger, node: PoolNode): void {
   const { providerPool, uses, tenant, state, request } = node;
   take(pool, ledger, providerPool, uses);
   if (request !== undefined) addShare(ledger, tenant, 1);
-  if (tenant !== undefined) addTo((ledger.tenants[tenant] ??= {}), tenantUse(node));
+  takeForTenant(ledger, node, 1);
   const goes =
     state === 'deleting' || (state === 'used' && pool.spec?.labels[node.label]?.onReturn !== 'reuse');
   if (goes) addTo((ledger.leaving[providerPool] ??= {}), uses);
+}
+
+/** Counts the node for its tenant's limits; with -1, no longer. */
+export function takeForTenant(
+  { tenants }: CapacityLedger,
+  node: Pick<PoolNode, 'tenant' | 'backing' | 'uses'>,
+  count: 1 | -1,
+): void {
+  const { tenant } = node;
+  if (tenant === undefined) return;
+  const use = tenantUse(node);
+  addTo((tenants[tenant] ??= {}), count === 1 ? use : times(use, count));
 }
 
 export function addShare({ shares }: CapacityLedger, tenant: string | undefined, nodes: number): void {

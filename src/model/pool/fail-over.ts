@@ -4,7 +4,7 @@ import { costOf, fitIn, isAvoided, refusalOf } from './fit.js';
 import { lacksImage } from './library.js';
 import type { PoolNode } from './node.js';
 import { noteFailure, requestsOf, rest } from './outcome.js';
-import { mayReplaceOne, replaceOne } from './replace-one.js';
+import { mayReplaceOne, openForReplacing, replaceOne } from './replace-one.js';
 import type { NodeRequest } from './request.js';
 import type { ProviderPoolSpec } from './spec.js';
 import type { PoolState } from './state.js';
@@ -23,22 +23,21 @@ type Demand = Pick<NodeRequest, 'labels' | 'tenant' | 'declined'>;
  */
 export function failOver(pool: PoolState, now: number): void {
   if (pool.failsOver !== true || !hasSeveral(pool)) return;
-  let ledger: CapacityLedger | undefined;
+  let ledgers: Ledgers | undefined;
   const slow: PoolNode[] = [];
   for (const { id } of Object.values(pool.nodes)) {
     const node = pool.nodes[id];
     if (node === undefined || slowAt(pool, node) > now) continue;
+    ledgers ??= openLedgers(pool, now);
     const movesAlone = mayReplaceOne(pool, node);
-    if (movesAlone) {
-      if (!replaceOne(pool, node, { leaves: true, now })) continue;
-      ledger = undefined;
-    } else {
-      ledger ??= openLedger(pool, now);
-      if (!reserve(pool, ledger, node, now)) continue;
-    }
+    const moves = movesAlone
+      ? replaceOne(pool, node, { leaves: true, now, ledger: ledgers.replacing })
+      : reserve(pool, ledgers.whole, node, now);
+    if (!moves) continue;
     const isAccepted = node.acceptedAt !== undefined;
     const why = isAccepted ? 'took too long to boot' : 'was not accepted by its provider in time';
     noteFailure(pool, node, `${id} ${why}`, now);
+    // From here on the label is avoided there: what the ledgers show as idle there is not taken.
     rest(pool, node, now, leastRestMs);
     slow.push(node);
     if (!isAccepted) deleteNode(pool, id, why, now);
@@ -46,6 +45,17 @@ export function failOver(pool: PoolState, now: number): void {
   }
   // Only now: nodes of one time move together.
   for (const node of slow) noteSlowness(pool, node, now);
+}
+
+/** One ledger for all nodes of a step, as whole requests and as single nodes see it. */
+interface Ledgers {
+  readonly whole: CapacityLedger;
+  readonly replacing: CapacityLedger;
+}
+
+function openLedgers(pool: PoolState, now: number): Ledgers {
+  const whole = openLedger(pool, now);
+  return { whole, replacing: openForReplacing(pool, whole) };
 }
 
 /** A provider takes at least so long: the next time it gets twice as much, so that no request moves for ever. */

@@ -1,5 +1,5 @@
 import { fulfilIfWhole, withoutRequest } from './allocate.js';
-import { offerKey, openLedger } from './capacity-ledger.js';
+import { openLedger, takeForTenant, type CapacityLedger } from './capacity-ledger.js';
 import { fitIn, isAvoided, refusalOf } from './fit.js';
 import type { PoolNode } from './node.js';
 import type { ProviderPoolSpec } from './spec.js';
@@ -22,21 +22,22 @@ export function mayReplaceOne(pool: PoolState, { request = '', label, slots, bac
  * Gives the node's request another one in its place; the node itself has no request from then on. False if
  * that cannot be done at once.
  * @param leaves from another provider pool, instead of from the node's own
+ * @param ledger that of `openForReplacing`, kept up to date; one is opened unless given
  */
 export function replaceOne(
   pool: PoolState,
   node: PoolNode,
-  { leaves, now }: { readonly leaves: boolean; readonly now: number },
+  {
+    leaves,
+    now,
+    ledger: given,
+  }: { readonly leaves: boolean; readonly now: number; readonly ledger?: CapacityLedger },
 ): boolean {
   const request = pool.requests[node.request ?? ''];
   if (request === undefined || !mayReplaceOne(pool, node)) return false;
+  const ledger = given ?? openForReplacing(pool, openLedger(pool, now));
   // What the node takes of its tenant's limits is free for the other one.
-  pool.nodes[node.id] = withoutRequest(node);
-  const ledger = openLedger(pool, now);
-  const own = offerKey(node.providerPool, node.label);
-  ledger.idle[own] = (ledger.idle[own] ?? []).filter((id) => id !== node.id);
-  for (const { state, target, tenant } of Object.values(pool.requests))
-    if (state === 'requested' && target !== undefined) ledger.blocked.set(target, tenant);
+  takeForTenant(ledger, node, -1);
   const wanted = { ...request, labels: [node.label] };
   for (const [providerPool, provider] of byPriority(pool)) {
     if (leaves === (providerPool === node.providerPool)) continue;
@@ -45,6 +46,7 @@ export function replaceOne(
     if (refusalOf(pool, wanted, providerPool, provider) !== undefined) continue;
     const fit = fitIn(pool, ledger, wanted, providerPool, provider);
     if (fit.is !== 'fits') continue;
+    pool.nodes[node.id] = withoutRequest(node);
     const [other = ''] = supply(pool, ledger, wanted, { providerPool, takes: fit.takes, now });
     changeRequest(pool, request.id, (before) => ({
       ...before,
@@ -53,8 +55,16 @@ export function replaceOne(
     fulfilIfWhole(pool, request.id, now);
     return true;
   }
-  pool.nodes[node.id] = node;
+  takeForTenant(ledger, node, 1);
   return false;
+}
+
+/** The same ledger, where waiting requests come first in the provider pools that they wait for. */
+export function openForReplacing(pool: PoolState, ledger: CapacityLedger): CapacityLedger {
+  const blocked = new Map(ledger.blocked);
+  for (const { state, target, tenant } of Object.values(pool.requests))
+    if (state === 'requested' && target !== undefined) blocked.set(target, tenant);
+  return { ...ledger, blocked };
 }
 
 function byPriority({ spec }: PoolState): readonly (readonly [string, ProviderPoolSpec])[] {

@@ -1,5 +1,4 @@
-import { addTo } from './amounts.js';
-import { offerKey, take, tenantUse, type CapacityLedger } from './capacity-ledger.js';
+import { offerKey, take, takeForTenant, type CapacityLedger } from './capacity-ledger.js';
 import { costOf } from './fit.js';
 import { makeNode, makeSlice, type Making } from './make.js';
 import type { PoolNode } from './node.js';
@@ -37,7 +36,7 @@ export function supply(
       ...(tenant === undefined ? {} : { tenant }),
     }));
     const given = pool.nodes[node];
-    if (tenant !== undefined && given !== undefined) addTo((ledger.tenants[tenant] ??= {}), tenantUse(given));
+    if (given !== undefined) takeForTenant(ledger, given, 1);
   }
   return nodes;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { admit } from '../../../src/model/pool/admit.js';
 import { addRequest, returnNodes } from '../../../src/model/pool/allocate.js';
+import { failOver } from '../../../src/model/pool/fail-over.js';
 import { carryOutDue, nextDue } from '../../../src/model/pool/due.js';
 import { launchFailed, nodeBuilt } from '../../../src/model/pool/outcome.js';
 import type { LabelSpec } from '../../../src/model/pool/spec.js';
@@ -235,6 +236,43 @@ describe('a set of a label with `failOver: node`', () => {
     pool.paused['two'] = { since: 1, until: 1e9, why: 'full', times: 1 };
     launchFailed(pool, 'a-2', { kind: 'Capacity', message: 'no room' }, 20);
     expect(pool.requests['r']).toMatchObject({ state: 'requested', nodes: [] });
+  });
+
+  it('looks through the nodes as often for many slow ones as for few', () => {
+    const looks = (count: number, isFull: boolean): number => {
+      const pool = open({ failOver: 'node' });
+      ask(
+        pool,
+        'r',
+        1,
+        Array.from({ length: count }, () => 'a'),
+      );
+      for (const id of Object.keys(pool.nodes)) askProvider(pool, id, 1);
+      if (isFull) pool.paused['two'] = { since: 1, until: 1e9, why: 'full', times: 1 };
+      let seen = 0;
+      const nodes = new Proxy(pool.nodes, {
+        ownKeys: (target) => {
+          seen += 1;
+          return Reflect.ownKeys(target);
+        },
+      });
+      failOver({ ...pool, nodes }, 1 + patience);
+      return seen;
+    };
+    for (const isFull of [false, true]) expect(looks(40, isFull)).toBe(looks(4, isFull));
+  });
+
+  it('takes the same capacity for a slow node and for a whole request only once', () => {
+    const pool = open({ failOver: 'node' });
+    const second = pool.spec?.providerPools['second'];
+    if (second !== undefined) Object.assign(second, { limits: { nodes: 2 } });
+    ask(pool, 'one', 1);
+    ask(pool, 'two', 1, ['a', 'a']);
+    for (const id of ['a-1', 'a-2', 'a-3']) askProvider(pool, id, 1);
+    step(pool, 1 + patience);
+    const there = Object.values(pool.nodes).filter(({ providerPool: place }) => place === 'second');
+    expect(there).toHaveLength(2);
+    expect(placeOf(pool, 'one')).toBe('second');
   });
 
   it('exceeds no limit of its tenant', () => {
