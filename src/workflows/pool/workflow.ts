@@ -113,7 +113,8 @@ function carryOut(memory: PoolMemory): NextStep {
 
 /**
  * An exported pool does nothing. A CREATE comes to its end, so that the records say what became of its machine, and
- * so do batches. Other tasks are cancelled, and the export waits for the attempts in flight: the restored pool begins them again.
+ * so do batches. Other tasks are cancelled, and the export waits for their attempts in flight: the restored pool
+ * begins them again.
  */
 function rest(memory: PoolMemory, now: number): NextStep {
   const { pool: state, work } = memory;
