@@ -11,6 +11,7 @@ it('batches tasks if no limit counts activities and a call may be repeated at on
     paced: { ...account, type: 'local', limits: { callsPerSecond: 5 } },
     narrow: { ...account, type: 'local', limits: { concurrency: 2 } },
     slow: { ...account, type: 'openstack' },
+    shelf: { ...account, type: 'static' },
   };
   const offer = { hardware: 'small', image: 'host', fields: {}, uses: { nodes: 1 } };
   const providerPools = Object.fromEntries(
@@ -30,10 +31,11 @@ it('batches tasks if no limit counts activities and a call may be repeated at on
     { poolName: 'ci', spec },
   );
   await registry.close();
-  expect(plan.batchedAccounts).toEqual(['free']);
+  expect(plan.batchedAccounts).toEqual(['free', 'shelf']);
   // A deletion is bounded by what one call of its provider may take.
   expect(plan.providerTypes).toEqual({
-    local: { deleteWithinMs: 130_000 },
-    openstack: { deleteWithinMs: 143_000 },
+    local: { deleteWithinMs: 130_000, claims: false },
+    openstack: { deleteWithinMs: 143_000, claims: false },
+    static: { deleteWithinMs: 150_000, claims: true },
   });
 });

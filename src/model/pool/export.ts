@@ -13,21 +13,16 @@ export interface PoolRecords {
 /** The records, once nothing is in flight any more; until then the nodes whose tasks have not ended. */
 export type RecordsReply = { readonly records: PoolRecords } | { readonly awaits: readonly string[] };
 
-/** Providers that keep at the server who has which machine: their machines cannot move. */
-const claimingTypes = ['ipmi', 'redfish', 'service', 'static'];
 const shownClusters = 5;
 
 /** Why a pool cannot be exported now; undefined when it can. An exported one may be exported again. */
 export function refuseExport(pool: PoolState): string | undefined {
-  const { name, spec, leaving, exported, placements, requests } = pool;
+  const { name, spec, leaving, exported, requests } = pool;
   if (exported !== undefined) return undefined;
   if (spec === undefined) return `pool ${name} is not configured yet`;
   if (leaving !== undefined) return `pool ${name} is being deleted`;
-  const claiming = Object.entries(placements).find(([, offers]) =>
-    Object.values(offers).some(({ type }) => claimingTypes.includes(type)),
-  );
-  if (claiming !== undefined)
-    return `pool ${name} cannot be exported: this server records who has which machine of provider pool ${claiming[0]}`;
+  const bound = boundMachines(pool);
+  if (bound !== undefined) return `pool ${name} cannot be exported: ${bound}`;
   const clusters = [
     ...new Set(Object.values(requests).flatMap(({ tags, id }) => (tags === undefined ? [] : [id]))),
   ];
@@ -37,6 +32,28 @@ export function refuseExport(pool: PoolState): string | undefined {
   return size <= mostCarried
     ? undefined
     : `pool ${name} is too large to be exported (${size} of ${mostCarried} bytes); return nodes first`;
+}
+
+/**
+ * Why its machines cannot move: the server records who has them, or that is not known. A provider pool that is no
+ * longer configured may still have nodes.
+ */
+function boundMachines({ placements, providerTypes = {}, nodes }: PoolState): string | undefined {
+  const places: (readonly [string, string])[] = [
+    ...Object.entries(placements).flatMap(([name, offers]) =>
+      Object.values(offers).map(({ type }) => [name, type] as const),
+    ),
+    ...Object.values(nodes).flatMap(({ providerPool, machine: { placement } }) =>
+      placement === undefined ? [] : [[providerPool, placement.type] as const],
+    ),
+  ];
+  for (const [name, type] of places) {
+    if (!Object.hasOwn(providerTypes, type))
+      return `it is not known whether machines of provider pool ${name} (type ${type}) can move; apply the configuration again, or delete nodes that it no longer has`;
+    if (providerTypes[type]?.claims === true)
+      return `this server records who has which machine of provider pool ${name}`;
+  }
+  return undefined;
 }
 
 /** Why an exported pool takes no message; undefined for any other pool. */

@@ -21,6 +21,8 @@ export interface OfferPlacement extends PlannedPlacement {
 export interface ProviderTraits {
   /** How long one deletion of a machine whose id is known holds its permit, in ms. */
   readonly deleteWithinMs: number;
+  /** The server records who has which of its machines, which therefore cannot move to another server. */
+  readonly claims: boolean;
 }
 
 /** A checked pool, as the activity PLAN_POOL gives it. */
