@@ -165,6 +165,10 @@ describe('heddle pool and heddle request, over all pools', () => {
       code: 2,
       stderr: expect.stringContaining('Export pool lab? It stops here') as string,
     });
+    expect(await run('pool', 'delete', 'lab', '--abandon', '--yes')).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('pool lab is not exported') as string,
+    });
     const { code, stdout, stderr } = await run('pool', 'export', 'lab', '--yes');
     expect({ code, stderr }).toMatchObject({
       code: 0,
