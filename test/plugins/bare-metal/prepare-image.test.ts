@@ -18,10 +18,11 @@ describe('an image in a folder', () => {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  const prepare = async (name: string): Promise<RawImage> => {
+  /** With all progress, however soon it comes. */
+  const prepare = async (name: string, lines: string[] = []): Promise<RawImage> => {
     const { image } = await findImage(folder, name);
     if (image === undefined) throw new Error(`there is no ${name}`);
-    return prepareImage(image, join(folder, 'copy'), () => undefined);
+    return prepareImage(image, join(folder, 'copy'), (text) => lines.push(text), 0);
   };
   const put = (name: string, data: Buffer | string): Promise<void> => writeFile(join(folder, name), data);
 
@@ -35,11 +36,16 @@ describe('an image in a folder', () => {
     expect(await sizeOfImage(folder, 'web@1')).toEqual({ sizeMb: 1 });
   });
 
-  it('is unpacked', async () => {
-    await put('web@1.img.gz', gzipSync(content));
-    const { file, bytes, sha256 } = await prepare('web@1');
-    expect([bytes, sha256]).toEqual([content.length, digestOf(content)]);
-    expect((await readFile(file)).equals(content)).toBe(true);
+  it('is unpacked, with new progress for each part', async () => {
+    const large = Buffer.concat([content, Buffer.alloc(3 * 2 ** 20)]);
+    await put('web@1.img.gz', gzipSync(large));
+    const lines: string[] = [];
+    const { file, bytes, sha256 } = await prepare('web@1', lines);
+    expect([bytes, sha256]).toEqual([large.length, digestOf(large)]);
+    expect((await readFile(file)).equals(large)).toBe(true);
+    expect(lines).toEqual(
+      expect.arrayContaining(['image: 1 MB unpacked', 'image: 2 MB unpacked', 'image: 3 MB unpacked']),
+    );
   });
 
   it.skipIf(spawnSync('qemu-img', ['--version']).status !== 0)(
@@ -49,7 +55,12 @@ describe('an image in a folder', () => {
       const convert = (...words: readonly string[]): unknown =>
         execFileSync('qemu-img', words, { cwd: folder, stdio: 'pipe' });
       convert('convert', '-O', 'qcow2', 'raw', 'web@1.qcow2');
-      expect(await prepare('web@1')).toMatchObject({ bytes: content.length, sha256: digestOf(content) });
+      const lines: string[] = [];
+      expect(await prepare('web@1', lines)).toMatchObject({
+        bytes: content.length,
+        sha256: digestOf(content),
+      });
+      expect(lines).toContain('image: 100.00 % converted');
       convert('create', '-f', 'qcow2', '-F', 'raw', '-b', 'raw', 'over@1.qcow2');
       await expect(prepare('over@1')).rejects.toThrow(/needs another file, raw/);
     },
