@@ -17,6 +17,8 @@ export interface RawImage {
 }
 
 const sector = 512;
+/** Bit of the incompatible features of qcow2. */
+const externalData = 4n;
 /** A load without progress is ended, and a large image takes many minutes. */
 const progressMs = 5_000;
 
@@ -101,17 +103,42 @@ async function unpack(file: string, copy: string, report: Report): Promise<void>
   }
 }
 
-/** An image with a backing file would read any file of this host, so it is refused. */
 async function convert(file: string, copy: string, report: Report): Promise<void> {
-  const about = JSON.parse(await qemuImg(['info', '--output=json', '-f', 'qcow2', file])) as {
-    readonly 'backing-filename'?: string;
-  };
-  if (about['backing-filename'] !== undefined)
-    throw new Error(`${basename(file)} needs another file, ${about['backing-filename']}`);
+  await refuseOtherFiles(file);
   await qemuImg(['convert', '-p', '-f', 'qcow2', '-O', 'raw', file, copy], (printed) => {
     const percent = /([\d.]+)\/100%/.exec(printed)?.[1];
     if (percent !== undefined) report(() => `image: ${percent} % converted`);
   });
+}
+
+/**
+ * An image with a backing file or an external data file would read any file of this host, so it is refused before
+ * qemu-img opens it.
+ * @throws Error
+ */
+async function refuseOtherFiles(file: string): Promise<void> {
+  const header = await readStart(file, 65_536);
+  const name = basename(file);
+  if (header.length < 104 || header.toString('latin1', 0, 4) !== 'QFI\u00fb')
+    throw new Error(`${name} is not an image of format qcow2`);
+  const version = header.readUInt32BE(4);
+  if (version !== 2 && version !== 3)
+    throw new Error(`${name} has version ${version} of qcow2, which is unknown`);
+  const backing = header.readBigUInt64BE(8);
+  if (backing !== 0n) {
+    const at = Number(backing);
+    const other = header.toString('utf8', at, at + header.readUInt32BE(16));
+    throw new Error(`${name} needs another file, ${other}`);
+  }
+  if (version === 3 && (header.readBigUInt64BE(72) & externalData) !== 0n)
+    throw new Error(`${name} needs another file, which has its data`);
+}
+
+async function readStart(file: string, length: number): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const part of createReadStream(file, { end: length - 1 }) as AsyncIterable<Buffer>)
+    parts.push(part);
+  return Buffer.concat(parts);
 }
 
 async function qemuImg(words: readonly string[], listen?: (printed: string) => void): Promise<string> {
