@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import { mkdir, stat } from 'node:fs/promises';
+import { mkdir, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { endDetached, runDetached, type DetachedRun, type RunEnd } from '../../detached/detached-run.js';
 import type { RunRecords } from '../contract.js';
 import { PluginError } from '../errors.js';
+import { runFiles } from './imaging/imaging-order.js';
 
 /** Who runs a program on a machine, as the claim's key says. */
 interface Writer {
@@ -82,7 +83,9 @@ export class MachineRuns {
 
   async #end(writer: Writer): Promise<void> {
     if (writer.host !== hostname() || !(await isFolder(writer.folder))) throw this.#unknown(writer);
-    await endDetached(writer.folder);
+    const directory = await endDetached(writer.folder);
+    // A program that was killed leaves it, and it is as large as the disk.
+    if (directory !== undefined) await rm(join(directory, runFiles.copy), { force: true });
     await this.#release(writer);
   }
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -70,5 +70,17 @@ describe('the program of a load', () => {
     expect(lines.findIndex((line) => line.includes('boot script'))).toBeLessThan(
       lines.indexOf(waits().at(-1) ?? ''),
     );
+  });
+
+  it('leaves no unpacked image, however it ends', async () => {
+    const packed = join(folder, 'images', 'web@1.raw.gz');
+    const end = serve(1_000);
+    await switchOn();
+    expect(existsSync(file('copy'))).toBe(true);
+    await end;
+    expect(existsSync(file('copy'))).toBe(false);
+    await writeFile(packed, (await readFile(packed)).subarray(0, 500));
+    expect(await serve(1_000)).toMatchObject({ is: 'unwritten', why: expect.stringContaining('unpacked') });
+    expect(existsSync(file('copy'))).toBe(false);
   });
 });

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { socketFolder } from '../../../src/plugins/bare-metal/imaging/gateway.js';
 import { buildRack, noEmulators, type Rack } from '../../harness/bmc/racks.js';
@@ -36,7 +36,7 @@ describe.skipIf(noEmulators !== undefined)(
       const [images, rescue] = [join(stack.folder, 'images'), join(stack.folder, 'rescue')];
       await mkdir(images);
       await mkdir(rescue);
-      await writeFile(join(images, 'web@1.raw'), content);
+      await writeFile(join(images, 'web@1.raw.gz'), gzipSync(content));
       for (const file of ['kernel', 'initramfs']) await writeFile(join(rescue, file), file);
       port = await freePort();
       rack = await buildRack(stack.service, stack.folder, names);
@@ -91,6 +91,8 @@ describe.skipIf(noEmulators !== undefined)(
       (await rack.commands(name)).filter((line) => !line.startsWith('boot'));
     const switchedOn = (name: string): Promise<unknown> =>
       until(`${name} is switched on`, async () => (await logOf(name)).at(-1) === 'on');
+    const copies = async (): Promise<readonly string[]> =>
+      (await readdir(stack.folder, { recursive: true })).filter((entry) => entry.endsWith('/image.raw'));
     const pidOf = async (name: string): Promise<number> => {
       for (const entry of await readdir(stack.folder, { recursive: true })) {
         if (!/\/run-\d+\.json$/.test(entry)) continue;
@@ -133,10 +135,13 @@ describe.skipIf(noEmulators !== undefined)(
       const pid = await pidOf('cancelled');
       await worker.kill();
       expect(runs(pid)).toBe(true);
+      expect(await copies()).toHaveLength(1);
       worker = await stack.startWorker('worker-2');
       await stack.client.machines.cancel('cancelled');
       expect((await ground.end('cancelled', operation)).machine.state).toBe('failed');
-      expect(runs(pid)).toBe(false);
+      // The system may take a moment to forget a process that has ended.
+      await until('its program is gone', () => !runs(pid));
+      expect(await copies()).toEqual([]);
       expect(await logOf('cancelled')).toEqual(['off', 'on', 'off']);
       await expect(ask(`${url}/piece/0`)).rejects.toThrow();
     }, 120_000);
