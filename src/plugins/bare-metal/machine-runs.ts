@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { endDetached, runDetached, type DetachedRun, type RunEnd } from '../../detached/detached-run.js';
 import type { RunRecords } from '../contract.js';
-import { PluginError } from '../errors.js';
+import { isPluginError, PluginError } from '../errors.js';
 import { runFiles } from './imaging/imaging-order.js';
 
 /** Who runs a program on a machine, as the claim's key says. */
@@ -46,15 +46,16 @@ export class MachineRuns {
 
   /**
    * Starts the program, or attaches to the run of the same work and token. Another run is ended first.
-   * @throws PluginError Retryable if another one may still run.
+   * @throws PluginError Retryable if another one may still run; UnknownOutcome if the machine cannot be switched off
+   * after the program.
    */
   async run(order: MachineRun): Promise<RunEnd> {
     const writer = await this.#claim(order);
     const end = await runDetached({ ...order, folder: writer.folder }).catch(async (error: unknown) => {
-      if (order.detach?.aborted !== true) await this.end();
+      if (order.detach?.aborted !== true) await this.end().catch(throwUnknown);
       throw error;
     });
-    await this.#release(writer);
+    await this.#release(writer).catch(throwUnknown);
     return end;
   }
 
@@ -119,6 +120,15 @@ export class MachineRuns {
       { retryAfterMs: 5_000 },
     );
   }
+}
+
+/**
+ * For what fails once a machine may have written its disk: a login that is refused then does not mean that nothing was
+ * done.
+ */
+export function throwUnknown(error: unknown): never {
+  if (!isPluginError(error) || error.kind === 'Retryable' || error.kind === 'NotReady') throw error;
+  throw new PluginError('UnknownOutcome', error.message, { cause: error });
 }
 
 function keyOf({ host, folder, what, run, rescue }: Writer): string {

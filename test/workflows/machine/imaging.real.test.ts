@@ -10,7 +10,7 @@ import { openGround, type Ground } from '../../harness/machine/ground.js';
 import { startStack, type Stack, type WorkerProcess } from '../../harness/stack.js';
 import { until } from '../../harness/until.js';
 
-const names = ['loaded', 'cancelled', 'silent', 'nameless'];
+const names = ['loaded', 'cancelled', 'silent', 'nameless', 'listed'];
 const web = { name: 'web', revision: '1' };
 const content = randomBytes(2 ** 20);
 const sha256 = createHash('sha256').update(content).digest('hex');
@@ -40,14 +40,16 @@ describe.skipIf(noEmulators !== undefined)(
       for (const file of ['kernel', 'initramfs']) await writeFile(join(rescue, file), file);
       port = await freePort();
       rack = await buildRack(stack.service, stack.folder, names);
-      const { machines, imager, ...fields } = rack.fields as {
-        readonly machines: readonly { readonly name: string }[];
+      const { machines, imager, controllers, ...fields } = rack.fields as {
+        readonly machines: readonly { readonly name: string; readonly password: string }[];
         readonly imager: object;
+        readonly controllers: Readonly<Record<string, { readonly password: string }>>;
       };
       const account = (more: object, bootMinutes = 5): object => ({
         type: 'ipmi',
         fields: {
           ...fields,
+          controllers,
           machines: machines.map((machine) =>
             machine.name === 'nameless' ? machine : { ...machine, mac: macOf(machine.name) },
           ),
@@ -58,6 +60,23 @@ describe.skipIf(noEmulators !== undefined)(
       accounts['rack'] = account({});
       accounts['hasty'] = account({}, 0.1);
       accounts['both'] = account({ imager });
+      const secretFile = async (name: string, secret = ''): Promise<object> => {
+        await writeFile(join(stack.folder, name), secret, { mode: 0o600 });
+        return { secret: `file:${join(stack.folder, name)}` };
+      };
+      const machine = machines.find(({ name }) => name === 'listed');
+      const listed = {
+        ...machine,
+        mac: macOf('listed'),
+        password: await secretFile('password', machine?.password),
+        controller: {
+          ...controllers['listed'],
+          password: await secretFile('bmc-password', controllers['listed']?.password),
+        },
+      };
+      const inventory = join(stack.folder, 'inventory.json');
+      await writeFile(inventory, JSON.stringify({ machines: [listed] }), { mode: 0o600 });
+      accounts['listed'] = account({ inventory, machines: undefined, controllers: undefined });
       worker = await stack.startWorker();
       ground = openGround(stack);
     }, 180_000);
@@ -161,6 +180,25 @@ describe.skipIf(noEmulators !== undefined)(
       });
       expect(machine.state).toBe('failed');
       expect(await logOf('silent')).toEqual(['off', 'on', 'off', 'on', 'off']);
+    }, 120_000);
+
+    it('are unknown if the machine cannot be switched off after them, whatever the reason', async () => {
+      await add('listed', 'listed');
+      const operation = await load('listed');
+      const url = await boot('listed');
+      await ask(`${url}/piece/0`);
+      await writeFile(join(stack.folder, 'bmc-password'), 'changed');
+      await ask(`${url}/digest`, sha256);
+      const { operation: ended, machine } = await ground.end('listed', operation);
+      expect(ended).toMatchObject({
+        answer: 'unknown',
+        failure: {
+          action: 'LOAD',
+          kind: 'UnknownOutcome',
+          message: expect.stringContaining('refused the login'),
+        },
+      });
+      expect(machine.state).toBe('failed');
     }, 120_000);
 
     it('need the address of the interface, and no other program that loads', async () => {
