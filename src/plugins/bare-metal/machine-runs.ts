@@ -107,16 +107,17 @@ export class MachineRuns {
     return join(records.folder, name);
   }
 
-  #unknown({ host, what, folder }: Writer): PluginError {
+  #unknown({ host, what, folder, rescue }: Writer): PluginError {
     const { machine, nodeId } = this.#options;
     const where =
       host === hostname()
         ? `its records in ${folder} are gone`
         : 'only a worker of that host can tell: start one there';
+    const off = rescue === true ? ', and the machine, which may write its disk itself, is off' : '';
     return new PluginError(
       'Retryable',
       `${what} was started on worker host ${host} and may still run, and ${where}. Nothing is done on machine ${machine} before. ` +
-        `If it certainly does not run, such as after a restart of ${host}, say so: heddle machine confirm-ended ${nodeId} --host ${host}`,
+        `If it certainly does not run, such as after a restart of ${host}${off}, say so: heddle machine confirm-ended ${nodeId} --host ${host}`,
       { retryAfterMs: 5_000 },
     );
   }
