@@ -77,12 +77,13 @@ export async function runDetached(run: DetachedRun): Promise<RunEnd> {
 }
 
 /**
- * Ends the run of a folder, if there is one; returns when no process of it is left.
+ * Ends the run of a folder, if there is one; returns its directory when no process of it is left.
  * @throws PluginError Retryable if it does not end, or runs on another host.
  */
-export async function endDetached(folder: string): Promise<void> {
+export async function endDetached(folder: string): Promise<string | undefined> {
   const known = await readNewestRun(folder);
   if (known !== undefined) await endRun(known);
+  return known?.directory;
 }
 
 async function canAttach({ isAnswer }: DetachedRun, known: StartedRun, key: string): Promise<boolean> {

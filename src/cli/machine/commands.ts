@@ -254,7 +254,7 @@ export const machineCommands: readonly CommandDefinition[] = [
         load: async () => (await import('./operate.js')).cancel,
       }),
       command('confirm-ended <name>', 'confirm that a program of its worker host has ended', {
-        more: ', which Heddle cannot see; it then starts others. A program that still runs would overwrite the disk',
+        more: ', which Heddle cannot see; it then starts others. A program that still runs, or a rescue system, would overwrite the disk',
         options: [
           option('--host <name>', 'the worker host, as messages name it').makeOptionMandatory(),
           yesOption,

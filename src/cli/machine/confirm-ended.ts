@@ -10,7 +10,7 @@ export const confirmEnded = verb(
   async ({ client }: Session, name: string, options: ConfirmEndedOptions) => {
     const { host } = options;
     await confirm(
-      `Does no program for machine ${name} run on worker host ${host} any more? One that does would overwrite its disk.`,
+      `Does no program for machine ${name} run on worker host ${host} any more? One that does would overwrite its disk. If the program was a load of imaging, is the machine off? Its rescue system would go on writing.`,
       options,
     );
     return client.machines.confirmEnded(name, host);

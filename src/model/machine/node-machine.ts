@@ -46,7 +46,7 @@ export function isReadOnly(intent: NodeIntent): boolean {
 
 /** The content of the disk changes. */
 export function rewrites(intent: NodeIntent): boolean {
-  return intent.kind === 'load' || intent.kind === 'unload';
+  return intent.kind === 'unload' || (intent.kind === 'load' && intent.only === undefined);
 }
 
 /** The action that an intent is about, for messages. */

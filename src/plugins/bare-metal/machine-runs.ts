@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import { mkdir, stat } from 'node:fs/promises';
+import { mkdir, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { endDetached, runDetached, type DetachedRun, type RunEnd } from '../../detached/detached-run.js';
 import type { RunRecords } from '../contract.js';
-import { PluginError } from '../errors.js';
+import { isPluginError, PluginError } from '../errors.js';
+import { runFiles } from './imaging/imaging-order.js';
 
 /** Who runs a program on a machine, as the claim's key says. */
 interface Writer {
@@ -45,15 +46,16 @@ export class MachineRuns {
 
   /**
    * Starts the program, or attaches to the run of the same work and token. Another run is ended first.
-   * @throws PluginError Retryable if another one may still run.
+   * @throws PluginError Retryable if another one may still run; UnknownOutcome if the machine cannot be switched off
+   * after the program.
    */
   async run(order: MachineRun): Promise<RunEnd> {
     const writer = await this.#claim(order);
     const end = await runDetached({ ...order, folder: writer.folder }).catch(async (error: unknown) => {
-      if (order.detach?.aborted !== true) await this.end();
+      if (order.detach?.aborted !== true) await this.end().catch(throwUnknown);
       throw error;
     });
-    await this.#release(writer);
+    await this.#release(writer).catch(throwUnknown);
     return end;
   }
 
@@ -82,7 +84,9 @@ export class MachineRuns {
 
   async #end(writer: Writer): Promise<void> {
     if (writer.host !== hostname() || !(await isFolder(writer.folder))) throw this.#unknown(writer);
-    await endDetached(writer.folder);
+    const directory = await endDetached(writer.folder);
+    // A program that was killed leaves it, and it is as large as the disk.
+    if (directory !== undefined) await rm(join(directory, runFiles.copy), { force: true });
     await this.#release(writer);
   }
 
@@ -103,19 +107,29 @@ export class MachineRuns {
     return join(records.folder, name);
   }
 
-  #unknown({ host, what, folder }: Writer): PluginError {
+  #unknown({ host, what, folder, rescue }: Writer): PluginError {
     const { machine, nodeId } = this.#options;
     const where =
       host === hostname()
         ? `its records in ${folder} are gone`
         : 'only a worker of that host can tell: start one there';
+    const off = rescue === true ? ', and the machine, which may write its disk itself, is off' : '';
     return new PluginError(
       'Retryable',
       `${what} was started on worker host ${host} and may still run, and ${where}. Nothing is done on machine ${machine} before. ` +
-        `If it certainly does not run, such as after a restart of ${host}, say so: heddle machine confirm-ended ${nodeId} --host ${host}`,
+        `If it certainly does not run, such as after a restart of ${host}${off}, say so: heddle machine confirm-ended ${nodeId} --host ${host}`,
       { retryAfterMs: 5_000 },
     );
   }
+}
+
+/**
+ * For what fails once a machine may have written its disk: a login that is refused then does not mean that nothing was
+ * done.
+ */
+export function throwUnknown(error: unknown): never {
+  if (!isPluginError(error) || error.kind === 'Retryable' || error.kind === 'NotReady') throw error;
+  throw new PluginError('UnknownOutcome', error.message, { cause: error });
 }
 
 function keyOf({ host, folder, what, run, rescue }: Writer): string {

@@ -27,7 +27,7 @@ import { ClaimingProvider } from './claiming-provider.js';
 import { ImageTool } from './image-tool.js';
 import { readImaging } from './imaging/imaging-fields.js';
 import { NetworkImager } from './imaging/network-imager.js';
-import { MachineRuns } from './machine-runs.js';
+import { MachineRuns, throwUnknown } from './machine-runs.js';
 import { readErase, readImager, readMachines, type RealMachine } from './machine-fields.js';
 import { powerFields, powerLimitsOf, type PowerDriver, type PowerLimits } from './power-driver.js';
 
@@ -191,7 +191,8 @@ export abstract class RealMachines
   async #bootFromNetwork(machine: RealMachine): Promise<void> {
     await this.#switchOff(machine);
     insist(await this.setBootOf(machine, 'image'), `machine ${machine.name} is to boot from the network`);
-    insist(await this.power(machine).on(), `machine ${machine.name} is to be switched on`);
+    const on = await this.power(machine).on().catch(throwUnknown);
+    insist(on, `machine ${machine.name} is to be switched on`);
   }
 
   async #switchOff(machine: RealMachine): Promise<void> {

@@ -65,7 +65,7 @@ export function releaseLease(memory: Memory, { leaseId, repair, rewritten, broke
       rewritten === undefined
         ? recordObservation(
             node,
-            { seen: 'rebooted', why: `${lease.to} switched its machine off and on` },
+            { seen: 'rebooted', why: `${lease.to} may have restarted its machine or services` },
             now(),
           )
         : { ...node, payload: mergePayload(node.payload, rewritten), facts: withoutServices(node.facts) },

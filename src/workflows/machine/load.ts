@@ -11,6 +11,7 @@ import { now } from '../entity.js';
 import { change, happen, note, type MachineMemory } from './memory.js';
 import { accessOf, can, runAction, runStep, stepsFor } from './run-step.js';
 import { releasePermit, permitsOf } from './permits.js';
+import { patchedOnce } from '../patched-once.js';
 
 export interface LoadOrder {
   readonly image: ImageRef;
@@ -162,6 +163,7 @@ async function runSteps(
     if (step.mayFail === true && order.silent === true) continue;
     if (step.action === 'REVOKE_ACCESS' && memory.state.access === undefined) continue;
     stopIfCancelled();
+    const { half: halfBefore } = memory.state;
     if (step.breaks === true) change(memory, { half: order.image, unconfirmed: undefined });
     const leftMs = end - Date.now();
     if (leftMs <= 0)
@@ -191,7 +193,7 @@ async function runSteps(
     } catch (error) {
       const why = toNotDone(memory, step.action, error);
       // The provider promises that the disk is unchanged then.
-      if (step.breaks === true && why.answer === 'not done') wholeAsBefore(memory);
+      if (step.breaks === true && why.answer === 'not done') restoreHalf(memory, halfBefore);
       if (step.mayFail !== true) throw Date.now() < end ? why : lateIn(step, order, why);
       note(memory, `${step.step}: ${why.message}`);
     }
@@ -210,9 +212,11 @@ export function stopIfCancelled(): void {
     throw new CancelledFailure('the operation was cancelled');
 }
 
-function wholeAsBefore(memory: MachineMemory): void {
+/** The disk is as it was before the step, which may be half an image of an earlier load. */
+function restoreHalf(memory: MachineMemory, before: ImageRef | undefined): void {
   const { half: _half, ...state } = memory.state;
-  memory.state = state;
+  const wasHalf = before !== undefined && patchedOnce('20261125-half-kept');
+  memory.state = wasHalf ? { ...state, half: before } : state;
 }
 
 /** Whether the image is where the machine can have it written from. */

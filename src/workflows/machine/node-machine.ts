@@ -202,11 +202,12 @@ async function settle(
 ): Promise<Omit<ReleaseRequest, 'leaseId'>> {
   const { state, account, payload, half, operation } = memory.state;
   if (account === undefined || isReadOnly(intent)) return { repair: false };
-  if (half !== undefined || state === 'failed') return { repair: false, broken: true };
+  if (half !== undefined || (rewrites(intent) && state === 'failed')) return { repair: false, broken: true };
   if (rewrites(intent) && state === 'available' && did !== 'post-load')
     return { repair: false, rewritten: payload };
   const goesOff = intent.kind === 'power' && intent.verb === 'off';
-  const disturbed = memory.offByUs === true || intent.kind === 'power';
+  // `failed` without a write: steps after loading failed, and what they left undone is unknown.
+  const disturbed = memory.offByUs === true || intent.kind === 'power' || state === 'failed';
   if (goesOff || !disturbed) return { repair: false };
   try {
     await runAction(memory, 'REACH');

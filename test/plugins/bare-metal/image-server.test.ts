@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer, request, type IncomingMessage, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -193,22 +193,45 @@ describe('the server of an image', () => {
 });
 
 describe('the port of loads', () => {
-  it('is refused if another program has it', async () => {
-    const port = await freePort();
-    const foreign = createServer((_, outgoing) => outgoing.end('hello'));
-    await new Promise<void>((resolve) => foreign.listen(port, '127.0.0.1', resolve));
-    await expect(new Gateway({ host: '127.0.0.1', port, folder: tmpdir() }).open()).rejects.toThrow(
-      /used by another program/,
+  let folder: string;
+  let port: number;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'heddle-imaging-test-'));
+    port = await freePort();
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+  const place = (): ConstructorParameters<typeof Gateway>[0] => ({ host: '127.0.0.1', port, folder });
+
+  it('is refused if another program has it, whatever that calls itself', async () => {
+    const foreign = createServer((_, outgoing) =>
+      outgoing
+        .setHeader('server', 'heddle-imaging')
+        .setHeader('heddle-signature', '0'.repeat(64))
+        .end('hello'),
     );
+    await new Promise<void>((resolve) => foreign.listen(port, '127.0.0.1', resolve));
+    await expect(new Gateway(place()).open()).rejects.toThrow(/used by another program/);
     foreign.close();
   });
 
+  it('is refused if it serves the loads of another user, and shared by those of one', async () => {
+    const others = await mkdtemp(join(tmpdir(), 'heddle-imaging-test-'));
+    const theirs = new Gateway({ ...place(), folder: others });
+    await theirs.open();
+    await expect(new Gateway(place()).open()).rejects.toThrow(/used by another program/);
+    await theirs.close();
+    const ours = Array.from({ length: 5 }, () => new Gateway(place()));
+    await Promise.all(ours.map((gateway) => gateway.open()));
+    await Promise.all(ours.map((gateway) => gateway.close()));
+    expect(await readdir(folder)).toEqual(['key']);
+    await rm(others, { recursive: true });
+  });
+
   it('has a folder that only its user writes', async () => {
-    const port = await freePort();
-    const folder = await socketFolder(port);
-    await expect(socketFolder(port)).resolves.toBe(folder);
-    await chmod(folder, 0o777);
+    const sockets = await socketFolder(port);
+    await expect(socketFolder(port)).resolves.toBe(sockets);
+    await chmod(sockets, 0o777);
     await expect(socketFolder(port)).rejects.toThrow(/only this user writes/);
-    await rm(folder, { recursive: true });
+    await rm(sockets, { recursive: true });
   });
 });

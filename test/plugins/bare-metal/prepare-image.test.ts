@@ -11,6 +11,16 @@ import { prepareImage, type RawImage } from '../../../src/plugins/bare-metal/ima
 const content = Buffer.concat([randomBytes(64 * 1024), Buffer.alloc(64 * 1024)]);
 const digestOf = (data: Buffer): string => createHash('sha256').update(data).digest('hex');
 
+/** The header alone: what is refused by it is not given to qemu-img. */
+function qcow2({ version = 3, backing = 0, features = 0 }): Buffer {
+  const header = Buffer.alloc(512);
+  header.write('QFI\u00fb', 'latin1');
+  header.writeUInt32BE(version, 4);
+  header.writeBigUInt64BE(BigInt(backing), 8);
+  header.writeBigUInt64BE(BigInt(features), 72);
+  return header;
+}
+
 describe('an image in a folder', () => {
   let folder: string;
   beforeEach(async () => {
@@ -18,10 +28,11 @@ describe('an image in a folder', () => {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  const prepare = async (name: string): Promise<RawImage> => {
+  /** With all progress, however soon it comes. */
+  const prepare = async (name: string, lines: string[] = []): Promise<RawImage> => {
     const { image } = await findImage(folder, name);
     if (image === undefined) throw new Error(`there is no ${name}`);
-    return prepareImage(image, join(folder, 'copy'), () => undefined);
+    return prepareImage(image, join(folder, 'copy'), (text) => lines.push(text), 0);
   };
   const put = (name: string, data: Buffer | string): Promise<void> => writeFile(join(folder, name), data);
 
@@ -35,11 +46,16 @@ describe('an image in a folder', () => {
     expect(await sizeOfImage(folder, 'web@1')).toEqual({ sizeMb: 1 });
   });
 
-  it('is unpacked', async () => {
-    await put('web@1.img.gz', gzipSync(content));
-    const { file, bytes, sha256 } = await prepare('web@1');
-    expect([bytes, sha256]).toEqual([content.length, digestOf(content)]);
-    expect((await readFile(file)).equals(content)).toBe(true);
+  it('is unpacked, with new progress for each part', async () => {
+    const large = Buffer.concat([content, Buffer.alloc(3 * 2 ** 20)]);
+    await put('web@1.img.gz', gzipSync(large));
+    const lines: string[] = [];
+    const { file, bytes, sha256 } = await prepare('web@1', lines);
+    expect([bytes, sha256]).toEqual([large.length, digestOf(large)]);
+    expect((await readFile(file)).equals(large)).toBe(true);
+    expect(lines).toEqual(
+      expect.arrayContaining(['image: 1 MB unpacked', 'image: 2 MB unpacked', 'image: 3 MB unpacked']),
+    );
   });
 
   it.skipIf(spawnSync('qemu-img', ['--version']).status !== 0)(
@@ -49,9 +65,19 @@ describe('an image in a folder', () => {
       const convert = (...words: readonly string[]): unknown =>
         execFileSync('qemu-img', words, { cwd: folder, stdio: 'pipe' });
       convert('convert', '-O', 'qcow2', 'raw', 'web@1.qcow2');
-      expect(await prepare('web@1')).toMatchObject({ bytes: content.length, sha256: digestOf(content) });
+      const lines: string[] = [];
+      expect(await prepare('web@1', lines)).toMatchObject({
+        bytes: content.length,
+        sha256: digestOf(content),
+      });
+      expect(lines).toContain('image: 100.00 % converted');
       convert('create', '-f', 'qcow2', '-F', 'raw', '-b', 'raw', 'over@1.qcow2');
       await expect(prepare('over@1')).rejects.toThrow(/needs another file, raw/);
+      convert('create', '-f', 'qcow2', '-o', 'data_file=elsewhere', 'split@1.qcow2', '1M');
+      await expect(prepare('split@1')).rejects.toThrow(/needs another file, which has its data/);
+      // Before version 3 there were no such features.
+      convert('convert', '-O', 'qcow2', '-o', 'compat=0.10', 'raw', 'old@1.qcow2');
+      expect(await prepare('old@1')).toMatchObject({ sha256: digestOf(content) });
     },
   );
 
@@ -62,6 +88,10 @@ describe('an image in a folder', () => {
     ['is empty', 'a@1.raw', Buffer.alloc(0), undefined, /whole sectors/],
     ['is cut off', 'a@1.raw.gz', gzipSync(content).subarray(0, 2_000), undefined, /cannot be unpacked/],
     ['is not packed', 'a@1.raw.gz', content, undefined, /cannot be unpacked/],
+    ['is not qcow2', 'a@1.qcow2', content, undefined, /not an image of format qcow2/],
+    ['has a later version of qcow2', 'a@1.qcow2', qcow2({ version: 4 }), undefined, /has version 4/],
+    ['has a backing file', 'a@1.qcow2', qcow2({ backing: 104 }), undefined, /needs another file/],
+    ['has a data file', 'a@1.qcow2', qcow2({ features: 4 }), undefined, /needs another file/],
   ])('is refused if it %s', async (_, name, data, sum, message) => {
     await put(name, data);
     if (sum !== undefined) await put(`${name}.sha256`, `${sum}  ${name}\n`);

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { socketFolder } from '../../../src/plugins/bare-metal/imaging/gateway.js';
 import { buildRack, noEmulators, type Rack } from '../../harness/bmc/racks.js';
@@ -10,7 +10,7 @@ import { openGround, type Ground } from '../../harness/machine/ground.js';
 import { startStack, type Stack, type WorkerProcess } from '../../harness/stack.js';
 import { until } from '../../harness/until.js';
 
-const names = ['loaded', 'cancelled', 'silent', 'nameless'];
+const names = ['loaded', 'cancelled', 'silent', 'nameless', 'listed'];
 const web = { name: 'web', revision: '1' };
 const content = randomBytes(2 ** 20);
 const sha256 = createHash('sha256').update(content).digest('hex');
@@ -36,18 +36,20 @@ describe.skipIf(noEmulators !== undefined)(
       const [images, rescue] = [join(stack.folder, 'images'), join(stack.folder, 'rescue')];
       await mkdir(images);
       await mkdir(rescue);
-      await writeFile(join(images, 'web@1.raw'), content);
+      await writeFile(join(images, 'web@1.raw.gz'), gzipSync(content));
       for (const file of ['kernel', 'initramfs']) await writeFile(join(rescue, file), file);
       port = await freePort();
       rack = await buildRack(stack.service, stack.folder, names);
-      const { machines, imager, ...fields } = rack.fields as {
-        readonly machines: readonly { readonly name: string }[];
+      const { machines, imager, controllers, ...fields } = rack.fields as {
+        readonly machines: readonly { readonly name: string; readonly password: string }[];
         readonly imager: object;
+        readonly controllers: Readonly<Record<string, { readonly password: string }>>;
       };
       const account = (more: object, bootMinutes = 5): object => ({
         type: 'ipmi',
         fields: {
           ...fields,
+          controllers,
           machines: machines.map((machine) =>
             machine.name === 'nameless' ? machine : { ...machine, mac: macOf(machine.name) },
           ),
@@ -58,6 +60,23 @@ describe.skipIf(noEmulators !== undefined)(
       accounts['rack'] = account({});
       accounts['hasty'] = account({}, 0.1);
       accounts['both'] = account({ imager });
+      const secretFile = async (name: string, secret = ''): Promise<object> => {
+        await writeFile(join(stack.folder, name), secret, { mode: 0o600 });
+        return { secret: `file:${join(stack.folder, name)}` };
+      };
+      const machine = machines.find(({ name }) => name === 'listed');
+      const listed = {
+        ...machine,
+        mac: macOf('listed'),
+        password: await secretFile('password', machine?.password),
+        controller: {
+          ...controllers['listed'],
+          password: await secretFile('bmc-password', controllers['listed']?.password),
+        },
+      };
+      const inventory = join(stack.folder, 'inventory.json');
+      await writeFile(inventory, JSON.stringify({ machines: [listed] }), { mode: 0o600 });
+      accounts['listed'] = account({ inventory, machines: undefined, controllers: undefined });
       worker = await stack.startWorker();
       ground = openGround(stack);
     }, 180_000);
@@ -91,6 +110,8 @@ describe.skipIf(noEmulators !== undefined)(
       (await rack.commands(name)).filter((line) => !line.startsWith('boot'));
     const switchedOn = (name: string): Promise<unknown> =>
       until(`${name} is switched on`, async () => (await logOf(name)).at(-1) === 'on');
+    const copies = async (): Promise<readonly string[]> =>
+      (await readdir(stack.folder, { recursive: true })).filter((entry) => entry.endsWith('/image.raw'));
     const pidOf = async (name: string): Promise<number> => {
       for (const entry of await readdir(stack.folder, { recursive: true })) {
         if (!/\/run-\d+\.json$/.test(entry)) continue;
@@ -133,10 +154,13 @@ describe.skipIf(noEmulators !== undefined)(
       const pid = await pidOf('cancelled');
       await worker.kill();
       expect(runs(pid)).toBe(true);
+      expect(await copies()).toHaveLength(1);
       worker = await stack.startWorker('worker-2');
       await stack.client.machines.cancel('cancelled');
       expect((await ground.end('cancelled', operation)).machine.state).toBe('failed');
-      expect(runs(pid)).toBe(false);
+      // The system may take a moment to forget a process that has ended.
+      await until('its program is gone', () => !runs(pid));
+      expect(await copies()).toEqual([]);
       expect(await logOf('cancelled')).toEqual(['off', 'on', 'off']);
       await expect(ask(`${url}/piece/0`)).rejects.toThrow();
     }, 120_000);
@@ -156,6 +180,25 @@ describe.skipIf(noEmulators !== undefined)(
       });
       expect(machine.state).toBe('failed');
       expect(await logOf('silent')).toEqual(['off', 'on', 'off', 'on', 'off']);
+    }, 120_000);
+
+    it('are unknown if the machine cannot be switched off after them, whatever the reason', async () => {
+      await add('listed', 'listed');
+      const operation = await load('listed');
+      const url = await boot('listed');
+      await ask(`${url}/piece/0`);
+      await writeFile(join(stack.folder, 'bmc-password'), 'changed');
+      await ask(`${url}/digest`, sha256);
+      const { operation: ended, machine } = await ground.end('listed', operation);
+      expect(ended).toMatchObject({
+        answer: 'unknown',
+        failure: {
+          action: 'LOAD',
+          kind: 'UnknownOutcome',
+          message: expect.stringContaining('refused the login'),
+        },
+      });
+      expect(machine.state).toBe('failed');
     }, 120_000);
 
     it('need the address of the interface, and no other program that loads', async () => {

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { buildRack, noEmulators, type Rack } from '../../harness/bmc/racks.js';
 import { type Ground, host, openGround } from '../../harness/machine/ground.js';
@@ -10,7 +11,7 @@ describe.skipIf(noEmulators !== undefined)(
     let stack: Stack;
     let rack: Rack;
     let ground: Ground;
-    const names = ['stuck', 'slow'];
+    const names = ['stuck', 'slow', 'halved'];
 
     beforeAll(async () => {
       const accounts: Record<string, object | 'service'> = {};
@@ -33,6 +34,10 @@ describe.skipIf(noEmulators !== undefined)(
         loadWithin: '20s',
       });
       accounts['slow'] = account('while :; do date +%N; sleep 0.2; done', { loadWithin: '20s' });
+      const begun = join(stack.folder, 'begun');
+      accounts['halved'] = account(`[ -e ${begun} ] && exit 1; touch ${begun}; sleep 500`, {
+        progressWithin: '2s',
+      });
       await stack.startWorker();
       ground = openGround(stack);
       await Promise.all(names.map((name) => ground.add(name, { provider: name, fields: { machine: name } })));
@@ -50,6 +55,20 @@ describe.skipIf(noEmulators !== undefined)(
       );
       expect(machine).toMatchObject({ state: 'failed', why: expect.stringContaining('no progress for 2 s') });
       expect(processesWith('at 7 percent').filter(({ line }) => line.includes(stack.folder))).toEqual([]);
+    }, 120_000);
+
+    it.concurrent('leave half an image, which a later load that wrote nothing does not make whole', async () => {
+      const load = { kind: 'load', image: host, force: true } as const;
+      const { operation } = await ground.operate('halved', load);
+      expect(operation).toMatchObject({ answer: 'unknown', failure: { action: 'LOAD' } });
+      const later = await ground.operate('halved', load);
+      expect(later.operation).toMatchObject({ answer: 'not done', failure: { action: 'LOAD' } });
+      expect(later.machine).toMatchObject({
+        state: 'failed',
+        why: expect.stringContaining('a whole image is not proved'),
+      });
+      const posted = await ground.operate('halved', { kind: 'load', image: host, only: 'post-load' });
+      expect(posted.operation.failure?.message).toContain('halved needs a load');
     }, 120_000);
 
     it.concurrent('end a load that makes progress for too long, unless the request has a limit of its own', async () => {

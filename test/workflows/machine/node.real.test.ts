@@ -159,6 +159,36 @@ describe('the machine of a node', () => {
     await stack.client.waitFor('shop', operation ?? '', { everyMs: 100 });
   });
 
+  it('is kept when the steps after loading fail: nothing of its disk was written', async () => {
+    await cluster('kept');
+    const machine = await machineOf('kept');
+    await ground.operate('kept/app-1', { kind: 'load', image: host, force: true });
+    await atRest('kept');
+    const before = (await linesOf('kept')).length;
+    const post = await points.arm('before', 'POST_LOAD');
+    const load = await ground.begin('kept/app-1', {
+      kind: 'load',
+      image: host,
+      only: 'post-load',
+      withinMs: 15_000,
+    });
+    await until('they are about to run', async () => (await post.met()) !== undefined);
+    expect((await stack.client.status('kept')).lease?.rewrites).toBeUndefined();
+    // A folder cannot be replaced by the record.
+    await ground.onMachine('kept/app-1', 'cd; rm -f currentimage.txt; mkdir currentimage.txt');
+    await post.release();
+    expect((await ground.end('kept/app-1', load)).operation).toMatchObject({
+      state: 'failed',
+      failure: { action: 'POST_LOAD' },
+    });
+    await atRest('kept');
+    expect(await machineOf('kept')).toBe(machine);
+    const { history } = await stack.client.status('kept');
+    expect(history.map(({ what }) => what).filter((what) => what.startsWith('replace'))).toEqual([]);
+    // Whatever the steps disturbed runs again.
+    expect((await linesOf('kept')).slice(before)).toEqual(['start']);
+  });
+
   it('is replaced if its disk has half an image', async () => {
     await cluster('half');
     const machine = await machineOf('half');

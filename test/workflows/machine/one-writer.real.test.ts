@@ -148,25 +148,45 @@ describe.skipIf(noEmulators !== undefined)(
       expect((await logOf('m1')).filter((line) => line === 'load ends')).toHaveLength(2);
     }, 120_000);
 
-    it('hold every power command while they may run on another host, until a person confirms their end', async () => {
-      const writer = { host: 'elsewhere', folder: '/nowhere', what: 'load of web@1 on m2', run: 'x' };
-      const claims = stack.client.temporal.workflow.getHandle(claimsWorkflowId(runsOf('rack')));
-      const [taken] = await claims.executeUpdate<(string | null)[], [object]>('claim', {
-        args: [{ take: [{ key: JSON.stringify(writer), candidates: 0 }], candidates: [['m2']], release: [] }],
-      });
-      expect(taken).toBe('m2');
-      const before = await logOf('m2');
-      const off = await ground.begin('m2', { kind: 'power', verb: 'off' });
-      await isAttempted('m2', 2);
-      expect(await logOf('m2')).toEqual(before);
-      await expect(stack.client.machines.confirmEnded('m2', 'other')).rejects.toThrow(/elsewhere/);
-      const shown = (await run('machine', 'show', 'm2')).stdout.replaceAll(/\s+/g, ' ');
-      expect(shown).toContain('heddle machine confirm-ended m2 --host elsewhere');
-      const confirmed = await run('machine', 'confirm-ended', 'm2', '--host', 'elsewhere', '--yes', '--json');
-      expect(JSON.parse(confirmed.stdout)).toMatchObject({ machine: 'm2', what: 'load of web@1 on m2' });
-      expect((await ground.end('m2', off)).operation.answer).toBe('done');
-      expect((await logOf('m2')).slice(before.length)).toEqual(['off']);
-      await expect(stack.client.machines.confirmEnded('m2', 'elsewhere')).rejects.toThrow(/no program/);
-    }, 120_000);
+    it.each([
+      ['m2', {}],
+      ['m3', { rescue: true }],
+    ])(
+      'hold every power command while they may run on another host, until a person confirms their end: %s %j',
+      async (name, more) => {
+        const what = `load of web@1 on ${name}`;
+        const writer = { host: 'elsewhere', folder: '/nowhere', what, run: 'x', ...more };
+        const claims = stack.client.temporal.workflow.getHandle(claimsWorkflowId(runsOf('rack')));
+        const [taken] = await claims.executeUpdate<(string | null)[], [object]>('claim', {
+          args: [
+            { take: [{ key: JSON.stringify(writer), candidates: 0 }], candidates: [[name]], release: [] },
+          ],
+        });
+        expect(taken).toBe(name);
+        const before = await logOf(name);
+        const off = await ground.begin(name, { kind: 'power', verb: 'off' });
+        await isAttempted(name, 2);
+        expect(await logOf(name)).toEqual(before);
+        await expect(stack.client.machines.confirmEnded(name, 'other')).rejects.toThrow(/elsewhere/);
+        const shown = (await run('machine', 'show', name)).stdout.replaceAll(/\s+/g, ' ');
+        expect(shown).toContain(`heddle machine confirm-ended ${name} --host elsewhere`);
+        // The machine itself may write, too.
+        expect(shown.includes('is off, say so')).toBe('rescue' in more);
+        const confirmed = await run(
+          'machine',
+          'confirm-ended',
+          name,
+          '--host',
+          'elsewhere',
+          '--yes',
+          '--json',
+        );
+        expect(JSON.parse(confirmed.stdout)).toMatchObject({ machine: name, what });
+        expect((await ground.end(name, off)).operation.answer).toBe('done');
+        expect((await logOf(name)).slice(before.length)).toEqual(['off']);
+        await expect(stack.client.machines.confirmEnded(name, 'elsewhere')).rejects.toThrow(/no program/);
+      },
+      120_000,
+    );
   },
 );

@@ -1,13 +1,15 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
-import { lstat, mkdir } from 'node:fs/promises';
+import { link, lstat, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Says that the server at the port is one of ours. */
-const serverName = 'heddle-imaging';
 const retryMs = 300;
+/** A number that the server at the port signs. */
+const nonceBytes = 16;
+const signatureHeader = 'heddle-signature';
 
 interface GatewayPlace {
   readonly host: string;
@@ -54,11 +56,11 @@ export class Gateway {
   async open(): Promise<void> {
     const { host, port } = this.#place;
     if (await this.#listen()) return;
-    if (!(await isOurs(host, port))) {
+    if (!(await isOurs(this.#place))) {
       // The load that served it may have ended just now.
       await pause(retryMs);
       if (await this.#listen()) return;
-      if (!(await isOurs(host, port))) throw new Error(`port ${port} of ${host} is used by another program`);
+      if (!(await isOurs(this.#place))) throw new Error(`port ${port} of ${host} is used by another program`);
     }
     this.#replaceServer().catch(() => undefined);
   }
@@ -87,7 +89,9 @@ export class Gateway {
   #listen(): Promise<boolean> {
     const { host, port, folder } = this.#place;
     return new Promise((resolve, reject) => {
-      const server = createServer((incoming, outgoing) => pass(folder, incoming, outgoing));
+      const server = createServer((incoming, outgoing) => {
+        answer(folder, incoming, outgoing).catch(() => outgoing.destroy());
+      });
       server.once('error', (error: NodeJS.ErrnoException) => {
         if (error.code === 'EADDRINUSE') resolve(false);
         else reject(error);
@@ -100,11 +104,18 @@ export class Gateway {
   }
 }
 
-async function isOurs(host: string, port: number): Promise<boolean> {
+/**
+ * Whether the server at the port sends requests to the sockets of our folder. Only processes of this user can sign
+ * with its key; any program could give the same name.
+ */
+async function isOurs({ host, port, folder }: GatewayPlace): Promise<boolean> {
+  const nonce = randomBytes(nonceBytes).toString('hex');
+  const expected = await sign(folder, nonce);
   return new Promise((resolve) => {
-    const asked = request({ host, port, path: '/', timeout: 2_000 }, (answer) => {
-      answer.resume();
-      resolve(answer.headers.server === serverName);
+    const asked = request({ host, port, path: `/sign/${nonce}`, timeout: 2_000 }, (reply) => {
+      const signature = Buffer.from(String(reply.headers[signatureHeader] ?? ''));
+      reply.resume();
+      resolve(signature.length === expected.length && timingSafeEqual(signature, Buffer.from(expected)));
     });
     asked.once('timeout', () => asked.destroy());
     asked.once('error', () => resolve(false));
@@ -112,8 +123,37 @@ async function isOurs(host: string, port: number): Promise<boolean> {
   });
 }
 
+async function sign(folder: string, nonce: string): Promise<string> {
+  return createHmac('sha256', await keyOf(folder))
+    .update(nonce)
+    .digest('hex');
+}
+
+/** The key of the folder, which the first load makes. */
+async function keyOf(folder: string): Promise<Buffer> {
+  const file = join(folder, 'key');
+  const known = await readFile(file).catch(() => undefined);
+  if (known !== undefined) return known;
+  const draft = join(folder, `key-${randomBytes(8).toString('hex')}`);
+  await writeFile(draft, randomBytes(32), { mode: 0o600 });
+  try {
+    // Whole at once, and never in place of the key of another load.
+    await link(draft, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    await rm(draft);
+  }
+  return readFile(file);
+}
+
+async function answer(folder: string, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const nonce = /^\/sign\/([0-9a-f]{32})$/.exec(incoming.url ?? '')?.[1];
+  if (nonce === undefined) return pass(folder, incoming, outgoing);
+  outgoing.writeHead(204, { [signatureHeader]: await sign(folder, nonce), connection: 'close' }).end();
+}
+
 function pass(folder: string, incoming: IncomingMessage, outgoing: ServerResponse): void {
-  outgoing.setHeader('server', serverName);
   const { url = '/', method = 'GET', headers } = incoming;
   const [, boot = '', written, rest = ''] =
     /^\/(boot\/)?([0-9a-f]{2}(?:(?::|%3a)[0-9a-f]{2}){5})(\/.*)?$/i.exec(url) ?? [];
@@ -124,11 +164,11 @@ function pass(folder: string, incoming: IncomingMessage, outgoing: ServerRespons
   if (written === undefined) return refuse();
   const mac = written.toLowerCase().replaceAll('%3a', ':');
   const options = { socketPath: socketOf(folder, mac), path: `/${boot}${mac}${rest}`, method, headers };
-  const onward = request(options, (answer) => {
+  const onward = request(options, (reply) => {
     // A connection that is kept would keep the port from ending.
-    outgoing.writeHead(answer.statusCode ?? 502, { ...answer.headers, connection: 'close' });
-    answer.pipe(outgoing);
-    answer.once('error', refuse);
+    outgoing.writeHead(reply.statusCode ?? 502, { ...reply.headers, connection: 'close' });
+    reply.pipe(outgoing);
+    reply.once('error', refuse);
   });
   onward.once('error', refuse);
   outgoing.once('close', () => onward.destroy());

@@ -17,6 +17,10 @@ export interface RawImage {
 }
 
 const sector = 512;
+/** Bit of the incompatible features of qcow2. */
+const externalData = 4n;
+/** A load without progress is ended, and a large image takes many minutes. */
+const progressMs = 5_000;
 
 /**
  * The image as a raw file: the stored file itself, or a copy at `copy`. A file NAME.sha256 beside the stored one, as
@@ -27,19 +31,21 @@ export async function prepareImage(
   { file, format }: ImageFile,
   copy: string,
   progress: (text: string) => void,
+  everyMs = progressMs,
 ): Promise<RawImage> {
+  const report = paced(progress, everyMs);
   const expected = await readExpected(file);
   const stored =
-    expected === undefined && format !== 'raw' ? undefined : await digest(file, 'stored image', progress);
+    expected === undefined && format !== 'raw' ? undefined : await digest(file, 'stored image', report);
   if (expected !== undefined && stored !== expected)
     throw new Error(`${file} has the SHA-256 ${stored}, and ${file}.sha256 says ${expected}`);
-  if (format === 'gzip') await unpack(file, copy);
-  if (format === 'qcow2') await convert(file, copy);
+  if (format === 'gzip') await unpack(file, copy, report);
+  if (format === 'qcow2') await convert(file, copy, report);
   const raw = format === 'raw' ? file : copy;
   const { size: bytes } = await stat(raw);
   if (bytes === 0 || bytes % sector !== 0)
     throw new Error(`${file} has ${bytes} bytes, which is not a disk of whole sectors`);
-  const sha256 = format === 'raw' ? (stored ?? '') : await digest(raw, 'unpacked image', progress);
+  const sha256 = format === 'raw' ? (stored ?? '') : await digest(raw, 'unpacked image', report);
   return { file: raw, bytes, sha256 };
 }
 
@@ -54,41 +60,92 @@ async function readExpected(file: string): Promise<string | undefined> {
   return found.toLowerCase();
 }
 
-async function digest(file: string, what: string, progress: (text: string) => void): Promise<string> {
+type Report = (text: () => string) => void;
+
+function paced(progress: (text: string) => void, everyMs: number): Report {
+  let reportedAt = Date.now();
+  return (text) => {
+    if (Date.now() - reportedAt < everyMs) return;
+    reportedAt = Date.now();
+    progress(text());
+  };
+}
+
+async function digest(file: string, what: string, report: Report): Promise<string> {
   const hash = createHash('sha256');
   let read = 0;
-  let told = Date.now();
   for await (const chunk of createReadStream(file, { highWaterMark: 2 ** 20 }) as AsyncIterable<Buffer>) {
     hash.update(chunk);
     read += chunk.length;
-    if (Date.now() - told < 5_000) continue;
-    told = Date.now();
-    progress(`${what}: ${Math.floor(read / 2 ** 20)} MB checked`);
+    report(() => `${what}: ${Math.floor(read / 2 ** 20)} MB checked`);
   }
   return hash.digest('hex');
 }
 
-async function unpack(file: string, copy: string): Promise<void> {
+async function unpack(file: string, copy: string, report: Report): Promise<void> {
+  let written = 0;
+  async function* counted(chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+    for await (const chunk of chunks) {
+      written += chunk.length;
+      report(() => `image: ${Math.floor(written / 2 ** 20)} MB unpacked`);
+      yield chunk;
+    }
+  }
   try {
-    await pipeline(createReadStream(file), createGunzip(), createWriteStream(copy, { mode: 0o600 }));
+    await pipeline(
+      createReadStream(file),
+      createGunzip({ chunkSize: 2 ** 20 }),
+      counted,
+      createWriteStream(copy, { mode: 0o600 }),
+    );
   } catch (error) {
     throw new Error(`${file} cannot be unpacked: ${(error as Error).message}`, { cause: error });
   }
 }
 
-/** An image with a backing file would read any file of this host, so it is refused. */
-async function convert(file: string, copy: string): Promise<void> {
-  const about = JSON.parse(await qemuImg('info', '--output=json', '-f', 'qcow2', file)) as {
-    readonly 'backing-filename'?: string;
-  };
-  if (about['backing-filename'] !== undefined)
-    throw new Error(`${basename(file)} needs another file, ${about['backing-filename']}`);
-  await qemuImg('convert', '-f', 'qcow2', '-O', 'raw', file, copy);
+async function convert(file: string, copy: string, report: Report): Promise<void> {
+  await refuseOtherFiles(file);
+  await qemuImg(['convert', '-p', '-f', 'qcow2', '-O', 'raw', file, copy], (printed) => {
+    const percent = /([\d.]+)\/100%/.exec(printed)?.[1];
+    if (percent !== undefined) report(() => `image: ${percent} % converted`);
+  });
 }
 
-async function qemuImg(...words: readonly string[]): Promise<string> {
+/**
+ * An image with a backing file or an external data file would read any file of this host, so it is refused before
+ * qemu-img opens it.
+ * @throws Error
+ */
+async function refuseOtherFiles(file: string): Promise<void> {
+  const header = await readStart(file, 65_536);
+  const name = basename(file);
+  if (header.length < 104 || header.toString('latin1', 0, 4) !== 'QFI\u00fb')
+    throw new Error(`${name} is not an image of format qcow2`);
+  const version = header.readUInt32BE(4);
+  if (version !== 2 && version !== 3)
+    throw new Error(`${name} has version ${version} of qcow2, which is unknown`);
+  const backing = header.readBigUInt64BE(8);
+  if (backing !== 0n) {
+    const at = Number(backing);
+    const other = header.toString('utf8', at, at + header.readUInt32BE(16));
+    throw new Error(`${name} needs another file, ${other}`);
+  }
+  if (version === 3 && (header.readBigUInt64BE(72) & externalData) !== 0n)
+    throw new Error(`${name} needs another file, which has its data`);
+}
+
+async function readStart(file: string, length: number): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const part of createReadStream(file, { end: length - 1 }) as AsyncIterable<Buffer>)
+    parts.push(part);
+  return Buffer.concat(parts);
+}
+
+async function qemuImg(words: readonly string[], listen?: (printed: string) => void): Promise<string> {
+  const ended = promisify(execFile)('qemu-img', words, { env: childEnvironment() });
+  if (listen !== undefined) ended.child.stdout?.on('data', listen);
   try {
-    return (await promisify(execFile)('qemu-img', words, { env: childEnvironment() })).stdout;
+    return (await ended).stdout;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     throw code === 'ENOENT'

@@ -1,0 +1,122 @@
+import { existsSync } from 'node:fs';
+import { rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { activityTable } from '../../../model/activities.js';
+import { Gateway, socketFolder, socketOf } from './gateway.js';
+import { findImage } from './image-folder.js';
+import { ImageServer, type ImagingEnd } from './image-server.js';
+import { runFiles, type ImagingOrder } from './imaging-order.js';
+import { prepareImage } from './prepare-image.js';
+
+/** No caller waits for an answer after that. */
+const limitMs = activityTable.LOAD.attemptMs;
+/** A machine that was heard, and is silent for so long, does not go on. */
+const silentMs = 5 * 60_000;
+const lookMs = 500;
+/** A load without progress is ended, and a machine may take longer than that to boot. */
+const waitShownMs = 30_000;
+
+export type LoadEnd = ImagingEnd | { readonly is: 'lost'; readonly why: string };
+
+interface LoadRun {
+  /** The directory of the run. */
+  readonly directory: string;
+  readonly progress: (text: string) => void;
+  /** How often a wait is reported, in ms. */
+  readonly waitShownMs?: number;
+}
+
+/** Serves one load until its end is known; the unpacked image is gone then. */
+export async function serveLoad(order: ImagingOrder, run: LoadRun): Promise<LoadEnd> {
+  let server: ImageServer | undefined;
+  try {
+    server = await prepareServer(order, run);
+    return await serve(server, order, run);
+  } catch (error) {
+    server?.stop();
+    const why = error instanceof Error ? error.message : String(error);
+    return { is: server?.hasServed === true ? 'lost' : 'unwritten', why };
+  } finally {
+    await rm(join(run.directory, runFiles.copy), { force: true });
+  }
+}
+
+async function prepareServer(
+  { images, image, rescue, mac, disk }: ImagingOrder,
+  { directory, progress }: LoadRun,
+): Promise<ImageServer> {
+  for (const name of ['kernel', 'initramfs'])
+    if (!existsSync(join(rescue, name)))
+      throw new Error(`${rescue} has no ${name}; make the rescue system: heddle image rescue ${rescue}`);
+  const found = await findImage(images, image);
+  if (found.image === undefined) throw new Error(found.why ?? `there is no image ${image} in ${images}`);
+  const raw = await prepareImage(found.image, join(directory, runFiles.copy), progress);
+  return new ImageServer({ image: raw, mac, disk, rescue, progress });
+}
+
+async function serve(server: ImageServer, order: ImagingOrder, run: LoadRun): Promise<LoadEnd> {
+  const { listen, mac } = order;
+  const [host = '', port = ''] = listen.split(':');
+  const folder = await socketFolder(Number(port));
+  const socket = socketOf(folder, mac);
+  await rm(socket, { force: true });
+  const listening = await server.listen(socket);
+  const gateway = new Gateway({ host, port: Number(port), folder });
+  try {
+    await gateway.open();
+    await writeFile(join(run.directory, runFiles.ready), '');
+    run.progress(`serves ${mac} at ${listen}`);
+    const end = await Promise.race([server.ended, loseMachine(server, order, run)]);
+    server.stop();
+    // The machine gets its last answer.
+    await pause(1_000);
+    return end;
+  } finally {
+    await gateway.close();
+    listening.close();
+    await rm(socket, { force: true });
+  }
+}
+
+/** Resolves when the machine did not boot, or went silent. */
+async function loseMachine(
+  server: ImageServer,
+  order: ImagingOrder,
+  { directory, progress, waitShownMs: shownMs = waitShownMs }: LoadRun,
+): Promise<LoadEnd> {
+  let shownAt = Date.now();
+  for (const startedAt = Date.now(); ;) {
+    await pause(lookMs);
+    const now = Date.now();
+    if (now - startedAt > limitMs)
+      return { is: 'lost', why: `the load took longer than ${limitMs / 3_600_000} hours` };
+    const bootedAt = (await stat(join(directory, runFiles.booted)).catch(() => undefined))?.mtimeMs;
+    if (bootedAt === undefined) continue;
+    const { stage, heardAt } = server;
+    const isWriting = stage === 'writing' || stage === 'reading';
+    const patienceMs = isWriting ? silentMs : order.bootMs;
+    const waitedMs = now - Math.max(bootedAt, heardAt);
+    if (waitedMs >= patienceMs) return describeLoss(server, order, Math.round(patienceMs / 6_000) / 10);
+    if (isWriting || Math.min(waitedMs, now - shownAt) < shownMs) continue;
+    shownAt = now;
+    progress(`waits for the machine: ${Math.round(waitedMs / 1_000)} s`);
+  }
+}
+
+function describeLoss(
+  { hasServed, stage }: ImageServer,
+  { listen, mac }: ImagingOrder,
+  minutes: number,
+): LoadEnd {
+  if (hasServed) return { is: 'lost', why: `the rescue system was not heard for ${minutes} minutes` };
+  if (stage === 'nothing')
+    return {
+      is: 'unwritten',
+      why: `the machine did not boot from the network: nothing asked for http://${listen}/boot/${mac} in ${minutes} minutes. Check its mac, its boot settings and the DHCP server`,
+    };
+  return {
+    is: 'unwritten',
+    why: `the machine got its boot script, and its rescue system did not go on in ${minutes} minutes: look at its console; the rescue system may lack a driver of its network interface`,
+  };
+}

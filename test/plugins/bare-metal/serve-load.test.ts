@@ -1,0 +1,86 @@
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { socketFolder } from '../../../src/plugins/bare-metal/imaging/gateway.js';
+import { runFiles, type ImagingOrder } from '../../../src/plugins/bare-metal/imaging/imaging-order.js';
+import { serveLoad, type LoadEnd } from '../../../src/plugins/bare-metal/imaging/serve-load.js';
+import { freePort } from '../../harness/free-port.js';
+import { until } from '../../harness/until.js';
+
+const mac = '52:54:00:aa:bb:07';
+
+describe('the program of a load', () => {
+  let folder: string;
+  let port: number;
+  let lines: string[];
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'heddle-serve-load-'));
+    port = await freePort();
+    lines = [];
+    for (const part of ['images', 'rescue', 'run']) await mkdir(join(folder, part));
+    for (const file of ['kernel', 'initramfs']) await writeFile(join(folder, 'rescue', file), file);
+    await writeFile(join(folder, 'images', 'web@1.raw.gz'), gzipSync(Buffer.alloc(2 ** 20)));
+  });
+  afterEach(async () => {
+    await rm(folder, { recursive: true });
+    await rm(await socketFolder(port), { recursive: true });
+  });
+
+  const file = (name: keyof typeof runFiles): string => join(folder, 'run', runFiles[name]);
+  const serve = (bootMs: number): Promise<LoadEnd> => {
+    const order: ImagingOrder = {
+      images: join(folder, 'images'),
+      image: 'web@1',
+      mac,
+      disk: undefined,
+      listen: `127.0.0.1:${port}`,
+      rescue: join(folder, 'rescue'),
+      bootMs,
+      isFirst: true,
+    };
+    return serveLoad(order, {
+      directory: join(folder, 'run'),
+      progress: (text) => lines.push(text),
+      waitShownMs: 1_000,
+    });
+  };
+  const switchOn = async (): Promise<void> => {
+    await until('it serves', () => existsSync(file('ready')));
+    await writeFile(file('booted'), '');
+  };
+  const waits = (): readonly string[] => lines.filter((line) => line.startsWith('waits for the machine: '));
+
+  it('says anew that it waits, until the machine has not booted in time', async () => {
+    const end = serve(4_000);
+    await switchOn();
+    expect(await end).toMatchObject({ is: 'unwritten', why: expect.stringContaining('did not boot') });
+    expect(waits().length).toBeGreaterThan(1);
+    expect(new Set(waits()).size).toBe(waits().length);
+  });
+
+  it('says so too after the boot script, until the rescue system reports', async () => {
+    const end = serve(4_000);
+    await switchOn();
+    await fetch(`http://127.0.0.1:${port}/boot/${mac}`);
+    expect(await end).toMatchObject({ is: 'unwritten', why: expect.stringContaining('got its boot script') });
+    expect(waits().length).toBeGreaterThan(1);
+    expect(lines.findIndex((line) => line.includes('boot script'))).toBeLessThan(
+      lines.indexOf(waits().at(-1) ?? ''),
+    );
+  });
+
+  it('leaves no unpacked image, however it ends', async () => {
+    const packed = join(folder, 'images', 'web@1.raw.gz');
+    const end = serve(1_000);
+    await switchOn();
+    expect(existsSync(file('copy'))).toBe(true);
+    await end;
+    expect(existsSync(file('copy'))).toBe(false);
+    await writeFile(packed, (await readFile(packed)).subarray(0, 500));
+    expect(await serve(1_000)).toMatchObject({ is: 'unwritten', why: expect.stringContaining('unpacked') });
+    expect(existsSync(file('copy'))).toBe(false);
+  });
+});
