@@ -370,7 +370,7 @@ function unlessAbsent<Value>(call: () => Promise<Value>): Promise<Value | undefi
 const notPermitted = ['UnauthorizedOperation', 'AccessDenied', 'AccessDeniedException'];
 
 /** Undefined if the account may not make this call: one that only machines need may do without. */
-function ifPermitted<Value>(call: () => Promise<Value>): Promise<Value | undefined> {
+export function ifPermitted<Value>(call: () => Promise<Value>): Promise<Value | undefined> {
   return unlessCode(notPermitted, call);
 }
 

@@ -9,7 +9,7 @@ import {
   type UploadedImage,
 } from '../../contract.js';
 import { hasTags } from '../../provider-base/machines.js';
-import type { Ec2 } from './api.js';
+import { ifPermitted, type Ec2 } from './api.js';
 import { makeSnapshot } from './ebs.js';
 import type { AwsFields } from './fields.js';
 import { tagsOf } from './machines.js';
@@ -85,13 +85,17 @@ export async function deleteImage(ec2: Ec2, { token }: LibraryInput): Promise<Ou
   return { answer: 'done' };
 }
 
-/** Uploads with these tags. One without an image yet has the id of its snapshot. */
+/**
+ * Uploads with these tags. One without an image yet has the id of its snapshot. An account that may not describe
+ * images or snapshots has uploaded none, and the sweep of its machines must not fail.
+ */
 export async function listImages(
   ec2: Ec2,
   tags: Readonly<Record<string, string>>,
 ): Promise<readonly UploadedImage[]> {
-  const images = (await ec2.images(tagFilters(tags))).map(uploadedImage);
-  const snapshots = (await ec2.snapshots(tagFilters(tags))).map(uploadedSnapshot);
+  const filters = tagFilters(tags);
+  const images = ((await ifPermitted(() => ec2.images(filters))) ?? []).map(uploadedImage);
+  const snapshots = ((await ifPermitted(() => ec2.snapshots(filters))) ?? []).map(uploadedSnapshot);
   const registered = new Set(images.map(({ tags: own }) => own[tokenTag]));
   return [...images, ...snapshots.filter(({ tags: own }) => !registered.has(own[tokenTag]))].filter(
     ({ tags: own }) => own[tokenTag] !== undefined && hasTags(own, tags),

@@ -124,6 +124,18 @@ describe.skipIf(missing !== undefined)(
       expectNothingLeft();
     });
 
+    test('an account that may not describe images and snapshots lists none, and neither uploads nor deletes', async () => {
+      const image = upload(randomBytes(1_000));
+      await provider().uploadImage(image);
+      ec2.faults.forbidden = ['DescribeImages', 'DescribeSnapshots'];
+      expect(await provider().listImages({ ...image.tags })).toEqual([]);
+      await expect(provider().uploadImage(image)).rejects.toMatchObject({ kind: 'Auth' });
+      await expect(provider().deleteImage(image)).rejects.toMatchObject({ kind: 'Auth' });
+      ec2.faults.forbidden = [];
+      expect(await provider().deleteImage(image)).toEqual({ answer: 'done' });
+      expectNothingLeft();
+    });
+
     test('a file that changes while it is sent becomes no image', async () => {
       const image = upload(randomBytes(1_000_000), { bytes: 2_000_000 });
       await expect(provider().uploadImage(image)).rejects.toMatchObject({
