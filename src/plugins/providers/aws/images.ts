@@ -8,7 +8,7 @@ import {
   type Outcome,
   type UploadedImage,
 } from '../../contract.js';
-import { hasTags } from '../../provider-base/machines.js';
+import { hasTags, tagsOfUpload } from '../../provider-base/machines.js';
 import { ifPermitted, type Ec2 } from './api.js';
 import { makeSnapshot } from './ebs.js';
 import type { AwsFields } from './fields.js';
@@ -75,11 +75,17 @@ export async function uploadImage(
   return { answer: 'done', providerImage };
 }
 
-/** Deletes every image and every snapshot of the upload, also incomplete ones. Running instances keep their volumes. */
-export async function deleteImage(ec2: Ec2, { token }: LibraryInput): Promise<Outcome> {
-  const own = { [tokenTag]: token };
-  for (const { ImageId = '' } of await ec2.images(tagFilters(own))) await ec2.deregisterImage(ImageId);
-  for (const { SnapshotId = '' } of await ec2.snapshots(tagFilters(own)))
+/**
+ * Deletes every image and every snapshot with the upload's tags, also incomplete ones. Running instances keep their
+ * volumes.
+ */
+export async function deleteImage(ec2: Ec2, input: LibraryInput): Promise<Outcome> {
+  const own = tagsOfUpload(input, tokenTag);
+  const isOwn = (found: Pick<Image, 'Tags'>): boolean =>
+    tagsOf(found)[tokenTag] !== undefined && hasTags(tagsOf(found), own);
+  for (const { ImageId = '' } of (await ec2.images(tagFilters(own))).filter(isOwn))
+    await ec2.deregisterImage(ImageId);
+  for (const { SnapshotId = '' } of (await ec2.snapshots(tagFilters(own))).filter(isOwn))
     if (!(await ec2.deleteSnapshot(SnapshotId)))
       return { answer: 'not done', why: `another image is made of snapshot ${SnapshotId}` };
   return { answer: 'done' };

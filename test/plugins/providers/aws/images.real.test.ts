@@ -136,6 +136,17 @@ describe.skipIf(missing !== undefined)(
       expectNothingLeft();
     });
 
+    test('an upload of an account that was renamed is deleted by its tags, and none with others', async () => {
+      const image = upload(randomBytes(1_000));
+      await provider().uploadImage(image);
+      const renamed = { ...image, token: image.token.replace('cloud', 'renamed') };
+      const others = { ...renamed, tags: { ...image.tags, 'heddle-key': 'of another' } };
+      expect(await provider().deleteImage(others)).toEqual({ answer: 'done' });
+      expect(ec2.uploads.images.size).toBe(1);
+      expect(await provider().deleteImage(renamed)).toEqual({ answer: 'done' });
+      expectNothingLeft();
+    });
+
     test('a file that changes while it is sent becomes no image', async () => {
       const image = upload(randomBytes(1_000_000), { bytes: 2_000_000 });
       await expect(provider().uploadImage(image)).rejects.toMatchObject({
