@@ -40,8 +40,8 @@ export interface EntityKind {
 }
 
 export interface StartRequest {
-  /** In ms; without it `workflowTaskMs`, and the server's own limit if undefined is given. */
-  readonly workflowTaskTimeout?: number;
+  /** In ms, or the server's own limit; `workflowTaskMs` by default. */
+  readonly workflowTaskTimeout?: number | 'server';
   readonly staticSummary: string;
   readonly staticDetails?: string;
   readonly args: readonly unknown[];
@@ -90,7 +90,7 @@ export abstract class EntityClient {
     name: string,
     definition: UpdateDefinition<Reply, [Request]>,
     request: Request,
-    { args, firstArgs, ...start }: StartRequest,
+    { args, firstArgs, workflowTaskTimeout = workflowTaskMs, ...start }: StartRequest,
     waitMs?: number,
   ): Promise<Reply> {
     const { workflowType, workflowId } = this.#kind;
@@ -100,8 +100,8 @@ export abstract class EntityClient {
     ): Promise<Reply> => {
       // An operation object is for one call.
       const startWorkflowOperation = new WithStartWorkflowOperation<Workflow>(workflowType, {
-        workflowTaskTimeout: workflowTaskMs,
         ...start,
+        workflowTaskTimeout: workflowTaskTimeout === 'server' ? undefined : workflowTaskTimeout,
         workflowId: workflowId(name),
         taskQueue: workflowQueue,
         // Its tasks and those of its groups inherit the key: they take turns with the tasks of other entities.

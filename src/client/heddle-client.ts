@@ -115,7 +115,7 @@ export class HeddleClient extends EntityClient {
     return this.updateWithStart(`apply ${name}`, name, applyUpdate, request, {
       args: [input],
       firstArgs: [firstInput],
-      workflowTaskTimeout: nodes > quickNodes ? undefined : workflowTaskMs,
+      workflowTaskTimeout: nodes > quickNodes ? 'server' : workflowTaskMs,
       staticSummary: `cluster ${name}`,
       staticDetails: detailsOf(spec, this.by),
     });

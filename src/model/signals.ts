@@ -9,3 +9,22 @@ export function anySignal(signals: readonly AbortSignal[]): AbortSignal {
   sources.set(any, signals);
   return any;
 }
+
+/** Rejects with the signal's reason once that is aborted, even if the work ignores the signal. */
+export async function within<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  let stop = (): void => {
+    /* Replaced at once. */
+  };
+  try {
+    return await Promise.race([
+      work,
+      new Promise<never>((_resolve, reject) => {
+        stop = () => reject(signal.reason);
+        if (signal.aborted) stop();
+        signal.addEventListener('abort', stop, { once: true });
+      }),
+    ]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}

@@ -63,7 +63,8 @@ export const uploadCases: readonly Case<UploadCaseId, ProviderBench>[] = [
         for (const [name, value] of Object.entries(image.tags ?? {}))
           strictEqual(found.tags[name], value, `the tag ${name} differs`);
         deepStrictEqual(await list(bench, { [tagNames.installation]: randomUUID() }), []);
-        await remove(bench, image, providerImage);
+        // The token contains the account's name, which may change between upload and deletion.
+        await remove(bench, { ...image, token: uploadToken(randomUUID(), 1, 'renamed') }, providerImage);
         await untilGone(bench, image);
       }),
   },

@@ -2,6 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ApplicationFailure } from '@temporalio/common';
 import { afterEach, describe, expect, it } from 'vitest';
+import type { ActivityParts } from '../../src/activities/parts.js';
+import { createRateLimiter } from '../../src/activities/provider/rate-limiter.js';
 import { openBench, request, secret, type Bench } from '../harness/activities/parts.js';
 
 let bench: Bench;
@@ -13,11 +15,17 @@ async function confirm(
   code: string,
   fails = `async confirm() { throw new PluginError('${kind}', 'no boot'); }`,
   withinMs?: number,
+  changes: Partial<ActivityParts> = {},
+  descriptor: object = {},
 ): Promise<{ readonly message: string; readonly log: string }> {
-  bench = await openBench(`
+  bench = await openBench(
+    `
     async create() {} async delete() {}
     ${fails}
-    ${code}`);
+    ${code}`,
+    changes,
+    descriptor,
+  );
   const failure: unknown = await bench
     .run('CONFIRM', request({}, { taskId: 'u/app-1#1/-/CONFIRM/1' }), 1, undefined, withinMs)
     .catch((error: unknown) => error);
@@ -79,6 +87,46 @@ describe('the console of a machine whose CONFIRM fails', () => {
       8_000,
     );
     expect(message).toMatch(/when its time was over$/);
+  });
+
+  it.each([
+    [
+      'its turn at the account',
+      (): Partial<ActivityParts> => {
+        let taken = 0;
+        // The lock is busy after CONFIRM.
+        const take = (): Promise<boolean> => {
+          taken += 1;
+          return taken === 1 ? Promise.resolve(true) : new Promise(() => undefined);
+        };
+        return { turns: () => ({ take, release: () => Promise.resolve() }) };
+      },
+      { serial: true },
+    ],
+    [
+      'the rate limit of the account',
+      (): Partial<ActivityParts> => {
+        let waitMs = 0;
+        const take = (): Promise<number> => {
+          const now = waitMs;
+          waitMs = 600_000;
+          return Promise.resolve(now);
+        };
+        const limiter = createRateLimiter({ account: 'fault', perSecond: 1, slots: { take } });
+        return { rateLimiters: () => limiter };
+      },
+      {},
+    ],
+  ])('is given up if it waits too long for %s', async (_, changes, descriptor) => {
+    const { message } = await confirm(
+      'MachineFailed',
+      `async consoleOutput() { return 'booting'; }`,
+      undefined,
+      undefined,
+      changes(),
+      descriptor,
+    );
+    expect(message).toMatch(/no boot$/);
   });
 
   it('is not read while there is time for another attempt', async () => {

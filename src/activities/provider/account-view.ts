@@ -1,4 +1,4 @@
-import { anySignal } from '../../model/signals.js';
+import { anySignal, within } from '../../model/signals.js';
 import type { ProbedNode } from '../../model/node/probe.js';
 import { tagNames } from '../../model/names.js';
 import type {
@@ -279,22 +279,4 @@ function readOnce(claims: Claims): Claims {
         ? claims.take(key, candidates)
         : Object.entries(await held()).find(([, holder]) => holder === key)?.[0],
   };
-}
-
-async function within<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  let stop = () => {
-    /* Replaced at once. */
-  };
-  try {
-    return await Promise.race([
-      work,
-      new Promise<never>((_resolve, reject) => {
-        stop = () => reject(signal.reason);
-        if (signal.aborted) stop();
-        signal.addEventListener('abort', stop, { once: true });
-      }),
-    ]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
 }

@@ -23,16 +23,19 @@ export interface Admission {
 /**
  * Waits for the turn at the account, for a process of the plugin, and for the first call that the account's
  * limit grants.
+ * @param signals end the wait, as the signals of the attempt do.
  */
 export async function admit(
   parts: Pick<ActivityParts, 'turns' | 'rateLimiters'>,
   plugin: RegisteredProvider,
   account: string,
   attempt: Attempt,
+  signals: readonly AbortSignal[] = [],
 ): Promise<Admission> {
   const since = performance.now();
-  const leave = anySignal([attempt.signal, attempt.detach]);
-  const turn = await takeLock(parts, plugin, account, attempt);
+  const leave = anySignal([attempt.signal, attempt.detach, ...signals]);
+  const at = (step: string): void => attempt.at(step);
+  const turn = await takeLock(parts, plugin, account, { at, signal: leave, detach: leave });
   let reservation: Reservation | undefined;
   const release = async (): Promise<void> => {
     reservation?.release();

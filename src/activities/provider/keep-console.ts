@@ -1,4 +1,4 @@
-import { anySignal } from '../../model/signals.js';
+import { anySignal, within } from '../../model/signals.js';
 import type { TaskRequest } from '../../model/node/task-request.js';
 import type { Task } from '../../model/node/task.js';
 import { isPluginError, PluginError } from '../../plugins/errors.js';
@@ -44,10 +44,14 @@ export async function keepConsole(
   if (kind === 'NotReady' && attempt.marked() === keptMark)
     return withMessage("its console is in the task's log");
   try {
-    const options = { deadlineMs: consoleMs, signals: [budget] };
-    const output = await callProvider(parts, { task, request, attempt }, target, options, (call) =>
-      inTime(call.provider.consoleOutput?.(call.machine), budget),
+    // The wait for admission counts too: the error must be reported before the task's time is over.
+    const signal = anySignal([budget, AbortSignal.timeout(consoleMs)]);
+    const options = { deadlineMs: consoleMs, signals: [signal] };
+    const call = callProvider(parts, { task, request, attempt }, target, options, async (admitted) =>
+      // A provider may ignore its signal.
+      within(Promise.resolve(admitted.provider.consoleOutput?.(admitted.machine)), signal),
     );
+    const output = await within(call, signal);
     const text = endOf(output ?? '');
     if (text === '') return error;
     attempt.log.info(`console of the machine, the last ${text.length} characters`);
@@ -60,20 +64,6 @@ export async function keepConsole(
     attempt.log.info(`the console cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`);
     return error;
   }
-}
-
-/** A provider may ignore its signal. */
-async function inTime<Value>(
-  answer: Promise<Value> | undefined,
-  budget: AbortSignal,
-): Promise<Value | undefined> {
-  const signal = anySignal([budget, AbortSignal.timeout(consoleMs)]);
-  const late = new Promise<never>((_, reject) => {
-    const refuse = (): void => reject(new Error(`no answer within ${consoleMs / 1_000} s`));
-    if (signal.aborted) refuse();
-    signal.addEventListener('abort', refuse, { once: true });
-  });
-  return Promise.race([answer, late]);
 }
 
 /** Without the first line if that is cut: a part of a secret would not be recognised. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { anySignal } from '../../model/signals.js';
+import { anySignal, within } from '../../model/signals.js';
 import { PluginError } from '../../plugins/errors.js';
 import type { RegisteredProvider } from '../../plugins/registry.js';
 import type { Attempt } from '../attempt.js';
@@ -37,17 +37,20 @@ export async function takeLock(
   const leave = anySignal([attempt.signal, attempt.detach]);
   attempt.at(`waits for its turn to call ${account}`);
   for (;;) {
-    if (await ask(own, account, holder)) return hold(own, holder, Date.now() - begin);
+    if (await ask(own, account, holder, leave)) return hold(own, holder, Date.now() - begin);
     leave.throwIfAborted();
   }
 }
 
-async function ask(turns: Locks, account: string, holder: string): Promise<boolean> {
+async function ask(turns: Locks, account: string, holder: string, leave: AbortSignal): Promise<boolean> {
+  const taking = turns.take({ holder, leaseMs, waitMs: askMs });
   try {
-    return await turns.take({ holder, leaseMs, waitMs: askMs });
+    return await within(taking, leave);
   } catch (cause) {
-    // The lock may have been granted without our knowledge.
-    turns.release(holder).catch(() => undefined);
+    // The lock may have been granted without our knowledge, or be granted yet.
+    const release = (): Promise<void> => turns.release(holder);
+    taking.then(release, release).catch(() => undefined);
+    leave.throwIfAborted();
     throw new PluginError(
       'Retryable',
       `the lock of ${account} did not answer (${cause instanceof Error ? cause.message : String(cause)})`,

@@ -47,7 +47,7 @@ export interface ProviderCall {
 export interface CallOptions {
   /** Limit of the call itself, in ms, after it was admitted. It ends the provider's connections too. */
   readonly deadlineMs: number;
-  /** End the call as well. */
+  /** End the wait for admission and the call as well. */
   readonly signals?: readonly AbortSignal[];
   /** The call continues if the task is cancelled. */
   readonly survivesCancel?: boolean;
@@ -70,7 +70,7 @@ export async function callProvider<Value>(
   work: (call: ProviderCall) => Promise<Value>,
 ): Promise<Value> {
   const account = request.provider.name;
-  const admission = await admit(parts, plugin, account, attempt);
+  const admission = await admit(parts, plugin, account, attempt, signals);
   const { turn, reservation } = admission;
   const deadline = AbortSignal.timeout(deadlineMs);
   const signal = anySignal([

@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
+import type { LibraryInput } from '../contract.js';
 import type { Json, JsonObject } from '../../model/json.js';
 
 /** Whether a machine or image carries all of the wanted tags. */
@@ -8,6 +9,17 @@ export function hasTags(
   wanted: Readonly<Record<string, string>>,
 ): boolean {
   return Object.entries(wanted).every(([name, value]) => tags?.[name] === value);
+}
+
+/**
+ * By which tags an upload is deleted: those it was uploaded with. Its token contains the account's name, which may have
+ * changed since then.
+ */
+export function tagsOfUpload(
+  { token, tags = {} }: Pick<LibraryInput, 'token' | 'tags'>,
+  tokenTag: string,
+): Readonly<Record<string, string>> {
+  return Object.keys(tags).length > 0 ? tags : { [tokenTag]: token };
 }
 
 /** The `ssh-auth` of a payload. */

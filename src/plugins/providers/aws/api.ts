@@ -163,6 +163,15 @@ export class Ec2 {
     });
   }
 
+  /** Adds a tag without a value. Nothing happens without the permission. */
+  async tag(id: string, tag: string): Promise<void> {
+    await ifPermitted(() =>
+      this.#send(`CreateTags of ${id}`, (sdk, client, options) =>
+        client.send(new sdk.CreateTagsCommand({ Resources: [id], Tags: [{ Key: tag, Value: '' }] }), options),
+      ),
+    );
+  }
+
   /** Undefined if there is an image of that name. */
   async registerImage(input: RegisterImageCommandInput): Promise<string | undefined> {
     const what = `RegisterImage of ${input.Name ?? ''}`;
@@ -370,7 +379,7 @@ function unlessAbsent<Value>(call: () => Promise<Value>): Promise<Value | undefi
 const notPermitted = ['UnauthorizedOperation', 'AccessDenied', 'AccessDeniedException'];
 
 /** Undefined if the account may not make this call: one that only machines need may do without. */
-function ifPermitted<Value>(call: () => Promise<Value>): Promise<Value | undefined> {
+export function ifPermitted<Value>(call: () => Promise<Value>): Promise<Value | undefined> {
   return unlessCode(notPermitted, call);
 }
 

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
-import { PluginError } from '../../contract.js';
+import { isPluginError, PluginError } from '../../contract.js';
 import type { Ec2 } from './api.js';
 import type { SignedCall } from './signed-call.js';
 
@@ -10,6 +11,8 @@ const blockBytes = 512 * 1_024;
 const bytesOfGb = 1_024 ** 3;
 /** What is sent at the same time: eight blocks. */
 const batchBytes = 8 * blockBytes;
+/** Pauses before a block is sent again, in ms. One failure would lose all blocks before it. */
+const pausesMs = [500, 1_000, 2_000, 4_000, 8_000];
 /** EBS ends a snapshot into which nothing is written for so long, in minutes. */
 const idleMinutes = 60;
 
@@ -98,7 +101,7 @@ async function writeBlocks(
         checksums.push(checksum);
         batch.push(putBlock(id, offset / blockBytes, block, checksum));
       }
-      await Promise.all(batch.map((call) => ec2.callEbs(call)));
+      await Promise.all(batch.map((call) => sendBlock(ec2, call)));
       progress(`${Math.round(offset / 2 ** 20)} MB sent`);
     }
   } finally {
@@ -107,12 +110,28 @@ async function writeBlocks(
   return checksums;
 }
 
+/** A repeated block overwrites itself. */
+async function sendBlock(ec2: Ec2, call: BlockCall): Promise<void> {
+  for (const pauseMs of pausesMs) {
+    try {
+      await ec2.callEbs(call);
+      return;
+    } catch (error) {
+      if (!isPluginError(error) || error.kind !== 'Retryable') throw error;
+      await pause(Math.max(pauseMs, error.retryAfterMs ?? 0), undefined, { signal: ec2.signal });
+    }
+  }
+  await ec2.callEbs(call);
+}
+
 function putBlock(id: string, index: number, block: Buffer<ArrayBuffer>, checksum: Buffer): BlockCall {
   return {
     method: 'PUT',
     path: `/snapshots/${id}/blocks/${index}`,
     headers: {
       'content-type': 'application/octet-stream',
+      // EBS expects the signature without the block, whose checksum is a header.
+      'x-amz-content-sha256': 'UNSIGNED-PAYLOAD',
       'x-amz-Data-Length': String(block.length),
       'x-amz-Checksum': checksum.toString('base64'),
       'x-amz-Checksum-Algorithm': 'SHA256',

@@ -8,8 +8,8 @@ import {
   type Outcome,
   type UploadedImage,
 } from '../../contract.js';
-import { hasTags } from '../../provider-base/machines.js';
-import type { Ec2 } from './api.js';
+import { hasTags, tagsOfUpload } from '../../provider-base/machines.js';
+import { ifPermitted, type Ec2 } from './api.js';
 import { makeSnapshot } from './ebs.js';
 import type { AwsFields } from './fields.js';
 import { tagsOf } from './machines.js';
@@ -17,11 +17,13 @@ import { tagFilters } from './parts.js';
 
 /** Tag with the token of the upload that an image or a snapshot is of. */
 const tokenTag = 'heddle-upload';
+/** Tag of a snapshot that has all its blocks, and is completed by EBS. */
+const writtenTag = 'heddle-written';
 const pollMs = 3_000;
 
 /**
  * Writes the disk into a snapshot and registers that as an image. Both are found by their tags: a complete snapshot is
- * used again, and one that an interrupted attempt began is deleted. The image's name is that of the upload, and EC2 has
+ * used again, one that EBS still completes is waited for, and one that an interrupted attempt began is deleted. The image's name is that of the upload, and EC2 has
  * each name once.
  */
 export async function uploadImage(
@@ -37,16 +39,18 @@ export async function uploadImage(
   let [found] = (await ec2.images(tagFilters(own))).filter(({ State }) => State !== 'failed');
   if (found === undefined) {
     const labels = { Name: title, ...tags, ...own };
-    const snapshot =
-      (await completeSnapshot(ec2, own)) ??
-      (await makeSnapshot(ec2, {
+    let snapshot = await writtenSnapshot(ec2, own);
+    if (snapshot === undefined) {
+      snapshot = await makeSnapshot(ec2, {
         file,
         bytes,
         description: `image ${title}`,
         tags: labels,
         token: digestOf(`${token} ${new Date().toISOString()}`),
         progress,
-      }));
+      });
+      await ec2.tag(snapshot, writtenTag);
+    }
     await untilComplete(ec2, snapshot, progress);
     const name = `heddle/${title}/${digestOf(token).slice(0, 16)}`;
     const id = await ec2.registerImage({
@@ -75,23 +79,33 @@ export async function uploadImage(
   return { answer: 'done', providerImage };
 }
 
-/** Deletes every image and every snapshot of the upload, also incomplete ones. Running instances keep their volumes. */
-export async function deleteImage(ec2: Ec2, { token }: LibraryInput): Promise<Outcome> {
-  const own = { [tokenTag]: token };
-  for (const { ImageId = '' } of await ec2.images(tagFilters(own))) await ec2.deregisterImage(ImageId);
-  for (const { SnapshotId = '' } of await ec2.snapshots(tagFilters(own)))
+/**
+ * Deletes every image and every snapshot with the upload's tags, also incomplete ones. Running instances keep their
+ * volumes.
+ */
+export async function deleteImage(ec2: Ec2, input: LibraryInput): Promise<Outcome> {
+  const own = tagsOfUpload(input, tokenTag);
+  const isOwn = (found: Pick<Image, 'Tags'>): boolean =>
+    tagsOf(found)[tokenTag] !== undefined && hasTags(tagsOf(found), own);
+  for (const { ImageId = '' } of (await ec2.images(tagFilters(own))).filter(isOwn))
+    await ec2.deregisterImage(ImageId);
+  for (const { SnapshotId = '' } of (await ec2.snapshots(tagFilters(own))).filter(isOwn))
     if (!(await ec2.deleteSnapshot(SnapshotId)))
       return { answer: 'not done', why: `another image is made of snapshot ${SnapshotId}` };
   return { answer: 'done' };
 }
 
-/** Uploads with these tags. One without an image yet has the id of its snapshot. */
+/**
+ * Uploads with these tags. One without an image yet has the id of its snapshot. An account that may not describe
+ * images or snapshots has uploaded none, and the sweep of its machines must not fail.
+ */
 export async function listImages(
   ec2: Ec2,
   tags: Readonly<Record<string, string>>,
 ): Promise<readonly UploadedImage[]> {
-  const images = (await ec2.images(tagFilters(tags))).map(uploadedImage);
-  const snapshots = (await ec2.snapshots(tagFilters(tags))).map(uploadedSnapshot);
+  const filters = tagFilters(tags);
+  const images = ((await ifPermitted(() => ec2.images(filters))) ?? []).map(uploadedImage);
+  const snapshots = ((await ifPermitted(() => ec2.snapshots(filters))) ?? []).map(uploadedSnapshot);
   const registered = new Set(images.map(({ tags: own }) => own[tokenTag]));
   return [...images, ...snapshots.filter(({ tags: own }) => !registered.has(own[tokenTag]))].filter(
     ({ tags: own }) => own[tokenTag] !== undefined && hasTags(own, tags),
@@ -114,15 +128,17 @@ function uploadedSnapshot({ SnapshotId = '', Tags, StartTime }: Snapshot): Uploa
   };
 }
 
-/** One that an earlier attempt completed. Others are deleted: which blocks they have is unknown. */
-async function completeSnapshot(
-  ec2: Ec2,
-  own: Readonly<Record<string, string>>,
-): Promise<string | undefined> {
+/**
+ * One with all its blocks: a pending one is so by its tag alone. Others are deleted: which blocks they have is unknown.
+ */
+async function writtenSnapshot(ec2: Ec2, own: Readonly<Record<string, string>>): Promise<string | undefined> {
   const found = await ec2.snapshots(tagFilters(own));
-  const complete = found.find(({ State }) => State === 'completed')?.SnapshotId;
-  for (const { SnapshotId = '' } of found) if (SnapshotId !== complete) await ec2.deleteSnapshot(SnapshotId);
-  return complete;
+  const written =
+    found.find(({ State }) => State === 'completed') ??
+    found.find(({ State, Tags }) => State === 'pending' && tagsOf({ Tags })[writtenTag] !== undefined);
+  for (const { SnapshotId = '' } of found)
+    if (SnapshotId !== written?.SnapshotId) await ec2.deleteSnapshot(SnapshotId);
+  return written?.SnapshotId;
 }
 
 async function untilComplete(ec2: Ec2, id: string, progress: (text: string) => void): Promise<void> {

@@ -7,7 +7,7 @@ import {
   type Outcome,
   type UploadedImage,
 } from '../../contract.js';
-import { hasTags } from '../../provider-base/machines.js';
+import { hasTags, tagsOfUpload } from '../../provider-base/machines.js';
 import { readWithProgress } from '../../provider-base/read-with-progress.js';
 import type { DockerApi } from './api.js';
 
@@ -99,8 +99,9 @@ async function takeIn(
 }
 
 /** All that was ever taken in for it: an attempt that was cut may have left one without a name. */
-export async function deleteImage(api: DockerApi, { token }: LibraryInput): Promise<Outcome> {
-  for (const id of await listOf(api, token)) {
+export async function deleteImage(api: DockerApi, input: LibraryInput): Promise<Outcome> {
+  for (const { Id: id, Labels } of await withLabels(api, tagsOfUpload(input, label))) {
+    if (Labels?.[label] === undefined) continue;
     const { status, message } = await api.call({
       method: 'DELETE',
       path: `/images/${encodeURIComponent(id)}?force=false`,

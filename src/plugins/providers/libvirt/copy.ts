@@ -37,12 +37,12 @@ export async function copyVolume(virsh: Virsh, volumes: Volumes, copy: Copy): Pr
     return existing === undefined
       ? { answer: 'not done', why: `the image ${target} was made, and is gone again` }
       : { answer: 'done' };
-  if (existing !== undefined && state === undefined) return existsAlready(target);
+  if (existing !== undefined && state === undefined) return refuseExisting(target);
   if (existing !== undefined) {
     await waitForCopy(volumes, copy, virsh.signal);
     // Sizes are rounded to whole sectors.
     if (existing.backing !== undefined || Math.abs(existing.capacity - from.capacity) >= 512)
-      return existsAlready(target);
+      return refuseExisting(target);
     await volumes.delete(target);
   }
   if (state === undefined) await record(virsh, copy, 'begun');
@@ -54,7 +54,7 @@ export async function copyVolume(virsh: Virsh, volumes: Volumes, copy: Copy): Pr
   }
   // Another process made a volume of that name first; it must not be recorded as ours.
   await virsh.run(['metadata', domain.uuid, metadataUri, '--config', '--remove']);
-  return existsAlready(target);
+  return refuseExisting(target);
 }
 
 /** Whether this copy, or any copy to the target, has begun or ended, by the domain's metadata. */
@@ -116,6 +116,6 @@ async function reportSize(
   if (volume !== undefined) progress(`${Math.floor(volume.allocated / 2 ** 20)} MB of ${target} are written`);
 }
 
-export function existsAlready(target: string): Outcome {
+export function refuseExisting(target: string): Outcome {
   return { answer: 'not done', why: `there is a volume ${target} already, and nothing is written over it` };
 }

@@ -5,14 +5,14 @@ import {
   type Outcome,
   type SizeReading,
 } from '../../contract.js';
-import { copyVolume, existsAlready, stateOfCopy, type Copy } from './copy.js';
+import { copyVolume, refuseExisting, stateOfCopy, type Copy } from './copy.js';
 import { withVolumes } from './domain.js';
 import { readImage, type LibvirtFields } from './fields.js';
-import { identify, type Identity } from './identity.js';
+import { identify, identifyImage, type Identity } from './identity.js';
 import { domainOf, type Domain } from './machines.js';
 import { powerDriverOf } from './power.js';
 import { makeSeed } from './seed.js';
-import { claimTemplate, listTemplates, removeTemplate } from './template.js';
+import { claimImage, isClaimed, removeTemplate } from './template.js';
 import type { Virsh } from './virsh.js';
 import { Volumes } from './volumes.js';
 
@@ -150,21 +150,19 @@ export async function captureImage(
     progress,
     from: { pool: fields.pool, name, capacity: disk.capacity },
   };
-  if (imageTags === undefined || stateOfCopy(domain, copy) === 'done')
-    return copyVolume(virsh, volumes, copy);
-  if (stateOfCopy(domain, copy) === undefined && (await volumes.find(target)) !== undefined)
-    return existsAlready(target);
-  const claim = { volume: target, token, kind: 'capture', tags: imageTags } as const;
-  let template = await claimTemplate(virsh, fields, claim);
-  if (template === undefined && (await volumes.find(target)) === undefined) {
-    // The image of an earlier capture failed, or a person deleted it.
-    const [left] = await listTemplates(virsh, fields.pool, { volume: target });
-    if (left?.kind === 'capture') await removeTemplate(virsh, left);
-    template = await claimTemplate(virsh, fields, claim);
+  if (imageTags === undefined) return copyVolume(virsh, volumes, copy);
+  if (stateOfCopy(domain, copy) === undefined && (await volumes.find(target)) !== undefined) {
+    // An interrupted attempt may have left its template, by which another's image would be deleted.
+    await removeTemplate(virsh, identifyImage(fields.pool, target, token));
+    return refuseExisting(target);
   }
-  if (template === undefined) return existsAlready(target);
+  const claim = { volume: target, token, kind: 'capture', tags: imageTags } as const;
+  const template = await claimImage(virsh, fields, volumes, claim);
+  if (template === undefined) return refuseExisting(target);
   const outcome = await copyVolume(virsh, volumes, copy);
   if (outcome.answer === 'not done') await removeTemplate(virsh, template);
+  else if (!(await isClaimed(virsh, fields.pool, template)))
+    throw new PluginError('Retryable', `another capture claimed the image ${target} meanwhile`);
   return outcome;
 }
 

@@ -5,6 +5,7 @@ import type { LibvirtFields } from './fields.js';
 import { identifyImage, imagePrefix } from './identity.js';
 import { readDomains, readTags, type DomainText } from './machines.js';
 import { existsAlready, noDomain, type Virsh } from './virsh.js';
+import type { Volumes } from './volumes.js';
 import { elementsAt, escapeXml } from './xml.js';
 
 /**
@@ -19,6 +20,9 @@ export interface Template extends DomainText {
   readonly tags: Readonly<Record<string, string>>;
   readonly createdAt: string;
 }
+
+/** Longer than a capture takes from its template to its volume, in ms. */
+const claimMs = 5 * 60_000;
 
 type TemplateKind = 'upload' | 'capture';
 
@@ -44,8 +48,40 @@ export async function listTemplates(
     .filter((template) => hasTags(template.tags, tags));
 }
 
-/** Makes the template, or finds that of an earlier attempt. Undefined if another token has the image's name. */
-export async function claimTemplate(
+/**
+ * Makes the template, or finds that of an earlier attempt. Undefined if another token has the image's name. The template
+ * of a captured image that failed, or that a person deleted, is replaced.
+ * @throws PluginError NotReady if that template is so young that its capture may be about to make the image.
+ */
+export async function claimImage(
+  virsh: Virsh,
+  fields: LibvirtFields,
+  volumes: Volumes,
+  claim: TemplateInput,
+): Promise<Template | undefined> {
+  const { volume } = claim;
+  const template = await claimTemplate(virsh, fields, claim);
+  if (template !== undefined || (await volumes.find(volume)) !== undefined) return template;
+  const [left] = await listTemplates(virsh, fields.pool, { volume });
+  if (left?.kind === 'upload') return undefined;
+  if (left !== undefined && Date.now() - Date.parse(left.createdAt) < claimMs)
+    throw new PluginError('NotReady', `another capture claimed the image ${volume} at ${left.createdAt}`, {
+      retryAfterMs: claimMs / 10,
+    });
+  if (left !== undefined) await removeTemplate(virsh, left);
+  return claimTemplate(virsh, fields, claim);
+}
+
+/** Whether the image still has this template, and none that replaced it. */
+export async function isClaimed(
+  virsh: Virsh,
+  pool: string,
+  { volume, uuid }: Pick<Template, 'volume' | 'uuid'>,
+): Promise<boolean> {
+  return (await listTemplates(virsh, pool, { volume })).some((template) => template.uuid === uuid);
+}
+
+async function claimTemplate(
   virsh: Virsh,
   fields: LibvirtFields,
   input: TemplateInput,

@@ -15,7 +15,7 @@ import { copyVolume, stateOfCopy } from './copy.js';
 import { readImage } from './fields.js';
 import { partOf } from './identity.js';
 import type { LibvirtAccount } from './images.js';
-import { claimTemplate, listTemplates, removeTemplate, type Template } from './template.js';
+import { claimImage, listTemplates, removeTemplate, type Template } from './template.js';
 
 /**
  * Sends the file into a volume of its own, reads it back, and has libvirt copy that to the image: an image is never
@@ -31,7 +31,8 @@ export async function uploadImage(
   const target = readImage(providerImage);
   const disk = await readDisk(file, format);
   if ('why' in disk) return { answer: 'not done', why: disk.why };
-  const template = await claimTemplate(virsh, fields, { volume: target, token, kind: 'upload', tags });
+  const claim = { volume: target, token, kind: 'upload', tags } as const;
+  const template = await claimImage(virsh, fields, volumes, claim);
   if (template === undefined) return isAnothers(target);
   const part = partOf(template);
   const state = stateOfCopy(template, { token, target });

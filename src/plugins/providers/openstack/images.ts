@@ -8,7 +8,7 @@ import {
   type Outcome,
   type UploadedImage,
 } from '../../contract.js';
-import { hasTags } from '../../provider-base/machines.js';
+import { hasTags, tagsOfUpload } from '../../provider-base/machines.js';
 import { readWithProgress } from '../../provider-base/read-with-progress.js';
 import { novaTags } from './machines.js';
 import type { Session } from './session.js';
@@ -80,9 +80,10 @@ export async function uploadImage(
   );
 }
 
-/** Deletes every image of the upload, also incomplete ones. */
-export async function deleteImage(session: Session, { token }: LibraryInput): Promise<Outcome> {
-  for (const { id } of await imagesOf(session, { [tokenName]: token })) {
+/** Deletes every image with the upload's tags, also incomplete ones. */
+export async function deleteImage(session: Session, input: LibraryInput): Promise<Outcome> {
+  for (const { id, tags } of await imagesOf(session, tagsOfUpload(input, tokenName))) {
+    if (tags[tokenName] === undefined) continue;
     try {
       await session.remove('image', pathOf(id));
     } catch (error) {

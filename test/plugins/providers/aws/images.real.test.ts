@@ -2,7 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { ImageFileInput, PluginLog, Task } from '../../../../src/plugins/contract.js';
 import { AwsProvider } from '../../../../src/plugins/providers/aws/aws.js';
 import { startEc2, type Ec2Front } from './support/front.js';
@@ -25,6 +25,11 @@ describe.skipIf(missing !== undefined)(
     afterAll(async () => {
       await ec2?.close();
       rmSync(folder, { recursive: true });
+    });
+
+    afterEach(() => {
+      Object.assign(ec2.uploads.faults, { throttle: 0, completesLate: false });
+      ec2.faults.forbidden = [];
     });
 
     function provider(signal = AbortSignal.timeout(60_000), more: object = {}): AwsProvider {
@@ -121,6 +126,66 @@ describe.skipIf(missing !== undefined)(
       expect(await provider().listImages({ 'heddle-installation': randomUUID() })).toEqual([]);
       for (const _time of ['once', 'again'])
         expect(await provider().deleteImage(image)).toEqual({ answer: 'done' });
+      expectNothingLeft();
+    });
+
+    test('blocks that are refused for coming too fast are sent again', async () => {
+      const content = randomBytes(3 * blockBytes);
+      const image = upload(content);
+      ec2.uploads.faults.throttle = 5;
+      expect(await provider().uploadImage(image)).toMatchObject({ answer: 'done' });
+      const [snapshot] = ec2.uploads.snapshots.values();
+      expect(Buffer.concat([0, 1, 2].map((index) => snapshot?.blocks.get(index) ?? Buffer.alloc(0)))).toEqual(
+        content,
+      );
+      expect(await provider().deleteImage(image)).toEqual({ answer: 'done' });
+      expectNothingLeft();
+    });
+
+    test('a snapshot that EBS still completes is waited for by the next attempt', async () => {
+      const image = upload(randomBytes(1_000));
+      const whilePending =
+        (act: () => void) =>
+        (text: string): void => {
+          if (text.includes('is pending')) act();
+        };
+      const { faults, snapshots } = ec2.uploads;
+      faults.completesLate = true;
+      const cut = new AbortController();
+      await expect(
+        provider(cut.signal).uploadImage({
+          ...image,
+          progress: whilePending(() => cut.abort(new Error('the builder died'))),
+        }),
+      ).rejects.toThrow(/aborted|died/);
+      const [snapshot] = snapshots.keys();
+      const progress = whilePending(() => (faults.completesLate = false));
+      expect(await provider().uploadImage({ ...image, progress })).toMatchObject({ answer: 'done' });
+      expect([...snapshots.keys()]).toEqual([snapshot]);
+      expect(await provider().deleteImage(image)).toEqual({ answer: 'done' });
+      expectNothingLeft();
+    });
+
+    test('an account that may not describe images and snapshots lists none, and neither uploads nor deletes', async () => {
+      const image = upload(randomBytes(1_000));
+      await provider().uploadImage(image);
+      ec2.faults.forbidden = ['DescribeImages', 'DescribeSnapshots'];
+      expect(await provider().listImages({ ...image.tags })).toEqual([]);
+      await expect(provider().uploadImage(image)).rejects.toMatchObject({ kind: 'Auth' });
+      await expect(provider().deleteImage(image)).rejects.toMatchObject({ kind: 'Auth' });
+      ec2.faults.forbidden = [];
+      expect(await provider().deleteImage(image)).toEqual({ answer: 'done' });
+      expectNothingLeft();
+    });
+
+    test('an upload of an account that was renamed is deleted by its tags, and none with others', async () => {
+      const image = upload(randomBytes(1_000));
+      await provider().uploadImage(image);
+      const renamed = { ...image, token: image.token.replace('cloud', 'renamed') };
+      const others = { ...renamed, tags: { ...image.tags, 'heddle-key': 'of another' } };
+      expect(await provider().deleteImage(others)).toEqual({ answer: 'done' });
+      expect(ec2.uploads.images.size).toBe(1);
+      expect(await provider().deleteImage(renamed)).toEqual({ answer: 'done' });
       expectNothingLeft();
     });
 

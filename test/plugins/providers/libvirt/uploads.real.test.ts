@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
@@ -68,6 +68,16 @@ describe.skipIf(missing !== undefined)(
         ...more,
       };
     }
+    /** Has the template of an image be made ten minutes earlier. */
+    const age = (volume: string, token: string): void => {
+      const { uuid } = identifyImage('disks', volume, token);
+      const xml = libvirtd.virsh(libvirtd.qemu, 'dumpxml', uuid);
+      const file = join(files, 'template.xml');
+      const created = new Date(Date.now() - 600_000).toISOString();
+      writeFileSync(file, xml.replace(/ created=["'][^"']*["']/, ` created='${created}'`));
+      libvirtd.virsh(libvirtd.qemu, 'define', file);
+      rmSync(file);
+    };
     const volumes = (): readonly string[] =>
       words(`ls '${pool}'`)
         .split('\n')
@@ -252,6 +262,40 @@ describe.skipIf(missing !== undefined)(
       libvirtd.virsh(libvirtd.qemu, 'vol-delete', '--pool', 'disks', own.providerImage);
     });
 
+    test("an interrupted capture that finds another's image leaves no template with it", async () => {
+      const base = upload('qcow2');
+      await provider(fields).uploadImage(base);
+      const input = machine({ image: base.providerImage });
+      await provider(fields).create(input);
+      await provider(fields).powerOff(input);
+      let taken = 0;
+      for (let number = 1; ; number += 1) {
+        const { image, providerImage, tags = {}, token } = upload('raw');
+        const capture = { ...input, image, providerImage, token, imageTags: tags, progress: ignore };
+        virsh.lose(number, 'answer');
+        await provider(fields)
+          .capture(capture)
+          .catch((error: unknown) => expect(error).toMatchObject({ kind: 'Retryable' }));
+        virsh.end();
+        const isMade = volumes().includes(providerImage);
+        if (!isMade) {
+          libvirtd.virsh(libvirtd.qemu, 'vol-create-as', 'disks', providerImage, '1M', '--format', 'raw');
+          expect(await provider(fields).capture(capture)).toMatchObject({ answer: 'not done' });
+          expect(await listed()).not.toContain(providerImage);
+          taken += 1;
+        }
+        const order = { image, providerImage, token, tags, progress: ignore };
+        expect(await provider(fields).deleteImage(order)).toEqual({ answer: 'done' });
+        expect(volumes().includes(providerImage)).toBe(!isMade);
+        if (isMade) break;
+        libvirtd.virsh(libvirtd.qemu, 'vol-delete', '--pool', 'disks', providerImage);
+      }
+      expect(taken).toBeGreaterThan(3);
+      await provider(fields).delete(input);
+      expect(await provider(fields).deleteImage(base)).toEqual({ answer: 'done' });
+      await expectNothingLeft();
+    });
+
     test('a capture is listed by its tags, also before it is complete, and deleted by them', async () => {
       const base = upload('qcow2');
       await provider(fields).uploadImage(base);
@@ -279,9 +323,20 @@ describe.skipIf(missing !== undefined)(
       expect(await provider(fields).capture({ ...capture, token: 'of another' })).toMatchObject({
         answer: 'not done',
       });
-      // A person deletes the volume: the image's name is free again.
+      // A person deletes the volume: the image's name is free again, unless a capture is about to begin.
       libvirtd.virsh(libvirtd.qemu, 'vol-delete', '--pool', 'disks', providerImage);
-      expect(await provider(fields).capture({ ...capture, token: 'of a third' })).toEqual({ answer: 'done' });
+      const third = { ...capture, token: 'of a third' };
+      await expect(provider(fields).capture(third)).rejects.toMatchObject({ kind: 'NotReady' });
+      age(providerImage, capture.token);
+      expect(await provider(fields).capture(third)).toEqual({ answer: 'done' });
+      libvirtd.virsh(libvirtd.qemu, 'vol-delete', '--pool', 'disks', providerImage);
+      age(providerImage, third.token);
+      const uploaded = { ...upload('qcow2'), providerImage };
+      expect(await provider(fields).uploadImage(uploaded)).toEqual({ answer: 'done' });
+      expect(await provider(fields).deleteImage(uploaded)).toEqual({ answer: 'done' });
+      expect(await provider(fields).capture({ ...capture, token: 'of a fourth' })).toEqual({
+        answer: 'done',
+      });
       const theirs = { ...tags, 'heddle-key': 'of another' };
       const order = { image, providerImage, token, progress: ignore };
       expect(await provider(fields).deleteImage({ ...order, tags: theirs })).toEqual({ answer: 'done' });

@@ -40,7 +40,7 @@ export interface Ec2Front {
   readonly launches: readonly URLSearchParams[];
   /** Machines with a real SSH server, by instance. */
   readonly nodes: ReadonlyMap<string, TestNode>;
-  readonly uploads: Pick<ImageApi, 'snapshots' | 'images'>;
+  readonly uploads: Pick<ImageApi, 'snapshots' | 'images' | 'faults'>;
   /** Calls one action of EC2's API, past all faults. */
   call(action: string, parameters?: Readonly<Record<string, string>>): Promise<string>;
   close(): Promise<void>;

@@ -8,9 +8,19 @@ interface StartedSnapshot {
   isComplete: boolean;
 }
 
+/** What EBS does at bad times. */
+export interface EbsFaults {
+  /** How many requests with blocks are refused for coming too fast. */
+  throttle: number;
+  /** Whether snapshots stay pending that have all their blocks. */
+  completesLate: boolean;
+}
+
 export interface ImageApi {
   /** Snapshots that were started and are not deleted, by their ids. */
   readonly snapshots: ReadonlyMap<string, StartedSnapshot>;
+  /** Changed while it runs, it holds for the next call. */
+  readonly faults: EbsFaults;
   /** What was registered: the parameters, by image. */
   readonly images: ReadonlyMap<string, URLSearchParams>;
   /** A request of the EBS direct APIs. */
@@ -36,6 +46,7 @@ const blockBytes = 524_288;
 export function openImageApi(moto: Moto): ImageApi {
   const snapshots = new Map<string, StartedSnapshot>();
   const images = new Map<string, URLSearchParams>();
+  const faults: EbsFaults = { throttle: 0, completesLate: false };
 
   async function serveEbs(request: EbsRequest): Promise<Answer> {
     const [, , first = '', second, index] = request.path.split('/');
@@ -50,6 +61,10 @@ export function openImageApi(moto: Moto): ImageApi {
           ? refuseCompletion(snapshot, request)
           : refuseBlock(snapshot, request);
     if (why !== undefined) return errorJson(400, 'ValidationException', why);
+    if (request.method === 'PUT' && faults.throttle > 0) {
+      faults.throttle -= 1;
+      return errorJson(400, 'RequestThrottledException', 'The request was throttled.');
+    }
     const answer = await forward(request);
     if (answer.status >= 300) return answer;
     if (snapshot === undefined) {
@@ -109,14 +124,15 @@ export function openImageApi(moto: Moto): ImageApi {
       .split(/(?=<item>)/)
       .map((item) => {
         const [, id = ''] = /<snapshotId>(snap-[0-9a-f]+)</.exec(item) ?? [];
-        return snapshots.get(id)?.isComplete === false
+        const isComplete = snapshots.get(id)?.isComplete;
+        return isComplete === false || (isComplete === true && faults.completesLate)
           ? item.replace('<status>completed<', '<status>pending<')
           : item;
       })
       .join('');
   }
 
-  return { snapshots, images, serveEbs, serve };
+  return { snapshots, images, faults, serveEbs, serve };
 }
 
 function snapshotOf(image: URLSearchParams): string {
@@ -127,6 +143,7 @@ function refuseBlock({ isComplete }: StartedSnapshot, { headers, body }: EbsRequ
   if (isComplete) return 'The snapshot is not in the pending state';
   if (body.length !== blockBytes || headers['x-amz-data-length'] !== String(blockBytes))
     return 'The data is no block';
+  if (headers['x-amz-content-sha256'] !== 'UNSIGNED-PAYLOAD') return 'The signature covers the data';
   return headers['x-amz-checksum'] === sha256(body) ? undefined : 'The checksum does not match';
 }
 
