@@ -202,7 +202,8 @@ async function settle(
 ): Promise<Omit<ReleaseRequest, 'leaseId'>> {
   const { state, account, payload, half, operation } = memory.state;
   if (account === undefined || isReadOnly(intent)) return { repair: false };
-  if (half !== undefined || (rewrites(intent) && state === 'failed')) return { repair: false, broken: true };
+  const repeatsSteps = intent.kind === 'load' && intent.only !== undefined;
+  if (half !== undefined || (state === 'failed' && !repeatsSteps)) return { repair: false, broken: true };
   if (rewrites(intent) && state === 'available' && did !== 'post-load')
     return { repair: false, rewritten: payload };
   const goesOff = intent.kind === 'power' && intent.verb === 'off';
