@@ -73,7 +73,7 @@ describe('the console of a machine whose CONFIRM fails', () => {
       'NotReady',
       `async consoleOutput() { this.signal.throwIfAborted(); return 'fsck asks a question'; }`,
       `confirm() { return new Promise((_, reject) => this.signal.addEventListener('abort', () => reject(this.signal.reason))); }`,
-      8_000,
+      15_000,
     );
     expect(message).toMatch(/when its time was over \(its console.*ends with: fsck asks a question\)$/);
     expect(log).toContain('fsck asks a question');
