@@ -7,6 +7,7 @@ import { gzip } from 'node:zlib';
 import { childEnvironment } from '../config/child-environment.js';
 import { cpioFile, cpioFolder, writeCpio } from './cpio.js';
 import { readModules } from './kernel-modules.js';
+import { RescueError } from './rescue-error.js';
 
 export interface RescueOptions {
   /** A tree with a kernel in `boot`, its modules, and a static busybox: `/`, or unpacked packages. */
@@ -25,11 +26,6 @@ export interface Rescue {
   readonly version: string;
   /** Of both files together. */
   readonly bytes: number;
-}
-
-/** A part of the rescue system that is absent or cannot be used; the message says what to install. */
-export class RescueError extends Error {
-  override readonly name = 'RescueError';
 }
 
 /**
@@ -90,9 +86,21 @@ async function findBusybox(from: string): Promise<string> {
     .find((file) => existsSync(file));
   if (path === undefined)
     throw new RescueError(`${from} has no bin/busybox: install busybox-static, or unpack it there`);
-  if (needsLoader(await readFile(path)))
+  const program = await readFile(path);
+  if (!isElf64(program))
+    throw new RescueError(
+      `${path} is no 64-bit ELF program: install busybox-static of the architecture of the kernel, or unpack it there`,
+    );
+  if (needsLoader(program))
     throw new RescueError(`${path} needs shared libraries: install busybox-static in its place`);
   return path;
+}
+
+/** With a whole table of program headers, in the byte order of the processors that are supported. */
+function isElf64(program: Buffer): boolean {
+  if (program.length < 64 || program.toString('latin1', 0, 6) !== '\u007FELF\u0002\u0001') return false;
+  const end = Number(program.readBigUInt64LE(0x20)) + program.readUInt16LE(0x36) * program.readUInt16LE(0x38);
+  return program.readUInt16LE(0x36) >= 4 && end <= program.length;
 }
 
 /** Whether an ELF program of 64 bits has an interpreter: a program header of type 3. */

@@ -5,12 +5,16 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { childEnvironment } from '../config/child-environment.js';
 import { cpioFile, cpioFolder, type CpioEntry } from './cpio.js';
+import { RescueError } from './rescue-error.js';
 
 /** Drivers of network interfaces and disks, and what they need to be found. */
 const wanted =
   /^kernel\/(?:drivers\/(?:ata|block|hv|message\/fusion|nvme|scsi|virtio|net\/(?:ethernet|phy|mdio|hyperv|vmxnet3|[^/]+\.ko))|drivers\/pci\/controller|drivers\/xen|net\/packet)/;
 const unwanted =
   /\/drivers\/(?:block\/(?:drbd|rbd|nbd|zram|loop|null_blk|aoe|pktcdvd)|nvme\/target|scsi\/(?:scsi_debug|.*iscsi_tcp|cxgbi|libfc|fcoe|st\.|sg\.)|net\/(?:bonding|team|wireguard|dummy|ifb|tun|tap|vxlan|geneve|gtp|macvlan|macvtap|ipvlan|veth|vrf|vsockmon|nlmon|netconsole|netdevsim|amt|bareudp|macsec|eql|sungem|mhi_net|rionet|ntb_netdev|usb))/;
+
+/** Debian's packages of the programs that unpack modules. */
+const packages = { xz: 'xz-utils', zstd: 'zstd' } as const;
 
 const maxBuffer = 256 * 2 ** 20;
 
@@ -76,10 +80,19 @@ async function readModule(file: string): Promise<Buffer> {
   if (file.endsWith('.gz')) return promisify(gunzip)(await readFile(file));
   const program = file.endsWith('.xz') ? 'xz' : file.endsWith('.zst') ? 'zstd' : undefined;
   if (program === undefined) return readFile(file);
-  const { stdout } = await promisify(execFile)(program, ['-dc', file], {
-    encoding: 'buffer',
-    maxBuffer,
-    env: childEnvironment(),
-  });
-  return stdout;
+  try {
+    const { stdout } = await promisify(execFile)(program, ['-dc', file], {
+      encoding: 'buffer',
+      maxBuffer,
+      env: childEnvironment(),
+    });
+    return stdout;
+  } catch (error) {
+    throw new RescueError(
+      (error as NodeJS.ErrnoException).code === 'ENOENT'
+        ? `${file} is compressed: install ${program} (Debian: package ${packages[program]})`
+        : `${file} cannot be unpacked by ${program}; install the kernel package again: ${(error as Error).message}`,
+      { cause: error },
+    );
+  }
 }

@@ -59,6 +59,13 @@ describe('the command line without a server', () => {
     },
   );
 
+  it.each(['web-1', 'web-*'])('refuses to force the steps after loading of %s', async (name) => {
+    expect(await run('machine', 'load', name, 'host@1', '--only', 'post-load', '--force')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('give one of them'),
+    });
+  });
+
   it('prints the most used commands without arguments', async () => {
     const { code, stdout } = await run();
     expect(code).toBe(0);

@@ -3,13 +3,14 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { buildRescue, RescueError } from '../../src/rescue/build-rescue.js';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { buildRescue } from '../../src/rescue/build-rescue.js';
+import { RescueError } from '../../src/rescue/rescue-error.js';
 
 /** As much of a program as is read of it: the numbers of its program headers' types. */
 function program(...types: readonly number[]): Buffer {
   const header = Buffer.alloc(64 + types.length * 56);
-  header.write('\u007FELF\u0002');
+  header.write('\u007FELF\u0002\u0001');
   header.writeBigUInt64LE(64n, 0x20);
   header.writeUInt16LE(56, 0x36);
   header.writeUInt16LE(types.length, 0x38);
@@ -31,6 +32,14 @@ describe('the rescue system', () => {
   const put = async (path: string, data: Buffer | string): Promise<void> => {
     await mkdir(dirname(join(folder, path)), { recursive: true });
     await writeFile(join(folder, path), data);
+  };
+  /** A module that needs a program which is not on the path. */
+  const compressed = async (ending: string): Promise<void> => {
+    const base = 'tree/usr/lib/modules/6.10.0';
+    const module = `kernel/drivers/net/ethernet/intel/e1000.ko.${ending}`;
+    await put(`${base}/${module}`, 'compressed');
+    await put(`${base}/modules.dep`, `${module}:\n`);
+    vi.stubEnv('PATH', join(folder, 'none'));
   };
   const from = (): string => join(folder, 'tree');
   const build = () => buildRescue({ from: from(), output: join(folder, 'out'), add: join(folder, 'more') });
@@ -54,7 +63,10 @@ describe('the rescue system', () => {
     );
     await put('more/lib/firmware/bnx2.fw', 'firmware');
   });
-  afterEach(() => rm(folder, { recursive: true }));
+  afterEach(async () => {
+    vi.unstubAllEnvs();
+    await rm(folder, { recursive: true });
+  });
 
   it('has the newest kernel, busybox, and drivers of disks and networks with what they need', async () => {
     const made = await build();
@@ -86,6 +98,11 @@ describe('the rescue system', () => {
     ],
     ['busybox', () => rm(join(folder, 'tree/bin'), { recursive: true }), /no bin\/busybox/],
     ['a static busybox', () => put('tree/bin/busybox', program(1, 3)), /needs shared libraries/],
+    ['a busybox of 64 bits', () => put('tree/bin/busybox', '\u007FELF\u0001\u0001'), /no 64-bit ELF program/],
+    ['a whole busybox', () => put('tree/bin/busybox', program(1, 1).subarray(0, 100)), /no 64-bit ELF/],
+    ['a program in place of busybox', () => put('tree/bin/busybox', '#!/bin/sh\n'), /no 64-bit ELF/],
+    ['xz', () => compressed('xz'), /e1000\.ko\.xz is compressed: install xz .*xz-utils/],
+    ['zstd', () => compressed('zst'), /e1000\.ko\.zst is compressed: install zstd/],
   ])('is not made without %s', async (_, spoil, message) => {
     await spoil();
     await expect(build()).rejects.toThrow(message);

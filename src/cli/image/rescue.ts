@@ -1,4 +1,5 @@
-import { buildRescue, RescueError, type Rescue } from '../../rescue/build-rescue.js';
+import { buildRescue, type Rescue } from '../../rescue/build-rescue.js';
+import { RescueError } from '../../rescue/rescue-error.js';
 import { CliError } from '../errors.js';
 import type { OutputOptions } from '../output.js';
 import { localVerb } from '../verb.js';

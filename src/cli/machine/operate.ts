@@ -170,13 +170,15 @@ interface LimitOptions extends MachineOptions {
 }
 
 export const load = patternOperation(
-  (image: ImageRef, options: LimitOptions & { readonly force?: true; readonly only?: 'post-load' }) => ({
-    kind: 'load',
-    image,
-    force: options.force,
-    only: options.only,
-    withinMs: withinMs(options),
-  }),
+  (image: ImageRef, options: LimitOptions & { readonly force?: true; readonly only?: 'post-load' }) => {
+    const { force, only } = options;
+    if (force === true && only !== undefined)
+      throw new CliError(
+        'Usage',
+        `--force writes the image, and --only ${only} writes nothing; give one of them`,
+      );
+    return { kind: 'load', image, force, only, withinMs: withinMs(options) };
+  },
 );
 
 export const capture = operation((image: ImageRef, options: LimitOptions & { readonly prove: boolean }) => ({

@@ -38,6 +38,8 @@ export function refusalOf(machine: MachineState, intent: MachineIntent, asks?: s
     const again = `'heddle machine restore ${name}' tries again, or load an image with --force`;
     return `the account of ${machine.access.user} on machine ${name} was not revoked; ${again}`;
   }
+  if (intent.kind === 'load' && intent.force === true && intent.only !== undefined)
+    return `the steps after loading write nothing, so they cannot be forced; 'heddle machine load ${name} IMAGE --force' writes the image`;
   if (intent.kind === 'load' && intent.force !== true && state === 'maintenance')
     return `machine ${name} is in maintenance; 'heddle machine restore ${name}' takes it out, or load with --force`;
   if (intent.kind === 'restore' && half !== undefined)

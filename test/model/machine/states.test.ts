@@ -106,6 +106,12 @@ describe('requests that a machine refuses', () => {
     ],
     ['a load in maintenance', { state: 'maintenance' }, { kind: 'load', image }, /--force/],
     [
+      'forcing steps that write nothing',
+      {},
+      { kind: 'load', image, force: true, only: 'post-load' },
+      /write nothing, so they cannot be forced/,
+    ],
+    [
       'restoring half an image',
       { state: 'maintenance', half: image },
       { kind: 'restore' },
@@ -170,6 +176,7 @@ describe('requests that a machine refuses', () => {
 
   it.each<readonly [Partial<MachineState>, MachineIntent]>([
     [{}, { kind: 'load', image }],
+    [{ state: 'failed' }, { kind: 'load', image, only: 'post-load' }],
     [{ state: 'maintenance' }, { kind: 'load', image, force: true }],
     [{ state: 'failed' }, { kind: 'load', image }],
     [{ state: 'failed', unconfirmed: true }, { kind: 'retry' }],

@@ -17,6 +17,9 @@ describe('the field imaging', () => {
     [{ images: 'images' }, /imaging of provider rack in heddle\.yaml: images: an absolute path/],
     [{ listen: 'host:80' }, /listen: an IPv4 address and a port/],
     [{ listen: '10.0.1.5' }, /listen/],
+    [{ listen: '10.0.1.256:8480' }, /listen: an IPv4 address and a port/],
+    [{ listen: '10.0.1.5:0' }, /listen/],
+    [{ listen: '10.0.1.5:65536' }, /listen/],
     [{ bootMinutes: 0 }, /bootMinutes/],
     [{ other: 1 }, /other/],
   ])('is refused with %j', (wrong, message) => {

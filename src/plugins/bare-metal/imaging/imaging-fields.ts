@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net';
 import { isAbsolute } from 'node:path';
 import { z } from 'zod';
 import type { JsonObject } from '../../../model/json.js';
@@ -11,11 +12,7 @@ const imagingSchema = z.strictObject({
   /** The rescue system that `heddle image rescue` makes. */
   rescue: folder,
   /** Address and port of the server that machines boot from. */
-  listen: z
-    .string()
-    .regex(/^\d{1,3}(?:\.\d{1,3}){3}:\d{1,5}$/, {
-      error: 'an IPv4 address and a port, such as 10.0.1.5:8480',
-    }),
+  listen: z.string().refine(isAddressAndPort, { error: 'an IPv4 address and a port, such as 10.0.1.5:8480' }),
   /** The disk that is written, unless the machine names one. */
   disk: text.optional(),
   bootMinutes: z.number().min(0.1).max(60).default(10),
@@ -27,6 +24,11 @@ export function readImaging(fields: JsonObject, provider: string): Imaging | und
   const { imaging = {} } = fields;
   if (typeof imaging === 'object' && imaging !== null && Object.keys(imaging).length === 0) return undefined;
   return parseFields(imagingSchema, imaging, `imaging of provider ${provider}`);
+}
+
+function isAddressAndPort(written: string): boolean {
+  const [, address = '', port] = /^([\d.]+):(\d{1,5})$/.exec(written) ?? [];
+  return isIPv4(address) && Number(port) >= 1 && Number(port) <= 65_535;
 }
 
 /** An Ethernet address. */
