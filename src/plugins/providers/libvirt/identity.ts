@@ -66,6 +66,12 @@ export function isVolumeOf({ name }: Identity, volume: string): boolean {
   );
 }
 
+/** Whether it is an earlier part of a console whose machine was deleted when libvirt had not seen that part. */
+export function isLostLog(volume: string, volumes: readonly string[]): boolean {
+  const [, log] = /^(heddle-[0-9a-f]{32}-console\.log)\.\d+$/.exec(volume) ?? [];
+  return log !== undefined && !volumes.includes(log);
+}
+
 /** Of a token, which may be any text. */
 export function digestOf(token: string): string {
   return createHash('sha256').update(token).digest('hex').slice(0, 16);

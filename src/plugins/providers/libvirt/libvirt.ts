@@ -334,7 +334,11 @@ async function remove(
     { also: noDomain },
   );
   // libvirt's log daemon renames a console that is long, and libvirt has not seen the new names.
-  if ((await volumes.ofMachine(identity)).includes(identity.log)) await volumes.refresh();
+  if ((await volumes.ofMachine(identity)).includes(identity.log)) {
+    await volumes.refresh();
+    // Left by a DELETE whose refresh libvirt refused.
+    for (const log of await volumes.lostLogs()) await volumes.delete(log);
+  }
   for (const volume of await volumes.ofMachine(identity)) await volumes.delete(volume);
 }
 

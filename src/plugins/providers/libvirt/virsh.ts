@@ -8,6 +8,9 @@ import type { LibvirtFields } from './fields.js';
 /** Limit for virsh's output. */
 const maxBytes = 64 * 1_024 * 1_024;
 
+/** Commands are one argument, which Linux limits to 128 KiB; names of volumes have up to 255 bytes. */
+const mostCommands = 300;
+
 const searchPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 const intoVirsh = 'cat | "$@"';
@@ -53,12 +56,23 @@ export class Virsh {
     this.signal = signal;
   }
 
-  /** Runs several commands on one connection; each runs whatever the result of the previous one. */
+  /**
+   * Runs several commands on one connection, and further connections for many; each runs whatever the result of the
+   * previous one.
+   */
   async batch(commands: readonly string[]): Promise<Answer> {
-    const { stdout, errors } = await this.#run([[...commands, `echo ${endMark}`].join('; ')]);
-    const end = stdout.lastIndexOf(endMark);
-    if (end === -1) throw this.#failure(errors);
-    return { stdout: stdout.slice(0, end), errors };
+    const answers: Answer[] = [];
+    for (let first = 0; first < commands.length; first += mostCommands) {
+      const part = commands.slice(first, first + mostCommands);
+      const { stdout, errors } = await this.#run([[...part, `echo ${endMark}`].join('; ')]);
+      const end = stdout.lastIndexOf(endMark);
+      if (end === -1) throw this.#failure(errors);
+      answers.push({ stdout: stdout.slice(0, end), errors });
+    }
+    return {
+      stdout: answers.map(({ stdout }) => stdout).join(''),
+      errors: answers.flatMap(({ errors }) => errors),
+    };
   }
 
   /** One command that must succeed, or fail with what `also` knows. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { PluginError } from '../../contract.js';
 import type { LibvirtFields } from './fields.js';
-import { isVolumeOf, type Identity } from './identity.js';
+import { isLostLog, isVolumeOf, type Identity } from './identity.js';
 import { absent, existsAlready, type Virsh } from './virsh.js';
 import { elementsAt, escapeXml, parseXml, textAt } from './xml.js';
 
@@ -213,6 +213,12 @@ export class Volumes {
   /** Of all loads that a machine had. */
   async ofMachine(identity: Identity): Promise<readonly string[]> {
     return (await this.#names()).filter((name) => isVolumeOf(identity, name));
+  }
+
+  /** Earlier parts of the consoles of deleted machines. */
+  async lostLogs(): Promise<readonly string[]> {
+    const names = await this.#names();
+    return names.filter((name) => isLostLog(name, names));
   }
 
   async #names(): Promise<readonly string[]> {

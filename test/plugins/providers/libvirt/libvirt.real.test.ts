@@ -74,6 +74,8 @@ describe.skipIf(missing !== undefined)(
       await provider(fields).create(input);
       expect(await provider(fields).find(input.key)).toMatchObject([{ providerid: uuid, state: 'running' }]);
 
+      // Of a machine whose DELETE could not see it.
+      words(`touch '${join(pool, identify('deleted earlier').log)}.1'`);
       for (const _time of ['once', 'again']) await provider(fields).delete(input);
       expect(libvirtd.virsh(libvirtd.qemu, 'list', '--all', '--name').trim()).toBe('');
       expect(words(`ls '${pool}'`)).toBe('base\n');

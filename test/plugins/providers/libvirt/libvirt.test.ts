@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { domainXml, volumesOf, withVolumes } from '../../../../src/plugins/providers/libvirt/domain.js';
 import { readFields, readFlavor } from '../../../../src/plugins/providers/libvirt/fields.js';
-import { identify, isVolumeOf } from '../../../../src/plugins/providers/libvirt/identity.js';
+import { identify, isLostLog, isVolumeOf } from '../../../../src/plugins/providers/libvirt/identity.js';
 import { readAddresses } from '../../../../src/plugins/providers/libvirt/machines.js';
 import { elementsAt, parseXml, textAt, writeXml } from '../../../../src/plugins/providers/libvirt/xml.js';
 import { machine, provider } from './support/account.js';
@@ -16,6 +16,13 @@ describe('provider libvirt', () => {
     });
     for (const part of ['name', 'uuid', 'mac'] as const)
       expect(identify('u/app-1/2')[part]).not.toBe(identify('u/app-1/1')[part]);
+  });
+
+  test('an earlier part of a console is lost if the console itself is gone', () => {
+    const { log } = identify('u/app-1/1');
+    const other = identify('u/app-2/1').log;
+    const volumes = [log, `${log}.0`, `${other}.0`, `${other}.1`, 'mine-console.log.0', `${other}.old`];
+    expect(volumes.filter((name) => isLostLog(name, volumes))).toEqual([`${other}.0`, `${other}.1`]);
   });
 
   test('escapes values in XML', () => {
