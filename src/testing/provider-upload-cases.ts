@@ -94,14 +94,20 @@ export const uploadCases: readonly Case<UploadCaseId, ProviderBench>[] = [
     id: 'upload-cancel',
     title: 'ends a cancelled upload, whichever of its calls hangs, and leaves nothing that cannot be deleted',
     lacks: (bench) => lacksUploads(bench) ?? lacksProxy(bench),
-    run: (bench) =>
-      eachCall(bench, 'hold', async (image, number) => {
+    run: async (bench) => {
+      const cancelled: ImageFileInput[] = [];
+      await eachCall(bench, 'hold', async (image, number) => {
         if (!(await cancelAtCall(bench, number, (signal) => upload(bench, image, { signal })))) return;
         bench.proxy?.clear();
-        await bench.untilVisible();
+        cancelled.push(image);
+      });
+      // Once for all: a provider may show what it made only after some time.
+      await bench.untilVisible();
+      for (const image of cancelled) {
         await remove(bench, image);
         if (bench.has('listImages')) await untilGone(bench, image);
-      }),
+      }
+    },
   },
 ];
 
