@@ -1,3 +1,4 @@
+import { within } from '../model/signals.js';
 import { connect, type ConnectOptions } from './connect.js';
 import type { Connection } from './connection.js';
 import { connectionKey, type SshTarget } from './target.js';
@@ -58,10 +59,12 @@ export function createPool(options: PoolOptions = {}): ConnectionPool {
 
   async function acquire(target: SshTarget, signal?: AbortSignal): Promise<Connection> {
     signal?.throwIfAborted();
+    const wait = (entry: Promise<Connection>): Promise<Connection> =>
+      signal === undefined ? entry : within(entry, signal);
     const key = connectionKey(target);
-    const connection = await raceAbort(entries.get(key) ?? start(key, target), signal);
+    const connection = await wait(entries.get(key) ?? start(key, target));
     // It may have ended a moment ago, before its entry was dropped.
-    return connection.open ? connection : raceAbort(start(key, target), signal);
+    return connection.open ? connection : wait(start(key, target));
   }
 
   return {
@@ -99,20 +102,4 @@ function closeWhenIdle(connection: Connection, idleMs: number, forget: () => voi
   };
   connection.onIdle();
   void connection.closed.then(() => clearTimeout(timer));
-}
-
-async function raceAbort<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return work;
-  let stop: (() => void) | undefined;
-  try {
-    return await Promise.race([
-      work,
-      new Promise<never>((_resolve, reject) => {
-        stop = () => reject(signal.reason);
-        signal.addEventListener('abort', stop, { once: true });
-      }),
-    ]);
-  } finally {
-    if (stop !== undefined) signal.removeEventListener('abort', stop);
-  }
 }

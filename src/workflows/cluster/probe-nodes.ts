@@ -1,15 +1,12 @@
 import { ActivityFailure, condition, log } from '@temporalio/workflow';
 import type { HealthObservation, ProbedNode, ProbeRequest } from '../../model/node/probe.js';
 import type { NodeState } from '../../model/node/state.js';
-import type { Placement } from '../../model/node/placement.js';
 import { recordHealth, recordObservation } from '../../model/node/record.js';
 import type { ServiceSpec } from '../../model/cluster/spec.js';
 import { changeNode, type NodesMemory } from './memory.js';
 import { now } from '../entity.js';
+import { probeBatches } from '../probe-batches.js';
 import { schedule } from '../schedule.js';
-
-/** Nodes per activity: its input stays small, and a slow provider gets few calls. */
-const nodesPerProbe = 25;
 
 export interface Probed {
   readonly memory: NodesMemory;
@@ -24,10 +21,12 @@ export interface Probed {
 export async function probeNodes(surveyed: Probed): Promise<void> {
   const { memory } = surveyed;
   const nodes = Object.values(memory.state.nodes).filter(
-    ({ facts, leaving }) => facts.CONFIRM === true && leaving !== true,
+    ({ facts, leaving, placement }) => facts.CONFIRM === true && leaving !== true && placement !== undefined,
   );
   let open = true;
-  const all = Promise.all(batchesOf(nodes).map(async (batch) => probeBatch(surveyed, batch))).finally(() => {
+  const all = Promise.all(
+    probeBatches(nodes, (node) => node).map(async (batch) => probeBatch(surveyed, batch)),
+  ).finally(() => {
     open = false;
   });
   await Promise.race([all, condition(() => !open || surveyed.isHalted())]);
@@ -95,23 +94,4 @@ function withHealth(node: NodeState, found: readonly HealthObservation[]): NodeS
         : recordHealth(seen, service, { well, at, why }),
     node,
   );
-}
-
-/** Nodes of one account and placement together, a few at a time. */
-function batchesOf(nodes: readonly NodeState[]): readonly (readonly NodeState[])[] {
-  const accounts = new Map<string, NodeState[]>();
-  for (const node of nodes) {
-    if (node.placement === undefined) continue;
-    const key = keyOf(node.placement);
-    accounts.set(key, [...(accounts.get(key) ?? []), node]);
-  }
-  return [...accounts.values()].flatMap((all) =>
-    Array.from({ length: Math.ceil(all.length / nodesPerProbe) }, (_, place) =>
-      all.slice(place * nodesPerProbe, (place + 1) * nodesPerProbe),
-    ),
-  );
-}
-
-function keyOf({ site, provider, fields }: Placement): string {
-  return JSON.stringify([site, provider, fields]);
 }

@@ -115,14 +115,10 @@ async function postLoadOnly(memory: MachineMemory, order: LoadOrder): Promise<Op
       happen(
         memory,
         'load failed',
-        `it has ${formatImageRef(image)}, and the steps after loading failed: ${messageOf(error)}; 'heddle machine load ${name} ${formatImageRef(image)} --only post-load' tries again`,
+        `it has ${formatImageRef(image)}, and the steps after loading failed: ${toNotDone(memory, 'POST_LOAD', error).message}; 'heddle machine load ${name} ${formatImageRef(image)} --only post-load' tries again`,
       );
     throw error;
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /**

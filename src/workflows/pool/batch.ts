@@ -4,6 +4,7 @@ import type { NodeState } from '../../model/node/state.js';
 import { mergePayload } from '../../model/node/payload.js';
 import { machinePartOf } from '../../model/node/result-table.js';
 import type { PlannedPlacement } from '../../model/node/placement.js';
+import { chunksOf } from '../../model/chunks.js';
 import { placementFor } from '../../model/pool/library.js';
 import type { PoolNode } from '../../model/pool/node.js';
 import { changePoolNode } from '../../model/pool/state.js';
@@ -91,7 +92,7 @@ function prepare(
   return {
     id,
     placement,
-    permits: permitsFor(memory, { providerPool }, kind),
+    permits: permitsFor(memory, providerPool, kind),
     request: requestFor(node, { action }, 1),
     budgetMs: kind === 'build' ? placement.launchWithinMs : deleteBudgetMs(memory, state),
   };
@@ -109,12 +110,9 @@ function batchesOf(members: readonly Member[]): readonly (readonly Member[])[] {
     const { site, provider, launchWithinMs = 0 } = member.placement;
     (alike[`${site}/${provider}/${launchWithinMs}/${member.budgetMs ?? 0}`] ??= []).push(member);
   }
-  return Object.values(alike).flatMap((all) => {
-    const size = Math.ceil(all.length / Math.ceil(all.length / maxBatchSize));
-    return Array.from({ length: Math.ceil(all.length / size) }, (_, index) =>
-      all.slice(index * size, (index + 1) * size),
-    );
-  });
+  return Object.values(alike).flatMap((all) =>
+    chunksOf(all, Math.ceil(all.length / Math.ceil(all.length / maxBatchSize))),
+  );
 }
 
 function beginBatch(memory: PoolMemory, kind: BatchKind, members: readonly Member[]): void {

@@ -1,4 +1,5 @@
 import { ActivityFailure, log } from '@temporalio/workflow';
+import { chunksOf } from '../../model/chunks.js';
 import { poolWorkflowId } from '../../model/names.js';
 import { checkedNodes, checkIntervalMs, quotaAgeMs } from '../../model/pool/due.js';
 import { excess, minus, plus, type Amounts } from '../../model/pool/amounts.js';
@@ -7,12 +8,10 @@ import type { PoolNode } from '../../model/pool/node.js';
 import { nodeRestarted, nodeUnhealthy, nodeHealthy } from '../../model/pool/outcome.js';
 import { noteSizes } from '../../model/pool/sizes.js';
 import { changePoolNode, type PoolState } from '../../model/pool/state.js';
+import { nodesPerProbe } from '../probe-batches.js';
 import { schedule } from '../schedule.js';
 import { noteChange } from '../entity.js';
 import type { PoolMemory } from './memory.js';
-
-/** Nodes per activity. */
-export const nodesPerProbe = 25;
 
 /**
  * Begins due checks: of ready nodes if configured, and of the quotas of accounts with requests. Also notifies
@@ -76,10 +75,7 @@ async function notifyReused(pool: PoolState, id: string): Promise<void> {
 
 async function check(pool: PoolState, name: string): Promise<void> {
   const nodes = checkedNodes(pool, name).filter(({ machine }) => machine.placement !== undefined);
-  const batches = Array.from({ length: Math.ceil(nodes.length / nodesPerProbe) }, (_, index) =>
-    nodes.slice(index * nodesPerProbe, (index + 1) * nodesPerProbe),
-  );
-  await Promise.all(batches.map(async (batch) => checkBatch(pool, batch)));
+  await Promise.all(chunksOf(nodes, nodesPerProbe).map(async (batch) => checkBatch(pool, batch)));
 }
 
 async function checkBatch(pool: PoolState, nodes: readonly PoolNode[]): Promise<void> {

@@ -1,5 +1,4 @@
 import type { NodeState } from '../../model/node/state.js';
-import type { PoolNode } from '../../model/pool/node.js';
 import { createSemaphore, type Semaphore } from '../permits.js';
 import type { PoolMemory, Work } from './memory.js';
 
@@ -12,7 +11,7 @@ const deletesAtOnce = 40;
  */
 export function permitsFor(
   { pool, permits, removals }: PoolMemory,
-  { providerPool }: Pick<PoolNode, 'providerPool'>,
+  providerPool: string,
   kind: Work['kind'],
 ): Semaphore {
   if (kind !== 'delete' || pool.boundsDeletes !== true) return permits;

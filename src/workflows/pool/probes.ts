@@ -6,9 +6,10 @@ import { nodeHealthy, nodeRestarted } from '../../model/pool/outcome.js';
 import { dueProbes, nodeSilent, nodeUnfit, nodeUnknown } from '../../model/pool/probe-first.js';
 import type { PoolState } from '../../model/pool/state.js';
 import { noteChange } from '../entity.js';
+import { probeBatches } from '../probe-batches.js';
 import { schedule } from '../schedule.js';
 import type { PoolMemory } from './memory.js';
-import { nodesPerProbe, probedNode } from './periodic-checks.js';
+import { probedNode } from './periodic-checks.js';
 
 /** How long a machine has to answer: the first time, while requests wait for it, and the second time; in ms. */
 const answersWithinMs = { first: 2_000, second: 5_000 } as const;
@@ -21,25 +22,11 @@ type Which = keyof typeof answersWithinMs;
 export function beginProbes(memory: PoolMemory, now: number): void {
   const due = dueProbes(memory.pool, (id) => memory.looking[keyOf(id)] === true, now);
   for (const which of ['first', 'second'] as const)
-    for (const batch of batchesOf(due[which])) void probe(memory, which, batch);
+    for (const batch of probeBatches(due[which], ({ machine }) => machine)) void probe(memory, which, batch);
 }
 
 function keyOf(nodeId: string): string {
   return `probe of ${nodeId}`;
-}
-
-/** Nodes of one account and the same fields. */
-function batchesOf(nodes: readonly PoolNode[]): readonly (readonly PoolNode[])[] {
-  const alike: Record<string, PoolNode[]> = {};
-  for (const node of nodes) {
-    const { site, provider, fields } = node.machine.placement ?? {};
-    (alike[JSON.stringify([site, provider, fields])] ??= []).push(node);
-  }
-  return Object.values(alike).flatMap((all) =>
-    Array.from({ length: Math.ceil(all.length / nodesPerProbe) }, (_, index) =>
-      all.slice(index * nodesPerProbe, (index + 1) * nodesPerProbe),
-    ),
-  );
 }
 
 async function probe(memory: PoolMemory, which: Which, nodes: readonly PoolNode[]): Promise<void> {

@@ -51,7 +51,6 @@ export async function runPoolNode(
 ): Promise<ChainEnd> {
   const isStopped = (): boolean => memory.draining || memory.pool.exported !== undefined || work.isOver();
   const { providerPool = '' } = memory.pool.nodes[work.nodeId] ?? {};
-  const node = { providerPool };
   return runNode(poolNode(memory, work), chain, {
     stepDone: ({ action }) => {
       if (action === 'CREATE') note(memory, work.nodeId, 'acceptedAt');
@@ -61,7 +60,7 @@ export async function runPoolNode(
       const permits =
         action === 'CONFIRM'
           ? memory.looks
-          : permitsFor(memory, node, action === 'DELETE' ? 'delete' : 'build');
+          : permitsFor(memory, providerPool, action === 'DELETE' ? 'delete' : 'build');
       if (isStopped() || !(await permits.take())) return undefined;
       if (!isStopped()) {
         if (action === 'CREATE') note(memory, work.nodeId, 'askedAt');

@@ -45,7 +45,7 @@ export function beginWork(memory: PoolMemory, now: number): boolean {
     }
     if (!mayBatch(memory, node, due)) begin(memory, node.id, due);
     // Without a permit, the work begins after other work has ended.
-    else if (permitsFor(memory, node, due).takeNow()) batches[due].push(node.id);
+    else if (permitsFor(memory, node.providerPool, due).takeNow()) batches[due].push(node.id);
     else continue;
     begun += 1;
   }
@@ -63,7 +63,7 @@ function beginDueBatches(memory: PoolMemory, batches: Readonly<Record<BatchKind,
       continue;
     }
     const { providerPool = '' } = memory.pool.nodes[first] ?? {};
-    permitsFor(memory, { providerPool }, kind).release();
+    permitsFor(memory, providerPool, kind).release();
     begin(memory, first, kind);
   }
 }
