@@ -37,11 +37,11 @@ export async function runProviderTask({ parts, task, request, attempt }: TaskCal
     await untilVisible(plugin, activityInfo().scheduledTimestampMs, attempt);
   const isConfirm = task.taskName === 'CONFIRM';
   // The last attempt ends early enough for its console to be read.
-  const confirmBudget =
+  const callBudget =
     isConfirm && plugin.abilities.includes('consoleOutput') ? budgetSignal(lastWordsMs + consoleMs) : budget;
   const options: CallOptions = {
     deadlineMs: plugin.descriptor.callDeadlineMs,
-    signals: [confirmBudget],
+    signals: [callBudget],
     // A CREATE that was sent continues after a cancellation: it ends with the machine's id, which makes
     // deleting it easy.
     survivesCancel: task.taskName === 'CREATE',
@@ -51,20 +51,20 @@ export async function runProviderTask({ parts, task, request, attempt }: TaskCal
       // Checked after the deadline starts: a succeeding attempt waits at least as long as this call can take.
       if (earlierCallAt !== undefined || call.admission.waitedMs > patienceMs) await refuseSuperseded(parts);
       if (task.taskName === 'CREATE') return createMachine(call, earlierCallAt !== undefined);
-      if (isConfirm) return confirmMachine(call, confirmBudget);
+      if (isConfirm) return confirmMachine(call, callBudget);
       return deleteMachine(call);
     });
   } catch (cause) {
     // No time is left for another attempt, which would end without a message.
     const error =
-      confirmBudget.aborted && !(cause instanceof PluginError)
+      callBudget.aborted && !(cause instanceof PluginError)
         ? new PluginError('NotReady', `${attempt.step()} when its time was over`, {
             cause,
             retryAfterMs: 60_000,
           })
         : cause;
     if (!isConfirm) throw error;
-    const late = confirmBudget.aborted || isLate(endsAt, attempt, error);
+    const late = callBudget.aborted || isLate(endsAt, attempt, error);
     throw await keepConsole({ parts, task, request, attempt, target, isLate: late, budget }, error);
   }
 }

@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { createGunzip } from 'node:zlib';
 import { childEnvironment } from '../../../config/child-environment.js';
+import { readQcow2 } from '../../provider-base/qcow2.js';
 import type { ImageFile } from './image-folder.js';
 
 /** What is written to the disk, byte for byte. */
@@ -17,8 +18,6 @@ export interface RawImage {
 }
 
 const sector = 512;
-/** Bit of the incompatible features of qcow2. */
-const externalData = 4n;
 /** A load without progress is ended, and a large image takes many minutes. */
 const progressMs = 5_000;
 
@@ -117,35 +116,21 @@ async function convert(file: string, copy: string, report: Report): Promise<void
  * @throws Error
  */
 async function refuseOtherFiles(file: string): Promise<void> {
-  const header = await readStart(file, 65_536);
   const name = basename(file);
-  if (header.length < 104 || header.toString('latin1', 0, 4) !== 'QFI\u00fb')
-    throw new Error(`${name} is not an image of format qcow2`);
-  const version = header.readUInt32BE(4);
+  const header = await readQcow2(file);
+  if (header === undefined) throw new Error(`${name} is not an image of format qcow2`);
+  const { version, backing, hasDataFile } = header;
   if (version !== 2 && version !== 3)
     throw new Error(`${name} has version ${version} of qcow2, which is unknown`);
-  const backing = header.readBigUInt64BE(8);
-  if (backing !== 0n) {
-    const at = Number(backing);
-    const other = header.toString('utf8', at, at + header.readUInt32BE(16));
-    throw new Error(`${name} needs another file, ${other}`);
-  }
-  if (version === 3 && (header.readBigUInt64BE(72) & externalData) !== 0n)
-    throw new Error(`${name} needs another file, which has its data`);
+  if (backing !== undefined) throw new Error(`${name} needs another file, ${backing}`);
+  if (hasDataFile) throw new Error(`${name} needs another file, which has its data`);
 }
 
-async function readStart(file: string, length: number): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  for await (const part of createReadStream(file, { end: length - 1 }) as AsyncIterable<Buffer>)
-    parts.push(part);
-  return Buffer.concat(parts);
-}
-
-async function qemuImg(words: readonly string[], listen?: (printed: string) => void): Promise<string> {
+async function qemuImg(words: readonly string[], listen: (printed: string) => void): Promise<void> {
   const ended = promisify(execFile)('qemu-img', words, { env: childEnvironment() });
-  if (listen !== undefined) ended.child.stdout?.on('data', listen);
+  ended.child.stdout?.on('data', listen);
   try {
-    return (await ended).stdout;
+    await ended;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     throw code === 'ENOENT'

@@ -23,8 +23,8 @@ const pollMs = 3_000;
 
 /**
  * Writes the disk into a snapshot and registers that as an image. Both are found by their tags: a complete snapshot is
- * used again, one that EBS still completes is waited for, and one that an interrupted attempt began is deleted. The image's name is that of the upload, and EC2 has
- * each name once.
+ * used again, one that EBS still completes is waited for, and one that an interrupted attempt began is deleted. The
+ * image's name is that of the upload, and EC2 has each name once.
  */
 export async function uploadImage(
   ec2: Ec2,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import {
@@ -10,6 +10,7 @@ import {
   type Outcome,
   type UploadedImage,
 } from '../../contract.js';
+import { readQcow2 } from '../../provider-base/qcow2.js';
 import { readWithProgress, withProgress } from '../../provider-base/read-with-progress.js';
 import { copyVolume, stateOfCopy } from './copy.js';
 import { readImage } from './fields.js';
@@ -132,11 +133,9 @@ async function send(
   throw new PluginError('Retryable', `what libvirt stored of ${file} differs from it`);
 }
 
-const qcow2Magic = 'QFI\xfb';
-
 /**
- * The size of the disk in a file, from its header. Refuses what would have libvirt's host read other files, and a
- * raw disk that it would take for another format.
+ * The size of the disk in a file. Refuses what would have libvirt's host read other files, and a raw disk that it would
+ * take for another format.
  */
 async function readDisk(
   file: string,
@@ -144,23 +143,13 @@ async function readDisk(
 ): Promise<{ readonly capacity: number } | { readonly why: string }> {
   if (format !== 'qcow2' && format !== 'raw')
     return { why: `libvirt takes qcow2 and raw, and not ${format}` };
-  const handle = await open(file);
-  try {
-    const { size } = await handle.stat();
-    const header = Buffer.alloc(104);
-    await handle.read(header, 0, header.length, 0);
-    const isQcow2 = header.toString('latin1', 0, 4) === qcow2Magic;
-    if (isQcow2 !== (format === 'qcow2')) return { why: `${file} is ${isQcow2 ? 'qcow2' : 'no qcow2'}` };
-    if (format === 'raw') return { capacity: size };
-    const [version, capacity] = [header.readUInt32BE(4), Number(header.readBigUInt64BE(24))];
-    if (header.readBigUInt64BE(8) !== 0n) return { why: `${file} is a layer on another file` };
-    const externalData = 0x4n;
-    if (version >= 3 && (header.readBigUInt64BE(72) & externalData) !== 0n)
-      return { why: `${file} has its data in another file` };
-    return { capacity };
-  } finally {
-    await handle.close();
-  }
+  const header = await readQcow2(file);
+  if ((header !== undefined) !== (format === 'qcow2'))
+    return { why: `${file} is ${header === undefined ? 'no qcow2' : 'qcow2'}` };
+  if (header === undefined) return { capacity: (await stat(file)).size };
+  if (header.backing !== undefined) return { why: `${file} is a layer on another file` };
+  if (header.hasDataFile) return { why: `${file} has its data in another file` };
+  return header;
 }
 
 function isAnothers(image: string): Outcome {
