@@ -38,12 +38,13 @@ export async function startDev(dataFolder: string, signal: AbortSignal): Promise
       HEDDLE_CONFIG: config,
     }),
     cwd: dataFolder,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    // The channel closes if the demo is killed, and `heddle dev` ends with it.
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     detached: true,
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (chunk: string) => {
+    stream?.setEncoding('utf8').on('data', (chunk: string) => {
       output = (output + chunk).slice(-20_000);
     });
   }

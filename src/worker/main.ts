@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
+import { endWithParent } from '../config/end-with-parent.js';
 import { loadConfig } from '../config/index.js';
 import { prepareFolder } from '../config/prepare-folder.js';
 import { secretSourcesOf } from '../secrets/reference.js';
@@ -46,12 +47,4 @@ async function main(): Promise<void> {
     // The native part of Temporal's SDK would keep the process alive.
     process.exit(1);
   }
-}
-
-/** `heddle worker` holds the other end of a channel, which closes even if that process is killed. */
-function endWithParent(onEnd: () => void): void {
-  process.once('disconnect', onEnd);
-  process.channel?.unref();
-  // It was killed while this program was loaded.
-  if (process.connected === false) onEnd();
 }

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +7,7 @@ import { readDevRecord, type DevRecord } from '../../src/cli/system/dev-record.j
 import { isRunning } from '../../src/detached/process-mark.js';
 import { until } from '../harness/until.js';
 import { expectDescribed, seenDocuments } from '../harness/cli/output-documents.js';
-import { type Ended, runHeddle, type Running, startHeddle } from '../harness/cli/run-heddle.js';
+import { commandPath, type Ended, runHeddle, type Running, startHeddle } from '../harness/cli/run-heddle.js';
 
 const spec = `name: web
 nodes: {app: {count: 1, provider: local, services: [web]}}
@@ -141,6 +142,24 @@ describe('heddle dev', () => {
     second.dev.child.kill('SIGTERM');
     expect(await second.dev.ended).toMatchObject({ code: 0 });
     await expectNothingRuns(second.record);
+  });
+
+  it('ends with a killed program that started it with a channel, as the demo does', async () => {
+    const { distPath, env } = settings();
+    const parent = spawn(
+      process.execPath,
+      [
+        '-e',
+        `require('node:child_process').spawn(process.execPath, process.argv.slice(1), { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })`,
+        join(distPath, 'cli', 'main.js'),
+        ...['dev', '--port', '0', '--machines', 'directory'],
+      ],
+      { env: { PATH: commandPath, ...env }, stdio: 'ignore' },
+    );
+    const record = await until('heddle dev to leave its record', () => readDevRecord(data), 60_000);
+    parent.kill('SIGKILL');
+    await expectNothingRuns(record);
+    await until('the record to be gone', async () => (await readDevRecord(data)) === undefined);
   });
 
   it('writes one document with --json', async () => {

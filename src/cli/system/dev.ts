@@ -13,6 +13,7 @@ import { startServicesAgain } from './dev-services.js';
 import { startParts, type DevOptions, type DevParts } from './dev-parts.js';
 import { createOutput, type Output } from '../output.js';
 import { webUiLink, webUiQueries } from './web-ui.js';
+import { endWithParent } from '../../config/end-with-parent.js';
 import { catchInterrupt } from '../waiting.js';
 import { formatClock } from '../format.js';
 
@@ -33,6 +34,7 @@ export async function dev(
   await endStrays(config, say);
   say('starting the Temporal server, the machine service and a worker; some seconds');
   const interrupt = catchInterrupt();
+  endWithParent(() => process.kill(process.pid, 'SIGTERM'));
   const { path: binary } = await findBinary({
     temporalCli: config.environment['TEMPORAL_CLI'],
     path: config.environment['PATH'],

@@ -28,9 +28,14 @@ export interface Running {
   readonly ended: Promise<Ended>;
 }
 
-const path = [dirname(process.execPath), '/usr/local/bin', '/usr/bin', '/bin', '/usr/sbin', '/sbin'].join(
-  delimiter,
-);
+export const commandPath = [
+  dirname(process.execPath),
+  '/usr/local/bin',
+  '/usr/bin',
+  '/bin',
+  '/usr/sbin',
+  '/sbin',
+].join(delimiter);
 
 /** Starts the built command line as a process of its own, with no settings but the given ones. */
 export function startHeddle(
@@ -41,7 +46,7 @@ export function startHeddle(
   const [program = '', ...rest] =
     terminal === true ? ['script', '-qec', command.join(' '), '/dev/null'] : command;
   const child = spawn(program, rest, {
-    env: { PATH: path, HOME: '/nonexistent', ...env },
+    env: { PATH: commandPath, HOME: '/nonexistent', ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
     cwd,
   });
