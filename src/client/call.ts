@@ -151,7 +151,10 @@ async function explainSilence(temporal: Client, what: string, cause: unknown): P
       pollers === 0
         ? `no worker polls ${queue}; start one`
         : `no worker of ${queue} has answered in time: those of the last minutes are busy or have ended. Try again, or start one`;
-    return new HeddleError('NoWorker', `${what}: ${seen} with 'heddle worker' (or 'heddle dev')`, { cause });
+    return new HeddleError('NoWorker', `${what}: ${seen} with 'heddle worker' (or 'heddle dev')`, {
+      cause,
+      isBusy: pollers > 0,
+    });
   } catch {
     return new HeddleError(
       'NoServer',

@@ -1,7 +1,7 @@
 /**
  * Error codes for programs.
  * - NoServer: nothing answers at the server's address.
- * - NoWorker: no worker polls for the cluster's tasks.
+ * - NoWorker: no worker polls for the tasks, or those that do have not answered in time.
  * - NotFound: the cluster, node, task, pool, request, image, machine or reservation does not exist.
  * - Refused: the request is not possible now; the message says why.
  * - Invalid: the request itself is wrong.
@@ -21,16 +21,19 @@ export class HeddleError extends Error {
   readonly code: HeddleErrorCode;
   /** The command that helps, where it is another one than the code's own. */
   readonly next: string | undefined;
+  /** With NoWorker: workers polled in the last minutes, so the same call may be answered soon. */
+  readonly isBusy: boolean;
 
   constructor(
     code: HeddleErrorCode,
     message: string,
-    options: ErrorOptions & { readonly next?: string } = {},
+    options: ErrorOptions & { readonly next?: string; readonly isBusy?: boolean } = {},
   ) {
-    const { next, ...cause } = options;
+    const { next, isBusy = false, ...cause } = options;
     super(message, cause);
     this.name = 'HeddleError';
     this.code = code;
     this.next = next;
+    this.isBusy = isBusy;
   }
 }

@@ -1,9 +1,29 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { setPatience } from '../../src/client/call.js';
 import { HeddleClient } from '../../src/client/index.js';
+import { PoolClient } from '../../src/client/pool/pool-client.js';
+import type { PoolSpec } from '../../src/schema/pool/spec.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
+
+/** It never has a node. */
+const emptyPool: PoolSpec = {
+  name: 'quiet',
+  tenants: {},
+  labels: { a: { minReady: 0, spareAge: 600, onReturn: 'delete' } },
+  providerPools: {
+    main: {
+      provider: 'local',
+      priority: 100,
+      limits: { nodes: 0 },
+      attributes: {},
+      launchAttempts: 1,
+      labels: { a: { hardware: 'small', image: 'host', fields: {}, uses: { nodes: 1 } } },
+    },
+  },
+};
 
 describe('a client without an answer', () => {
   let stack: Stack;
@@ -62,5 +82,22 @@ describe('a client without an answer', () => {
     const { operation = '' } = await stack.client.delete('quiet');
     await stack.client.waitFor('quiet', operation);
     await worker.stop();
+  });
+
+  it('waits for a worker that is busy or restarts, with requests for nodes', async () => {
+    const { temporal } = stack.client;
+    setPatience(temporal, 1);
+    const pool = new PoolClient(temporal, 'quiet', { by: 'test' });
+    const first = await stack.startWorker();
+    await pool.apply(emptyPool);
+    await first.stop();
+    const asked = pool.request(['a']);
+    // As a command does that waits no longer than the deadline of one call.
+    await expect(pool.view()).rejects.toMatchObject({ code: 'NoWorker', isBusy: true });
+    const second = await stack.startWorker();
+    expect(await asked).toMatchObject({ requester: 'test' });
+    await pool.deletePool();
+    await pool.gone();
+    await second.stop();
   });
 });

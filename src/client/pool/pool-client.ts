@@ -354,9 +354,7 @@ export class PoolClient extends EntityClient {
         return await ask();
       } catch (error) {
         const passes =
-          error instanceof HeddleError &&
-          (['NoServer', 'Failed'].includes(error.code) ||
-            (error.code === 'NoWorker' && error.message.includes('none answers')));
+          error instanceof HeddleError && (['NoServer', 'Failed'].includes(error.code) || error.isBusy);
         if (!passes || Date.now() > until) throw error;
         await pause(500);
       }
