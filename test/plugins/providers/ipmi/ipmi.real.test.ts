@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { checkSignal } from '../../../../src/workflows/cluster/messages.js';
 import { join } from 'node:path';
 import { heddleOn, startHeddle } from '../../../harness/cli/run-heddle.js';
 import { until } from '../../../harness/until.js';
@@ -219,6 +220,16 @@ describe.skipIf(noEmulators !== undefined)(
       rack.controllers.kill('SIGSTOP');
       const { operation } = await stack.client.machines.add('late', { ...registration, system: 'linux' });
       const failed = await ground.end('late', operation);
+
+      // Controllers lock accounts, so periodic checks do not log in again.
+      const workflow = stack.client.temporal.workflow.getHandle('machine/locked');
+      await workflow.signal(checkSignal);
+      expect((await machines.show('locked')).checkedAt).toBeUndefined();
+      const { events } = await workflow.fetchHistory();
+      const tasks = (events ?? []).map(
+        (event) => event.activityTaskScheduledEventAttributes?.activityType?.name,
+      );
+      expect(tasks.filter((name) => name !== undefined)).toEqual(['DESCRIBE_ACCOUNT', 'CREATE', 'ENROL']);
       expect(failed.machine).toMatchObject({
         state: 'failed',
         why: expect.stringMatching(/Unable to establish.*heddle machine retry late/),
