@@ -25,7 +25,7 @@ export async function readRecordText(shell: Shell): Promise<string | undefined> 
   if (exitCode === noRecordCode) return undefined;
   throw new PluginError(
     'Retryable',
-    `${recordFile} could not be read: exit code ${exitCode} ${stderr.slice(0, 200)}`.trim(),
+    `${recordFile} could not be read: exit code ${exitCode} ${stderr.trim().slice(0, 200)}`.trim(),
   );
 }
 
@@ -74,7 +74,7 @@ export const recordVerbs = {
     if (exitCode !== 0)
       throw new PluginError(
         'Invalid',
-        `${recordFile} cannot be written: exit code ${exitCode} ${stderr.slice(0, 200)}`.trim(),
+        `${recordFile} cannot be written: exit code ${exitCode} ${stderr.trim().slice(0, 200)}`.trim(),
       );
     return { record: viewOf(parseRecord(text)) };
   },

@@ -23,7 +23,7 @@ export async function readRecord(
   if (exitCode !== 0)
     throw new PluginError(
       'Retryable',
-      `${file.recordFile} could not be read: exit code ${exitCode} ${stderr.slice(0, 200)}`,
+      `${file.recordFile} could not be read: exit code ${exitCode} ${stderr.trim().slice(0, 200)}`,
     );
   const record = parseCurrentImage(stdout);
   return { text: stdout, revision: record && revisionOf(record) };
@@ -35,6 +35,6 @@ export async function writeRecord(shell: Shell, text: string): Promise<void> {
   if (exitCode !== 0)
     throw new PluginError(
       'Invalid',
-      `${file.recordFile} cannot be written: exit code ${exitCode} ${stderr.slice(0, 200)}`,
+      `${file.recordFile} cannot be written: exit code ${exitCode} ${stderr.trim().slice(0, 200)}`,
     );
 }
