@@ -141,6 +141,26 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
         /^MACHINE +RESULT +STATE +POWER +WHY\nrack-1 +done +available, stopped +off +-\nrack-2 +done [^\n]+\nrack-10 +done [^\n]+\n$/,
       ),
     });
+    for (const words of [
+      ['maintain', 'rack-*', '--reason', 'cables'],
+      ['restore', 'rack-*'],
+      ['correct', 'rack-*', 'power'],
+    ])
+      expect(await run('machine', ...words)).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(/\nrack-1 +done [^\n]+\nrack-2 +done [^\n]+\nrack-10 +done /),
+      });
+    expect(await json('machine', 'status', 'rack-*')).toMatchObject({
+      results: names.map((machine) => ({
+        machine,
+        result: 'done',
+        status: 'RELOAD',
+        why: expect.stringMatching(/^RELOAD: /),
+      })),
+    });
+    expect(await json('machine', 'cancel', 'rack-*')).toMatchObject({
+      results: names.map((machine) => ({ machine, result: 'unchanged' })),
+    });
     expect(await run('machine', 'maintain', 'rack-2')).toMatchObject({ code: 0 });
     const { code, stdout } = await run('machine', 'load', 'rack-*', 'host', '--json');
     expect(code).toBe(1);

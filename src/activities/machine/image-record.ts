@@ -1,6 +1,5 @@
 import {
   addTaint,
-  longestRecord,
   parseCurrentImage,
   postLoadOf,
   revisionOf,
@@ -8,6 +7,7 @@ import {
   isTainted,
   type CurrentImage,
 } from '../../model/machine/current-image.js';
+import { noRecordCode, readRecord, recordFile, writeRecord } from '../../model/machine/record-file.js';
 import type { RecordView } from '../../model/machine/messages.js';
 import { PluginError } from '../../plugins/errors.js';
 import type { Shell } from '../../plugins/contract.js';
@@ -15,22 +15,17 @@ import { reachNode, turnOf } from '../automator/automator-task.js';
 import { runId } from '../../model/names.js';
 import type { MachineHandler, MachineCall } from '../task-call.js';
 
-/** In the home folder of the login user, which is root's if root logs in. */
-const fileName = 'currentimage.txt';
-const missingCode = 44;
-const readProgram = `file="\${HOME:?}/${fileName}"; if [ -f "$file" ]; then head -c ${longestRecord} "$file"; elif [ -e "$file" ]; then exit 45; else exit ${missingCode}; fi`;
-
 /**
  * Reads the record; undefined if the machine reports that there is none.
  * @throws PluginError Retryable if the machine cannot be asked.
  */
 export async function readRecordText(shell: Shell): Promise<string | undefined> {
-  const { exitCode, stdout, stderr } = await shell.exec(['sh', '-c', readProgram], { timeoutMs: 20_000 });
+  const { exitCode, stdout, stderr } = await shell.exec(readRecord(), { timeoutMs: 20_000 });
   if (exitCode === 0) return stdout;
-  if (exitCode === missingCode) return undefined;
+  if (exitCode === noRecordCode) return undefined;
   throw new PluginError(
     'Retryable',
-    `${fileName} could not be read: exit code ${exitCode} ${stderr.slice(0, 200)}`.trim(),
+    `${recordFile} could not be read: exit code ${exitCode} ${stderr.trim().slice(0, 200)}`.trim(),
   );
 }
 
@@ -72,13 +67,15 @@ export const recordVerbs = {
     const { reason = 'no reason given', at } = call.request.order;
     call.attempt.at('marks the image as tainted');
     const text = addTaint((await readRecordText(shell)) ?? '', reason, at);
-    const home = await shell.exec(['sh', '-c', 'printf %s "${HOME:?}"']);
-    if (home.exitCode !== 0)
+    const { exitCode, stderr } = await shell.exec(writeRecord(Buffer.byteLength(text)), {
+      stdin: text,
+      timeoutMs: 20_000,
+    });
+    if (exitCode !== 0)
       throw new PluginError(
-        'Retryable',
-        `the home folder of the machine is not known: ${home.stderr.slice(0, 200)}`,
+        'Invalid',
+        `${recordFile} cannot be written: exit code ${exitCode} ${stderr.trim().slice(0, 200)}`.trim(),
       );
-    await shell.putFile(`${home.stdout}/${fileName}`, text, { mode: 0o644 });
     return { record: viewOf(parseRecord(text)) };
   },
 } as const satisfies Readonly<Record<string, MachineHandler>>;

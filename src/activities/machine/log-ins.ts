@@ -1,5 +1,6 @@
 import { anySignal } from '../../model/signals.js';
 import type { Known } from '../../model/machine/answer.js';
+import { inRecordHome, recordFile } from '../../model/machine/record-file.js';
 import type { Shell } from '../../plugins/contract.js';
 import { whyOf } from './outcomes.js';
 import { openShell } from './image-record.js';
@@ -34,10 +35,9 @@ export async function askLogIns(call: MachineCall, notes: string[]): Promise<Kno
 }
 
 async function readLogIns(shell: Shell): Promise<Known> {
-  const { exitCode } = await shell.exec(
-    ['sh', '-c', `set -- /var/log/wtmp "\${HOME:?}/currentimage.txt"\n${logInsProgram}`],
-    { timeoutMs: 20_000 },
-  );
+  const { exitCode } = await shell.exec([...inRecordHome(logInsProgram), '/var/log/wtmp', recordFile], {
+    timeoutMs: 20_000,
+  });
   if (exitCode === codes.yes) return 'yes';
   return exitCode === codes.no ? 'no' : 'unknown';
 }

@@ -3,6 +3,7 @@ import type { MachineRequestIntent } from '../../client/machine.js';
 import { describeIntent } from '../../model/machine/decide.js';
 import type { Labels } from '../../model/cluster/labels.js';
 import { filteredOut, isFree, parseGroupCount } from '../../model/machine/selection.js';
+import type { Verdict } from '../../model/machine/node-status.js';
 import type { MachineOperation, MachineView } from '../../model/machine/state.js';
 import { CliError, exitCodes } from '../errors.js';
 import { messageOf } from '../report-error.js';
@@ -31,6 +32,8 @@ export interface MachineResult {
   /** State of the machine at the end of the operation. */
   readonly state?: string;
   readonly power?: 'on' | 'off' | 'unknown';
+  /** Of its image, from `status`. */
+  readonly status?: Verdict;
   readonly why?: string;
 }
 
@@ -101,18 +104,38 @@ export async function operateAll(
   intent: MachineRequestIntent,
   options: BatchOptions,
 ): Promise<{ readonly results: readonly MachineResult[] }> {
+  const { machines } = session.client;
   const { results } = await runBatch(session, names, options, {
     what: describeIntent(intent),
     begin: async (name) => {
-      if (onlyFree && !isFree(await session.client.machines.show(name)))
+      if (onlyFree && !isFree(await machines.show(name)))
         return { machine: name, result: 'refused', why: 'it is no longer free' };
-      return (await session.client.machines.operate(name, intent)).operation;
+      return (await machines.operate(name, intent)).operation;
     },
   });
+  return { results: [...results, ...silent.map(refuseSilent)] };
+}
+
+/** Cancels the operations of several machines; those without one stay as they are. */
+export async function cancelAll(
+  session: Session,
+  { names, silent }: Selection,
+  options: BatchOptions,
+): Promise<{ readonly results: readonly MachineResult[] }> {
+  const { machines } = session.client;
+  const { results } = await runBatch(session, names, options, {
+    what: 'cancellation',
+    begin: async (name) =>
+      (await machines.show(name)).operation === undefined
+        ? { machine: name, result: 'unchanged', why: 'it is doing nothing' }
+        : (await machines.cancel(name)).operation,
+  });
+  return { results: [...results, ...silent.map(refuseSilent)] };
+}
+
+function refuseSilent(machine: string): MachineResult {
   const why = 'it does not answer, so its groups and labels are not known';
-  return {
-    results: [...results, ...silent.map((machine) => ({ machine, result: 'refused' as const, why }))],
-  };
+  return { machine, result: 'refused', why };
 }
 
 interface BatchWork {
@@ -174,13 +197,14 @@ export const batchShown = {
 } satisfies Shown<[], { readonly results: readonly MachineResult[] }>;
 
 function resultOf(machine: MachineView, { state, result, failure }: MachineOperation): MachineResult {
-  const { power: seen } = result ?? {};
+  const { power: seen, status } = result ?? {};
   return {
     machine: machine.name,
     result: state === 'running' ? 'accepted' : state,
     state: machine.removed === true ? 'removed' : formatState(machine),
     power: seen?.power ?? machine.power,
-    why: failure?.message ?? seen?.why,
+    status: status?.status,
+    why: failure?.message ?? (status === undefined ? seen?.why : `${status.status}: ${status.why}`),
   };
 }
 

@@ -125,9 +125,10 @@ export const machineCommands: readonly CommandDefinition[] = [
             'the image it should have (default: the one it was loaded with)',
             { parse: parseImage },
           ),
+          ...batchOptions,
           ...waitOptions,
         ],
-        json: ['machine-operation'],
+        json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).status,
       }),
       command('power <name>', 'show or change its power state', {
@@ -181,14 +182,14 @@ export const machineCommands: readonly CommandDefinition[] = [
         load: async () => (await import('./operate.js')).capture,
       }),
       command('unload <name>', 'remove the data of its user', {
-        options: waitOptions,
-        json: ['machine-operation'],
+        options: [...batchOptions, ...waitOptions],
+        json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).unload,
       }),
       command('correct <name>', 'set which drift is corrected automatically', {
         arguments: [argument('<drift>', 'gone, power, image, separated by commas, or none', parseDrift)],
-        options: waitOptions,
-        json: ['machine-operation'],
+        options: [...batchOptions, ...waitOptions],
+        json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).correct,
       }),
       command('group <name>', 'set the groups that it belongs to', {
@@ -204,8 +205,8 @@ export const machineCommands: readonly CommandDefinition[] = [
         load: async () => (await import('./operate.js')).label,
       }),
       command('reserve <name>', 'reserve it for a user', {
-        options: [userOption, ...waitOptions],
-        json: ['machine-operation'],
+        options: [userOption, ...batchOptions, ...waitOptions],
+        json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).reserve,
       }),
       command('log-in <name>', 'create a login for the user', {
@@ -222,18 +223,22 @@ export const machineCommands: readonly CommandDefinition[] = [
         load: async () => (await import('./operate.js')).logIn,
       }),
       command('release <name>', 'release a reservation that was not used', {
-        options: waitOptions,
-        json: ['machine-operation'],
+        options: [...batchOptions, ...waitOptions],
+        json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).release,
       }),
       command('maintain <name>', 'take it out of use', {
-        options: [option('--reason <text>', 'why', { fallback: 'maintenance' }), ...waitOptions],
-        json: ['machine-operation'],
+        options: [
+          option('--reason <text>', 'why', { fallback: 'maintenance' }),
+          ...batchOptions,
+          ...waitOptions,
+        ],
+        json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).maintain,
       }),
       command('restore <name>', 'put it back into use', {
-        options: waitOptions,
-        json: ['machine-operation'],
+        options: [...batchOptions, ...waitOptions],
+        json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).restore,
       }),
       command('quarantine <name>', 'exclude it from use, with a comment', {
@@ -249,8 +254,8 @@ export const machineCommands: readonly CommandDefinition[] = [
       }),
       command('cancel <name>', 'cancel its current operation', {
         more: '; cancelling a load that has started to write leaves the machine failed',
-        options: waitOptions,
-        json: ['machine-operation'],
+        options: [...batchOptions, ...waitOptions],
+        json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).cancel,
       }),
       command('confirm-ended <name>', 'confirm that a program of its worker host has ended', {

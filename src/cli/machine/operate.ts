@@ -10,7 +10,14 @@ import { CliError, exitCodes } from '../errors.js';
 import type { Session } from '../session.js';
 import { confirm, type Confirmation } from '../terminal.js';
 import { verb } from '../verb.js';
-import { batchShown, operateAll, selectMachines, selectsSeveral, type BatchOptions } from './batch.js';
+import {
+  batchShown,
+  cancelAll,
+  operateAll,
+  selectMachines,
+  selectsSeveral,
+  type BatchOptions,
+} from './batch.js';
 import { finish, hasEndedAs, outcomeShown } from './follow.js';
 
 export interface MachineOptions extends ServerOptions {
@@ -18,18 +25,6 @@ export interface MachineOptions extends ServerOptions {
 }
 
 type PowerVerb = Extract<MachineIntent, { readonly kind: 'power' }>['verb'];
-
-/** Ends the running operation, and waits for its end. */
-export const cancel = verb(
-  async (session: Session, name: string, options: MachineOptions) => {
-    const { operation } = await session.client.machines.cancel(name);
-    return finish(session, name, operation, options);
-  },
-  {
-    ...outcomeShown,
-    exitCode: (outcome) => (hasEndedAs(outcome, ['done', 'cancelled']) ? exitCodes.ok : exitCodes.failed),
-  },
-);
 
 const operate = verb(
   async (session: Session, name: string, intent: MachineRequestIntent, options: MachineOptions) => {
@@ -82,8 +77,8 @@ export const boot = patternOperation(({ once }: PatternOptions & { readonly once
   kind: 'boot',
   device: once,
 }));
-export const unload = operation((_options: MachineOptions) => ({ kind: 'unload' }));
-export const release = operation((_options: MachineOptions) => ({ kind: 'release' }));
+export const unload = patternOperation((_options: MachineOptions) => ({ kind: 'unload' }));
+export const release = patternOperation((_options: MachineOptions) => ({ kind: 'release' }));
 export const retry = patternOperation((_options: MachineOptions) => ({ kind: 'retry' }));
 type QuarantineOptions = PatternOptions & { readonly comment?: string; readonly end?: true };
 
@@ -96,8 +91,8 @@ export const quarantine = patternOperation(({ comment, end }: QuarantineOptions)
     next: 'heddle machine quarantine --help',
   });
 });
-export const restore = operation((_options: MachineOptions) => ({ kind: 'restore' }));
-export const correct = operation((drift: readonly DriftKind[], _options: MachineOptions) => ({
+export const restore = patternOperation((_options: MachineOptions) => ({ kind: 'restore' }));
+export const correct = patternOperation((drift: readonly DriftKind[], _options: MachineOptions) => ({
   kind: 'correct',
   drift,
 }));
@@ -127,14 +122,42 @@ function readLabels(words: readonly string[]): {
   return { labels: Object.fromEntries(labels), remove };
 }
 
-export const reserve = operation(({ user }: MachineOptions & { readonly user: string }) => ({
+export const reserve = patternOperation(({ user }: MachineOptions & { readonly user: string }) => ({
   kind: 'reserve',
   user,
 }));
-export const maintain = operation(({ reason }: MachineOptions & { readonly reason: string }) => ({
+export const maintain = patternOperation(({ reason }: MachineOptions & { readonly reason: string }) => ({
   kind: 'maintain',
   reason,
 }));
+
+/** Ends the running operation of a machine, or of those of a pattern that have one, and waits for its end. */
+export async function cancel(name: string, options: PatternOptions): Promise<number> {
+  return selectsSeveral(name, options) ? cancelMatching(name, options) : cancelOne(name, options);
+}
+
+const cancelMatching = verb(
+  async (session: Session, pattern: string, options: PatternOptions) =>
+    cancelAll(session, await selectMachines(session, pattern, options), options),
+  {
+    ...batchShown,
+    exitCode: ({ results }) =>
+      results.every(({ result }) => result !== 'refused' && result !== 'failed')
+        ? exitCodes.ok
+        : exitCodes.failed,
+  },
+);
+
+const cancelOne = verb(
+  async (session: Session, name: string, options: MachineOptions) => {
+    const { operation } = await session.client.machines.cancel(name);
+    return finish(session, name, operation, options);
+  },
+  {
+    ...outcomeShown,
+    exitCode: (outcome) => (hasEndedAs(outcome, ['done', 'cancelled']) ? exitCodes.ok : exitCodes.failed),
+  },
+);
 
 type RemoveOptions = PatternOptions & Confirmation & { readonly force?: true };
 
@@ -159,7 +182,7 @@ const removeOne = verb(async (session: Session, name: string, options: RemoveOpt
   return finish(session, name, id, options);
 }, outcomeShown);
 
-export const status = operation(({ image }: MachineOptions & { readonly image?: ImageRef }) => ({
+export const status = patternOperation(({ image }: MachineOptions & { readonly image?: ImageRef }) => ({
   kind: 'status',
   image,
 }));

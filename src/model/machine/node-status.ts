@@ -1,4 +1,5 @@
 import type { Known, Power } from './answer.js';
+import { nodesetOf } from './boot.js';
 import { isTainted, postLoadOf, revisionOf, taintReasons, type CurrentImage } from './current-image.js';
 import type { Evidence } from './evidence.js';
 import type { ImageRef } from './image.js';
@@ -20,6 +21,7 @@ export interface NodeStatusReport {
   readonly ping: 0 | 1 | null;
   readonly ssh: 0 | 1 | null;
   readonly rpower: 0 | 1 | null;
+  /** What it boots next: `boot`, `install` or `image`, else the controller's own word. */
   readonly nodeset: string | null;
   readonly nodetype: string | null;
   readonly currentimage: string | null;
@@ -49,7 +51,7 @@ export function decideNodeStatus(evidence: Evidence, wanted: ImageRef | undefine
     ping: bit(evidence.ping),
     ssh: bit(evidence.ssh),
     rpower: powerBit(evidence.power),
-    nodeset: evidence.bootTarget ?? null,
+    nodeset: evidence.bootTarget === undefined ? null : nodesetOf(evidence.bootTarget),
     nodetype: evidence.assigned ?? null,
     currentimage: record === undefined || record.name === '' ? null : record.name,
     evidence: {

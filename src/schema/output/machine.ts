@@ -179,9 +179,13 @@ export const machineDocuments = {
             machine: z.string(),
             result: z
               .enum(['accepted', 'refused', 'unchanged', 'done', 'failed', 'cancelled'])
-              .describe('unchanged: it is registered already.'),
+              .describe('unchanged: it is registered already, or has nothing to cancel.'),
             state: z.string().optional().describe('Of the machine, for people.'),
             power: z.enum(['on', 'off', 'unknown']).optional(),
+            status: z
+              .enum(['READY', 'POST_LOAD', 'RELOAD', 'UNKNOWN'])
+              .optional()
+              .describe('Of its image, from status.'),
             why: z.string().optional(),
           }),
         ),

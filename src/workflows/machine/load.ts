@@ -80,9 +80,12 @@ export async function load(memory: MachineMemory, order: LoadOrder): Promise<Ope
   }
 }
 
+/** Steps after loading that did not end have consequences as failed ones have. */
+export const postLoadCutPatch = '20261126-post-load-cut';
+
 /**
- * The steps after loading, on request. If they fail, the machine has its image and is not ready: it is failed, and says
- * so, until they or a load succeed.
+ * The steps after loading, on request. If they fail or are cut off, the machine has its image and is not ready: it is
+ * failed, and says so, until they or a load succeed.
  */
 async function postLoadOnly(memory: MachineMemory, order: LoadOrder): Promise<OperationResult> {
   const { image } = order;
@@ -110,13 +113,17 @@ async function postLoadOnly(memory: MachineMemory, order: LoadOrder): Promise<Op
     await runSteps(memory, order, stepsFor(memory, stepsOfLoad('post-load')), end);
     return done(memory, { status, image, did: 'post-load' });
   } catch (error) {
-    if (isCancellation(error)) happen(memory, 'load left out', 'it was cancelled', before);
-    else
+    const cancelled = isCancellation(error);
+    if (cancelled && !(memory.postLoadBegun === true && patchedOnce(postLoadCutPatch)))
+      happen(memory, 'load left out', 'it was cancelled', before);
+    else {
+      const why = cancelled ? 'were cancelled' : `failed: ${toNotDone(memory, 'POST_LOAD', error).message}`;
       happen(
         memory,
         'load failed',
-        `it has ${formatImageRef(image)}, and the steps after loading failed: ${toNotDone(memory, 'POST_LOAD', error).message}; 'heddle machine load ${name} ${formatImageRef(image)} --only post-load' tries again`,
+        `it has ${formatImageRef(image)}, and the steps after loading ${why}; 'heddle machine load ${name} ${formatImageRef(image)} --only post-load' tries again`,
       );
+    }
     throw error;
   }
 }

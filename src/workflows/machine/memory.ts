@@ -15,6 +15,8 @@ export interface MachineMemory extends EntityMemory {
   tasks?: number;
   /** The operation under way has switched the machine off, or tried to. */
   offByUs?: true;
+  /** The operation under way has begun the steps after loading. */
+  postLoadBegun?: true;
   /** A periodic check was signalled and has not run yet. */
   isCheckDue?: true;
   /** A look is under way, and no operation. */

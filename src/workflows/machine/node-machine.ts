@@ -21,9 +21,11 @@ import {
 import { machineWorkflowId, nodeOperationId } from '../../model/names.js';
 import { leasedQuery, releaseSignal, payloadQuery } from '../cluster/messages.js';
 import { now, newMemory, query, runEntity, update, type Message } from '../entity.js';
+import { patchedOnce } from '../patched-once.js';
 import { schedule } from '../schedule.js';
 import { signalIfThere } from '../signal-if-there.js';
 import { refuse, toNotDone } from './failure.js';
+import { postLoadCutPatch } from './load.js';
 import { change, note, type MachineMemory } from './memory.js';
 import { cancelMachineUpdate, machineQuery } from './messages.js';
 import { cancelOperation, operate } from './operate.js';
@@ -207,8 +209,11 @@ async function settle(
   if (rewrites(intent) && state === 'available' && did !== 'post-load')
     return { repair: false, rewritten: payload };
   const goesOff = intent.kind === 'power' && intent.verb === 'off';
-  // `failed` without a write: steps after loading failed, and what they left undone is unknown.
-  const disturbed = memory.offByUs === true || intent.kind === 'power' || state === 'failed';
+  // Steps after loading that failed or were cut off: what they left undone is unknown.
+  const unfinished =
+    state === 'failed' ||
+    (memory.postLoadBegun === true && did === undefined && patchedOnce(postLoadCutPatch));
+  const disturbed = memory.offByUs === true || intent.kind === 'power' || unfinished;
   if (goesOff || !disturbed) return { repair: false };
   try {
     await runAction(memory, 'REACH');

@@ -39,6 +39,7 @@ export async function runAction(
   if (account === undefined) throw new Error(`${name} has no account yet`);
   memory.tasks = (memory.tasks ?? 0) + 1;
   if (action === 'POWER_OFF') memory.offByUs = true;
+  if (action === 'POST_LOAD') memory.postLoadBegun = true;
   // Until the command is done, the power is unknown.
   if (switchesPower(action)) change(memory, { power: undefined });
   const { system } = registration;

@@ -1,6 +1,6 @@
 import { ApplicationFailure, workflowInfo } from '@temporalio/workflow';
 import { accessFor } from '../../model/machine/access.js';
-import { refusalOf, describeIntent, unneededLoad } from '../../model/machine/decide.js';
+import { refusalOf, describeIntent, isUnfinished, unneededLoad } from '../../model/machine/decide.js';
 import {
   viewOfMachine,
   type MachineOperation,
@@ -12,6 +12,7 @@ import { machineWorkflowId } from '../../model/names.js';
 import type { NamedMachine, Ownership } from '../../model/node/ownership.js';
 import { disownUpdate, ownersQuery, payloadQuery, checkSignal } from '../cluster/messages.js';
 import { now, newMemory, query, runEntity, signal, update, type Message, type NextStep } from '../entity.js';
+import { patchedOnce } from '../patched-once.js';
 import { askImage } from './ask-image.js';
 import { change, type MachineMemory } from './memory.js';
 import {
@@ -69,6 +70,8 @@ async function act(memory: MachineMemory): Promise<NextStep> {
 /** A correction is an operation like any other. */
 async function runPeriodicCheck(memory: MachineMemory): Promise<NextStep> {
   delete memory.isCheckDue;
+  // Its controller may have refused the login, and controllers lock accounts.
+  if (isUnfinished(memory.state) && patchedOnce('20261126-unfinished-unchecked')) return {};
   memory.looking = true;
   const intent = await checkMachine(memory);
   delete memory.looking;

@@ -141,7 +141,7 @@ describe('NODE_STATUS', () => {
       ping: 1,
       ssh: 1,
       rpower: null,
-      nodeset: 'disk',
+      nodeset: 'boot',
       nodetype: 'base',
       currentimage: 'base',
       evidence: { revision: '7', wanted: '7', tainted: false, postLoad: 'success (now)', check: 'yes' },

@@ -189,6 +189,34 @@ describe('the machine of a node', () => {
     expect((await linesOf('kept')).slice(before)).toEqual(['start']);
   });
 
+  it('is kept when the steps after loading are cancelled half-way, and its services are started again', async () => {
+    await cluster('cut-short');
+    const machine = await machineOf('cut-short');
+    await ground.operate('cut-short/app-1', { kind: 'load', image: host, force: true });
+    await atRest('cut-short');
+    const before = (await linesOf('cut-short')).length;
+    const cancelAfter = async (only: object, state: string): Promise<void> => {
+      const post = await points.arm('after', 'POST_LOAD');
+      const load = await ground.begin('cut-short/app-1', { kind: 'load', image: host, ...only });
+      await until('they have run', async () => (await post.met()) !== undefined);
+      await stack.client.machines.cancel('cut-short/app-1');
+      await post.release();
+      const { operation, machine: after } = await ground.end('cut-short/app-1', load);
+      expect(operation.state).toBe('cancelled');
+      expect(after.state).toBe(state);
+    };
+    await cancelAfter({ only: 'post-load' }, 'failed');
+    await until('they run again', async () => (await linesOf('cut-short')).length === before + 1);
+    await atRest('cut-short');
+    // The same for a load that finds its image without them.
+    await ground.onMachine('cut-short/app-1', 'cd; sed -i /^vcld_post_load=/d currentimage.txt');
+    await cancelAfter({}, 'in use');
+    await until('they run again', async () => (await linesOf('cut-short')).length === before + 2);
+    await atRest('cut-short');
+    expect((await linesOf('cut-short')).slice(before)).toEqual(['start', 'start']);
+    expect(await machineOf('cut-short')).toBe(machine);
+  });
+
   it('is replaced if its disk has half an image', async () => {
     await cluster('half');
     const machine = await machineOf('half');

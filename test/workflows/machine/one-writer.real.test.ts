@@ -1,17 +1,20 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
+import { temporal } from '@temporalio/proto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { runsOf, claimsWorkflowId } from '../../../src/model/names.js';
 import { buildRack, noEmulators, type Rack } from '../../harness/bmc/racks.js';
+import { settingOf } from '../../harness/chaos/random.js';
 import { heddleOn } from '../../harness/cli/run-heddle.js';
 import { type Ground, openGround } from '../../harness/machine/ground.js';
 import { type Stack, startStack, type WorkerProcess } from '../../harness/stack.js';
 import { until } from '../../harness/until.js';
 
 const names = ['m1', 'm2', 'm3', 'm4', 'm5'];
-/** Deaths of the worker during one load, and during one capture, of every machine. */
-const deaths = 4;
+/** Deaths of the worker during one load, and during one capture, of every machine: together 40 cut attempts. */
+const deaths = settingOf('HEDDLE_DEATHS', 4);
+const started = temporal.api.enums.v1.PendingActivityState.PENDING_ACTIVITY_STATE_STARTED;
 const web = { name: 'web', revision: '1' };
 
 describe.skipIf(noEmulators !== undefined)(
@@ -85,17 +88,23 @@ describe.skipIf(noEmulators !== undefined)(
       await letGo();
     }
 
-    const attemptOf = async (name: string): Promise<number> => {
-      const { raw } = await stack.client.temporal.workflow.getHandle(`machine/${name}`).describe();
-      return Math.max(
-        0,
-        ...(raw.pendingActivities ?? []).map(({ attempt, lastStartedTime }) =>
-          lastStartedTime == null ? 0 : Number(attempt),
-        ),
+    type Activity = temporal.api.workflow.v1.IPendingActivityInfo;
+    const untilTask = (what: string, name: string, is: (activity: Activity) => boolean): Promise<unknown> =>
+      until(
+        `${what} on ${name}`,
+        async () => {
+          const { raw } = await stack.client.temporal.workflow.getHandle(`machine/${name}`).describe();
+          return (raw.pendingActivities ?? []).some(is);
+        },
+        60_000,
       );
-    };
+    /** An attempt is under way: one that is only due would be carried out by the worker that comes next. */
     const isAttempted = (name: string, number: number): Promise<unknown> =>
-      until(`attempt ${number} on ${name}`, async () => (await attemptOf(name)) >= number, 60_000);
+      untilTask(
+        `attempt ${number}`,
+        name,
+        ({ attempt, state }) => state === started && (attempt ?? 1) >= number,
+      );
 
     it('write a disk once for each load, and no power command comes in between, whatever dies', async () => {
       await hold();
@@ -109,7 +118,7 @@ describe.skipIf(noEmulators !== undefined)(
         const written = (await readFile(join(disks, `disk-of-${name}`), 'utf8')).trim().split('\n');
         expect(new Set(written).size, name).toBe(1);
       }
-    }, 240_000);
+    }, 600_000);
 
     it('read a disk once for each capture, and no power command comes in between, whatever dies', async () => {
       await hold();
@@ -127,7 +136,7 @@ describe.skipIf(noEmulators !== undefined)(
         expect(lines, name).toEqual(['off', 'capture begins', 'capture ends', 'on']);
         await ground.operate(name, { kind: 'restore' });
       }
-    }, 240_000);
+    }, 600_000);
 
     it('are ended by a cancellation although the worker of their attempt is dead, before anything else is done', async () => {
       await hold();
@@ -165,7 +174,7 @@ describe.skipIf(noEmulators !== undefined)(
         expect(taken).toBe(name);
         const before = await logOf(name);
         const off = await ground.begin(name, { kind: 'power', verb: 'off' });
-        await isAttempted(name, 2);
+        await untilTask('a failed attempt', name, ({ lastFailure }) => lastFailure != null);
         expect(await logOf(name)).toEqual(before);
         await expect(stack.client.machines.confirmEnded(name, 'other')).rejects.toThrow(/elsewhere/);
         const shown = (await run('machine', 'show', name)).stdout.replaceAll(/\s+/g, ' ');

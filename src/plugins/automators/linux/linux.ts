@@ -21,7 +21,7 @@ export class LinuxAutomator extends UniformAutomator implements SystemPart, CanG
   /** Installs nothing: checks the commands that read and write the image record. */
   override async bootstrap(): Promise<void> {
     const check =
-      'for word in head rm cut; do command -v "$word" >/dev/null || { echo "not found: $word" >&2; exit 1; }; done';
+      'for word in cat cut head mv rm wc; do command -v "$word" >/dev/null || { echo "not found: $word" >&2; exit 1; }; done';
     const outcome = await this.shell.exec(['sh', '-c', check], { timeoutMs: 60_000 });
     if (outcome.exitCode === 0) return;
     throw new PluginError(

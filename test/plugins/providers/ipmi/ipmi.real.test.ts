@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { checkSignal } from '../../../../src/workflows/cluster/messages.js';
 import { join } from 'node:path';
 import { heddleOn, startHeddle } from '../../../harness/cli/run-heddle.js';
 import { until } from '../../../harness/until.js';
@@ -13,6 +14,7 @@ describe.skipIf(noEmulators !== undefined)(
     let stack: Stack;
     let rack: Rack;
     let ground: Ground;
+    const { run } = heddleOn(() => stack);
 
     beforeAll(async () => {
       const accounts: Record<string, object | 'service'> = {};
@@ -90,6 +92,9 @@ describe.skipIf(noEmulators !== undefined)(
         (await ground.operate('nocycle', { kind: 'boot', device })).operation;
       const before = await rack.commands('nocycle');
       expect(await boot('pxe')).toMatchObject({ answer: 'done' });
+      expect((await ground.operate('nocycle', { kind: 'status' })).operation.result?.status).toMatchObject({
+        nodeset: 'image',
+      });
       expect(await boot('cdrom')).toMatchObject({ answer: 'done' });
       expect(await boot('disk')).toMatchObject({ answer: 'done' });
       expect(await boot('bios')).toMatchObject({ answer: 'done' });
@@ -128,7 +133,6 @@ describe.skipIf(noEmulators !== undefined)(
       console.child.stdin?.write('\r~.');
       await console.ended;
       expect(console.stdout()).not.toContain('secret');
-      const { run } = heddleOn(() => stack);
       expect(await run('machine', 'console', 'nobody')).toMatchObject({ code: 4 });
     }, 120_000);
 
@@ -149,6 +153,10 @@ describe.skipIf(noEmulators !== undefined)(
       await ground.operate('hung', { kind: 'load', image: host });
       const before = await rack.commands('hung');
       rack.controllers.kill('SIGSTOP');
+      expect(await run('machine', 'power', 'hung', 'status')).toMatchObject({
+        code: 1,
+        stdout: expect.stringMatching(/power: unknown.*Unable to establish/s),
+      });
       const status = await ground.operate('hung', { kind: 'status' });
       expect(status.operation.result?.status).toMatchObject({ status: 'READY', rpower: null, ssh: 1 });
       expect(status.operation.result?.status?.evidence.notes.join(' ')).toContain('Unable to establish');
@@ -212,6 +220,16 @@ describe.skipIf(noEmulators !== undefined)(
       expect(failed.machine.state).toBe('failed');
       expect(failed.machine.why).toMatch(/RAKP 2 HMAC is invalid.*heddle machine retry locked/);
       expect(failed.operation).toMatchObject({ state: 'failed', failure: { action: 'ENROL', kind: 'Auth' } });
+
+      // Controllers lock accounts, so periodic checks do not log in again.
+      const workflow = stack.client.temporal.workflow.getHandle('machine/locked');
+      await workflow.signal(checkSignal);
+      expect((await machines.show('locked')).checkedAt).toBeUndefined();
+      const { events } = await workflow.fetchHistory();
+      const tasks = (events ?? []).map(
+        (event) => event.activityTaskScheduledEventAttributes?.activityType?.name,
+      );
+      expect(tasks.filter((name) => name !== undefined)).toEqual(['DESCRIBE_ACCOUNT', 'CREATE', 'ENROL']);
     }, 120_000);
 
     it('a registration that failed is completed by a retry, once its cause is gone', async () => {
