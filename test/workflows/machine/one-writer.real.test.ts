@@ -54,7 +54,7 @@ describe.skipIf(noEmulators !== undefined)(
       await Promise.all(
         names.map((name) => ground.add(name, { provider: 'rack', fields: { machine: name } })),
       );
-    }, 180_000);
+    });
     afterAll(async () => {
       await rm(join(disks, 'hold'), { force: true });
       await rack.stop();
@@ -109,7 +109,7 @@ describe.skipIf(noEmulators !== undefined)(
         const written = (await readFile(join(disks, `disk-of-${name}`), 'utf8')).trim().split('\n');
         expect(new Set(written).size, name).toBe(1);
       }
-    }, 240_000);
+    });
 
     it('read a disk once for each capture, and no power command comes in between, whatever dies', async () => {
       await hold();
@@ -127,7 +127,7 @@ describe.skipIf(noEmulators !== undefined)(
         expect(lines, name).toEqual(['off', 'capture begins', 'capture ends', 'on']);
         await ground.operate(name, { kind: 'restore' });
       }
-    }, 240_000);
+    });
 
     it('are ended by a cancellation although the worker of their attempt is dead, before anything else is done', async () => {
       await hold();
@@ -146,7 +146,7 @@ describe.skipIf(noEmulators !== undefined)(
       await letGo();
       expect((await ground.operate('m1', { kind: 'load', image: web })).machine.state).toBe('available');
       expect((await logOf('m1')).filter((line) => line === 'load ends')).toHaveLength(2);
-    }, 120_000);
+    });
 
     it.each([
       ['m2', {}],
@@ -186,7 +186,6 @@ describe.skipIf(noEmulators !== undefined)(
         expect((await logOf(name)).slice(before.length)).toEqual(['off']);
         await expect(stack.client.machines.confirmEnded(name, 'elsewhere')).rejects.toThrow(/no program/);
       },
-      120_000,
     );
   },
 );
