@@ -1,11 +1,9 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-// Where a test needs the run's Temporal server: by folder, or anywhere by its name. All others start at once.
-const withTemporal = [
-  'test/{workflows,client,cli,worker,system,histories}/**/*.test.ts',
-  'test/**/*.temporal.test.ts',
-];
+// Where a test needs the run's Temporal server or the built product: by folder, or anywhere by its name. All
+// others start at once.
+const withTemporal = ['test/{workflows,histories}/**/*.test.ts', 'test/**/*.temporal.test.ts'];
 
 // There only when they are asked for by name: `record` writes test/histories, `real` takes long or needs more
 // of the system.
@@ -32,11 +30,11 @@ class LongFirst extends BaseSequencer {
 const shared = {
   pool: 'forks' as const,
   setupFiles: ['test/harness/after-file.ts'],
-  testTimeout: 60_000,
-  hookTimeout: 60_000,
+  // Longer than the patience of `until`, which says what it waits for. Machines may be busy, real ones boot, and
+  // leases of minutes expire.
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
 };
-// Real machines boot, workers are killed, and leases of minutes expire.
-const slow = { ...shared, testTimeout: 300_000, hookTimeout: 300_000 };
 
 export default defineConfig({
   test: {
@@ -66,13 +64,13 @@ export default defineConfig({
         },
       },
       ...(asked('real')
-        ? [{ test: { ...slow, name: 'real', include: [real], globalSetup: ['test/global-setup.ts'] } }]
+        ? [{ test: { ...shared, name: 'real', include: [real], globalSetup: ['test/global-setup.ts'] } }]
         : []),
       ...(asked('record')
         ? [
             {
               test: {
-                ...slow,
+                ...shared,
                 name: 'record',
                 include: ['test/**/*.record.ts'],
                 globalSetup: ['test/global-setup.ts'],

@@ -83,6 +83,10 @@ export class ProviderBench {
     return this.opened.proxy;
   }
 
+  get consistencyWindowMs(): number {
+    return this.opened.options.consistencyWindowMs ?? this.plugin.descriptor.consistencyWindowMs;
+  }
+
   has(ability: string): boolean {
     return this.plugin.abilities.some((name) => name === ability);
   }
@@ -213,10 +217,10 @@ export class ProviderBench {
 
   /** Waits until everything that earlier calls did, or may still do, is visible. They ended now, or at a time. */
   async untilVisible(endedAt?: number): Promise<void> {
-    const { idempotency, callDeadlineMs, consistencyWindowMs } = this.plugin.descriptor;
+    const { idempotency, callDeadlineMs } = this.plugin.descriptor;
     const isUnseen = this.proxy === undefined && (idempotency === 'tag' || idempotency === 'name');
     const visibleAt =
-      (endedAt ?? (await this.#untilIdle())) + (isUnseen ? callDeadlineMs : 0) + consistencyWindowMs;
+      (endedAt ?? (await this.#untilIdle())) + (isUnseen ? callDeadlineMs : 0) + this.consistencyWindowMs;
     await pause(Math.max(0, visibleAt - Date.now()));
   }
 

@@ -50,4 +50,9 @@ export interface ProviderBenchOptions {
   readonly machines?: readonly MachineVerb[];
   /** Longest wait for a machine to be ready or gone, in ms; two minutes unless given. */
   readonly patienceMs?: number;
+  /**
+   * How long the account's API takes to show a change, in ms; as the descriptor says unless given. An emulator may
+   * show changes at once.
+   */
+  readonly consistencyWindowMs?: number;
 }

@@ -68,7 +68,7 @@ async function expectShown(
   { key }: Subject,
   expected: Machine['state'],
 ): Promise<void> {
-  await pause(bench.plugin.descriptor.consistencyWindowMs);
+  await pause(bench.consistencyWindowMs);
   const [found] = bench.has('find') ? await bench.find(key) : [];
   const [listed] = bench.has('list') ? await bench.list({ [tagNames.key]: key }) : [];
   for (const [method, machine] of Object.entries({ find: found, list: listed }))

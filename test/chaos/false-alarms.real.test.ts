@@ -26,7 +26,7 @@ describe.skipIf(unasked)('workers that are silent for longer than a heartbeat ti
       distPath: inject('distPath'),
       folder,
     });
-  }, 240_000);
+  });
   afterAll(async () => {
     await world.stop();
     await rm(folder, { recursive: true, force: true });

@@ -98,7 +98,7 @@ describe('the oracle', () => {
 
   it('finds nothing if scripts use the once-only runner', async () => {
     expect(await killInScript('once', 'shell')).toEqual([]);
-  }, 240_000);
+  });
 
   it('finds scripts that ran twice if they bypass the runner', async () => {
     const wrong = await killInScript('bare', 'bare');
@@ -107,11 +107,11 @@ describe('the oracle', () => {
       wrong.every((line) => /run .*\/START\/1\.1 was executed twice/.test(line)),
       wrong.join('\n'),
     ).toBe(true);
-  }, 240_000);
+  });
 
   it('finds nothing if a provider declares how long its lists lag', async () => {
     expect(await killInCreate()).toEqual([]);
-  }, 240_000);
+  });
 
   it('finds machines that were created twice if a provider does not declare it', async () => {
     const { client, service } = world.stack;
@@ -134,5 +134,5 @@ describe('the oracle', () => {
         expect.stringMatching(/machines alive: m-.*; machines recorded: none/),
       ]),
     );
-  }, 240_000);
+  });
 });

@@ -24,7 +24,7 @@ describe.skipIf(unasked)('workers that are stopped and started in turn, as in a 
       distPath: inject('distPath'),
       folder,
     });
-  }, 240_000);
+  });
   afterAll(async () => {
     await world.stop();
     await rm(folder, { recursive: true, force: true });

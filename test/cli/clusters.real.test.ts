@@ -278,4 +278,4 @@ describe('heddle for a cluster', () => {
     expect(stdout).toMatch(/^(ok|warn) +sweep /m);
     expect(code).toBe(0);
   });
-}, 120_000);
+});

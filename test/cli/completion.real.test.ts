@@ -53,7 +53,7 @@ describe('completion in a shell', () => {
     let shell: ShellTerminal | undefined;
     beforeAll(async () => {
       if (hasTerminal && hasShell(name)) shell = await openShell(name, settings());
-    }, 60_000);
+    });
     afterAll(() => shell?.close());
 
     it.for([

@@ -172,4 +172,4 @@ describe('heddle dev', () => {
     expectDescribed(words, dev.stdout());
     expect(seenDocuments).toContain('dev');
   });
-}, 280_000);
+});

@@ -36,7 +36,7 @@ describe('the commands of images say what they wait for', () => {
       'mkdir files; echo hello >files/greeting; while [ ! -e "$GATE" ]; do sleep 0.1; done; tar -cf "$HEDDLE_OUTPUT.tar" files; cp "$HEDDLE_OUTPUT.tar" "$HEDDLE_OUTPUT.qcow2"';
     config['builder'] = { builds: 1, commands: { pack: ['/bin/sh', '-c', pack] } };
     await stack.startWorker();
-  }, 240_000);
+  });
   afterAll(() => stack.stop());
 
   it('a build names the builder, then the build whose place it needs, and ends with that at its time limit', async () => {
@@ -60,7 +60,7 @@ describe('the commands of images say what they wait for', () => {
     await openGround(stack).openGate(gate);
     expect(await run('image', 'build', 'first', '--timeout', '2m')).toMatchObject({ code: 0 });
     expect(await run('image', 'build', 'second', '--timeout', '2m')).toMatchObject({ code: 0 });
-  }, 240_000);
+  });
 
   it('an upload is retried on request, and ends with the reason where it fails again', async () => {
     await apply('twice', {
@@ -79,7 +79,7 @@ describe('the commands of images say what they wait for', () => {
     expect((await run('image', 'upload', 'twice', '--no-wait', '--json')).stdout).toContain('"build"');
     const nothing = await run('image', 'upload', 'nosuch');
     expect(nothing).toMatchObject({ code: 4 });
-  }, 240_000);
+  });
 
   it('uploads to one account are paused, shown as such, and follow after resume', async () => {
     await apply('held', {
@@ -118,7 +118,7 @@ describe('the commands of images say what they wait for', () => {
     );
     expect(await run('image', 'resume', 'held', '--uploads', 'local')).toMatchObject({ code: 0 });
     await stack.client.images.waitForBuild('held', 2, { everyMs: 200 });
-  }, 240_000);
+  });
 
   it('a deletion names the provider that refuses it, and why', async () => {
     const cluster = join(stack.folder, 'user.yaml');
@@ -137,5 +137,5 @@ describe('the commands of images say what they wait for', () => {
       /the deletion of image first with all its builds did not end within 6\.0 s, .*build 1 is not deleted at local, which is tried again: /,
     );
     expect(await run('delete', 'user', '--yes')).toMatchObject({ code: 0 });
-  }, 240_000);
+  });
 });

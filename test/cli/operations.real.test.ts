@@ -237,4 +237,4 @@ describe('heddle for operations on a cluster', () => {
       ),
     });
   });
-}, 240_000);
+});

@@ -12,7 +12,7 @@ describe('operations on the PostgreSQL example', () => {
   let opened: OpenedPostgres;
   beforeAll(async () => {
     opened = await openPostgres();
-  }, 120_000);
+  });
   beforeEach((context) => {
     context.skip(opened.obstacle !== undefined, opened.obstacle);
   });

@@ -17,7 +17,7 @@ describe('the PostgreSQL example', () => {
   beforeAll(async () => {
     opened = await openPostgres();
     ({ stack, example, servers } = opened);
-  }, 120_000);
+  });
   beforeEach((context) => {
     context.skip(opened.obstacle !== undefined, opened.obstacle);
   });

@@ -23,7 +23,7 @@ describe.each(['auto', 'directory'] as const)('the web example on machines of ki
     });
     await stack.startWorker();
     example = await copyExample(cluster, stack.folder);
-  }, 120_000);
+  });
   afterAll(() => stack.stop());
 
   it('starts Redis, a replica, two applications and two balancers', async () => {

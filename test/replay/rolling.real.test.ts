@@ -38,7 +38,7 @@ describe('workers of another build that take over running clusters', () => {
     };
     stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: A });
     ledger = openLedger(stack.folder);
-  }, 120_000);
+  });
   afterAll(async () => {
     await stack.stop();
     for (const copy of copies) await copy.remove();
@@ -129,7 +129,7 @@ describe('workers of another build that take over running clusters', () => {
       ...onceEach('old app-1 app', ['INSTALL', 'START']),
       ...onceEach('old app-2 app', ['INSTALL', 'START']),
     ]);
-  }, 180_000);
+  });
 });
 
 function reportOf({ stdout }: Ended, workflow: string): ReplayReport | undefined {

@@ -84,7 +84,7 @@ beforeAll(async () => {
     token: 'test-token',
     namespaces: [namespace],
   });
-}, 60_000);
+});
 afterAll(async () => {
   await codecServer.stop();
   await connection.close();
@@ -96,7 +96,7 @@ describe('a worker and a client with the Heddle plugin', () => {
   let stored: string;
   beforeAll(async () => {
     [handle, stored] = await runEveryWay();
-  }, 60_000);
+  });
 
   it('leave nothing readable on the server', () => {
     expect(stored).toContain('Visible');
@@ -184,7 +184,7 @@ describe('a workflow that is started in plaintext', () => {
     ).rejects.toSatisfy(
       (error) => error instanceof WorkflowFailedError && /codec-endpoint/.test(error.cause?.message ?? ''),
     );
-  }, 30_000);
+  });
 
   it('runs when the CLI goes through the codec server', async () => {
     const result = await withWorker(async () => {
@@ -205,7 +205,7 @@ describe('a workflow that is started in plaintext', () => {
       return clientWith({ keys }).workflow.getHandle<typeof careful>('coded').result();
     });
     expect(result).toBe('took {"a":1}');
-  }, 30_000);
+  });
 
   it('is refused by a client that reads its result', async () => {
     const plain = await Worker.create({
@@ -221,7 +221,7 @@ describe('a workflow that is started in plaintext', () => {
         /not encrypted/,
       );
     });
-  }, 30_000);
+  });
 });
 
 describe('a worker whose keys are rotated elsewhere', () => {
@@ -267,7 +267,7 @@ describe('a worker whose keys are rotated elsewhere', () => {
     } finally {
       await rm(base, { recursive: true });
     }
-  }, 60_000);
+  });
 });
 
 /** Gives the run, and all that the server shows of it to one who has no key. */

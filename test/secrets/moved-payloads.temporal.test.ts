@@ -98,7 +98,7 @@ beforeAll(async () => {
   );
   worker = await workerOn(taskQueue);
   ended = worker.run();
-}, 120_000);
+});
 afterAll(async () => {
   worker.shutdown();
   await ended;

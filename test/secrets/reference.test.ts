@@ -170,7 +170,7 @@ describe('exec:', () => {
     const { readFile } = await import('node:fs/promises');
     const pid = Number(await readFile(pidFile, 'utf8'));
     await expect.poll(() => isAlive(pid), { timeout: 240_000 }).toBe(false);
-  }, 30_000);
+  });
 
   it('is cancelled by the signal, and limited in its output', async () => {
     const signal = AbortSignal.abort();

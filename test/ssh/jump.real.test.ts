@@ -157,7 +157,7 @@ describe.skipIf(missing !== undefined)('through a real OpenSSH server as jump ho
     await until('all are noticed', () => connections.every((connection) => !connection.open));
     for (const end of await lost)
       expect(end).toMatchObject({ status: 'rejected', reason: { kind: 'Retryable' } });
-  }, 60_000);
+  });
 
   test('a target that restarts behind its jump host gets another connection, pooled or not', async () => {
     const way = await between(node.target);

@@ -45,7 +45,7 @@ test('a shell reads exactly the quoted words', () => {
     }),
     { numRuns: 150 },
   );
-}, 60_000);
+});
 
 test.each([
   ['', `''`],

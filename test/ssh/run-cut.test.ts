@@ -112,7 +112,7 @@ test('an unreachable node is Retryable, and a later call finds the run', async (
     stdout: lines(20),
   });
   expect(countLines(join(node.home, 'count'))).toBe(1);
-}, 30_000);
+});
 
 test('a reset connection is retried', async () => {
   const proxy = await startProxy(node.target);
@@ -157,7 +157,7 @@ test('a silently dead link is detected by keepalive, and the run continues over 
   expect(countLines(join(node.home, 'count'))).toBe(1);
   await watchful.closeAll();
   await proxy.close();
-}, 30_000);
+});
 
 test('a machine that goes down during a script is distinguished from one where the script still runs', async () => {
   const run = runOn(node, pool, 'power', { text: 'echo before; touch "$HOME/running"; sleep 60' });
@@ -193,7 +193,7 @@ test('a killed supervisor is no success, and the rest of its script is ended', a
     () => !isAlive(Number(readFileSync(join(node.home, 'child'), 'utf8'))),
   );
   expect(await runOn(node, pool, 'oom', { text: 'echo never' })).toMatchObject({ reason: 'died' });
-}, 30_000);
+});
 
 test('an exit code that a power cut emptied does not count as 0', async () => {
   await runOn(node, pool, 'empty', { text: 'exit 0' });

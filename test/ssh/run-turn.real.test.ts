@@ -80,7 +80,7 @@ test('a running script of an earlier operation is ended first, with all its proc
   expect(notes).toEqual(['ended first: old_INSTALL.1, a script of operation 1 that still ran']);
   expect(await zombie).toMatchObject({ reason: 'superseded' });
   await until('nothing is left of it', () => processesWith(node.home).length === 0);
-}, 30_000);
+});
 
 test('a late attempt of an earlier operation starts nothing, even after the later one has ended', async () => {
   await run('new', turn(2), 'true');
@@ -91,7 +91,7 @@ test('a late attempt of an earlier operation starts nothing, even after the late
   expect(existsSync(join(node.home, 'never'))).toBe(false);
   // The later operation itself is not disturbed by it.
   expect(await run('newer', turn(2, '2'), 'echo on')).toMatchObject({ stdout: 'on\n' });
-}, 30_000);
+});
 
 test('an earlier run without its supervisor is ended too if its script still runs', async () => {
   const detach = new AbortController();
@@ -112,7 +112,7 @@ test('an earlier run without its supervisor is ended too if its script still run
   ).toMatchObject({ stdout: 'alone\n' });
   expect(notes).toHaveLength(1);
   await until('nothing is left of it', () => processesWith(node.home).length === 0);
-}, 30_000);
+});
 
 test.each([
   ['at once', 0],
@@ -144,7 +144,6 @@ test.each([
     });
     expect(lines.at(-1)).toBe(`end ${count}`);
   },
-  60_000,
 );
 
 test('scripts of one attempt, attempts of one run, and other nodes of the machine do not end each other', async () => {
@@ -162,7 +161,7 @@ test('scripts of one attempt, attempts of one run, and other nodes of the machin
   all.push(run('task.1.a', turn(6), 'echo never'), run('task.1.a', turn(4), 'echo never'));
   writeFileSync(join(node.home, 'go'), '');
   for (const end of await Promise.all(all)) expect(end).toMatchObject({ reason: 'exit', stdout: 'done\n' });
-}, 30_000);
+});
 
 test('scripts with sudo and without exclude each other', async () => {
   const root = join(bin, 'root');
@@ -187,7 +186,7 @@ test('scripts with sudo and without exclude each other', async () => {
   expect(await second).toMatchObject({ reason: 'superseded' });
   await pool.closeAll();
   await until('nothing is left of it', () => processesWith(node.home).length === 0);
-}, 60_000);
+});
 
 test('entries of ended runs do not accumulate', async () => {
   for (let time = 1; time <= 4; time++) await run(`run-${time}`, turn(time), 'true');
@@ -267,4 +266,4 @@ test('a hundred attempts that were abandoned while the first still runs start no
   expect(countLines(join(node.home, 'starts'))).toBe(1);
   expect(countLines(join(runFolder(node, 'task.1'), 'starts'))).toBe(1);
   await Promise.all(pools.map((one) => one.closeAll()));
-}, 60_000);
+});

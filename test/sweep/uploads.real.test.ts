@@ -30,7 +30,7 @@ describe('the sweep of uploaded images', () => {
     await stack.startWorker();
     await stack.startBuilder();
     ground = openGround(stack);
-  }, 240_000);
+  });
   afterAll(async () => {
     await stack.stop();
   });

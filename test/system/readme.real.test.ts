@@ -47,7 +47,7 @@ describe('the README', () => {
       readonly codecEndpoint: string;
     };
     environment = { ...environment, TEMPORAL_ADDRESS: ready.address, CODEC: ready.codecEndpoint };
-  }, 120_000);
+  });
 
   afterAll(async () => {
     const ended = once(dev, 'exit');
@@ -97,7 +97,7 @@ describe('the README', () => {
     expect(restart).toMatch(/cluster web: restart app: \d+ tasks done/);
     expect(exec.match(/load average/g)).toHaveLength(6);
     expect(deletion).toContain('web');
-  }, 120_000);
+  });
 
   it('has a program that compiles under strict and creates a cluster', async () => {
     const programs = compilePrograms('README.md');
@@ -121,7 +121,7 @@ describe('the README', () => {
       programs.remove();
     }
     await run(process.execPath, heddleWords('delete web --yes'), { cwd: root, env: environment });
-  }, 120_000);
+  });
 
   it("has commands that start a cluster without Heddle's code, and report when it is ready", async () => {
     const spec: unknown = parse(
@@ -138,7 +138,7 @@ describe('the README', () => {
       })
       .toMatch(/"?phase"?:\s*"?idle/);
     await run(process.execPath, heddleWords('delete hello --yes'), { cwd: root, env: environment });
-  }, 120_000);
+  });
 });
 
 function heddleWords(command: string): string[] {

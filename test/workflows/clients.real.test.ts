@@ -45,7 +45,7 @@ describe('a plugin that keeps a client open', () => {
         limits: { processes: 1 },
       }),
     );
-  }, 180_000);
+  });
   afterAll(() => stack.stop());
 
   const said = async (): Promise<readonly string[]> =>

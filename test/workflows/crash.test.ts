@@ -54,7 +54,7 @@ describe('a worker killed during an action, and another one with its own home an
     await first.kill();
     await stack.startWorker('second');
     await ledger.open('crash');
-  }, 120_000);
+  });
   afterAll(async () => {
     await stack.stop();
     await rm(folder, { recursive: true, force: true });

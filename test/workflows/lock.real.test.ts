@@ -54,7 +54,7 @@ describe('an account that permits one call at a time', () => {
       }),
     );
     await stack.startWorker('one');
-  }, 180_000);
+  });
   afterAll(() => stack.stop());
 
   const lines = async (): Promise<readonly string[]> =>

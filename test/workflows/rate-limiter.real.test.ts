@@ -29,7 +29,7 @@ describe('an account with a limit of calls', () => {
       limits: { callsPerSecond: perSecond },
     };
     await stack.startWorker('one');
-  }, 180_000);
+  });
   afterAll(async () => {
     await proxy.close();
     await stack.stop();

@@ -12,7 +12,7 @@ describe('the removal of a provider account', () => {
   beforeAll(async () => {
     stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
     await stack.startWorker();
-  }, 240_000);
+  });
   afterAll(() => stack.stop());
 
   const { run, json } = heddleOn(() => stack);
@@ -49,7 +49,7 @@ describe('the removal of a provider account', () => {
     expect(await json('provider', 'list')).toMatchObject({
       providers: expect.arrayContaining([expect.objectContaining({ name: 'local' })]),
     });
-  }, 240_000);
+  });
 
   it('can be preceded by a test of the account', async () => {
     expect(await run('provider', 'test', 'local')).toMatchObject({

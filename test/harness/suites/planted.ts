@@ -1,6 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ApiProxy } from '../../../src/testing/proxy.js';
+import type { Runner } from '../../../src/testing/runner.js';
 import {
   automatorSuite,
   providerSuite,
@@ -18,8 +20,81 @@ const templates = join(import.meta.dirname, '../../../src/cli/plugin/templates')
 /** A text of the template, and what is in its place. */
 export type Change = readonly [right: string, wrong: string];
 
+/** Machines take their time to go, so that a fault shows. */
+const deleteDelayMs = 2_000;
+
+/**
+ * Why a case of the providers' suite fails for the template with these changes. `front` stands before the API,
+ * as a part of the cloud.
+ */
+export function providerFailure(
+  changes: readonly Change[],
+  id: string | readonly string[],
+  {
+    front,
+    ...options
+  }: Pick<ProviderSuiteOptions, 'machines'> & {
+    readonly front?: (endpoint: string) => Promise<ApiProxy>;
+  } = {},
+): Promise<string | undefined> {
+  return failureOf('provider', changes, id, (runner, folder) =>
+    providerSuite(runner, {
+      name: 'planted',
+      folders: [folder],
+      endpoint: 'endpoint',
+      patienceMs: 20_000,
+      open: async () => {
+        const service = await startMachineService('directory', front === undefined ? deleteDelayMs : 20);
+        const api = await front?.(service.endpoint);
+        return {
+          admin: { endpoint: api?.endpoint ?? service.endpoint, apiKey: service.apiKey },
+          flavor: 'tiny',
+          image: 'host',
+          close: async () => {
+            await api?.close();
+            await service.close();
+          },
+        };
+      },
+      ...options,
+    }),
+  );
+}
+
+/** Why a case of the automators' suite fails for the template with these changes. */
+export function automatorFailure(
+  changes: readonly Change[],
+  id: string | readonly string[],
+  options: Pick<AutomatorSuiteOptions, 'accounts' | 'system' | 'open'> = {},
+): Promise<string | undefined> {
+  return failureOf('automator', changes, id, (runner, folder) =>
+    automatorSuite(runner, {
+      name: 'planted',
+      folders: [folder],
+      script: (script, data) => ({ script, data }),
+      patienceMs: 20_000,
+      ...options,
+    }),
+  );
+}
+
+async function failureOf(
+  type: 'provider' | 'automator',
+  changes: readonly Change[],
+  id: string | readonly string[],
+  define: (runner: Runner, folder: string) => void,
+): Promise<string | undefined> {
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-planted-'));
+  try {
+    plant(folder, type, changes);
+    return await caseFailure((runner) => define(runner, folder), id);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
 /** Writes the plugin `planted`. @throws Error for a text that the template does not have */
-export function plant(folder: string, type: 'provider' | 'automator', changes: readonly Change[]): void {
+function plant(folder: string, type: 'provider' | 'automator', changes: readonly Change[]): void {
   const file = (ending: string): string =>
     readFileSync(join(templates, `${type}.${ending}.template`), 'utf8')
       .replaceAll('{{name}}', 'planted')
@@ -32,63 +107,4 @@ export function plant(folder: string, type: 'provider' | 'automator', changes: r
   }
   const [json = '', code = ''] = files;
   writeFiles(folder, { [`${type}s/planted/planted.json`]: json, [`${type}s/planted/planted.ts`]: code });
-}
-
-/** Machines take their time to go, so that a fault shows. */
-const deleteDelayMs = 2_000;
-
-/** Why a case of the providers' suite fails. `front` stands before the API, as a part of the cloud. */
-export function providerFailure(
-  folder: string,
-  id: string | readonly string[],
-  {
-    front,
-    ...options
-  }: Pick<ProviderSuiteOptions, 'machines'> & {
-    readonly front?: (endpoint: string) => Promise<ApiProxy>;
-  } = {},
-): Promise<string | undefined> {
-  return caseFailure(
-    (runner) =>
-      providerSuite(runner, {
-        name: 'planted',
-        folders: [folder],
-        endpoint: 'endpoint',
-        patienceMs: 20_000,
-        open: async () => {
-          const service = await startMachineService('directory', front === undefined ? deleteDelayMs : 20);
-          const api = await front?.(service.endpoint);
-          return {
-            admin: { endpoint: api?.endpoint ?? service.endpoint, apiKey: service.apiKey },
-            flavor: 'tiny',
-            image: 'host',
-            close: async () => {
-              await api?.close();
-              await service.close();
-            },
-          };
-        },
-        ...options,
-      }),
-    id,
-  );
-}
-
-/** Why a case of the automators' suite fails. */
-export function automatorFailure(
-  folder: string,
-  id: string | readonly string[],
-  options: Pick<AutomatorSuiteOptions, 'accounts' | 'system' | 'open'> = {},
-): Promise<string | undefined> {
-  return caseFailure(
-    (runner) =>
-      automatorSuite(runner, {
-        name: 'planted',
-        folders: [folder],
-        script: (script, data) => ({ script, data }),
-        patienceMs: 20_000,
-        ...options,
-      }),
-    id,
-  );
 }

@@ -17,6 +17,7 @@ else {
       name: 'aws',
       endpoint: 'endpoint',
       uploads: true,
+      consistencyWindowMs: 0,
       open: async () => {
         const ec2 = await startEc2();
         const folder = mkdtempSync(join(tmpdir(), 'heddle-aws-'));

@@ -1,18 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { openMachine } from '../../../src/testing/cuttable-node.js';
-import { automatorFailure, plant, type Change } from '../../harness/suites/planted.js';
+import { automatorFailure, type Change } from '../../harness/suites/planted.js';
 import { unable } from '../../harness/reservation/real-machine.js';
 
 // Automators with one fault each, which the suite must detect.
-
-let folder: string;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'heddle-planted-'));
-});
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 type Fault = readonly [what: string, id: string, changes: readonly Change[], message: string];
 
@@ -27,7 +19,7 @@ const leaveProcess = `const { spawn } = await import('node:child_process');
     spawn('/usr/bin/env', ['-i', '/usr/bin/setsid', '/bin/sleep', '4711'], { stdio: 'ignore', cwd: '/', detached: true }).unref();`;
 
 describe('the suite of automators detects a plugin', () => {
-  test.each<Fault>([
+  test.concurrent.each<Fault>([
     [
       'that prepares a node only once',
       'bootstrap',
@@ -164,8 +156,7 @@ describe('the suite of automators detects a plugin', () => {
       'its descriptor requires no field',
     ],
   ])('%s', async (_what, id, changes, message) => {
-    plant(folder, 'automator', changes);
-    expect(await automatorFailure(folder, id)).toContain(message);
+    expect(await automatorFailure(changes, id)).toContain(message);
   });
 });
 
@@ -189,13 +180,12 @@ ${bootstrap}`,
 ];
 
 describe('the suite of automators with methods for loading and capturing', () => {
-  test('passes one without a fault', async () => {
-    plant(folder, 'automator', [system]);
+  test.concurrent('passes one without a fault', async () => {
     const ids = ['system', 'system-reset', 'tried'];
-    expect(await automatorFailure(folder, ids, { system: true })).toBeUndefined();
+    expect(await automatorFailure([system], ids, { system: true })).toBeUndefined();
   });
 
-  test.each<Fault>([
+  test.concurrent.each<Fault>([
     [
       'whose verb fails when it is repeated',
       'system',
@@ -239,8 +229,7 @@ describe('the suite of automators with methods for loading and capturing', () =>
       'sanitize after a reset that failed',
     ],
   ])('detects one %s', async (_what, id, changes, message) => {
-    plant(folder, 'automator', [system, ...changes]);
-    expect(await automatorFailure(folder, id, { system: true })).toContain(message);
+    expect(await automatorFailure([system, ...changes], id, { system: true })).toContain(message);
   });
 });
 
@@ -259,15 +248,17 @@ const revoke = 'return (await this.#linux()).revokeAccess(this.shell, input);';
 
 describe.skipIf(unable !== undefined)('the suite of automators with accounts', () => {
   const failure = (changes: readonly Change[]): Promise<string | undefined> => {
-    plant(folder, 'automator', [accounts, ...changes]);
-    return automatorFailure(folder, 'access', { accounts: true, open: () => openMachine('sandbox') });
+    return automatorFailure([accounts, ...changes], 'access', {
+      accounts: true,
+      open: () => openMachine('sandbox'),
+    });
   };
 
-  test('passes one without a fault', async () => {
+  test.concurrent('passes one without a fault', async () => {
     expect(await failure([])).toBeUndefined();
   });
 
-  test.each<readonly [string, readonly Change[], string]>([
+  test.concurrent.each<readonly [string, readonly Change[], string]>([
     ['that gives no account', [[grant, "return { answer: 'done', accounts: 'a'.repeat(64) };"]], "'refused'"],
     [
       'that adds a credential to the account of before',

@@ -1,16 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { plant, providerFailure, type Change } from '../../harness/suites/planted.js';
+import { describe, expect, test } from 'vitest';
+import { providerFailure, type Change } from '../../harness/suites/planted.js';
 
 // Providers with methods for existing machines and one fault each, which the suite must detect.
-
-let folder: string;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'heddle-planted-'));
-});
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Methods for existing machines, and for notifications. */
 const machines: Change = [
@@ -76,20 +67,20 @@ describe('the suite of providers with methods for existing machines', () => {
     id: string | readonly string[],
     changes: readonly Change[] = [],
   ): Promise<string | undefined> => {
-    plant(folder, 'provider', [machines, wait, ...changes]);
-    return providerFailure(folder, id, { machines: ['power', 'unload'] });
+    return providerFailure([machines, wait, ...changes], id, { machines: ['power', 'unload'] });
   };
 
-  test('passes one without a fault', async () => {
+  test.concurrent('passes one without a fault', async () => {
     expect(await failure(cases)).toBeUndefined();
   });
 
-  test('detects one whose methods are not tested', async () => {
-    plant(folder, 'provider', [machines, wait]);
-    expect(await providerFailure(folder, 'machines')).toContain('the options of its suite need machines');
+  test.concurrent('detects one whose methods are not tested', async () => {
+    expect(await providerFailure([machines, wait], 'machines')).toContain(
+      'the options of its suite need machines',
+    );
   });
 
-  test.each<readonly [string, string, readonly Change[], string]>([
+  test.concurrent.each<readonly [string, string, readonly Change[], string]>([
     [
       'that fails for a repeated notification',
       'notified',

@@ -1,23 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { openProxy } from '../../../src/testing/proxy.js';
-import { plant, providerFailure, type Change } from '../../harness/suites/planted.js';
+import { providerFailure, type Change } from '../../harness/suites/planted.js';
 
 // Plugins with one fault each, which the suite must detect.
-
-let folder: string;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'heddle-planted-'));
-});
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const leaveProcess = `const { spawn } = await import('node:child_process');
     spawn('/usr/bin/env', ['-i', '/usr/bin/setsid', '/bin/sleep', '4711'], { stdio: 'ignore', cwd: '/', detached: true }).unref();`;
 
 describe('the suite of providers detects a plugin', () => {
-  test.each<readonly [string, string, readonly Change[], string]>([
+  test.concurrent.each<readonly [string, string, readonly Change[], string]>([
     [
       'whose find shows a machine that is being deleted as gone',
       'gone',
@@ -88,17 +79,15 @@ describe('the suite of providers detects a plugin', () => {
       'note, which holds a secret of the account',
     ],
   ])('%s', async (_what, id, faults, message) => {
-    plant(folder, 'provider', faults);
-    expect(await providerFailure(folder, id)).toContain(message);
+    expect(await providerFailure(faults, id)).toContain(message);
   });
 });
 
 describe('the suite of providers passes a plugin whose cloud', () => {
   const cases = ['life', 'repetition', 'absent', 'gone', 'find', 'created', 'list', 'lost-create', 'cancel'];
 
-  test.each(cases)('answers 429 or 502 now and then, case %s', async (id) => {
-    plant(folder, 'provider', []);
-    const failure = await providerFailure(folder, id, {
+  test.concurrent.each(cases)('answers 429 or 502 now and then, case %s', async (id) => {
+    const failure = await providerFailure([], id, {
       front: async (endpoint) => {
         const cloud = await openProxy(endpoint);
         cloud.set(({ number }) =>

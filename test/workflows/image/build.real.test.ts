@@ -53,7 +53,7 @@ describe('builds with faults', () => {
     worker = await stack.startWorker('first', points.distPath);
     builder = await stack.startBuilder('builder', points.distPath);
     ground = openGround(stack);
-  }, 240_000);
+  });
   afterAll(async () => {
     await elsewhere.stop();
     await stack.stop();
@@ -99,7 +99,7 @@ describe('builds with faults', () => {
       2 * names.length,
     );
     await until('no machine', async () => (await ground.hostnames()).length === 0);
-  }, 240_000);
+  });
 
   it('fail without deleting an image of the same name that is not theirs', async () => {
     const { add, operate } = openMachines(stack);
@@ -168,7 +168,7 @@ describe('builds with faults', () => {
     await expect(readFile(join(folder, 'packed-1.tar'))).rejects.toThrow(/ENOENT/);
     expect(await ground.has('packed@1')).toBe(false);
     expect((await elsewhere.service.journal('delete-image')).map(({ id }) => id)).toEqual(['packed@1']);
-  }, 240_000);
+  });
 
   it('wait for running uploads when they are cancelled during a pause, and leave no image', async () => {
     const gate = join(stack.folder, 'open');
@@ -206,7 +206,7 @@ describe('builds with faults', () => {
     expect(made).toBe(false);
     await images.delete('halted');
     await images.gone('halted');
-  }, 240_000);
+  });
 
   it('end a repeated upload to an account that the image does not name any more', async () => {
     const gate = join(stack.folder, 'open');
@@ -236,7 +236,7 @@ describe('builds with faults', () => {
     );
     await images.delete('moved');
     await images.gone('moved');
-  }, 240_000);
+  });
 
   it('upload a captured image to another provider, which accepts it at the second attempt', async () => {
     await ground.apply('copied', {
@@ -258,7 +258,7 @@ describe('builds with faults', () => {
     await stack.client.images.delete('copied');
     await stack.client.images.gone('copied');
     expect(await ground.has('copied@1')).toBe(false);
-  }, 240_000);
+  });
 
   it('leave nothing after a failure; the request stays until it is withdrawn', async () => {
     await ground.apply('failing', {
@@ -311,5 +311,5 @@ describe('builds with faults', () => {
         uploads: [{ provider: 'nowhere' }],
       }),
     ).rejects.toThrow(/names provider "nowhere".*names command "nothing"/s);
-  }, 240_000);
+  });
 });

@@ -19,7 +19,7 @@ describe('an image that is built', () => {
     ledger = join(stack.folder, 'ledger');
     await stack.startWorker();
     ground = openGround(stack);
-  }, 240_000);
+  });
   afterAll(async () => {
     await stack.stop();
   });
@@ -73,5 +73,5 @@ describe('an image that is built', () => {
     await stack.client.images.delete('web');
     await stack.client.images.gone('web');
     expect(await has('web@2')).toBe(false);
-  }, 240_000);
+  });
 });

@@ -25,7 +25,7 @@ describe('an image of an existing node', () => {
     worker = await stack.startWorker('first', points.distPath);
     await stack.startBuilder('builder', points.distPath);
     ground = openGround(stack);
-  }, 240_000);
+  });
   afterAll(async () => {
     await stack.stop();
   });
@@ -94,7 +94,7 @@ describe('an image of an existing node', () => {
     expect(await linesOf('installed')).toHaveLength(2);
     await atRest('shop');
     expect(await machineOf('shop')).toBe(machine);
-  }, 240_000);
+  });
 
   it('is refused while the node is gone or busy; while it is leased the cluster waits, and delete does not', async () => {
     await expect(
@@ -138,7 +138,7 @@ describe('an image of an existing node', () => {
     await stack.client.images.delete('busy');
     await stack.client.images.gone('busy');
     expect(await ground.has('busy@2')).toBe(false);
-  }, 240_000);
+  });
 
   it('survives the worker at each step; the node is switched on again, also after a cancelled build', async () => {
     const moments = [
@@ -188,7 +188,7 @@ describe('an image of an existing node', () => {
     expect(await machineOf('kill-1')).toBe(machines[0]);
     expect(await linesOf('kill-1')).toEqual(['start', 'start', 'start']);
     expect((await ground.see('kill-1')).builds[0]).toMatchObject({ number: 2, state: 'cancelled' });
-  }, 240_000);
+  });
 
   it('returns the node when its holder was terminated and an operation waits for it', async () => {
     const machine = await cluster('left');
@@ -207,7 +207,7 @@ describe('an image of an existing node', () => {
     await atRest('left');
     expect(await machineOf('left')).toBe(machine);
     expect((await stack.client.status('left')).nodes[0]).toMatchObject({ state: 'ready', running: ['shop'] });
-  }, 240_000);
+  });
 
   it('uses a held node of a pool, and leaves it held', async () => {
     const reading = readPoolsFile(
@@ -245,5 +245,5 @@ describe('an image of an existing node', () => {
     await pool.hold(node.id, 'its image');
     expect(await ground.build('held')).toMatchObject({ state: 'ready' });
     expect((await pool.nodes()).map(({ id, state }) => [id, state])).toEqual([[node.id, 'hold']]);
-  }, 240_000);
+  });
 });

@@ -13,7 +13,7 @@ describe('a recipe with resources', () => {
     stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
     await Promise.all([stack.startWorker(), stack.startBuilder()]);
     ground = openGround(stack);
-  }, 240_000);
+  });
   afterAll(async () => {
     await stack.stop();
   });
@@ -58,5 +58,5 @@ describe('a recipe with resources', () => {
     expect(await readFile(ledger, 'utf8')).toBe('one\nfour\n');
     await images.delete('web');
     await images.gone('web');
-  }, 240_000);
+  });
 });

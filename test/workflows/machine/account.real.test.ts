@@ -18,7 +18,7 @@ describe('the settings of an account that changed after a machine was registered
     });
     accounts['lab'] = accountAt('default');
     ground = openGround(stack);
-  }, 120_000);
+  });
   afterAll(async () => {
     await stack.stop();
   });
@@ -58,5 +58,5 @@ describe('the settings of an account that changed after a machine was registered
     await Promise.all(holds.map((hold) => stack.service.release(hold)));
     for (const [index, name] of ['one', 'two'].entries())
       expect((await ground.end(name, loads[index] ?? '')).machine).toMatchObject({ image: host });
-  }, 120_000);
+  });
 });

@@ -11,7 +11,7 @@ describe('an operation of a machine that is cancelled', () => {
     stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
     await stack.startWorker();
     ground = openGround(stack);
-  }, 120_000);
+  });
   afterAll(async () => {
     await stack.stop();
   });

@@ -58,7 +58,7 @@ describe.skipIf(noEmulators !== undefined)(
       await Promise.all(
         names.map((name) => ground.add(name, { provider: 'rack', fields: { machine: name } })),
       );
-    }, 180_000);
+    });
     afterAll(async () => {
       await rack.stop();
       await stack.stop();
@@ -99,7 +99,7 @@ describe.skipIf(noEmulators !== undefined)(
         expect(await switched(machine.name), machine.name).toEqual(['off', 'on']);
         expect(await ground.calls('load', machine.name), machine.name).toHaveLength(1);
       }
-    }, 180_000);
+    });
 
     it('continues a capture from its step: captured once, proved once, switched off and on once', async () => {
       const ends = await killAtEach(inCapture, captured, (name) =>
@@ -119,6 +119,6 @@ describe.skipIf(noEmulators !== undefined)(
         expect(await ground.calls('capture', machine.name), machine.name).toHaveLength(1);
         expect(await ground.calls('load', machine.name), machine.name).toHaveLength(2);
       }
-    }, 180_000);
+    });
   },
 );

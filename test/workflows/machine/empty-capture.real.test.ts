@@ -27,7 +27,7 @@ describe('a captured image whose size is said to be 0', () => {
     };
     await stack.startWorker();
     ground = openGround(stack);
-  }, 120_000);
+  });
   afterAll(async () => {
     await stack.stop();
     proxy.closeAllConnections();

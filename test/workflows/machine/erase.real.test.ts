@@ -51,7 +51,7 @@ describe.skipIf(noEmulators !== undefined)(
       ground = openGround(stack);
       await ground.add('kept', { provider: 'rack', fields: { machine: 'kept' } });
       await ground.operate('kept', { kind: 'load', image: host });
-    }, 120_000);
+    });
     afterAll(async () => {
       await rack.stop();
       await stack.stop();
@@ -77,7 +77,7 @@ describe.skipIf(noEmulators !== undefined)(
         { device: disks['second'], method: 'command', bytes: mebibyte, samples: 1, zeros: 1 },
       ]);
       expect([await isErased('first'), await isErased('second')]).toEqual([true, true]);
-    }, 120_000);
+    });
 
     it('a failed erasure holds the machine until another one succeeds', async () => {
       await fill();
@@ -103,7 +103,7 @@ describe.skipIf(noEmulators !== undefined)(
       expect(loaded.machine.state).toBe('available');
       expect(loaded.machine.unerased).toBeUndefined();
       expect([await isErased('first'), await isErased('second')]).toEqual([true, true]);
-    }, 240_000);
+    });
 
     it('the load after a user erases the disks; a load without a user leaves them alone', async () => {
       await fill();
@@ -114,6 +114,6 @@ describe.skipIf(noEmulators !== undefined)(
       const { machine } = await ground.operate('kept', { kind: 'load', image: host });
       expect(machine.state).toBe('available');
       expect([await isErased('first'), await isErased('second')]).toEqual([true, true]);
-    }, 240_000);
+    });
   },
 );

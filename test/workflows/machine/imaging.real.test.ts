@@ -79,7 +79,7 @@ describe.skipIf(noEmulators !== undefined)(
       accounts['listed'] = account({ inventory, machines: undefined, controllers: undefined });
       worker = await stack.startWorker();
       ground = openGround(stack);
-    }, 180_000);
+    });
     afterAll(async () => {
       await rack?.stop();
       await stack?.stop();
@@ -144,7 +144,7 @@ describe.skipIf(noEmulators !== undefined)(
       expect(machine).toMatchObject({ state: 'available', image: web });
       expect(await logOf('loaded')).toEqual(['off', 'on', 'off', 'on']);
       expect(await rack.commands('loaded')).toContain('boot network');
-    }, 120_000);
+    });
 
     it('are cancelled though their worker is dead: the server is ended, and then the machine is off', async () => {
       await add('cancelled');
@@ -163,7 +163,7 @@ describe.skipIf(noEmulators !== undefined)(
       expect(await copies()).toEqual([]);
       expect(await logOf('cancelled')).toEqual(['off', 'on', 'off']);
       await expect(ask(`${url}/piece/0`)).rejects.toThrow();
-    }, 120_000);
+    });
 
     it('do not say that a disk is unchanged if an earlier attempt may have written it', async () => {
       await add('silent', 'hasty');
@@ -180,7 +180,7 @@ describe.skipIf(noEmulators !== undefined)(
       });
       expect(machine.state).toBe('failed');
       expect(await logOf('silent')).toEqual(['off', 'on', 'off', 'on', 'off']);
-    }, 120_000);
+    });
 
     it('are unknown if the machine cannot be switched off after them, whatever the reason', async () => {
       await add('listed', 'listed');
@@ -199,7 +199,7 @@ describe.skipIf(noEmulators !== undefined)(
         },
       });
       expect(machine.state).toBe('failed');
-    }, 120_000);
+    });
 
     it('need the address of the interface, and no other program that loads', async () => {
       await add('nameless');
@@ -218,6 +218,6 @@ describe.skipIf(noEmulators !== undefined)(
       await add('nameless', 'both');
       const both = await ground.operate('nameless', { kind: 'load', image: web, force: true });
       expect(both.operation.failure?.message).toContain('both imaging and a load program');
-    }, 120_000);
+    });
   },
 );

@@ -41,7 +41,7 @@ describe.skipIf(noEmulators !== undefined)(
       await stack.startWorker();
       ground = openGround(stack);
       await Promise.all(names.map((name) => ground.add(name, { provider: name, fields: { machine: name } })));
-    }, 180_000);
+    });
     afterAll(async () => {
       await rack.stop();
       await stack.stop();
@@ -55,7 +55,7 @@ describe.skipIf(noEmulators !== undefined)(
       );
       expect(machine).toMatchObject({ state: 'failed', why: expect.stringContaining('no progress for 2 s') });
       expect(processesWith('at 7 percent').filter(({ line }) => line.includes(stack.folder))).toEqual([]);
-    }, 120_000);
+    });
 
     it.concurrent('leave half an image, which a later load that wrote nothing does not make whole', async () => {
       const load = { kind: 'load', image: host, force: true } as const;
@@ -69,13 +69,13 @@ describe.skipIf(noEmulators !== undefined)(
       });
       const posted = await ground.operate('halved', { kind: 'load', image: host, only: 'post-load' });
       expect(posted.operation.failure?.message).toContain('halved needs a load');
-    }, 120_000);
+    });
 
     it.concurrent('end a load that makes progress for too long, unless the request has a limit of its own', async () => {
       const { operation, machine } = await ground.operate('slow', { kind: 'load', image: host });
       expect(operation).toMatchObject({ state: 'failed', answer: 'unknown', failure: { action: 'LOAD' } });
       expect(operation.failure?.message).toMatch(/was not done within its 20 s, at the step write/);
       expect(machine.state).toBe('failed');
-    }, 120_000);
+    });
   },
 );

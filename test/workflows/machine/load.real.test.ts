@@ -11,7 +11,7 @@ describe('a standalone machine', () => {
     stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
     await stack.startWorker();
     ground = openGround(stack);
-  }, 120_000);
+  });
   afterAll(async () => {
     await stack.stop();
   });

@@ -35,7 +35,7 @@ describe('a machine that moves to another provider account', () => {
     };
     worker = await stack.startWorker();
     ground = openGround(stack);
-  }, 240_000);
+  });
   afterAll(async () => {
     await elsewhere.stop();
     await stack.stop();
@@ -45,32 +45,28 @@ describe('a machine that moves to another provider account', () => {
   const namesAt = async ({ service }: Stack): Promise<readonly string[]> =>
     (await service.machines()).map(({ hostname }) => String(hostname));
 
-  it(
-    'is claimed there before it is released here, by its own key, and back again by another',
-    { timeout: 240_000 },
-    async () => {
-      await ground.add('blade');
-      await ground.operate('blade', { kind: 'load', image: host });
-      const moved = await ground.operate('blade', to('elsewhere'));
-      expect(moved.operation.failure).toBeUndefined();
-      expect(moved.machine).toMatchObject({ state: 'available', provider: 'elsewhere' });
-      expect(moved.machine.image).toBeUndefined();
-      expect([await namesAt(stack), await namesAt(elsewhere)]).toEqual([[], ['machine-blade']]);
-      expect(await ground.onMachine('blade', 'echo here')).toBe('here');
-      expect((await ground.operate('blade', { kind: 'load', image: host })).operation).toMatchObject({
-        state: 'done',
-      });
-      // Its key is a new one, and the sweep knows it.
-      expect((await stack.client.sweep()).leaks).toEqual([]);
+  it('is claimed there before it is released here, by its own key, and back again by another', async () => {
+    await ground.add('blade');
+    await ground.operate('blade', { kind: 'load', image: host });
+    const moved = await ground.operate('blade', to('elsewhere'));
+    expect(moved.operation.failure).toBeUndefined();
+    expect(moved.machine).toMatchObject({ state: 'available', provider: 'elsewhere' });
+    expect(moved.machine.image).toBeUndefined();
+    expect([await namesAt(stack), await namesAt(elsewhere)]).toEqual([[], ['machine-blade']]);
+    expect(await ground.onMachine('blade', 'echo here')).toBe('here');
+    expect((await ground.operate('blade', { kind: 'load', image: host })).operation).toMatchObject({
+      state: 'done',
+    });
+    // Its key is a new one, and the sweep knows it.
+    expect((await stack.client.sweep()).leaks).toEqual([]);
 
-      expect((await ground.operate('blade', to('local'))).machine).toMatchObject({ provider: 'local' });
-      expect([await namesAt(stack), await namesAt(elsewhere)]).toEqual([['machine-blade'], []]);
-      await ground.operate('blade', { kind: 'remove' });
-      expect(await namesAt(stack)).toEqual([]);
-    },
-  );
+    expect((await ground.operate('blade', to('local'))).machine).toMatchObject({ provider: 'local' });
+    expect([await namesAt(stack), await namesAt(elsewhere)]).toEqual([['machine-blade'], []]);
+    await ground.operate('blade', { kind: 'remove' });
+    expect(await namesAt(stack)).toEqual([]);
+  });
 
-  it('stays while it is in use, and if the other account cannot have it', { timeout: 240_000 }, async () => {
+  it('stays while it is in use, and if the other account cannot have it', async () => {
     await ground.add('kept');
     await ground.operate('kept', { kind: 'reserve', user: 'ada' });
     await expect(ground.begin('kept', to('elsewhere'))).rejects.toThrow(
@@ -95,7 +91,7 @@ describe('a machine that moves to another provider account', () => {
     await ground.operate('kept', { kind: 'remove' });
   });
 
-  it('is cancelled while the other site has no worker', { timeout: 240_000 }, async () => {
+  it('is cancelled while the other site has no worker', async () => {
     await ground.add('stuck');
     const operation = await ground.begin('stuck', to('far'));
     await stack.client.machines.cancel('stuck');
@@ -109,43 +105,35 @@ describe('a machine that moves to another provider account', () => {
     await ground.operate('stuck', { kind: 'remove' });
   });
 
-  it(
-    'continues when the worker dies, with one machine; cancelled before that it is unchanged',
-    { timeout: 240_000 },
-    async () => {
-      await ground.add('cut');
-      const answer = await elsewhere.service.arm({
-        fault: 'hold-answer',
-        operation: 'create',
-        hostname: 'machine-cut',
-      });
-      const operation = await ground.begin('cut', to('elsewhere'));
-      await until('an unreported machine', async () => (await elsewhere.service.held(answer)) === 1, 120_000);
-      await worker.kill();
-      worker = await stack.startWorker('second');
-      await elsewhere.service.release(answer);
-      expect((await ground.end('cut', operation)).operation).toMatchObject({ state: 'done' });
-      expect([await namesAt(stack), await namesAt(elsewhere)]).toEqual([[], ['machine-cut']]);
+  it('continues when the worker dies, with one machine; cancelled before that it is unchanged', async () => {
+    await ground.add('cut');
+    const answer = await elsewhere.service.arm({
+      fault: 'hold-answer',
+      operation: 'create',
+      hostname: 'machine-cut',
+    });
+    const operation = await ground.begin('cut', to('elsewhere'));
+    await until('an unreported machine', async () => (await elsewhere.service.held(answer)) === 1, 120_000);
+    await worker.kill();
+    worker = await stack.startWorker('second');
+    await elsewhere.service.release(answer);
+    expect((await ground.end('cut', operation)).operation).toMatchObject({ state: 'done' });
+    expect([await namesAt(stack), await namesAt(elsewhere)]).toEqual([[], ['machine-cut']]);
 
-      const back = await stack.service.arm({
-        fault: 'hold-answer',
-        operation: 'create',
-        hostname: 'machine-cut',
-      });
-      const second = await ground.begin('cut', to('local'));
-      await until(
-        'a machine that is on its way',
-        async () => (await stack.service.held(back)) === 1,
-        120_000,
-      );
-      await stack.client.machines.cancel('cut');
-      await stack.service.release(back);
-      expect(await ground.end('cut', second)).toMatchObject({
-        operation: { state: 'cancelled' },
-        machine: { provider: 'elsewhere', state: 'available' },
-      });
-      expect([await namesAt(stack), await namesAt(elsewhere)]).toEqual([[], ['machine-cut']]);
-      await ground.operate('cut', { kind: 'remove' });
-    },
-  );
+    const back = await stack.service.arm({
+      fault: 'hold-answer',
+      operation: 'create',
+      hostname: 'machine-cut',
+    });
+    const second = await ground.begin('cut', to('local'));
+    await until('a machine that is on its way', async () => (await stack.service.held(back)) === 1, 120_000);
+    await stack.client.machines.cancel('cut');
+    await stack.service.release(back);
+    expect(await ground.end('cut', second)).toMatchObject({
+      operation: { state: 'cancelled' },
+      machine: { provider: 'elsewhere', state: 'available' },
+    });
+    expect([await namesAt(stack), await namesAt(elsewhere)]).toEqual([[], ['machine-cut']]);
+    await ground.operate('cut', { kind: 'remove' });
+  });
 });

@@ -57,7 +57,7 @@ describe.skipIf(noEmulators !== undefined)(
       await Promise.all(
         names.map((name) => ground.add(name, { provider: 'rack', fields: { machine: name } })),
       );
-    }, 180_000);
+    });
     afterAll(async () => {
       await rm(join(disks, 'hold'), { force: true });
       await rack.stop();
@@ -155,7 +155,7 @@ describe.skipIf(noEmulators !== undefined)(
       await letGo();
       expect((await ground.operate('m1', { kind: 'load', image: web })).machine.state).toBe('available');
       expect((await logOf('m1')).filter((line) => line === 'load ends')).toHaveLength(2);
-    }, 120_000);
+    });
 
     it.each([
       ['m2', {}],
@@ -195,7 +195,6 @@ describe.skipIf(noEmulators !== undefined)(
         expect((await logOf(name)).slice(before.length)).toEqual(['off']);
         await expect(stack.client.machines.confirmEnded(name, 'elsewhere')).rejects.toThrow(/no program/);
       },
-      120_000,
     );
   },
 );

@@ -16,7 +16,7 @@ describe('machines with periodic checks', () => {
     });
     worker = await stack.startWorker();
     ground = openGround(stack);
-  }, 240_000);
+  });
   afterAll(async () => {
     await stack.stop();
   });
@@ -55,7 +55,7 @@ describe('machines with periodic checks', () => {
       async () => (await stack.client.machines.show('kept')).drift.length === 0,
     );
     expect(worker.output()).not.toContain('log is not whole');
-  }, 240_000);
+  });
 
   it.concurrent('image and absence: loaded again, or taken out of use; missing answers are neither', async () => {
     const { add, operate, onMachine, calls } = ground;
@@ -87,5 +87,5 @@ describe('machines with periodic checks', () => {
     expect(await drifts('silent')).toEqual([]);
     expect((await stack.client.machines.show('silent')).state).toBe('available');
     await stack.service.release(fault);
-  }, 240_000);
+  });
 });

@@ -15,7 +15,7 @@ describe('a machine that fails again and again', () => {
     });
     await stack.startWorker();
     ground = openGround(stack);
-  }, 120_000);
+  });
   afterAll(() => stack.stop());
 
   const { run, json } = heddleOn(() => stack);

@@ -25,7 +25,7 @@ describe.skipIf(unable !== undefined)(
       });
       await stack.startWorker();
       ground = openGround(stack);
-    }, 120_000);
+    });
     afterAll(async () => {
       await stack.stop();
     });
@@ -53,7 +53,7 @@ describe.skipIf(unable !== undefined)(
         ssh: null,
       });
       for (const socket of sockets) socket.destroy();
-    }, 120_000);
+    });
 
     it('the steps after loading are repeated alone; if they fail, the machine says so until they succeed', async () => {
       const { add, operate, onMachine, calls } = ground;
@@ -82,7 +82,7 @@ describe.skipIf(unable !== undefined)(
       expect(machine).toMatchObject({ state: 'available', image: host });
       expect(machine.why).toBeUndefined();
       expect(await calls('load', 'posted')).toHaveLength(1);
-    }, 120_000);
+    });
 
     it('files that were created, changed and deleted are so after a load, also on top of another image; the host is unchanged', async () => {
       const { add, operate, onMachine } = ground;
@@ -116,6 +116,6 @@ describe.skipIf(unable !== undefined)(
       expect(existsSync('/opt/made')).toBe(false);
       // An image that a machine has is not deleted.
       await expect(stack.service.call('DELETE', '/v1/images/layered@1')).rejects.toThrow(/409.*in use/s);
-    }, 120_000);
+    });
   },
 );

@@ -65,7 +65,7 @@ describe.skipIf(noPostgres !== undefined)(
           ground.add(name, { provider: 'databases', system: null, fields: { resource: name } }),
         ),
       );
-    }, 180_000);
+    });
     afterAll(async () => {
       await stack.stop();
       await databases.stop();

@@ -17,7 +17,7 @@ describe('a pool of nodes with a built image', () => {
     });
     await Promise.all([stack.startWorker(), stack.startBuilder()]);
     ground = openGround(stack);
-  }, 240_000);
+  });
   afterAll(async () => {
     await stack.stop();
   });
@@ -97,5 +97,5 @@ describe('a pool of nodes with a built image', () => {
     await stack.client.images.gone('web');
     expect(await ground.has('web@1')).toBe(false);
     expect(await ground.hostnames()).toEqual([]);
-  }, 240_000);
+  });
 });

@@ -37,7 +37,7 @@ describe.skipIf(unable !== undefined)('reservations while workers die', () => {
     points = await openPoints(stack.folder, inject('distPath'));
     worker = await stack.startWorker('w0', points.distPath);
     ground = openGround(stack);
-  }, 180_000);
+  });
   afterAll(async () => {
     await stack.stop();
   });
@@ -115,7 +115,7 @@ describe.skipIf(unable !== undefined)('reservations while workers die', () => {
         ground.operate(name, { kind: 'maintain', reason: 'the test is done with it' }),
       ),
     );
-  }, 200_000);
+  });
 
   it('a block gets all its machines, each loaded once, and another machine replaces one that is not available', async () => {
     const { reservations } = stack.client;
@@ -146,7 +146,7 @@ describe.skipIf(unable !== undefined)('reservations while workers die', () => {
     await reservations.return(id);
     await reservations.waitUntil(id, isClosed, quick);
     await Promise.all(names.map(isFree));
-  }, 200_000);
+  });
 
   it('after its end the next user finds the machine loaded with the right image', async () => {
     const { reservations, machines } = stack.client;
@@ -189,5 +189,5 @@ describe.skipIf(unable !== undefined)('reservations while workers die', () => {
     await until('all was told', async () => (await events(first.id)).join() === 'ready,reminder,ended');
     await reservations.return(second.id);
     await reservations.waitUntil(second.id, isClosed, quick);
-  }, 150_000);
+  });
 });

@@ -167,7 +167,7 @@ describe.skipIf(unable !== undefined)('a reservation', () => {
     expect(await endDuring('power')).toEqual({ load: 'cancelled', writes: 0, machine: free });
     await forgetImage();
     expect(await endDuring('load')).toEqual({ load: 'done', writes: 1, machine: free });
-  }, 180_000);
+  });
 
   it('whose user never came has its machine cleared and not loaded', async () => {
     const { reservations, machines } = stack.client;

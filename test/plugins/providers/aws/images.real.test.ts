@@ -21,7 +21,7 @@ describe.skipIf(missing !== undefined)(
     beforeAll(async () => {
       ec2 = await startEc2();
       folder = mkdtempSync(join(tmpdir(), 'heddle-aws-images-'));
-    }, 120_000);
+    });
     afterAll(async () => {
       await ec2?.close();
       rmSync(folder, { recursive: true });

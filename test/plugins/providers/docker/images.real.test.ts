@@ -51,7 +51,7 @@ describe.skipIf(missing !== undefined)(
       });
       await Promise.all([stack.startWorker(), stack.startBuilder()]);
       ground = openGround(stack);
-    }, 240_000);
+    });
     afterAll(async () => {
       await stack?.stop();
       await podman?.close();
@@ -126,6 +126,6 @@ describe.skipIf(missing !== undefined)(
       await stack.client.images.delete('base');
       await stack.client.images.gone('base');
       expect(podman.run('ps', '--all', '--quiet').trim()).toBe('');
-    }, 240_000);
+    });
   },
 );

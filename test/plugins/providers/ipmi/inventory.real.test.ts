@@ -56,7 +56,7 @@ describe.skipIf(noEmulators !== undefined)(
       accounts['rack'] = { type: 'ipmi', fields: { ...fields, inventory: file() } };
       await write(columns, ...rows.map((row) => row.join(',')));
       await stack.startWorker();
-    }, 120_000);
+    });
     afterAll(async () => {
       await rack.stop();
       await stack.stop();
@@ -118,6 +118,6 @@ describe.skipIf(noEmulators !== undefined)(
         code: 0,
         stdout: expect.stringMatching(/rack-2 +done +available/),
       });
-    }, 120_000);
+    });
   },
 );

@@ -33,41 +33,37 @@ describe.skipIf(missing !== undefined)(
         addressFrom: 'fixed',
         shutDownSeconds: 0,
       };
-    }, 180_000);
+    });
     afterAll(() => libvirtd?.close());
 
-    test.skipIf(!hasTerminal)(
-      'the serial console of a machine is opened, and ended by ^]',
-      async () => {
-        const input = machine({ image: 'echo' });
-        await provider(fields).create(input);
-        const { uuid } = identify(input.key);
-        const { command } = await provider(fields).console({ ...input, providerid: uuid, key: '' });
-        const line = command.map((word) => `'${word}'`).join(' ');
-        const terminal = spawn('script', ['-qec', line, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'] });
-        terminal.stdin.on('error', () => undefined);
-        let shown = '';
-        terminal.stdout.setEncoding('utf8').on('data', (chunk: string) => (shown += chunk));
-        const ended = once(terminal, 'close');
-        await until('the console to be open', () => shown.includes('Escape character is ^]'), 60_000);
-        await until(
-          'the machine to answer',
-          () => {
-            terminal.stdin.write('x');
-            return shown.includes('<x>');
-          },
-          60_000,
-        );
-        // virsh knows it only at the beginning of what it reads at once.
-        await until('virsh to end', () => {
-          if (terminal.exitCode === null) terminal.stdin.write('\u001D');
-          return terminal.exitCode !== null;
-        });
-        expect(await ended).toEqual([0, null]);
-        await provider(fields).delete(input);
-      },
-      180_000,
-    );
+    test.skipIf(!hasTerminal)('the serial console of a machine is opened, and ended by ^]', async () => {
+      const input = machine({ image: 'echo' });
+      await provider(fields).create(input);
+      const { uuid } = identify(input.key);
+      const { command } = await provider(fields).console({ ...input, providerid: uuid, key: '' });
+      const line = command.map((word) => `'${word}'`).join(' ');
+      const terminal = spawn('script', ['-qec', line, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'] });
+      terminal.stdin.on('error', () => undefined);
+      let shown = '';
+      terminal.stdout.setEncoding('utf8').on('data', (chunk: string) => (shown += chunk));
+      const ended = once(terminal, 'close');
+      await until('the console to be open', () => shown.includes('Escape character is ^]'), 60_000);
+      await until(
+        'the machine to answer',
+        () => {
+          terminal.stdin.write('x');
+          return shown.includes('<x>');
+        },
+        60_000,
+      );
+      // virsh knows it only at the beginning of what it reads at once.
+      await until('virsh to end', () => {
+        if (terminal.exitCode === null) terminal.stdin.write('\u001D');
+        return terminal.exitCode !== null;
+      });
+      expect(await ended).toEqual([0, null]);
+      await provider(fields).delete(input);
+    });
 
     test('what a machine printed is read by its key, also after a reset, and deleted with the machine', async () => {
       const input = machine({ image: 'echo' });
@@ -95,7 +91,7 @@ describe.skipIf(missing !== undefined)(
       writeFileSync(join(libvirtd.folder, 'pool', `${log}.0`), 'an earlier part');
       await provider(fields).delete(input);
       expect(readdirSync(join(libvirtd.folder, 'pool'))).toEqual(['echo']);
-    }, 180_000);
+    });
 
     test('a domain that libvirt does not have, or that is not of this program, has no console', async () => {
       const { uuid } = identify('some other key');

@@ -19,7 +19,7 @@ describe.skipIf(missing !== undefined)(
     beforeAll(async () => {
       libvirtd = await startLibvirtd();
       driver = { uri: libvirtd.test, pool: 'default-pool', hypervisor: 'test', cloudInit: false };
-    }, 180_000);
+    });
     afterAll(() => libvirtd?.close());
 
     test('on QEMU: a disk with the differences from its base, a seed disk, unchanged power; all of it removed at the end', async () => {

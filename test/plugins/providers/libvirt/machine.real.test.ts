@@ -49,7 +49,7 @@ describe.skipIf(missing !== undefined)(
       for (const pool of ['shelf', 'cellar'])
         libvirtd.virsh(libvirtd.test, 'pool-create-as', pool, 'dir', '--target', `/${pool}`);
       libvirtd.virsh(libvirtd.test, 'vol-create-as', 'default-pool', 'other@1', '3G', '--format', 'qcow2');
-    }, 180_000);
+    });
     afterAll(() => libvirtd?.close());
 
     const volumes = (): readonly string[] =>
@@ -301,7 +301,7 @@ describe.skipIf(missing !== undefined)(
       expect(await provider(real).retrieveImage(order(input, 'spread@1'))).toEqual({ answer: 'done' });
       expect(words(`qemu-img compare '${stock}/spread@1' '${full}/spread@1'`)).toContain('identical');
       await provider(real).delete(input);
-    }, 300_000);
+    });
 
     test.each(['question', 'answer'] as const)(
       'a load and a capture continue, whichever %s of virsh is lost',

@@ -48,7 +48,7 @@ describe.skipIf(missing !== undefined)(
       words(
         `cd '${files}' && head -c 20M /dev/urandom >raw && truncate -s 64M raw && qemu-img convert -O qcow2 raw qcow2 && qemu-img create -q -f qcow2 -b '${files}/qcow2' -F qcow2 layer && qemu-img create -q -f qcow2 -o data_file='${files}/data',data_file_raw=on outside 1M && cp qcow2 disguised`,
       );
-    }, 180_000);
+    });
     afterAll(() => libvirtd?.close());
 
     let builds = 0;

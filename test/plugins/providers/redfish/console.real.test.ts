@@ -24,7 +24,7 @@ describe.skipIf(noRedfish !== undefined || !hasTerminal)(
     let proxy: AddedTo | undefined;
     beforeAll(async () => {
       service = await startRedfish([{ name: 'blade', power: 'On' }]);
-    }, 90_000);
+    });
     afterAll(() => service.stop());
     beforeEach(async () => {
       bmc = await startNode({ password: 'secret' });
@@ -95,7 +95,7 @@ describe.skipIf(noRedfish !== undefined || !hasTerminal)(
       await console.ended;
       expect(console.shown()).not.toContain('secret');
       expect(bmc.passwords).toEqual(['secret']);
-    }, 120_000);
+    });
 
     it('are opened in the shell of the controller by the command that the administrator names', async () => {
       bmc.faults.loginShell = ['/bin/sh', '-c', 'echo "started $0"; exec cat'];
@@ -120,7 +120,7 @@ describe.skipIf(noRedfish !== undefined || !hasTerminal)(
       console.type('\r~.');
       await console.ended;
       expect(bmc.commands).toEqual(['console com2']);
-    }, 120_000);
+    });
 
     it('are opened by IPMI where the controller has nothing better', async () => {
       const { command, environment } = await consoleOf({
@@ -146,6 +146,6 @@ describe.skipIf(noRedfish !== undefined || !hasTerminal)(
       expect(await console.ended).toEqual([255, null]);
       expect(console.shown()).toMatch(/Host key verification failed|HOST IDENTIFICATION HAS CHANGED/);
       expect(bmc.passwords).toEqual([]);
-    }, 120_000);
+    });
   },
 );

@@ -29,7 +29,7 @@ describe.skipIf(noRedfish !== undefined)(
         },
         { name: 'cycled', power: 'On' },
       ]);
-    }, 90_000);
+    });
     afterAll(async () => {
       await service.stop();
     });

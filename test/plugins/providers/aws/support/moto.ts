@@ -22,13 +22,15 @@ export interface Moto {
 /** Moto, which emulates EC2's API in memory, with all the checks that it has. It makes no real machines. */
 export async function startMoto(): Promise<Moto> {
   const port = await freePort();
-  const checks = {
+  const settings = {
+    // Its hundreds of images make each call that lists images or snapshots expensive.
+    MOTO_AMIS_PATH: join(import.meta.dirname, 'amis.json'),
     MOTO_ENABLE_AMI_VALIDATION: 'true',
     MOTO_EC2_ENABLE_INSTANCE_TYPE_VALIDATION: 'true',
     MOTO_ENABLE_KEYPAIR_VALIDATION: 'true',
   };
   const child = spawn(program, ['-H', '127.0.0.1', '-p', String(port)], {
-    env: { PATH: '/usr/bin:/bin', ...checks },
+    env: { PATH: '/usr/bin:/bin', ...settings },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let said = '';
@@ -47,9 +49,8 @@ export async function startMoto(): Promise<Moto> {
       if (child.exitCode !== null) throw new Error(`moto ended with ${child.exitCode}: ${said}`);
       return (await fetch(`${endpoint}/moto-api/data.json`).catch(() => undefined))?.ok;
     });
-    // It loads what it knows of images and types at the first call, which takes seconds.
-    for (const action of ['DescribeImages', 'DescribeInstanceTypes', 'DescribeSubnets'])
-      await ask(endpoint, { Action: action });
+    // It loads what it knows of types at the first call, which takes seconds.
+    await ask(endpoint, { Action: 'DescribeInstanceTypes', 'InstanceType.1': 't3.micro' });
   } catch (error) {
     await close();
     throw error;

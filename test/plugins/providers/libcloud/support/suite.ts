@@ -40,6 +40,7 @@ export function suiteOfDriver(
         name,
         endpoint: 'endpoint',
         machines: ['power'],
+        consistencyWindowMs: 0,
         open,
         without: {
           'same-moment':

@@ -17,4 +17,4 @@ it('a claim fails with Retryable while the Temporal server does not answer', asy
   await expect(claims.release('key')).rejects.toMatchObject(failure);
   await expect(claims.held()).rejects.toMatchObject(failure);
   await connection.close();
-}, 60_000);
+});
