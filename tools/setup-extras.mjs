@@ -64,6 +64,7 @@ await runMain(async () => {
   if (missing.length > 0) installPackages(missing);
   installMoto();
   installLibcloud();
+  installNodepool();
   installEmulators(join(cacheFolder(), emulators.folder));
   buildObjectStore();
   makeNodeImage();
@@ -92,6 +93,11 @@ function installMoto() {
 function installLibcloud() {
   const descriptor = join(root, 'src', 'plugins', 'providers', 'libcloud', 'libcloud.json');
   installPython('libcloud', JSON.parse(readFileSync(descriptor, 'utf8')).python);
+}
+
+/** Nodepool's own test fixtures, which the import of its configuration is tested with. It is never run. */
+function installNodepool() {
+  installPython('nodepool', ['nodepool==11.0.0', '--no-deps']);
 }
 
 /**
