@@ -32,6 +32,11 @@ export interface EntityMemory {
 export interface Entity<Result = string> {
   /** Identifies this entity among others that have had the same name; shown in the memo. */
   readonly uid?: string;
+  /**
+   * Other installations in the tags of what it has, because it was moved here; shown in the memo, which the sweep
+   * reads after its end too.
+   */
+  readonly origins?: readonly string[];
   readonly messages: readonly Message[];
   /** For an entity that the first message starts: it ends if that message is refused. */
   readonly first?: FirstMessage<Result>;
@@ -128,7 +133,11 @@ async function live<Result>(
     entity.onCancel?.();
     noteChange(memory);
   });
-  if (entity.uid !== undefined) upsertMemo({ heddleUid: entity.uid });
+  if (entity.uid !== undefined)
+    upsertMemo({
+      heddleUid: entity.uid,
+      ...(entity.origins === undefined ? {} : { heddleOrigins: entity.origins }),
+    });
   if (entity.first !== undefined && !(await isWanted(entity.first))) return entity.first.otherwise;
   for (const run of entity.background ?? []) void run();
   for (;;) {

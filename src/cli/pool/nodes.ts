@@ -62,14 +62,8 @@ const deletePool = poolVerb(
   async (pool, _session, options: DeleteOptions) => {
     const all = await pool.nodes();
     const nodes = formatCount(all.length, 'node');
-    const { abandon = false } = options;
-    await confirm(
-      abandon
-        ? `Forget pool ${pool.name} and its ${nodes}? The sweep of this namespace then takes their machines for orphans.`
-        : `Delete pool ${pool.name} and its ${nodes}${usersOf(all)}?`,
-      options,
-    );
-    await pool.deletePool(abandon ? { abandon: true } : {});
+    await confirm(`Delete pool ${pool.name} and its ${nodes}${usersOf(all)}?`, options);
+    await pool.deletePool();
     if (options.wait) await pool.gone();
     return { pool: pool.name, deleted: options.wait };
   },

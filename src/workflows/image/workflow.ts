@@ -2,6 +2,7 @@ import { ApplicationFailure, condition, uuid4, workflowInfo } from '@temporalio/
 import { isOver, nextWork, uploadsDue, type ImageWork } from '../../model/image/decide.js';
 import type { ImageState } from '../../model/image/state.js';
 import { viewOfImage } from '../../model/image/view.js';
+import { originsOf } from '../../model/move.js';
 import { imageWorkflowId } from '../../model/names.js';
 import { newMemory, noteChange, runEntity, type NextStep } from '../entity.js';
 import { schedule } from '../schedule.js';
@@ -24,6 +25,7 @@ export async function image(input?: ImageInput): Promise<string> {
   const memory: ImageMemory = { ...newMemory(), state: openState(input), tried: [], tasks: 0 };
   return runEntity(memory, {
     uid: memory.state.uid,
+    origins: originsOf(memory.state),
     messages: messagesOf(memory),
     first:
       input !== undefined && 'carried' in input
@@ -48,6 +50,7 @@ export async function image(input?: ImageInput): Promise<string> {
 }
 
 async function act(memory: ImageMemory): Promise<NextStep> {
+  if (memory.state.exported !== undefined) return {};
   const now = Date.now();
   if (memory.retryAt !== undefined && memory.retryAt <= now) {
     memory.tried = [];
@@ -55,7 +58,9 @@ async function act(memory: ImageMemory): Promise<NextStep> {
   }
   const work = nextWork(memory.state, now, memory.tried);
   if (work.do !== 'wait') {
+    memory.working = work.do;
     await carryOut(memory, work);
+    delete memory.working;
     noteChange(memory);
     return {};
   }

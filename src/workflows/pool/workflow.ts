@@ -1,5 +1,6 @@
 import { ApplicationFailure, condition, log, uuid4, workflowInfo } from '@temporalio/workflow';
 import { poolWorkflowId } from '../../model/names.js';
+import { originsOf } from '../../model/move.js';
 import { admit } from '../../model/pool/admit.js';
 import { mostCarried, packPool, unpackPool, type CarriedPool } from '../../model/pool/carry.js';
 import { carryOutDue, nextDue } from '../../model/pool/due.js';
@@ -53,6 +54,7 @@ export async function pool(input?: PoolInput): Promise<string> {
   };
   return runEntity(memory, {
     uid: state.uid,
+    origins: originsOf(state),
     messages: messagesOf(memory),
     first: isCarried(input)
       ? undefined
@@ -117,11 +119,9 @@ function carryOut(memory: PoolMemory): NextStep {
  * begins them again.
  */
 function rest(memory: PoolMemory, now: number): NextStep {
-  const { pool: state, work } = memory;
   cancelWork(memory);
-  publishMetrics(memory.published, state, now);
-  const isForgotten = state.leaving !== undefined && Object.keys(work).length === 0;
-  return isForgotten ? { ended: `pool ${state.name} was exported` } : {};
+  publishMetrics(memory.published, memory.pool, now);
+  return {};
 }
 
 function soonest(one: number | undefined, other: number | undefined): number | undefined {
