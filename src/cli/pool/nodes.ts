@@ -37,7 +37,12 @@ export interface DeleteOptions extends ServerOptions {
 
 /** Deletes nodes; without any, the pool and everything in it. */
 export async function remove(name: string, ids: readonly string[], options: DeleteOptions): Promise<number> {
-  return ids.length > 0 ? deleteNodes(name, ids, options) : deletePool(name, options);
+  if (ids.length > 0) return deleteNodes(name, ids, options);
+  if (options.abandon === true)
+    throw new CliError('Usage', '--abandon forgets nodes, which have to be named', {
+      next: `heddle pool nodes ${name}`,
+    });
+  return deletePool(name, options);
 }
 
 const deleteNodes = poolVerb(
