@@ -63,6 +63,12 @@ const components = [
     version: () => mark('nodepool', /^\.nodepool-(.+)$/),
     missing: setup,
   },
+  {
+    name: 'Buildkite agent',
+    for: 'the examples for CI systems',
+    version: () => mark('buildkite-agent', /^buildkite-agent-(.+)$/),
+    missing: setup,
+  },
   { name: 'Podman', for: 'provider docker', version: () => firstOf(['podman', '--version']), missing: setup },
   {
     name: 'podman-compose',

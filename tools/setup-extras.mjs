@@ -1,7 +1,7 @@
 // @ts-check
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { makeBootParts } from './boot-disk.mjs';
 import { makeBootImage } from './boot-image.mjs';
 import { cacheFolder, root, runMain, say } from './environment.mjs';
@@ -67,6 +67,7 @@ await runMain(async () => {
   installNodepool();
   installEmulators(join(cacheFolder(), emulators.folder));
   buildObjectStore();
+  buildBuildkiteAgent();
   makeNodeImage();
   makeBootParts();
   makeBootImage();
@@ -118,15 +119,31 @@ function installPython(name, packages) {
 
 /** The Versity S3 Gateway, an object store for the tests of logs. */
 function buildObjectStore() {
-  const folder = join(cacheFolder(), 'versitygw');
-  const program = join(folder, 'versitygw-1.8.0');
-  if (existsSync(program)) return say(`the object store is there: ${program}`);
-  if (!onPath('go')) throw new Error('Go is not on PATH: the object store of the tests cannot be built');
-  say(`builds the Versity S3 Gateway from source into ${folder}: about two minutes`);
+  buildProgram('versitygw', 'github.com/versity/versitygw/cmd/versitygw', '1.8.0');
+}
+
+/** The agent of Buildkite, which runs the hook of the examples. The newest that Go 1.25 builds. */
+function buildBuildkiteAgent() {
+  buildProgram('buildkite-agent', 'github.com/buildkite/agent/v3', '3.127.2');
+}
+
+/**
+ * Builds a program in Go from source, as NAME/NAME-VERSION in the cache folder.
+ * @param {string} name
+ * @param {string} source
+ * @param {string} version
+ */
+function buildProgram(name, source, version) {
+  const folder = join(cacheFolder(), name);
+  const program = join(folder, `${name}-${version}`);
+  if (existsSync(program)) return say(`${name} is there: ${program}`);
+  if (!onPath('go')) throw new Error(`Go is not on PATH: ${name} cannot be built`);
+  say(`builds ${name} from source into ${folder}: about two minutes`);
   mkdirSync(folder, { recursive: true });
-  const env = { ...process.env, GOBIN: folder, CGO_ENABLED: '0' };
-  run(['go', 'install', 'github.com/versity/versitygw/cmd/versitygw@v1.8.0'], env);
-  renameSync(join(folder, 'versitygw'), program);
+  run(['go', 'install', `${source}@v${version}`], { ...process.env, GOBIN: folder, CGO_ENABLED: '0' });
+  // A module's version is no part of the name of its program.
+  const built = basename(source.replace(/\/v\d+$/, ''));
+  renameSync(join(folder, built), program);
 }
 
 /** @param {string} folder */

@@ -1,5 +1,5 @@
 /** An entity that was exported keeps its records, and changes nothing any more. */
-export interface Exported {
+interface Exported {
   readonly id: string;
   readonly by: string;
   /** Ms since the epoch. */
@@ -7,14 +7,14 @@ export interface Exported {
 }
 
 /** The export that an entity was restored from. */
-export interface Restored {
+interface Restored {
   readonly from: string;
   /** Ms since the epoch. */
   readonly at: number;
 }
 
 /** One move of an entity: the export, and the installation in the tags of what was made before it. */
-export interface Move {
+interface Move {
   readonly export: string;
   readonly installation: string;
 }
