@@ -15,7 +15,7 @@ const examples = join(import.meta.dirname, '../../examples/ci');
 const buildkiteAgent = join(
   loadConfig({ cwd: '/' }).cacheFolder,
   'buildkite-agent',
-  'buildkite-agent-3.127.2',
+  'buildkite-agent-3.62.0',
 );
 
 /** The scripts run as they are. The services of the CI systems are replaced, and all programs but Buildkite's agent. */
