@@ -57,7 +57,11 @@ export function movedBy({ exported, installation, carried }: Records<Moved>, now
   };
 }
 
-/** The installations in the tags of what an entity has from before its moves; undefined if it never moved. */
-export function originsOf({ moves }: Moved): readonly string[] | undefined {
-  return moves === undefined ? undefined : [...new Set(moves.map(({ installation }) => installation))];
+/**
+ * The installations in the tags of what an entity has from before its moves; undefined if it never moved. None of an
+ * exported one: it may be back where it came from.
+ */
+export function originsOf({ moves, exported }: Moved): readonly string[] | undefined {
+  if (moves === undefined) return undefined;
+  return exported === undefined ? [...new Set(moves.map(({ installation }) => installation))] : [];
 }

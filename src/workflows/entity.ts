@@ -14,6 +14,7 @@ import {
   type SignalDefinition,
 } from '@temporalio/workflow';
 import type { UpdateDefinition } from '@temporalio/common';
+import { originsOf, type Moved } from '../model/move.js';
 
 /** What the base keeps about an entity during one run. An entity's own memory extends it. */
 export interface EntityMemory {
@@ -32,11 +33,6 @@ export interface EntityMemory {
 export interface Entity<Result = string> {
   /** Identifies this entity among others that have had the same name; shown in the memo. */
   readonly uid?: string;
-  /**
-   * Other installations in the tags of what it has, because it was moved here; shown in the memo, which the sweep
-   * reads after its end too.
-   */
-  readonly origins?: readonly string[];
   readonly messages: readonly Message[];
   /** For an entity that the first message starts: it ends if that message is refused. */
   readonly first?: FirstMessage<Result>;
@@ -105,6 +101,12 @@ export function now(): string {
   return new Date(Date.now()).toISOString();
 }
 
+/** Shows where an entity was moved from in its memo, which the sweep reads after its end too. */
+export function showOrigins(moved: Moved): void {
+  const origins = originsOf(moved);
+  if (origins !== undefined) upsertMemo({ heddleOrigins: origins });
+}
+
 export function noteChange(memory: EntityMemory): void {
   memory.changes += 1;
 }
@@ -133,11 +135,7 @@ async function live<Result>(
     entity.onCancel?.();
     noteChange(memory);
   });
-  if (entity.uid !== undefined)
-    upsertMemo({
-      heddleUid: entity.uid,
-      ...(entity.origins === undefined ? {} : { heddleOrigins: entity.origins }),
-    });
+  if (entity.uid !== undefined) upsertMemo({ heddleUid: entity.uid });
   if (entity.first !== undefined && !(await isWanted(entity.first))) return entity.first.otherwise;
   for (const run of entity.background ?? []) void run();
   for (;;) {

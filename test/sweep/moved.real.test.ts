@@ -60,6 +60,25 @@ describe('what was moved to another namespace', () => {
     return pool;
   }
 
+  it('is ignored by the sweep of a namespace that it has left again', async () => {
+    const source = await openPool('back');
+    const target = new PoolClient(to.client.temporal, 'back', { by: 'test' });
+    await target.restore(await source.export());
+    await source.restore(await target.export());
+    const [old] = await source.nodes();
+    await source.deleteNodes([old?.id ?? '']);
+    await until('it has a new machine', async () => {
+      const [next] = await source.nodes();
+      return next !== undefined && next.id !== old?.id && next.state === 'ready';
+    });
+    const { leaks, accounts } = await to.client.sweep();
+    expect(leaks).toEqual([]);
+    expect(accounts).toContainEqual({ name: 'local', machines: 0, leaks: 0 });
+    expect(await from.client.sweep()).toMatchObject({ leaks: [], deleted: [] });
+    await source.deletePool();
+    await source.gone();
+  });
+
   it('is deleted by the new sweep if the restored pool was terminated, and by no sweep before', async () => {
     const source = await openPool('ci');
     await openPool('stays');

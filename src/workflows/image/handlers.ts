@@ -21,7 +21,17 @@ import {
   checkSignal,
   usedResourcesQuery,
 } from '../cluster/messages.js';
-import { now, noteChange, query, refuse, signal, update, type Message, type Refusal } from '../entity.js';
+import {
+  now,
+  noteChange,
+  query,
+  refuse,
+  showOrigins,
+  signal,
+  update,
+  type Message,
+  type Refusal,
+} from '../entity.js';
 import { schedule } from '../schedule.js';
 import { change, changeBuild, type ImageMemory } from './memory.js';
 import {
@@ -126,6 +136,7 @@ export function messagesOf(memory: ImageMemory): readonly Message[] {
         const { exported, ...state } = memory.state;
         memory.state =
           cancel === true ? state : { ...state, exported: exported ?? { id: uuid4(), by, at: Date.now() } };
+        showOrigins(memory.state);
       },
       ({ cancel }) => (cancel === true ? undefined : refuseImageExport(memory.state)),
     ),

@@ -2,9 +2,8 @@ import { ApplicationFailure, condition, uuid4, workflowInfo } from '@temporalio/
 import { isOver, nextWork, uploadsDue, type ImageWork } from '../../model/image/decide.js';
 import type { ImageState } from '../../model/image/state.js';
 import { viewOfImage } from '../../model/image/view.js';
-import { originsOf } from '../../model/move.js';
 import { imageWorkflowId } from '../../model/names.js';
-import { newMemory, noteChange, runEntity, type NextStep } from '../entity.js';
+import { newMemory, noteChange, runEntity, showOrigins, type NextStep } from '../entity.js';
 import { schedule } from '../schedule.js';
 import { build } from './build.js';
 import { drop } from './drop.js';
@@ -23,9 +22,9 @@ const tryAgainMs = 5 * 60_000;
 /** An image: its recipe, its builds and their uploads. It lives until its deletion is complete. */
 export async function image(input?: ImageInput): Promise<string> {
   const memory: ImageMemory = { ...newMemory(), state: openState(input), tried: [], tasks: 0 };
+  showOrigins(memory.state);
   return runEntity(memory, {
     uid: memory.state.uid,
-    origins: originsOf(memory.state),
     messages: messagesOf(memory),
     first:
       input !== undefined && 'carried' in input

@@ -24,7 +24,7 @@ import { viewWaiting } from '../../model/pool/view-waiting.js';
 import { configure } from './configure.js';
 import { imageUpdateSignal } from '../image/messages.js';
 import { nodeQuery } from '../cluster/messages.js';
-import { query, signal, update, type Message, type Refusal } from '../entity.js';
+import { query, showOrigins, signal, update, type Message, type Refusal } from '../entity.js';
 import {
   configureUpdate,
   deleteNodesUpdate,
@@ -133,6 +133,7 @@ export function messagesOf(memory: PoolMemory): readonly Message[] {
       ({ by, cancel }) => {
         if (cancel === true) delete pool.exported;
         else pool.exported ??= { id: uuid4(), by, at: Date.now() };
+        showOrigins(pool);
       },
       ({ cancel }) => (cancel === true ? undefined : refuseExport(pool)),
     ),

@@ -1,6 +1,5 @@
 import { ApplicationFailure, condition, log, uuid4, workflowInfo } from '@temporalio/workflow';
 import { poolWorkflowId } from '../../model/names.js';
-import { originsOf } from '../../model/move.js';
 import { admit } from '../../model/pool/admit.js';
 import { mostCarried, packPool, unpackPool, type CarriedPool } from '../../model/pool/carry.js';
 import { carryOutDue, nextDue } from '../../model/pool/due.js';
@@ -9,7 +8,7 @@ import type { PoolStart } from '../../model/pool/messages.js';
 import { newPool, type PoolState } from '../../model/pool/state.js';
 import { createSemaphore } from '../permits.js';
 import { detailsOfPool } from './details.js';
-import { newMemory, runEntity, type NextStep } from '../entity.js';
+import { newMemory, runEntity, showOrigins, type NextStep } from '../entity.js';
 import { messagesOf } from './handlers.js';
 import { beginChecks } from './periodic-checks.js';
 import type { PoolMemory } from './memory.js';
@@ -52,9 +51,9 @@ export async function pool(input?: PoolInput): Promise<string> {
     looking: {},
     watched: {},
   };
+  showOrigins(state);
   return runEntity(memory, {
     uid: state.uid,
-    origins: originsOf(state),
     messages: messagesOf(memory),
     first: isCarried(input)
       ? undefined
