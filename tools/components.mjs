@@ -57,6 +57,18 @@ const components = [
     version: () => mark('libcloud', /^\.apache-libcloud-(.+)$/),
     missing: setup,
   },
+  {
+    name: "Nodepool's test fixtures",
+    for: 'heddle pool import',
+    version: () => mark('nodepool', /^\.nodepool-(.+)$/),
+    missing: setup,
+  },
+  {
+    name: 'Buildkite agent',
+    for: 'the examples for CI systems',
+    version: () => mark('buildkite-agent', /^buildkite-agent-(.+)$/),
+    missing: setup,
+  },
   { name: 'Podman', for: 'provider docker', version: () => firstOf(['podman', '--version']), missing: setup },
   {
     name: 'podman-compose',

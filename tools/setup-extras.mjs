@@ -1,7 +1,7 @@
 // @ts-check
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { makeBootParts } from './boot-disk.mjs';
 import { makeBootImage } from './boot-image.mjs';
 import { cacheFolder, root, runMain, say } from './environment.mjs';
@@ -64,8 +64,10 @@ await runMain(async () => {
   if (missing.length > 0) installPackages(missing);
   installMoto();
   installLibcloud();
+  installNodepool();
   installEmulators(join(cacheFolder(), emulators.folder));
   buildObjectStore();
+  buildBuildkiteAgent();
   makeNodeImage();
   makeBootParts();
   makeBootImage();
@@ -94,6 +96,11 @@ function installLibcloud() {
   installPython('libcloud', JSON.parse(readFileSync(descriptor, 'utf8')).python);
 }
 
+/** Nodepool's own test fixtures, which the import of its configuration is tested with. It is never run. */
+function installNodepool() {
+  installPython('nodepool', ['nodepool==11.0.0', '--no-deps']);
+}
+
 /**
  * Installs packages into an environment of their own. A file such as .moto-5.2.5 says that the first is complete.
  * @param {string} name of the folder
@@ -112,15 +119,31 @@ function installPython(name, packages) {
 
 /** The Versity S3 Gateway, an object store for the tests of logs. */
 function buildObjectStore() {
-  const folder = join(cacheFolder(), 'versitygw');
-  const program = join(folder, 'versitygw-1.8.0');
-  if (existsSync(program)) return say(`the object store is there: ${program}`);
-  if (!onPath('go')) throw new Error('Go is not on PATH: the object store of the tests cannot be built');
-  say(`builds the Versity S3 Gateway from source into ${folder}: about two minutes`);
+  buildProgram('versitygw', 'github.com/versity/versitygw/cmd/versitygw', '1.8.0');
+}
+
+/** The agent of Buildkite, which runs the hook of the examples. A newer one needs a module that cannot be had everywhere. */
+function buildBuildkiteAgent() {
+  buildProgram('buildkite-agent', 'github.com/buildkite/agent/v3', '3.62.0');
+}
+
+/**
+ * Builds a program in Go from source, as NAME/NAME-VERSION in the cache folder.
+ * @param {string} name
+ * @param {string} source
+ * @param {string} version
+ */
+function buildProgram(name, source, version) {
+  const folder = join(cacheFolder(), name);
+  const program = join(folder, `${name}-${version}`);
+  if (existsSync(program)) return say(`${name} is there: ${program}`);
+  if (!onPath('go')) throw new Error(`Go is not on PATH: ${name} cannot be built`);
+  say(`builds ${name} from source into ${folder}: about two minutes`);
   mkdirSync(folder, { recursive: true });
-  const env = { ...process.env, GOBIN: folder, CGO_ENABLED: '0' };
-  run(['go', 'install', 'github.com/versity/versitygw/cmd/versitygw@v1.8.0'], env);
-  renameSync(join(folder, 'versitygw'), program);
+  run(['go', 'install', `${source}@v${version}`], { ...process.env, GOBIN: folder, CGO_ENABLED: '0' });
+  // A module's version is no part of the name of its program.
+  const built = basename(source.replace(/\/v\d+$/, ''));
+  renameSync(join(folder, built), program);
 }
 
 /** @param {string} folder */

@@ -12,8 +12,10 @@ import {
 } from '@temporalio/client';
 import { workflowQueue } from '../model/names.js';
 import { workflowTaskMs } from '../model/resumption.js';
+import type { Moved, Records, RecordsReply } from '../model/move.js';
 import { call } from './call.js';
 import { HeddleError } from './errors.js';
+import { readInstallation } from './installation.js';
 import { listRunning } from './list.js';
 import { seals } from './seal-messages.js';
 
@@ -55,6 +57,12 @@ const missingPlugin =
 
 /** The server's limit of a fairness key, in bytes; names of entities are ASCII. */
 const maxFairnessKey = 64;
+
+export interface ExportOptions {
+  readonly signal?: AbortSignal;
+  /** What has not ended yet. */
+  readonly onWait?: (awaits: readonly string[]) => void;
+}
 
 /** What the clients of all resources share: one long-lived workflow per entity, reached by its name. */
 export abstract class EntityClient {
@@ -126,6 +134,72 @@ export abstract class EntityClient {
       return send(args, 'ALLOW_DUPLICATE');
     };
     return call(this.temporal, what, make, waitMs);
+  }
+
+  /** Waits until an exported entity has nothing in flight any more. */
+  protected async awaitRecords<Carried extends Moved>(
+    name: string,
+    ask: () => Promise<RecordsReply<Carried> | null>,
+    { signal, onWait }: ExportOptions,
+  ): Promise<Records<Carried>> {
+    const reply = await waitUntil(
+      ask,
+      (answer) => (answer !== null && 'awaits' in answer ? undefined : (answer ?? 'cancelled')),
+      {
+        signal,
+        onView: (answer) => {
+          if (answer !== null && 'awaits' in answer) onWait?.(answer.awaits);
+        },
+      },
+    );
+    if (reply === 'cancelled')
+      throw new HeddleError('Refused', `the export of ${this.#kind.noun} ${name} was cancelled`);
+    const installation = await call(this.temporal, 'read the namespace', () =>
+      readInstallation(this.temporal),
+    );
+    return { ...reply.records, installation };
+  }
+
+  /**
+   * Starts an entity with the records of an exported one. It replaces an exported one that it had moved away from.
+   * @throws HeddleError Refused if there is another one of this name.
+   */
+  protected startRestored<Carried extends Moved & { readonly name: string }>(
+    name: string,
+    records: Records<Carried>,
+    carried: Carried,
+    show: () => Promise<Moved>,
+  ): Promise<{ readonly unchanged: boolean }> {
+    const { noun, workflowType, workflowId } = this.#kind;
+    if (carried.name !== name)
+      throw new HeddleError('Refused', `these are the records of ${noun} ${carried.name}, not of ${name}`);
+    const start = (workflowIdConflictPolicy: 'FAIL' | 'TERMINATE_EXISTING'): Promise<unknown> =>
+      this.temporal.workflow.start(workflowType, {
+        workflowId: workflowId(name),
+        taskQueue: workflowQueue,
+        workflowTaskTimeout: workflowTaskMs,
+        priority: { fairnessKey: workflowId(name).slice(0, maxFairnessKey) },
+        args: [{ carried }],
+        workflowIdConflictPolicy,
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+        staticSummary: `${noun} ${name}`,
+      });
+    return call(this.temporal, `restore ${noun} ${name}`, async () => {
+      try {
+        await start('FAIL');
+      } catch (cause) {
+        if (!(cause instanceof WorkflowExecutionAlreadyStartedError)) throw cause;
+        const { exported, restored } = await show();
+        if (restored?.from === records.exported.id) return { unchanged: true };
+        const hasReturned = records.carried.moves?.some((move) => move.export === exported?.id) === true;
+        if (!hasReturned)
+          throw new HeddleError('Refused', `there is ${noun} ${name} already, and it is another one`, {
+            cause,
+          });
+        await start('TERMINATE_EXISTING');
+      }
+      return { unchanged: false };
+    });
   }
 
   protected query<Reply, Args extends unknown[]>(

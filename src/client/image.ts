@@ -3,6 +3,7 @@ import type { Client } from '@temporalio/client';
 import { findBuild, isGone, type Build } from '../model/image/build.js';
 import type { BuildReply, ConfigureImageReply } from '../model/image/messages.js';
 import { sourceOf, type ImageSpec } from '../model/image/spec.js';
+import { restoredImage, type ImageRecords } from '../model/image/export.js';
 import type { ImageView } from '../model/image/view.js';
 import { imageWorkflowId, imageWorkflowType } from '../model/names.js';
 import type { ImageInput } from '../workflows/image/workflow.js';
@@ -11,14 +12,16 @@ import {
   cancelBuildUpdate,
   configureImageUpdate,
   deleteImageUpdate,
+  exportImageUpdate,
   imageQuery,
+  imageRecordsQuery,
   pauseImageUpdate,
   resumeImageUpdate,
   rollbackImageUpdate,
   uploadImageUpdate,
 } from '../workflows/image/messages.js';
 import type { ResourceClient } from './artifact/artifact-client.js';
-import { EntityClient, waitUntil, type WaitUntilOptions } from './entity-client.js';
+import { EntityClient, waitUntil, type ExportOptions, type WaitUntilOptions } from './entity-client.js';
 import { HeddleError } from './errors.js';
 
 /** Images, and how they are built. */
@@ -132,6 +135,30 @@ export class ImageClient extends EntityClient {
       options,
     );
     if (number === undefined) await this.gone(name);
+  }
+
+  /**
+   * Stops the image for a move to another server or namespace, and returns its records: nothing is built, uploaded
+   * or deleted any more. Waits until work in progress has ended. The same again returns the same records.
+   * @throws HeddleError Refused with the reason.
+   */
+  async export(name: string, options: ExportOptions = {}): Promise<ImageRecords> {
+    await this.update('export', name, exportImageUpdate, { by: this.by });
+    return this.awaitRecords(name, () => this.query('records', name, imageRecordsQuery), options);
+  }
+
+  /** The image goes on. Only for records that were restored nowhere: otherwise two images have the same builds. */
+  async cancelExport(name: string): Promise<void> {
+    await this.update('cancel the export', name, exportImageUpdate, { by: this.by, cancel: true });
+  }
+
+  /**
+   * Starts an image with the records of an exported one. It may return to where it was exported from.
+   * @throws HeddleError Refused if there is another image of this name.
+   */
+  restore(records: ImageRecords): Promise<{ readonly unchanged: boolean }> {
+    const carried = restoredImage(records, Date.now());
+    return this.startRestored(carried.name, records, carried, () => this.show(carried.name));
   }
 
   show(name: string): Promise<ImageView> {

@@ -194,8 +194,8 @@ export interface CanTaint {
 /** An image in the provider's library, apart from any machine. */
 export interface LibraryInput extends Pick<ImageInput, 'image' | 'providerImage' | 'token' | 'progress'> {
   /**
-   * For uploads: to be put on the image when it is taken in; `listImages` looks for them. For deletions: those that
-   * it was uploaded or captured with. An image with others belongs to another owner, and stays.
+   * For uploads: to be put on the image when it is taken in; `listImages` looks for them. For deletions: the key and
+   * the cluster that it was uploaded or captured with. An image with others belongs to another owner, and stays.
    */
   readonly tags?: Readonly<Record<string, string>>;
 }

@@ -1,5 +1,6 @@
 import { type Client, isGrpcServiceError } from '@temporalio/client';
 import type { ClusterRecords, LivingCluster, RecordStatus } from '../activities/sweep/cluster-records.js';
+import type { Origin } from '../model/sweep/sweep.js';
 import {
   clusterWorkflowType,
   imageWorkflowType,
@@ -7,7 +8,7 @@ import {
   ownerWorkflowId,
   poolWorkflowType,
 } from '../model/names.js';
-import { listExecutions, readUid } from './workflow-runs.js';
+import { listExecutions, readMemo } from './workflow-runs.js';
 import { disownUpdate, ownersQuery } from '../workflows/cluster/messages.js';
 
 const patienceMs = 10_000;
@@ -19,6 +20,7 @@ export function readClusterRecords(temporal: Client): ClusterRecords {
   return {
     status: (clusterName) => patiently(() => standingOf(temporal, clusterName)),
     living: () => living(temporal),
+    origins: () => readOrigins(temporal),
     hasAny: async () => {
       const { namespace } = temporal.options;
       const { executions } = await patiently(() =>
@@ -69,10 +71,23 @@ async function living(temporal: Client): Promise<readonly LivingCluster[]> {
   const found: LivingCluster[] = [];
   for (const { execution, memo } of executions) {
     const workflowId = execution?.workflowId ?? '';
-    const uid = await readUid(temporal, workflowId, memo?.fields ?? {});
+    const { uid } = await readMemo(temporal, workflowId, memo?.fields ?? {});
     found.push({ name: workflowId.replace(/^cluster\//, ''), uid });
   }
   return found;
+}
+
+const isMovable = `WorkflowType IN ('${imageWorkflowType}', '${poolWorkflowType}') AND ExecutionStatus != 'ContinuedAsNew'`;
+
+async function readOrigins(temporal: Client): Promise<readonly Origin[]> {
+  const executions = await listExecutions(temporal, isMovable);
+  const found = await Promise.all(
+    executions.map(async ({ execution, memo }) => {
+      const { uid, origins = [] } = await readMemo(temporal, execution?.workflowId ?? '', memo?.fields ?? {});
+      return uid === undefined ? [] : origins.map((installation): Origin => ({ uid, installation }));
+    }),
+  );
+  return found.flat();
 }
 
 function isNotFound(error: unknown): boolean {

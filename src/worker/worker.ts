@@ -46,7 +46,8 @@ import { openLogStore } from './log-store.js';
 import { differencesFromOthers } from '../client/workers.js';
 import { outputReader } from './read-outputs.js';
 import { openInputs } from './open-inputs.js';
-import { readInstallation, watchInstallation } from './watch-installation.js';
+import { readInstallation } from '../client/installation.js';
+import { watchInstallation } from './watch-installation.js';
 import { readWorkflowRuns } from './workflow-runs.js';
 import { peersUpdate } from '../workflows/cluster/messages.js';
 
@@ -92,7 +93,7 @@ export async function startWorker(options: HeddleWorkerOptions): Promise<HeddleW
   const shutdown = (): void => {
     for (const worker of workers.filter((candidate) => candidate.getState() === 'RUNNING')) worker.shutdown();
   };
-  const watch = watchInstallation(prepared.temporal, config.temporal.namespace, prepared.installation);
+  const watch = watchInstallation(prepared.temporal, prepared.installation);
   let failure: Error | undefined;
   void watch.replaced.then((other) => {
     failure = replacedError(config, prepared.installation, other);
@@ -145,7 +146,7 @@ export async function prepareWorkers({
   const onPlaintext = config.encryption === 'optional' ? 'pass' : undefined;
   const plugin = heddle({ keys: keyRing, namespace, onPlaintext });
   const temporal = new Client({ connection, namespace, plugins: [plugin] });
-  const installation = await readInstallation(temporal, namespace);
+  const installation = await readInstallation(temporal);
   const { missing, problem } = await registerSearchAttributes(connection, namespace);
   if (problem !== undefined) log.warn(problem);
   const unswept = await keepSweepSchedule(temporal, config.sweep);

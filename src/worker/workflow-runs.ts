@@ -96,7 +96,7 @@ async function describeRun(
   const info = answer?.workflowExecutionInfo;
   if (info === undefined || info === null) return undefined;
   const resetAt = optionalTsToMs(answer?.workflowExtendedInfo?.lastResetTime);
-  const clusterUid = await readUid(temporal, workflowId, info.memo?.fields ?? {});
+  const { uid: clusterUid } = await readMemo(temporal, workflowId, info.memo?.fields ?? {});
   return {
     runId,
     firstRunId: info.firstRunId ?? runId,
@@ -125,12 +125,12 @@ function hasCode(error: unknown, code: number): boolean {
   return isGrpcServiceError(error) && Number(error.code) === code;
 }
 
-/** Undefined also for a memo that cannot be read: it is of another make, or of keys that are gone. */
-export async function readUid(
+/** What an entity shows in its memo; empty for one that another program wrote, or whose key is gone. */
+export async function readMemo(
   temporal: Client,
   workflowId: string,
   memo: Readonly<Record<string, Payload>>,
-): Promise<string | undefined> {
+): Promise<{ readonly uid?: string; readonly origins?: readonly string[] }> {
   const { namespace, dataConverter } = temporal.options;
   try {
     const fields = await decodeMapFromPayloads(loadDataConverter(dataConverter), memo, {
@@ -138,10 +138,13 @@ export async function readUid(
       namespace,
       workflowId,
     });
-    const uid = fields?.['heddleUid'];
-    return typeof uid === 'string' ? uid : undefined;
+    const { heddleUid: uid, heddleOrigins: origins } = fields ?? {};
+    return {
+      ...(typeof uid === 'string' ? { uid } : {}),
+      ...(Array.isArray(origins) ? { origins: origins as readonly string[] } : {}),
+    };
   } catch {
-    return undefined;
+    return {};
   }
 }
 

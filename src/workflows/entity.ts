@@ -14,6 +14,7 @@ import {
   type SignalDefinition,
 } from '@temporalio/workflow';
 import type { UpdateDefinition } from '@temporalio/common';
+import { originsOf, type Moved } from '../model/move.js';
 
 /** What the base keeps about an entity during one run. An entity's own memory extends it. */
 export interface EntityMemory {
@@ -98,6 +99,12 @@ export function newMemory(): EntityMemory {
 /** The time of the current workflow task, RFC 3339. */
 export function now(): string {
   return new Date(Date.now()).toISOString();
+}
+
+/** Shows where an entity was moved from in its memo, which the sweep reads after its end too. */
+export function showOrigins(moved: Moved): void {
+  const origins = originsOf(moved);
+  if (origins !== undefined) upsertMemo({ heddleOrigins: origins });
 }
 
 export function noteChange(memory: EntityMemory): void {

@@ -19,6 +19,7 @@ import {
   type Leak,
   type SweepInput,
   type SweepReport,
+  type SweepAccounts,
   type SweptAccount,
 } from '../model/sweep/sweep.js';
 import { detailsOfSweep } from '../model/sweep/sweep-text.js';
@@ -33,8 +34,8 @@ const deletingMs = 10 * 60_000;
  * the previous one, so no history grows.
  */
 export async function sweep(input: SweepInput): Promise<SweepReport> {
-  const { accounts, recorded } = await schedule('LIST_ACCOUNTS', undefined);
-  const looks = await Promise.all(accounts.map(lookAt));
+  const { accounts, recorded, origins } = await schedule('LIST_ACCOUNTS', undefined);
+  const looks = await Promise.all(accounts.map((account) => lookAt(account, origins)));
   const earlier = input.earlier ?? reportBefore()?.leaks ?? [];
   const { leaks, ripe, refused } = decideSweep({ now: Date.now(), input, earlier, looks, recorded });
   for (const why of refused) log.warn('the sweep deletes nothing', { why });
@@ -65,14 +66,14 @@ function reportBefore(): SweepReport | undefined {
   return last?.reportVersion === 1 ? last : undefined;
 }
 
-async function lookAt(account: SweptAccount): Promise<AccountReport> {
+async function lookAt(account: SweptAccount, origins: SweepAccounts['origins']): Promise<AccountReport> {
   const { name, type, site } = account;
   try {
     return {
       account,
       ...(await schedule(
         'FIND_LEAKS',
-        { provider: { name, type } },
+        { provider: { name, type }, origins },
         { at: { site }, summary: `FIND_LEAKS of ${name}` },
       )),
     };

@@ -21,6 +21,7 @@ function records(
     disown: owners,
     status: async (name) => (name.startsWith('gone') ? 'ended' : name.startsWith('cut') ? 'cut' : 'living'),
     hasAny: async () => true,
+    origins: async () => [],
     living: async () => [{ name: 'web', uid: 'u' }, { name: 'db' }],
     ...more,
   };

@@ -1,16 +1,24 @@
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { createServer, type Server } from 'node:http';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { stringify } from 'yaml';
+import { loadConfig } from '../../src/config/index.js';
 import { heddleOn } from '../harness/cli/run-heddle.js';
 import { startStack, type Stack } from '../harness/stack.js';
 
 const examples = join(import.meta.dirname, '../../examples/ci');
 
-/** The scripts run as they are. Only the services and programs of the CI systems are replaced. */
+/** What `npm run setup:extras` builds. */
+const buildkiteAgent = join(
+  loadConfig({ cwd: '/' }).cacheFolder,
+  'buildkite-agent',
+  'buildkite-agent-3.62.0',
+);
+
+/** The scripts run as they are. The services of the CI systems are replaced, and all programs but Buildkite's agent. */
 describe('the examples for CI systems', () => {
   let stack: Stack;
   let bin: string;
@@ -170,6 +178,41 @@ describe('the examples for CI systems', () => {
     });
     expect(await requestsOf('buildkite-job-1')).toEqual(['returned']);
   });
+
+  it.skipIf(!existsSync(buildkiteAgent))(
+    'of Buildkite is run by a real agent, which ends as the command on the node does',
+    async () => {
+      const repository = checkout('repository');
+      const git = (...words: string[]): string =>
+        execFileSync('git', ['-c', 'user.name=test', '-c', 'user.email=test@localhost', ...words], {
+          cwd: repository,
+          encoding: 'utf8',
+        }).trim();
+      git('init', '--quiet', '--initial-branch', 'main');
+      git('add', '.');
+      git('commit', '--quiet', '--message', 'a Makefile');
+      const ended = await script([buildkiteAgent, 'bootstrap'], {
+        BUILDKITE_AGENT_ACCESS_TOKEN: 'unused',
+        BUILDKITE_AGENT_NAME: 'agent',
+        BUILDKITE_BRANCH: 'main',
+        BUILDKITE_BUILD_PATH: join(stack.folder, 'builds'),
+        BUILDKITE_COMMAND: 'make test\nexit 9',
+        BUILDKITE_COMMIT: git('rev-parse', 'HEAD'),
+        BUILDKITE_HOOKS_PATH: join(examples, 'buildkite/hooks'),
+        BUILDKITE_JOB_ID: 'job-2',
+        BUILDKITE_ORGANIZATION_SLUG: 'acme',
+        BUILDKITE_PIPELINE_PROVIDER: 'git',
+        BUILDKITE_PIPELINE_SLUG: 'web',
+        BUILDKITE_REPO: repository,
+        BUILDKITE_SSH_KEYSCAN: 'false',
+      });
+      expect(ended).toMatchObject({
+        code: 9,
+        stdout: expect.stringMatching(/^tested on small-\d+$/m) as string,
+      });
+      expect(await requestsOf('buildkite-job-2')).toEqual(['returned']);
+    },
+  );
 
   it('of Jenkins runs the tests of the workspace', async () => {
     const step = /sh '(.*)'/.exec(readFileSync(join(examples, 'jenkins/Jenkinsfile'), 'utf8'))?.[1] ?? '';

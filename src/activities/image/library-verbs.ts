@@ -46,7 +46,7 @@ export const libraryVerbs = {
         format,
         sha256: file.sha256,
         bytes: file.bytes,
-        tags: tagsOf(call),
+        tags: { [tagNames.installation]: call.parts.installation, ...ownTags(call) },
       } satisfies ImageFileInput;
       const { providerImage = input.providerImage, ...outcome } = readUploaded(
         await requireAbility(open, 'uploadImage')(input),
@@ -60,7 +60,7 @@ export const libraryVerbs = {
       insist(
         call.action,
         readOutcome(
-          await requireAbility(open, 'deleteImage')({ ...libraryInput(call, open), tags: tagsOf(call) }),
+          await requireAbility(open, 'deleteImage')({ ...libraryInput(call, open), tags: ownTags(call) }),
           open.source('deleteImage'),
         ),
       );
@@ -77,16 +77,11 @@ function libraryInput(call: MachineCall, open: OpenProvider): LibraryInput {
   return { image, providerImage: call.request.order.providerImage ?? providerImage, token, progress };
 }
 
-/** What the sweep finds it by. */
-function tagsOf({
-  parts,
+/** What it is recognised by, also after a move, when the tags still have the installation that uploaded it. */
+function ownTags({
   request: { clusterId, clusterUid, nodeId, incarnation },
 }: MachineCall): Readonly<Record<string, string>> {
-  return {
-    [tagNames.installation]: parts.installation,
-    [tagNames.key]: machineKey(clusterUid, nodeId, incarnation),
-    [tagNames.cluster]: clusterId,
-  };
+  return { [tagNames.key]: machineKey(clusterUid, nodeId, incarnation), [tagNames.cluster]: clusterId };
 }
 
 function fileIn({

@@ -32,10 +32,11 @@ export interface AccountView {
   readonly account: string;
   readonly consistencyWindowMs: number;
   /**
-   * All machines of this installation that the account has; undefined where the provider cannot list. The list
-   * may be one that another caller asked for, but not before `since` (ms since 1970; a second ago by default).
+   * All machines of this installation, or of another one, that the account has; undefined where the provider
+   * cannot list. The list may be one that another caller asked for, but not before `since` (ms since 1970; a
+   * second ago by default).
    */
-  list(since?: number): Promise<readonly Machine[] | undefined>;
+  list(since?: number, installation?: string): Promise<readonly Machine[] | undefined>;
   /**
    * One machine, asked for by itself: `undefined` means that it is not there, as far as the provider shows.
    */
@@ -44,8 +45,8 @@ export interface AccountView {
   readonly reach?: (node: ProbedNode) => Promise<Knowledge>;
   /** Tells the provider that a node is used again, where it wants to hear of it. */
   reused(node: ProbedNode): Promise<void>;
-  /** Images of this installation that were uploaded to it; undefined where the provider cannot list them. */
-  images(): Promise<readonly UploadedImage[] | undefined>;
+  /** Images of an installation that were uploaded to it; undefined where the provider cannot list them. */
+  images(installation: string): Promise<readonly UploadedImage[] | undefined>;
   /** Undefined if the provider cannot tell. */
   quota(wanted: WantedSizes): Promise<AccountQuota | undefined>;
   /** What machines can be made of; empty if the provider cannot tell. */
@@ -110,7 +111,7 @@ export async function viewAccount(
   return {
     account: ref.name,
     consistencyWindowMs: descriptor.consistencyWindowMs,
-    async list(since) {
+    async list(since, installation = parts.installation) {
       if (!plugin.abilities.includes('list')) return undefined;
       const ask = (signal: AbortSignal) => {
         return {
@@ -132,22 +133,21 @@ export async function viewAccount(
         };
       };
       const leave = anySignal([attempt.signal, attempt.detach]);
-      return within(
-        lists.get(account, { [tagNames.installation]: parts.installation }, ask, since),
-        leave,
-      ).catch((error: unknown) => {
-        if (leave.aborted || isPluginError(error)) throw error;
-        throw new PluginError(
-          'Retryable',
-          `provider ${ref.name} did not list its machines (${error instanceof Error ? error.message : String(error)})`,
-          { cause: error },
-        );
-      });
+      return within(lists.get(account, { [tagNames.installation]: installation }, ask, since), leave).catch(
+        (error: unknown) => {
+          if (leave.aborted || isPluginError(error)) throw error;
+          throw new PluginError(
+            'Retryable',
+            `provider ${ref.name} did not list its machines (${error instanceof Error ? error.message : String(error)})`,
+            { cause: error },
+          );
+        },
+      );
     },
-    images: async () =>
+    images: async (installation) =>
       plugin.abilities.includes('listImages')
         ? call(async (provider) =>
-            readImages(await provider.listImages?.({ [tagNames.installation]: parts.installation }), {
+            readImages(await provider.listImages?.({ [tagNames.installation]: installation }), {
               plugin: descriptor.name,
               method: 'listImages',
             }),

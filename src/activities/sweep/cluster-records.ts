@@ -1,4 +1,5 @@
 import type { NamedMachine, Ownership } from '../../model/node/ownership.js';
+import type { Origin } from '../../model/sweep/sweep.js';
 
 export type RecordStatus = 'living' | 'ended' | 'cut' | 'unknown';
 
@@ -18,6 +19,8 @@ export interface ClusterRecords {
    * read.
    */
   living(): Promise<readonly LivingCluster[]>;
+  /** Where pools and images were moved from, also those that have ended; from the index. */
+  origins(): Promise<readonly Origin[]>;
   /** Whether the index shows any workflow of a cluster, living or closed. */
   hasAny(): Promise<boolean>;
   /** Asks the workflow of a cluster or of a group; an answer for each machine, in their order. */

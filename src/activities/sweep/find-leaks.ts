@@ -1,5 +1,5 @@
 import { readMachineKey, tagNames } from '../../model/names.js';
-import type { FindLeaksReply, FindLeaksRequest, Suspect } from '../../model/sweep/sweep.js';
+import type { FindLeaksReply, FindLeaksRequest, Origin, Suspect } from '../../model/sweep/sweep.js';
 import type { Machine, UploadedImage } from '../../plugins/contract.js';
 import type { Attempt } from '../attempt.js';
 import { viewAccount } from '../provider/account-view.js';
@@ -17,15 +17,17 @@ const namedSuspects = 300;
 export async function findLeaks(
   parts: ActivityParts,
   lists: SharedLists,
-  { provider }: FindLeaksRequest,
+  { provider, origins = [] }: FindLeaksRequest,
   attempt: Attempt,
 ): Promise<FindLeaksReply> {
   const view = await viewAccount(parts, lists, '-', provider, attempt);
   attempt.at(`lists the machines of ${provider.name}`);
   // Listed before owners are asked: a cluster records a machine before it creates it.
   // Its own list: one of a moment ago would show again what the pass before has deleted.
-  const listed = await view.list(Date.now());
-  const uploaded = await view.images();
+  const since = Date.now();
+  const installations = [...new Set([parts.installation, ...origins.map((origin) => origin.installation)])];
+  const listed = await listEach(installations, (installation) => view.list(since, installation));
+  const uploaded = await listEach(installations, (installation) => view.images(installation));
   if (listed === undefined && uploaded === undefined)
     return {
       machines: 0,
@@ -35,7 +37,8 @@ export async function findLeaks(
     };
   // From the machine's own tags, whatever filter the provider was given.
   const ours = [...(listed ?? []), ...(uploaded ?? []).map(asMachine)].filter(
-    ({ tags, state }) => tags[tagNames.installation] === parts.installation && state !== 'gone',
+    (machine) =>
+      machine.state !== 'gone' && (isTagged(machine, parts.installation) || isMoved(machine, origins)),
   );
   const readable = ours.filter((machine) => readMachineKey(keyOf(machine)) !== undefined);
   attempt.at(`asks whose ${readable.length} machines of ${provider.name} are`);
@@ -57,6 +60,25 @@ export async function findLeaks(
     problems: problems.slice(0, 20),
     ...(more > 0 ? { more } : {}),
   };
+}
+
+/** What the account has of each installation; undefined where the provider cannot list it. */
+async function listEach<Listed>(
+  installations: readonly string[],
+  list: (installation: string) => Promise<readonly Listed[] | undefined>,
+): Promise<readonly Listed[] | undefined> {
+  const lists = await Promise.all(installations.map(list));
+  return lists.every((one) => one === undefined) ? undefined : lists.flatMap((one) => one ?? []);
+}
+
+function isTagged({ tags }: Machine, installation: string): boolean {
+  return tags[tagNames.installation] === installation;
+}
+
+/** Whether it was made before its pool or image was moved here. What else is tagged so is another installation's. */
+function isMoved(machine: Machine, origins: readonly Origin[]): boolean {
+  const uid = readMachineKey(keyOf(machine))?.clusterUid;
+  return origins.some((origin) => origin.uid === uid && isTagged(machine, origin.installation));
 }
 
 interface Upload extends Machine {

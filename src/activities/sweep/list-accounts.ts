@@ -14,6 +14,7 @@ export async function listAccounts({
       return { name, type, site, lagMs };
     }),
     recorded: await clusters.hasAny(),
+    origins: await clusters.origins(),
   };
 }
 

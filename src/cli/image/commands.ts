@@ -75,6 +75,23 @@ export const imageCommands: readonly CommandDefinition[] = [
         json: ['image-change'],
         load: async () => (await import('./change.js')).remove,
       }),
+      command(
+        'export <name>',
+        'stop an image, and write its records for a move to another server or namespace',
+        {
+          more: ': heddle image export web > web.json',
+          options: [
+            option('--cancel', 'let the image go on, if its records were restored nowhere'),
+            yesOption,
+          ],
+          json: ['image-export'],
+          load: async () => (await import('./move.js')).exportImage,
+        },
+      ),
+      command('restore <file>', 'start an image with the records of an exported one', {
+        json: ['image-restore'],
+        load: async () => (await import('./move.js')).restore,
+      }),
       command('rescue <folder>', 'make the system that physical machines boot to have images written', {
         more: ', from a kernel and busybox of this machine or of unpacked packages',
         needs: 'nothing',

@@ -30,6 +30,8 @@ export const show = verb(({ client }, name: string, _options: ServerOptions) => 
     output.line(`image ${name}: ${doing}`);
     const again = rebuildAge === undefined ? '' : `, built again after ${formatDuration(rebuildAge * 1000)}`;
     output.line(`  ${source}; keeps ${keep}${again}`);
+    if (image.exported !== undefined)
+      output.line(`  exported by ${image.exported.by}: its builds belong to wherever it was restored`);
     if (paused !== undefined) output.line(`  paused by ${paused.by}: ${paused.why}`);
     for (const [provider, { by, at }] of Object.entries(image.pausedUploads ?? {}))
       output.line(`  uploads to ${provider} paused by ${by} ${formatAge(at, Date.now())} ago`);

@@ -132,7 +132,7 @@ export const poolCommands: readonly CommandDefinition[] = [
         'delete nodes of a pool; without any, the whole pool and all its nodes',
         {
           options: [
-            option('--abandon', 'forget the nodes, or an exported pool, without deleting machines'),
+            option('--abandon', 'forget the nodes without deleting their machines'),
             yesOption,
             ...waitOptions,
           ],

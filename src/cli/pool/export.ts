@@ -1,8 +1,8 @@
 import type { PoolClient } from '../../client/pool/pool-client.js';
-import { sealText } from '../../secrets/sealed-text.js';
 import { openKeys, type ServerOptions } from '../configuration.js';
 import { CliError } from '../errors.js';
 import { formatCount } from '../format.js';
+import { sealRecords } from '../records.js';
 import type { Session } from '../session.js';
 import { confirm } from '../terminal.js';
 import { untilInterrupted } from '../waiting.js';
@@ -12,9 +12,6 @@ export interface ExportOptions extends ServerOptions {
   readonly cancel?: boolean;
   readonly yes?: boolean;
 }
-
-/** Of the sealed records in the file. */
-export const recordsPurpose = 'records of a pool';
 
 type Answer =
   | {
@@ -70,9 +67,9 @@ async function writeRecords(
   return {
     pool: name,
     id: records.exported.id,
-    nodes: Object.keys(records.pool.nodes).length,
-    requests: Object.keys(records.pool.requests).length,
-    records: sealText(openKeys(config), recordsPurpose, JSON.stringify(records)),
+    nodes: Object.keys(records.carried.nodes).length,
+    requests: Object.keys(records.carried.requests).length,
+    records: sealRecords(openKeys(config), 'a pool', records),
   };
 }
 

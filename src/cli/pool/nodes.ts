@@ -37,7 +37,12 @@ export interface DeleteOptions extends ServerOptions {
 
 /** Deletes nodes; without any, the pool and everything in it. */
 export async function remove(name: string, ids: readonly string[], options: DeleteOptions): Promise<number> {
-  return ids.length > 0 ? deleteNodes(name, ids, options) : deletePool(name, options);
+  if (ids.length > 0) return deleteNodes(name, ids, options);
+  if (options.abandon === true)
+    throw new CliError('Usage', '--abandon forgets nodes, which have to be named', {
+      next: `heddle pool nodes ${name}`,
+    });
+  return deletePool(name, options);
 }
 
 const deleteNodes = poolVerb(
@@ -62,14 +67,8 @@ const deletePool = poolVerb(
   async (pool, _session, options: DeleteOptions) => {
     const all = await pool.nodes();
     const nodes = formatCount(all.length, 'node');
-    const { abandon = false } = options;
-    await confirm(
-      abandon
-        ? `Forget pool ${pool.name} and its ${nodes}? The sweep of this namespace then takes their machines for orphans.`
-        : `Delete pool ${pool.name} and its ${nodes}${usersOf(all)}?`,
-      options,
-    );
-    await pool.deletePool(abandon ? { abandon: true } : {});
+    await confirm(`Delete pool ${pool.name} and its ${nodes}${usersOf(all)}?`, options);
+    await pool.deletePool();
     if (options.wait) await pool.gone();
     return { pool: pool.name, deleted: options.wait };
   },

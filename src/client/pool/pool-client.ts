@@ -1,14 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import {
-  WorkflowExecutionAlreadyStartedError,
-  WorkflowUpdateFailedError,
-  type Client,
-  type WorkflowHandle,
-} from '@temporalio/client';
+import { WorkflowUpdateFailedError, type Client, type WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import type { JsonObject } from '../../model/json.js';
-import { poolWorkflowId, poolWorkflowType, workflowQueue } from '../../model/names.js';
+import { poolWorkflowId, poolWorkflowType } from '../../model/names.js';
 import { restoredPool, type PoolRecords } from '../../model/pool/export.js';
 import type { ConfigureReply, PoolStart } from '../../model/pool/messages.js';
 import type { NodeDemand } from '../../model/pool/request.js';
@@ -34,8 +29,7 @@ import {
   requestUpdate,
   waitingQuery,
 } from '../../workflows/pool/messages.js';
-import { call } from '../call.js';
-import { EntityClient, waitUntil } from '../entity-client.js';
+import { EntityClient, type ExportOptions } from '../entity-client.js';
 import { HeddleError } from '../errors.js';
 import { Batch } from './batch.js';
 import { Watch } from './watch.js';
@@ -48,12 +42,6 @@ const outageMs = 120_000;
 export interface PoolClientOptions {
   /** The requester; `user@host` by default. */
   readonly by?: string;
-}
-
-export interface ExportOptions {
-  readonly signal?: AbortSignal;
-  /** Nodes whose tasks have not ended yet. */
-  readonly onWait?: (nodes: readonly string[]) => void;
 }
 
 export type DemandOptions = Partial<Omit<NodeDemand, 'labels'>>;
@@ -258,10 +246,10 @@ export class PoolClient extends EntityClient {
 
   /**
    * Deletes all nodes, also those in use, and the pool. Returns when it is accepted; `gone` waits for the
-   * end. An exported pool is forgotten, if that is said by `abandon`.
+   * end.
    */
-  async deletePool(options: { readonly abandon?: true } = {}): Promise<void> {
-    await this.update('delete pool', this.name, deletePoolUpdate, { by: this.by, ...options });
+  async deletePool(): Promise<void> {
+    await this.update('delete pool', this.name, deletePoolUpdate, { by: this.by });
   }
 
   /**
@@ -270,20 +258,10 @@ export class PoolClient extends EntityClient {
    * They contain credentials.
    * @throws HeddleError Refused with the reason.
    */
-  async export({ signal, onWait }: ExportOptions = {}): Promise<PoolRecords> {
-    await this.update('export', this.name, exportUpdate, { by: this.by });
-    const reply = await waitUntil(
-      () => this.query('records', this.name, recordsQuery),
-      (answer) => (answer !== null && 'awaits' in answer ? undefined : (answer ?? 'cancelled')),
-      {
-        signal,
-        onView: (answer) => {
-          if (answer !== null && 'awaits' in answer) onWait?.(answer.awaits);
-        },
-      },
-    );
-    if (reply !== 'cancelled') return reply.records;
-    throw new HeddleError('Refused', `the export of pool ${this.name} was cancelled`);
+  async export(options: ExportOptions = {}): Promise<PoolRecords> {
+    const { name } = this;
+    await this.update('export', name, exportUpdate, { by: this.by });
+    return this.awaitRecords(name, () => this.query('records', name, recordsQuery), options);
   }
 
   /** The pool goes on. Only for records that were restored nowhere: otherwise two pools have the same machines. */
@@ -292,33 +270,12 @@ export class PoolClient extends EntityClient {
   }
 
   /**
-   * Starts the pool with the records of an exported one.
-   * @throws HeddleError Refused if the pool is here already.
+   * Starts the pool with the records of an exported one. It may return to where it was exported from.
+   * @throws HeddleError Refused if there is another pool of this name.
    */
-  async restore(records: PoolRecords): Promise<{ readonly unchanged: boolean }> {
-    const { name, temporal } = this;
-    if (records.pool.name !== name)
-      throw new HeddleError('Refused', `these are the records of pool ${records.pool.name}, not of ${name}`);
-    return call(temporal, `restore pool ${name}`, async () => {
-      try {
-        await temporal.workflow.start(poolWorkflowType, {
-          workflowId: poolWorkflowId(name),
-          taskQueue: workflowQueue,
-          args: [{ carried: restoredPool(records, Date.now()) }],
-          workflowIdConflictPolicy: 'FAIL',
-          workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-          staticSummary: `pool ${name}`,
-        });
-        return { unchanged: false };
-      } catch (cause) {
-        if (!(cause instanceof WorkflowExecutionAlreadyStartedError)) throw cause;
-        const { restored } = await this.view();
-        if (restored?.from === records.exported.id) return { unchanged: true };
-        throw new HeddleError('Refused', `there is a pool ${name} already, and it has other nodes`, {
-          cause,
-        });
-      }
-    });
+  restore(records: PoolRecords): Promise<{ readonly unchanged: boolean }> {
+    const carried = restoredPool(records, Date.now());
+    return this.startRestored(this.name, records, carried, () => this.view());
   }
 
   /** Resolves when the pool has ended. */

@@ -1,11 +1,12 @@
 import type { MachineState } from '../machine/state.js';
+import type { Moved } from '../move.js';
 import type { Build } from './build.js';
 import type { LeasedNode } from './node.js';
 import type { Offers } from './notification.js';
 import type { ImageSpec } from './spec.js';
 
-/** An image and its builds. */
-export interface ImageState {
+/** An image and its builds. While it is exported, nothing is built, uploaded or deleted. */
+export interface ImageState extends Moved {
   readonly stateVersion: 1;
   readonly name: string;
   readonly uid: string;

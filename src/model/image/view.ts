@@ -19,6 +19,8 @@ export interface ImageView {
   readonly pausedUploads?: ImageState['pausedUploads'];
   readonly request?: BuildRequest;
   readonly leaving?: ImageState['leaving'];
+  readonly exported?: ImageState['exported'];
+  readonly restored?: ImageState['restored'];
   /** Machines of builds that are not known to be gone, by their names. */
   readonly machines: readonly string[];
   /** Pools that make nodes from it. */
@@ -28,7 +30,7 @@ export interface ImageView {
 }
 
 export function viewOfImage(state: ImageState, now: number): ImageView {
-  const { name, uid, spec, builds, paused, request, leaving, machines } = state;
+  const { name, uid, spec, builds, paused, request, leaving, exported, restored, machines } = state;
   const newest = newestReady(builds)?.number;
   const pools = Object.keys(state.published?.watchers ?? {}).map((workflowId) =>
     workflowId.replace(/^pool\//, ''),
@@ -47,6 +49,8 @@ export function viewOfImage(state: ImageState, now: number): ImageView {
     ...(Object.keys(state.pausedUploads ?? {}).length === 0 ? {} : { pausedUploads: state.pausedUploads }),
     request,
     leaving,
+    exported,
+    restored,
     ...(pools.length === 0 ? {} : { pools }),
   };
 }
@@ -55,6 +59,7 @@ function doingWords(state: ImageState, now: number): string {
   const building = state.builds.find((build) => build.state === 'building');
   if (building !== undefined) return `builds ${building.number}: ${building.step ?? 'begins'}`;
   if (state.leaving !== undefined) return 'is being deleted';
+  if (state.exported !== undefined) return 'is exported';
   const next = nextWork(state, now);
   switch (next.do) {
     case 'wait':

@@ -1,17 +1,8 @@
+import { movedBy, type Records } from '../move.js';
 import { mostCarried, packPool, type CarriedPool } from './carry.js';
-import type { Exported, PoolState } from './state.js';
+import type { PoolState } from './state.js';
 
-/**
- * A pool's records for a move to another server or namespace. They contain credentials of nodes.
- */
-export interface PoolRecords {
-  readonly version: 1;
-  readonly exported: Exported;
-  readonly pool: CarriedPool;
-}
-
-/** The records, once nothing is in flight any more; until then the nodes whose tasks have not ended. */
-export type RecordsReply = { readonly records: PoolRecords } | { readonly awaits: readonly string[] };
+export type PoolRecords = Records<CarriedPool>;
 
 const shownClusters = 5;
 
@@ -63,19 +54,12 @@ export function exportedText({ name, exported }: PoolState): string | undefined 
     : `pool ${name} was exported by ${exported.by}: its nodes belong to wherever it was restored; 'heddle pool export ${name} --cancel' has it go on here`;
 }
 
-/** Why a pool cannot be forgotten with its machines; undefined if they belong elsewhere. */
-export function refuseAbandon({ name, exported }: PoolState): string | undefined {
-  return exported === undefined
-    ? `pool ${name} is not exported, so its machines belong to it; without --abandon it is deleted with them`
-    : undefined;
-}
-
 /** What a restored pool starts with. Leases begin again, because requesters could not renew them meanwhile. */
-export function restoredPool({ exported, pool }: PoolRecords, now: number): CarriedPool {
-  const { exported: _exported, library: _library, ...rest } = pool;
+export function restoredPool(records: PoolRecords, now: number): CarriedPool {
+  const { exported: _exported, library: _library, ...pool } = records.carried;
   return {
-    ...rest,
-    restored: { from: exported.id, at: now },
+    ...pool,
+    ...movedBy(records, now),
     // The accounts are to be asked anew, from here.
     paused: {},
     quotas: {},

@@ -60,14 +60,6 @@ export interface DeleteNodesRequest {
 
 export interface DeletePoolRequest {
   readonly by: string;
-  /** Forget an exported pool, whose machines belong elsewhere. */
-  readonly abandon?: true;
-}
-
-export interface ExportRequest {
-  readonly by: string;
-  /** The pool goes on here. */
-  readonly cancel?: true;
 }
 
 /** Requests to report: by id, or changed after a version. */

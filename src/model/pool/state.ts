@@ -1,5 +1,6 @@
 import { bareRecord } from '../bare-record.js';
 import type { ImageUpdate } from '../image/notification.js';
+import type { Moved } from '../move.js';
 import type { Amounts } from './amounts.js';
 import type { PoolNode } from './node.js';
 import type { EndedRequest, NodeRequest } from './request.js';
@@ -60,18 +61,12 @@ export interface PoolState {
   servedAt?: Record<string, number>;
   /** When the ready nodes of each provider pool were last checked. */
   readonly checkedAt: Record<string, number>;
-  /** It was exported: it keeps its records, and makes, deletes and allocates nothing. */
-  exported?: Exported;
-  /** The export that it was restored from. */
-  restored?: { readonly from: string; readonly at: number };
+  /** While it is exported, it makes, deletes and allocates nothing. */
+  exported?: Moved['exported'];
+  restored?: Moved['restored'];
+  moves?: Moved['moves'];
   /** Set when the pool is being deleted: it accepts no requests, and ends with its last node. */
   leaving?: { readonly by: string; readonly at: number };
-}
-
-export interface Exported {
-  readonly id: string;
-  readonly by: string;
-  readonly at: number;
 }
 
 export interface Pause {

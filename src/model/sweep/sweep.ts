@@ -88,8 +88,16 @@ export interface AccountReport {
   readonly unable?: string;
 }
 
+/** A pool or image that was moved here: its machines and images from before carry another installation. */
+export interface Origin {
+  /** The first part of their keys. */
+  readonly uid: string;
+  readonly installation: string;
+}
+
 /** The accounts of one pass. */
 export interface SweepAccounts {
+  readonly origins?: readonly Origin[];
   readonly accounts: readonly SweptAccount[];
   /** Whether the server has a record of any cluster at all, living or ended. */
   readonly recorded: boolean;
@@ -97,6 +105,7 @@ export interface SweepAccounts {
 
 /** Input of FIND_LEAKS. */
 export interface FindLeaksRequest {
+  readonly origins?: readonly Origin[];
   readonly provider: { readonly name: string; readonly type: string };
 }
 

@@ -56,6 +56,14 @@ const imageSchema = exactly<ImageView>()(
         .optional()
         .describe('A build that is wanted.'),
       leaving: z.object({ by: z.string(), at: moment }).optional().describe('The image is being deleted.'),
+      exported: z
+        .object({ id: z.string(), by: z.string(), at: millisecond })
+        .optional()
+        .describe('Its builds belong to wherever it was restored.'),
+      restored: z
+        .object({ from: z.string(), at: millisecond })
+        .optional()
+        .describe('The export that it was restored from.'),
       machines: texts.describe('Machines of builds.'),
       pools: texts.optional().describe('Pools that make nodes from it.'),
       doing: z.string().describe('What it does, in words.'),
@@ -82,6 +90,23 @@ export const imageDocuments = {
     z
       .object({ image: named, build: count, uploads: z.array(uploadSchema) })
       .describe('The newest build, and how its uploads ended.'),
+  ],
+  'image-export': [
+    z.object({
+      image: named,
+      id: z.string().describe('Of the export.'),
+      builds: count,
+      records: z.string().describe('Encrypted.'),
+    }),
+    z.object({ image: named, cancelled: z.literal(true) }).describe('With --cancel.'),
+  ],
+  'image-restore': [
+    z.object({
+      image: named,
+      id: z.string().describe('Of the export.'),
+      builds: count,
+      unchanged: z.boolean().describe('It had been restored from this export before.'),
+    }),
   ],
   'image-change': [z.object({ image: named, said: z.string().describe('What happens, in words.') })],
   images: [

@@ -1,8 +1,11 @@
 import { sourceOf } from '../../model/image/spec.js';
-import { ActivityFailure, ApplicationFailure } from '@temporalio/workflow';
+import type { ImageState } from '../../model/image/state.js';
+import type { RecordsReply } from '../../model/move.js';
+import { ActivityFailure, ApplicationFailure, uuid4 } from '@temporalio/workflow';
 import type { Build, Upload } from '../../model/image/build.js';
 import { requestOfAge, newestReady, rollbackRefusal } from '../../model/image/decide.js';
 import type { BuildReply, ConfigureImageReply, ConfigureImageRequest } from '../../model/image/messages.js';
+import { exportedImageText, refuseImageExport } from '../../model/image/export.js';
 import { withAccountOf } from '../../model/image/node.js';
 import { viewOfImage } from '../../model/image/view.js';
 import type { Json } from '../../model/json.js';
@@ -18,7 +21,17 @@ import {
   checkSignal,
   usedResourcesQuery,
 } from '../cluster/messages.js';
-import { now, noteChange, query, signal, update, type Message } from '../entity.js';
+import {
+  now,
+  noteChange,
+  query,
+  refuse,
+  showOrigins,
+  signal,
+  update,
+  type Message,
+  type Refusal,
+} from '../entity.js';
 import { schedule } from '../schedule.js';
 import { change, changeBuild, type ImageMemory } from './memory.js';
 import {
@@ -26,7 +39,9 @@ import {
   cancelBuildUpdate,
   configureImageUpdate,
   deleteImageUpdate,
+  exportImageUpdate,
   imageQuery,
+  imageRecordsQuery,
   imageSpecQuery,
   pauseImageUpdate,
   resumeImageUpdate,
@@ -42,67 +57,88 @@ import { pauseOfUploads } from './uploads.js';
 export function messagesOf(memory: ImageMemory): readonly Message[] {
   const ownerships = (machines: readonly NamedMachine[]): readonly Ownership[] =>
     machines.map((named) => ownershipIn(memory, named));
+  /** An exported image refuses what would change its records. */
+  const unlessExported =
+    <Args extends unknown[]>(refusalOf: (...args: Args) => Refusal | undefined = () => undefined) =>
+    (...args: Args): Refusal | undefined =>
+      exportedImageText(memory.state) ?? refusalOf(...args);
   return [
     update(
       configureImageUpdate,
       'Apply a description of how the image is made.',
       (request) => configure(memory, request),
-      () => leavingText(memory),
+      unlessExported(() => leavingText(memory)),
     ),
     update(
       buildImageUpdate,
       'Build the image; the request stays until a build succeeds.',
       ({ by }) => askForBuild(memory, by),
-      () => leavingText(memory) ?? unknownText(memory),
+      unlessExported(() => leavingText(memory) ?? unknownText(memory)),
     ),
     update(
       cancelBuildUpdate,
       'Cancel the build under way and the request for it.',
       (_request) => cancelBuild(memory),
-      (_request) =>
+      unlessExported(() =>
         isIdle(memory)
           ? `image ${memory.state.name} is not being built, and no build was requested`
           : undefined,
+      ),
     ),
     update(
       rollbackImageUpdate,
       'Delete the newest build, so that the previous one is offered.',
       ({ by }) => rollBack(memory, by),
-      () => leavingText(memory) ?? rollbackRefusal(memory.state),
+      unlessExported(() => leavingText(memory) ?? rollbackRefusal(memory.state)),
     ),
     update(
       uploadImageUpdate,
       'Retry the failed uploads of the newest build now.',
       (_request) => askForUploads(memory),
-      () =>
-        leavingText(memory) ??
-        (newestReady(memory.state.builds) === undefined
-          ? `image ${memory.state.name} has no ready build; nothing can be uploaded`
-          : undefined),
+      unlessExported(
+        () =>
+          leavingText(memory) ??
+          (newestReady(memory.state.builds) === undefined
+            ? `image ${memory.state.name} has no ready build; nothing can be uploaded`
+            : undefined),
+      ),
     ),
     update(
       pauseImageUpdate,
       'Pause building, or only uploads to one provider account.',
       ({ by, provider }) => pause(memory, by, provider),
-      ({ provider }) => leavingText(memory) ?? unknownAccountText(memory, provider),
+      unlessExported(({ provider }) => leavingText(memory) ?? unknownAccountText(memory, provider)),
     ),
     update(
       resumeImageUpdate,
       'Resume building, or only uploads to one provider account.',
       ({ provider }) => resume(memory, provider),
-      ({ provider }) =>
+      unlessExported(({ provider }) =>
         provider === undefined || pauseOfUploads(memory, provider) !== undefined
           ? undefined
           : `uploads of image ${memory.state.name} to ${provider} are not paused`,
+      ),
     ),
     update(
       deleteImageUpdate,
       'Delete one build, or all builds and the image.',
       ({ by, build }) => remove(memory, by, build),
-      ({ build }) =>
+      unlessExported(({ build }) =>
         build === undefined || memory.state.builds.some(({ number }) => number === build)
           ? undefined
           : `image ${memory.state.name} has no build ${build}; 'heddle image show ${memory.state.name}' shows those it has`,
+      ),
+    ),
+    update(
+      exportImageUpdate,
+      'Stop for a move to another server or namespace, or continue.',
+      ({ by, cancel }) => {
+        const { exported, ...state } = memory.state;
+        memory.state =
+          cancel === true ? state : { ...state, exported: exported ?? { id: uuid4(), by, at: Date.now() } };
+        showOrigins(memory.state);
+      },
+      ({ cancel }) => (cancel === true ? undefined : refuseImageExport(memory.state)),
     ),
     signal(checkSignal, 'Check its age, and retry what failed.', () => recheck(memory)),
     signal(
@@ -113,6 +149,7 @@ export function messagesOf(memory: ImageMemory): readonly Message[] {
       },
     ),
     query(imageQuery, 'Builds, uploads and current work.', () => viewOfImage(memory.state, Date.now())),
+    query(imageRecordsQuery, 'The records of an exported image.', () => recordsOf(memory)),
     query(imageSpecQuery, 'How the image is made.', () => memory.state.spec ?? null),
     query(usedResourcesQuery, 'Digests of the resources that its recipe uses.', () =>
       digestsIn(memory.state.spec ?? {}),
@@ -141,8 +178,18 @@ function ownershipIn(
   return build !== undefined && build.uploads.length > 0 ? { is: 'mine' } : ownershipOf(machines, named);
 }
 
+/** They no longer change once the work in progress has ended. */
+function recordsOf({ state, working }: ImageMemory): RecordsReply<ImageState> | null {
+  // Pools subscribe again where it is restored.
+  const { published: _published, ...carried } = state;
+  const { exported } = state;
+  if (exported === undefined) return null;
+  return working === undefined ? { records: { version: 1, exported, carried } } : { awaits: [working] };
+}
+
 /** What was tried in vain may be tried again, and age may ask for a build. */
 function recheck(memory: ImageMemory): void {
+  if (memory.state.exported !== undefined) return;
   memory.tried = [];
   const request = requestOfAge(memory.state, Date.now());
   change(memory, request === undefined ? {} : { request });
@@ -162,6 +209,8 @@ async function configure(
     const whole = withAccountOf(spec, placement);
     const source = sourceOf(whole);
     if (source.kind === 'recipe') await planRecipe(memory, source.cluster);
+    // It may have been exported while its configuration was checked.
+    refuse(exportedImageText(memory.state));
     const unchanged = stableJson((memory.state.spec ?? null) as Json) === stableJson(spec as unknown as Json);
     change(memory, { spec });
     recheck(memory);

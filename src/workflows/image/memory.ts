@@ -1,5 +1,6 @@
 import type { CancellationScope } from '@temporalio/workflow';
 import { type Build, type Upload, findBuild } from '../../model/image/build.js';
+import type { ImageWork } from '../../model/image/decide.js';
 import type { ImageState } from '../../model/image/state.js';
 import { noteChange, type EntityMemory } from '../entity.js';
 import type { MachineState } from '../../model/machine/state.js';
@@ -15,6 +16,8 @@ export interface ImageMemory extends EntityMemory {
   cancelled?: true;
   /** Tasks of this run so far. */
   tasks: number;
+  /** Work that a step has begun and not ended. */
+  working?: ImageWork['do'];
   /** When to retry what failed, in ms since the epoch. */
   retryAt?: number;
 }

@@ -2,7 +2,9 @@ import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { BuildReply, ConfigureImageReply, ConfigureImageRequest } from '../../model/image/messages.js';
 import type { ImageUpdate } from '../../model/image/notification.js';
 import type { ImageSpec } from '../../model/image/spec.js';
+import type { ImageState } from '../../model/image/state.js';
 import type { ImageView } from '../../model/image/view.js';
+import type { ExportRequest, RecordsReply } from '../../model/move.js';
 
 interface Asked {
   readonly by: string;
@@ -22,6 +24,10 @@ export const pauseImageUpdate = defineUpdate<void, [Asked & { readonly provider?
 export const resumeImageUpdate = defineUpdate<void, [Asked & { readonly provider?: string }]>('resume');
 /** One build by its number, or the whole image. */
 export const deleteImageUpdate = defineUpdate<void, [Asked & { readonly build?: number }]>('delete');
+/** Stop for a move, or go on here. */
+export const exportImageUpdate = defineUpdate<void, [ExportRequest]>('export');
+/** Null unless it is exported. */
+export const imageRecordsQuery = defineQuery<RecordsReply<ImageState> | null>('records');
 /** From a pool: subscribe to the offered versions. */
 export const watchImageSignal = defineSignal<[{ readonly workflowId: string }]>('watch');
 /** To subscribers. */

@@ -3,7 +3,7 @@ import { isOver, nextWork, uploadsDue, type ImageWork } from '../../model/image/
 import type { ImageState } from '../../model/image/state.js';
 import { viewOfImage } from '../../model/image/view.js';
 import { imageWorkflowId } from '../../model/names.js';
-import { newMemory, noteChange, runEntity, type NextStep } from '../entity.js';
+import { newMemory, noteChange, runEntity, showOrigins, type NextStep } from '../entity.js';
 import { schedule } from '../schedule.js';
 import { build } from './build.js';
 import { drop } from './drop.js';
@@ -22,6 +22,7 @@ const tryAgainMs = 5 * 60_000;
 /** An image: its recipe, its builds and their uploads. It lives until its deletion is complete. */
 export async function image(input?: ImageInput): Promise<string> {
   const memory: ImageMemory = { ...newMemory(), state: openState(input), tried: [], tasks: 0 };
+  showOrigins(memory.state);
   return runEntity(memory, {
     uid: memory.state.uid,
     messages: messagesOf(memory),
@@ -48,6 +49,7 @@ export async function image(input?: ImageInput): Promise<string> {
 }
 
 async function act(memory: ImageMemory): Promise<NextStep> {
+  if (memory.state.exported !== undefined) return {};
   const now = Date.now();
   if (memory.retryAt !== undefined && memory.retryAt <= now) {
     memory.tried = [];
@@ -55,7 +57,9 @@ async function act(memory: ImageMemory): Promise<NextStep> {
   }
   const work = nextWork(memory.state, now, memory.tried);
   if (work.do !== 'wait') {
+    memory.working = work.do;
     await carryOut(memory, work);
+    delete memory.working;
     noteChange(memory);
     return {};
   }

@@ -11,8 +11,9 @@ import {
   refusePriority,
 } from '../../model/pool/check-messages.js';
 import { emptyPool } from '../../model/pool/configure.js';
-import { packPool } from '../../model/pool/carry.js';
-import { exportedText, refuseAbandon, refuseExport, type RecordsReply } from '../../model/pool/export.js';
+import type { RecordsReply } from '../../model/move.js';
+import { packPool, type CarriedPool } from '../../model/pool/carry.js';
+import { exportedText, refuseExport } from '../../model/pool/export.js';
 import { viewAllocated } from '../../model/pool/allocated.js';
 import { addRequest, deleteNode, returnNodes, holdNode, renewLease } from '../../model/pool/allocate.js';
 import { endHold, nodeGone } from '../../model/pool/outcome.js';
@@ -23,7 +24,7 @@ import { viewWaiting } from '../../model/pool/view-waiting.js';
 import { configure } from './configure.js';
 import { imageUpdateSignal } from '../image/messages.js';
 import { nodeQuery } from '../cluster/messages.js';
-import { query, signal, update, type Message, type Refusal } from '../entity.js';
+import { query, showOrigins, signal, update, type Message, type Refusal } from '../entity.js';
 import {
   configureUpdate,
   deleteNodesUpdate,
@@ -122,12 +123,9 @@ export function messagesOf(memory: PoolMemory): readonly Message[] {
     ),
     update(
       deletePoolUpdate,
-      'Delete all nodes, then the pool; of an exported pool, its records.',
-      ({ by }) => {
-        if (pool.exported === undefined) emptyPool(pool, by, Date.now());
-        else pool.leaving ??= { by, at: Date.now() };
-      },
-      ({ abandon }) => (abandon === true ? refuseAbandon(pool) : exportedText(pool)),
+      'Delete all nodes, then the pool.',
+      ({ by }) => emptyPool(pool, by, Date.now()),
+      unlessExported(),
     ),
     update(
       exportUpdate,
@@ -135,6 +133,7 @@ export function messagesOf(memory: PoolMemory): readonly Message[] {
       ({ by, cancel }) => {
         if (cancel === true) delete pool.exported;
         else pool.exported ??= { id: uuid4(), by, at: Date.now() };
+        showOrigins(pool);
       },
       ({ cancel }) => (cancel === true ? undefined : refuseExport(pool)),
     ),
@@ -189,12 +188,12 @@ function queriesOf(memory: PoolMemory): readonly Message[] {
 }
 
 /** They no longer change once the tasks that were in flight have ended. */
-function recordsOf({ pool, work, looking }: PoolMemory): RecordsReply | null {
+function recordsOf({ pool, work, looking }: PoolMemory): RecordsReply<CarriedPool> | null {
   if (pool.exported === undefined) return null;
   const awaits = [...Object.keys(work), ...Object.keys(looking)];
   return awaits.length > 0
     ? { awaits }
-    : { records: { version: 1, exported: pool.exported, pool: packPool(pool) } };
+    : { records: { version: 1, exported: pool.exported, carried: packPool(pool) } };
 }
 
 /** Only a node on hold has no other user. */

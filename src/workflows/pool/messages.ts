@@ -8,12 +8,12 @@ import type {
   DeleteNodesRequest,
   DeletePoolRequest,
   EndRequest,
-  ExportRequest,
   HoldRequest,
   PriorityRequest,
   RequestsWanted,
 } from '../../model/pool/messages.js';
-import type { RecordsReply } from '../../model/pool/export.js';
+import type { ExportRequest, RecordsReply } from '../../model/move.js';
+import type { CarriedPool } from '../../model/pool/carry.js';
 import type { NodeDemand } from '../../model/pool/request.js';
 import type { PoolSpec } from '../../model/pool/spec.js';
 import type { PoolNodesPage, PoolView, RequestsPage, RequestView } from '../../model/pool/view.js';
@@ -35,7 +35,7 @@ export const deleteNodesUpdate = defineUpdate<void, [DeleteNodesRequest]>('delet
 export const deletePoolUpdate = defineUpdate<void, [DeletePoolRequest]>('deletePool');
 export const exportUpdate = defineUpdate<void, [ExportRequest]>('export');
 /** Credentials of nodes included. Only of a pool that was exported. */
-export const recordsQuery = defineQuery<RecordsReply | null>('records');
+export const recordsQuery = defineQuery<RecordsReply<CarriedPool> | null>('records');
 export const poolQuery = defineQuery<PoolView>('pool');
 export const poolSpecQuery = defineQuery<PoolSpec | null>('spec');
 /** Credentials of handed-out nodes included. */

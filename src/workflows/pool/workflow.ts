@@ -8,7 +8,7 @@ import type { PoolStart } from '../../model/pool/messages.js';
 import { newPool, type PoolState } from '../../model/pool/state.js';
 import { createSemaphore } from '../permits.js';
 import { detailsOfPool } from './details.js';
-import { newMemory, runEntity, type NextStep } from '../entity.js';
+import { newMemory, runEntity, showOrigins, type NextStep } from '../entity.js';
 import { messagesOf } from './handlers.js';
 import { beginChecks } from './periodic-checks.js';
 import type { PoolMemory } from './memory.js';
@@ -51,6 +51,7 @@ export async function pool(input?: PoolInput): Promise<string> {
     looking: {},
     watched: {},
   };
+  showOrigins(state);
   return runEntity(memory, {
     uid: state.uid,
     messages: messagesOf(memory),
@@ -117,11 +118,9 @@ function carryOut(memory: PoolMemory): NextStep {
  * begins them again.
  */
 function rest(memory: PoolMemory, now: number): NextStep {
-  const { pool: state, work } = memory;
   cancelWork(memory);
-  publishMetrics(memory.published, state, now);
-  const isForgotten = state.leaving !== undefined && Object.keys(work).length === 0;
-  return isForgotten ? { ended: `pool ${state.name} was exported` } : {};
+  publishMetrics(memory.published, memory.pool, now);
+  return {};
 }
 
 function soonest(one: number | undefined, other: number | undefined): number | undefined {

@@ -174,6 +174,7 @@ function runOf(runId: string): WorkflowRun {
 /** A server without any cluster. */
 const noClusters: ActivityParts['clusters'] = {
   status: () => Promise.resolve('unknown'),
+  origins: () => Promise.resolve([]),
   living: () => Promise.resolve([]),
   hasAny: () => Promise.resolve(false),
   owners: () => Promise.reject(new Error('there is no workflow')),

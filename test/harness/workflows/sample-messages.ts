@@ -153,10 +153,11 @@ export const samples: SampleMessages = {
       pause: [asked],
       resume: [asked],
       delete: [asked],
+      export: [asked],
       disown: [machines],
     },
     signals: { check: [], watch: [{ workflowId: 'pool/ci' }] },
-    queries: { image: [], spec: [], usedResources: [], leased: ['l'], owners: [machines] },
+    queries: { image: [], spec: [], records: [], usedResources: [], leased: ['l'], owners: [machines] },
   },
   reservations: {
     workflowId: 'reservations',

@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import type { JsonObject } from '../../../model/json.js';
 import {
   PluginError,
@@ -95,17 +96,12 @@ export class LibvirtProvider
     const identity = identify(input.key);
     const [size, image] = [readFlavor(input.flavor), readImage(input.image)];
     try {
-      if ((await domainOf(virsh, input.key)) === undefined) {
+      const domain = await domainOf(virsh, input.key);
+      if (domain === undefined || mayBeHalfMade(domain, identity)) {
         const base = await volumes.base(image);
         requireFit(input, base);
+        const log = consoleLogOf(fields, base, identity);
         const hostKey = hostKeyOf(fields, input.key);
-        await volumes.makeLayer(identity.disk, base, size.disk ?? base.capacity);
-        if (fields.cloudInit)
-          await volumes.write(
-            identity.seed,
-            makeSeed(fields, { key: input.key, hostname: input.hostname, instance: identity.uuid }),
-          );
-        const log = base.isFile ? await volumes.makeLog(identity.log) : undefined;
         const xml = domainXml({
           identity,
           input,
@@ -115,7 +111,16 @@ export class LibvirtProvider
           log,
           createdAt: new Date().toISOString(),
         });
-        await virsh.run(['define', '/dev/stdin'], { input: xml, also: existsAlready });
+        // Volumes carry no tags: the sweep finds those of a cut CREATE by the domain.
+        if (domain === undefined)
+          await virsh.run(['define', '/dev/stdin'], { input: xml, also: existsAlready });
+        await volumes.makeLayer(identity.disk, base, size.disk ?? base.capacity);
+        if (fields.cloudInit)
+          await volumes.write(
+            identity.seed,
+            makeSeed(fields, { key: input.key, hostname: input.hostname, instance: identity.uuid }),
+          );
+        if (log !== undefined) await volumes.makeLog(identity.log);
       }
       await virsh.run(['start', identity.uuid], { also: existsAlready });
     } catch (error) {
@@ -314,7 +319,20 @@ function machineOf({ uuid, key, tags, state, createdAt }: Domain): Machine {
   return { providerid: uuid, key, tags, state, createdAt };
 }
 
-/** Removes the domain and its volumes; any of them may be absent. */
+/** Whether an earlier CREATE may have been cut after it defined the domain. A load gives a domain other volumes. */
+function mayBeHalfMade({ stateText, disk }: Domain, identity: Identity): boolean {
+  return stateText === 'shut off' && disk === identity.disk;
+}
+
+/** Where QEMU writes the console: a file in the folder of the pool, which libvirt reads as a volume. */
+function consoleLogOf({ hypervisor }: LibvirtFields, base: Volume, { log }: Identity): string | undefined {
+  return base.isFile && hypervisor !== 'test' ? posix.join(posix.dirname(base.path), log) : undefined;
+}
+
+/**
+ * Removes the volumes and then the domain, by which the sweep finds what a cut DELETE left. Any of them may be
+ * absent.
+ */
 async function remove(
   virsh: Virsh,
   volumes: Volumes,
@@ -323,6 +341,13 @@ async function remove(
 ): Promise<void> {
   const { uuid } = identity;
   await virsh.run(['destroy', uuid], { also: noDomain });
+  // libvirt's log daemon renames a console that is long, and libvirt has not seen the new names.
+  if ((await volumes.ofMachine(identity)).includes(identity.log)) {
+    await volumes.refresh();
+    // Left by a DELETE whose refresh libvirt refused.
+    for (const log of await volumes.lostLogs()) await volumes.delete(log);
+  }
+  for (const volume of await volumes.ofMachine(identity)) await volumes.delete(volume);
   await virsh.run(
     [
       'undefine',
@@ -333,13 +358,6 @@ async function remove(
     ],
     { also: noDomain },
   );
-  // libvirt's log daemon renames a console that is long, and libvirt has not seen the new names.
-  if ((await volumes.ofMachine(identity)).includes(identity.log)) {
-    await volumes.refresh();
-    // Left by a DELETE whose refresh libvirt refused.
-    for (const log of await volumes.lostLogs()) await volumes.delete(log);
-  }
-  for (const volume of await volumes.ofMachine(identity)) await volumes.delete(volume);
 }
 
 function notReady(message: string): PluginError {

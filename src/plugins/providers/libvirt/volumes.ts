@@ -158,16 +158,11 @@ export class Volumes {
     return stdout.split(mark).slice(1);
   }
 
-  /**
-   * Makes a place for the console of a machine, in the folder of the pool: QEMU writes it, and libvirt reads it as a
-   * volume.
-   */
-  async makeLog(name: string): Promise<string | undefined> {
-    if (this.#emulated) return undefined;
+  /** Makes a place for the console of a machine, which libvirt reads as a volume. */
+  async makeLog(name: string): Promise<void> {
     await this.#make(
       `<volume><name>${name}</name><capacity unit='bytes'>0</capacity><target><format type='raw'/></target></volume>\n`,
     );
-    return (await this.find(name))?.path;
   }
 
   /** The last bytes of a file; undefined if it does not exist, or is empty. */

@@ -1,11 +1,14 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { readInstallation } from '../../../../src/client/installation.js';
+import { containerName } from '../../../../src/plugins/providers/docker/container.js';
 import { parseSpec } from '../../../../src/schema/cluster/read.js';
 import { formatProblem } from '../../../../src/schema/problem.js';
 import { publicLine } from '../../../harness/ssh-server.js';
 import { startStack, type Stack } from '../../../harness/stack.js';
+import { until } from '../../../harness/until.js';
 import { podmanIsMissing, startPodman, type Podman } from './support/podman.js';
 
 const missing = podmanIsMissing();
@@ -38,7 +41,7 @@ describe.skipIf(missing !== undefined)(
       stack = await startStack({
         temporalAddress: inject('temporalAddress'),
         distPath: inject('distPath'),
-        config: { providers: { here: account } },
+        config: { providers: { here: account }, sweep: { every: '1h', minimumAge: '1ms', delete: true } },
       });
       await stack.startWorker();
     });
@@ -101,6 +104,32 @@ describe.skipIf(missing !== undefined)(
       const removal = await stack.client.delete('web');
       await stack.client.waitFor('web', removal.operation ?? '');
       expect(containers()).toEqual([]);
+    });
+
+    test('the sweep deletes a container that was created and never started, with its volume', async () => {
+      const linesOf = (...words: string[]): number => podman.run(...words).split('\n').length;
+      const volumes = linesOf('volume', 'ls', '--quiet');
+      const key = `${randomUUID()}/app-1/1`;
+      const tags = {
+        'heddle-installation': await readInstallation(stack.client.temporal),
+        'heddle-cluster': 'doomed',
+        'heddle-key': key,
+      };
+      const labels = Object.entries(tags).flatMap(([name, value]) => ['--label', `${name}=${value}`]);
+      // As a CREATE leaves it that was cut after its first call.
+      podman.run('create', '--name', containerName(key), '--volume', '/data', ...labels, podman.image);
+      expect(linesOf('volume', 'ls', '--quiet')).toBe(volumes + 1);
+      expect((await stack.client.sweep()).leaks).toMatchObject([
+        { kind: 'orphan', cluster: 'doomed', account: 'here', key, state: 'starting' },
+      ]);
+      const [deleted] = await until('it is deleted', async () => {
+        const report = await stack.client.sweep();
+        return report.deleted.length > 0 && report.deleted;
+      });
+      expect(deleted).toMatchObject({ key });
+      expect(deleted?.failed).toBeUndefined();
+      expect(podman.run('ps', '--all', '--quiet', '--filter', 'label=heddle-cluster=doomed').trim()).toBe('');
+      expect(linesOf('volume', 'ls', '--quiet')).toBe(volumes);
     });
   },
 );

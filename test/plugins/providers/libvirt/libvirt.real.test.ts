@@ -107,6 +107,39 @@ describe.skipIf(missing !== undefined)(
       expect(lost).toBeGreaterThanOrEqual(5);
     }, 600_000);
 
+    test('lists every machine of which a cut CREATE or DELETE left volumes, so that the sweep deletes them', async () => {
+      const virsh = watchVirsh(libvirtd.folder);
+      const fields = { ...driver, program: virsh.program };
+      const tags = { 'heddle-installation': 'a-uuid' };
+      const left = { create: 0, delete: 0 };
+      const expectListed = async (action: keyof typeof left): Promise<void> => {
+        const volumes = libvirtd.virsh(libvirtd.test, 'vol-list', 'default-pool').trim().split('\n');
+        if (volumes.length === 1) return;
+        left[action] += 1;
+        expect(await provider(driver).list(tags)).toHaveLength(1);
+      };
+      for (let number = 1, met = true; met; number += 1) {
+        const input = { ...machine(), tags };
+        virsh.lose(number, 'answer');
+        await provider(fields)
+          .create(input)
+          .catch(() => undefined);
+        met = virsh.end();
+        await expectListed('create');
+        await provider(driver).create(input);
+        virsh.lose(number, 'answer');
+        await provider(fields)
+          .delete(input)
+          .catch(() => undefined);
+        met = virsh.end() || met;
+        await expectListed('delete');
+        await provider(driver).delete(input);
+        expect(libvirtd.virsh(libvirtd.test, 'vol-list', 'default-pool').trim()).toMatch(/^base\s+\S+$/);
+      }
+      expect(left.create).toBeGreaterThanOrEqual(3);
+      expect(left.delete).toBeGreaterThanOrEqual(2);
+    }, 600_000);
+
     test('treats neither a missing daemon nor an invalid answer as absence', async () => {
       const input = machine();
       await provider(driver).create(input);

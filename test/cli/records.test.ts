@@ -2,10 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { recordsPurpose } from '../../src/cli/pool/export.js';
-import { readRecords } from '../../src/cli/pool/restore.js';
+import { readRecords, sealRecords } from '../../src/cli/records.js';
 import { openKeyRing } from '../../src/secrets/keys.js';
-import { sealText } from '../../src/secrets/sealed-text.js';
 
 let folder: string;
 beforeAll(() => {
@@ -15,15 +13,21 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 it('a file of records that was damaged is named, and so is the key that is missing', () => {
   const keys = openKeyRing({ folder: join(folder, 'keys'), create: true });
-  const sealed = sealText(keys, recordsPurpose, JSON.stringify({ version: 1, pool: {}, exported: {} }));
+  const content = {
+    version: 1,
+    exported: { id: 'e', by: 'test', at: 0 },
+    installation: 'i',
+    carried: {},
+  } as const;
+  const sealed = sealRecords(keys, 'a pool', content);
   const file = join(folder, 'ci.json');
   const read = (records: string, ring = keys) => {
     writeFileSync(file, JSON.stringify({ records }));
-    return readRecords(file, ring);
+    return readRecords(file, 'a pool', ring);
   };
   expect(read(sealed)).toMatchObject({ version: 1 });
   const altered = `${sealed.slice(0, -8)}${sealed.at(-8) === 'A' ? 'B' : 'A'}${sealed.slice(-7)}`;
-  for (const records of [altered, 'something else', sealText(keys, 'another purpose', '{}')])
+  for (const records of [altered, 'something else', sealRecords(keys, 'an image', content)])
     expect(() => read(records)).toThrow(
       expect.objectContaining({
         code: 'Usage',
