@@ -220,7 +220,6 @@ describe.skipIf(noEmulators !== undefined)(
       expect(failed.machine.state).toBe('failed');
       expect(failed.machine.why).toMatch(/RAKP 2 HMAC is invalid.*heddle machine retry locked/);
       expect(failed.operation).toMatchObject({ state: 'failed', failure: { action: 'ENROL', kind: 'Auth' } });
-<<<<<<< HEAD
 
       // Controllers lock accounts, so periodic checks do not log in again.
       const workflow = stack.client.temporal.workflow.getHandle('machine/locked');
@@ -231,10 +230,7 @@ describe.skipIf(noEmulators !== undefined)(
         (event) => event.activityTaskScheduledEventAttributes?.activityType?.name,
       );
       expect(tasks.filter((name) => name !== undefined)).toEqual(['DESCRIBE_ACCOUNT', 'CREATE', 'ENROL']);
-    }, 120_000);
-=======
     });
->>>>>>> wtests
 
     it('a registration that failed is completed by a retry, once its cause is gone', async () => {
       const registration = { provider: 'rack', flavor: 'tiny', image: 'host', fields: { machine: 'spare' } };
