@@ -117,7 +117,16 @@ describe.skipIf(missing !== undefined)(
       };
       const labels = Object.entries(tags).flatMap(([name, value]) => ['--label', `${name}=${value}`]);
       // As a CREATE leaves it that was cut after its first call.
-      podman.run('create', '--name', containerName(key), '--volume', '/data', ...labels, podman.image);
+      podman.run(
+        'create',
+        '--name',
+        containerName(key),
+        '--volume',
+        '/data',
+        ...labels,
+        podman.image,
+        'true',
+      );
       expect(linesOf('volume', 'ls', '--quiet')).toBe(volumes + 1);
       expect((await stack.client.sweep()).leaks).toMatchObject([
         { kind: 'orphan', cluster: 'doomed', account: 'here', key, state: 'starting' },
