@@ -36,6 +36,9 @@ const shared = {
   hookTimeout: 300_000,
 };
 
+// One process runs file after file: loading the modules anew for each took a third of the time of `unit`.
+const quick = { ...shared, isolate: false };
+
 export default defineConfig({
   test: {
     // A server, a worker and real SSH servers run beside the tests, and often wait: three on two cores leave
@@ -43,11 +46,9 @@ export default defineConfig({
     maxWorkers: 3,
     sequence: { sequencer: LongFirst },
     projects: [
-      // One process runs file after file: loading the modules anew for each took a third of the time of `unit`.
       {
         test: {
-          ...shared,
-          isolate: false,
+          ...quick,
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: [...configDefaults.exclude, ...withTemporal, real],
@@ -55,8 +56,7 @@ export default defineConfig({
       },
       {
         test: {
-          ...shared,
-          isolate: false,
+          ...quick,
           name: 'temporal',
           include: withTemporal,
           exclude: [...configDefaults.exclude, real],

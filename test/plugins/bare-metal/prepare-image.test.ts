@@ -70,8 +70,7 @@ describe('an image in a folder', () => {
         bytes: content.length,
         sha256: digestOf(content),
       });
-      // How often it reports depends on its speed.
-      expect(lines).toContainEqual(expect.stringMatching(/^image: \d+\.\d\d % converted$/));
+      expect(lines).toContain('image: 100.00 % converted');
       convert('create', '-f', 'qcow2', '-F', 'raw', '-b', 'raw', 'over@1.qcow2');
       await expect(prepare('over@1')).rejects.toThrow(/needs another file, raw/);
       convert('create', '-f', 'qcow2', '-o', 'data_file=elsewhere', 'split@1.qcow2', '1M');

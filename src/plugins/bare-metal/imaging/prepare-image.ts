@@ -105,7 +105,8 @@ async function unpack(file: string, copy: string, report: Report): Promise<void>
 async function convert(file: string, copy: string, report: Report): Promise<void> {
   await refuseOtherFiles(file);
   await qemuImg(['convert', '-p', '-f', 'qcow2', '-O', 'raw', file, copy], (printed) => {
-    const percent = /([\d.]+)\/100%/.exec(printed)?.[1];
+    // A quick conversion prints all of its progress at once.
+    const percent = [...printed.matchAll(/([\d.]+)\/100%/g)].at(-1)?.[1];
     if (percent !== undefined) report(() => `image: ${percent} % converted`);
   });
 }
