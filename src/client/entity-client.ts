@@ -7,6 +7,7 @@ import {
   type QueryDefinition,
   type UpdateDefinition,
   type Workflow,
+  type WorkflowStartOptions,
   type WorkflowHandle,
   type WorkflowIdReusePolicy,
 } from '@temporalio/client';
@@ -101,7 +102,7 @@ export abstract class EntityClient {
     { args, firstArgs, workflowTaskTimeout = workflowTaskMs, ...start }: StartRequest,
     waitMs?: number,
   ): Promise<Reply> {
-    const { workflowType, workflowId } = this.#kind;
+    const { workflowType } = this.#kind;
     const send = (
       input: readonly unknown[],
       workflowIdReusePolicy: WorkflowIdReusePolicy,
@@ -109,11 +110,8 @@ export abstract class EntityClient {
       // An operation object is for one call.
       const startWorkflowOperation = new WithStartWorkflowOperation<Workflow>(workflowType, {
         ...start,
+        ...this.#startOptions(name),
         workflowTaskTimeout: workflowTaskTimeout === 'server' ? undefined : workflowTaskTimeout,
-        workflowId: workflowId(name),
-        taskQueue: workflowQueue,
-        // Its tasks and those of its groups inherit the key: they take turns with the tasks of other entities.
-        priority: { fairnessKey: workflowId(name).slice(0, maxFairnessKey) },
         args: [...input],
         workflowIdConflictPolicy: 'USE_EXISTING',
         workflowIdReusePolicy,
@@ -134,6 +132,16 @@ export abstract class EntityClient {
       return send(args, 'ALLOW_DUPLICATE');
     };
     return call(this.temporal, what, make, waitMs);
+  }
+
+  #startOptions(name: string): Pick<WorkflowStartOptions, 'workflowId' | 'taskQueue' | 'priority'> {
+    const workflowId = this.#kind.workflowId(name);
+    return {
+      workflowId,
+      taskQueue: workflowQueue,
+      // Its tasks and those of its groups inherit the key: they take turns with the tasks of other entities.
+      priority: { fairnessKey: workflowId.slice(0, maxFairnessKey) },
+    };
   }
 
   /** Waits until an exported entity has nothing in flight any more. */
@@ -170,15 +178,13 @@ export abstract class EntityClient {
     carried: Carried,
     show: () => Promise<Moved>,
   ): Promise<{ readonly unchanged: boolean }> {
-    const { noun, workflowType, workflowId } = this.#kind;
+    const { noun, workflowType } = this.#kind;
     if (carried.name !== name)
       throw new HeddleError('Refused', `these are the records of ${noun} ${carried.name}, not of ${name}`);
     const start = (workflowIdConflictPolicy: 'FAIL' | 'TERMINATE_EXISTING'): Promise<unknown> =>
       this.temporal.workflow.start(workflowType, {
-        workflowId: workflowId(name),
-        taskQueue: workflowQueue,
+        ...this.#startOptions(name),
         workflowTaskTimeout: workflowTaskMs,
-        priority: { fairnessKey: workflowId(name).slice(0, maxFairnessKey) },
         args: [{ carried }],
         workflowIdConflictPolicy,
         workflowIdReusePolicy: 'ALLOW_DUPLICATE',

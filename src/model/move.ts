@@ -65,3 +65,13 @@ export function originsOf({ moves, exported }: Moved): readonly string[] | undef
   if (moves === undefined) return undefined;
   return exported === undefined ? [...new Set(moves.map(({ installation }) => installation))] : [];
 }
+
+/** Why an exported entity takes no message that would change its records; undefined for any other. */
+export function exportedText(
+  noun: 'pool' | 'image',
+  { name, exported }: Moved & { readonly name: string },
+): string | undefined {
+  if (exported === undefined) return undefined;
+  const parts = noun === 'pool' ? 'nodes' : 'builds';
+  return `${noun} ${name} was exported by ${exported.by}: its ${parts} belong to wherever it was restored; 'heddle ${noun} export ${name} --cancel' has it go on here`;
+}

@@ -220,6 +220,17 @@ export type Message = (memory: EntityMemory) => void;
 /** Why a message is refused: a sentence, or a sentence with the failure type that clients read. */
 export type Refusal = string | { readonly is: string; readonly why: string };
 
+/** Makes validators that refuse first of all for this reason. */
+export function refusing(
+  why: () => Refusal | undefined,
+): <Args extends unknown[]>(
+  refusalOf?: (...args: Args) => Refusal | undefined,
+) => (...args: Args) => Refusal | undefined {
+  return (refusalOf) =>
+    (...args) =>
+      why() ?? refusalOf?.(...args);
+}
+
 /**
  * Every update has a validator: without one, the SDK runs no interceptor before it accepts the update and
  * writes it to the history.

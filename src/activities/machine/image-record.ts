@@ -7,7 +7,12 @@ import {
   isTainted,
   type CurrentImage,
 } from '../../model/machine/current-image.js';
-import { noRecordCode, readRecord, recordFile, writeRecord } from '../../model/machine/record-file.js';
+import {
+  readRecordCommand,
+  recordIn,
+  whyNotWritten,
+  writeRecordCommand,
+} from '../../model/machine/record-file.js';
 import type { RecordView } from '../../model/machine/messages.js';
 import { PluginError } from '../../plugins/errors.js';
 import type { Shell } from '../../plugins/contract.js';
@@ -20,13 +25,9 @@ import type { MachineHandler, MachineCall } from '../task-call.js';
  * @throws PluginError Retryable if the machine cannot be asked.
  */
 export async function readRecordText(shell: Shell): Promise<string | undefined> {
-  const { exitCode, stdout, stderr } = await shell.exec(readRecord(), { timeoutMs: 20_000 });
-  if (exitCode === 0) return stdout;
-  if (exitCode === noRecordCode) return undefined;
-  throw new PluginError(
-    'Retryable',
-    `${recordFile} could not be read: exit code ${exitCode} ${stderr.trim().slice(0, 200)}`.trim(),
-  );
+  const read = recordIn(await shell.exec(readRecordCommand(), { timeoutMs: 20_000 }));
+  if ('why' in read) throw new PluginError('Retryable', read.why);
+  return read.text;
 }
 
 export async function openShell({ parts, task, request, attempt }: MachineCall): Promise<Shell> {
@@ -67,15 +68,8 @@ export const recordVerbs = {
     const { reason = 'no reason given', at } = call.request.order;
     call.attempt.at('marks the image as tainted');
     const text = addTaint((await readRecordText(shell)) ?? '', reason, at);
-    const { exitCode, stderr } = await shell.exec(writeRecord(Buffer.byteLength(text)), {
-      stdin: text,
-      timeoutMs: 20_000,
-    });
-    if (exitCode !== 0)
-      throw new PluginError(
-        'Invalid',
-        `${recordFile} cannot be written: exit code ${exitCode} ${stderr.trim().slice(0, 200)}`.trim(),
-      );
+    const why = whyNotWritten(await shell.exec(writeRecordCommand(text), { stdin: text, timeoutMs: 20_000 }));
+    if (why !== undefined) throw new PluginError('Invalid', why);
     return { record: viewOf(parseRecord(text)) };
   },
 } as const satisfies Readonly<Record<string, MachineHandler>>;

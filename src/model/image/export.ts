@@ -24,13 +24,6 @@ export function refuseImageExport({
     : `image ${name} cannot be exported while build ${building.number} is made; wait, or cancel it: heddle image cancel ${name}`;
 }
 
-/** Why an exported image takes no message; undefined for any other image. */
-export function exportedImageText({ name, exported }: ImageState): string | undefined {
-  return exported === undefined
-    ? undefined
-    : `image ${name} was exported by ${exported.by}: its builds belong to wherever it was restored; 'heddle image export ${name} --cancel' has it go on here`;
-}
-
 /** What a restored image starts with. */
 export function restoredImage(records: ImageRecords, now: number): ImageState {
   const { exported: _exported, ...image } = records.carried;

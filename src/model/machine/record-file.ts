@@ -3,17 +3,44 @@ import { longestRecord } from './current-image.js';
 /** The record of the image is `currentimage.txt` in root's home, as on older systems. */
 export const recordFile = 'currentimage.txt';
 
-/** Exit code of `readRecord` where there is no record. */
-export const noRecordCode = 44;
+const noRecordCode = 44;
 
-/** The words of a command that prints the record. */
-export function readRecord(): readonly string[] {
+/** How a command on the record ended. */
+interface Ended {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The words of a command that prints the record; `recordIn` says what its end means. */
+export function readRecordCommand(): readonly string[] {
   return inRecordHome(`[ -e ${recordFile} ] || exit ${noRecordCode}\nhead -c ${longestRecord} ${recordFile}`);
 }
 
-/** The words of a command that replaces the record by standard input, whole or not at all. */
-export function writeRecord(bytes: number): readonly string[] {
-  return [...inRecordHome(writeProgram), String(bytes)];
+/** The record that the command printed, undefined if there is none, or why it could not be read. */
+export function recordIn({
+  exitCode,
+  stdout,
+  stderr,
+}: Ended): { readonly text?: string } | { readonly why: string } {
+  if (exitCode === 0) return { text: stdout };
+  return exitCode === noRecordCode
+    ? {}
+    : { why: `${recordFile} could not be read: ${endOf(exitCode, stderr)}` };
+}
+
+/** The words of a command that replaces the record by this text, on standard input, whole or not at all. */
+export function writeRecordCommand(text: string): readonly string[] {
+  return [...inRecordHome(writeProgram), String(new TextEncoder().encode(text).length)];
+}
+
+/** Why the command did not write the record; undefined if it did. */
+export function whyNotWritten({ exitCode, stderr }: Ended): string | undefined {
+  return exitCode === 0 ? undefined : `${recordFile} cannot be written: ${endOf(exitCode, stderr)}`;
+}
+
+function endOf(exitCode: number, stderr: string): string {
+  return `exit code ${exitCode} ${stderr.trim().slice(0, 200)}`.trim();
 }
 
 /**

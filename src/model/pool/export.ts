@@ -47,13 +47,6 @@ function boundMachines({ placements, providerTypes = {}, nodes }: PoolState): st
   return undefined;
 }
 
-/** Why an exported pool takes no message; undefined for any other pool. */
-export function exportedText({ name, exported }: PoolState): string | undefined {
-  return exported === undefined
-    ? undefined
-    : `pool ${name} was exported by ${exported.by}: its nodes belong to wherever it was restored; 'heddle pool export ${name} --cancel' has it go on here`;
-}
-
 /** What a restored pool starts with. Leases begin again, because requesters could not renew them meanwhile. */
 export function restoredPool(records: PoolRecords, now: number): CarriedPool {
   const { exported: _exported, library: _library, ...pool } = records.carried;

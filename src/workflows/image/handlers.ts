@@ -1,11 +1,11 @@
 import { sourceOf } from '../../model/image/spec.js';
 import type { ImageState } from '../../model/image/state.js';
-import type { RecordsReply } from '../../model/move.js';
+import { exportedText, type RecordsReply } from '../../model/move.js';
 import { ActivityFailure, ApplicationFailure, uuid4 } from '@temporalio/workflow';
 import type { Build, Upload } from '../../model/image/build.js';
 import { requestOfAge, newestReady, rollbackRefusal } from '../../model/image/decide.js';
 import type { BuildReply, ConfigureImageReply, ConfigureImageRequest } from '../../model/image/messages.js';
-import { exportedImageText, refuseImageExport } from '../../model/image/export.js';
+import { refuseImageExport } from '../../model/image/export.js';
 import { withAccountOf } from '../../model/image/node.js';
 import { viewOfImage } from '../../model/image/view.js';
 import type { Json } from '../../model/json.js';
@@ -26,11 +26,11 @@ import {
   noteChange,
   query,
   refuse,
+  refusing,
   showOrigins,
   signal,
   update,
   type Message,
-  type Refusal,
 } from '../entity.js';
 import { schedule } from '../schedule.js';
 import { change, changeBuild, type ImageMemory } from './memory.js';
@@ -58,10 +58,7 @@ export function messagesOf(memory: ImageMemory): readonly Message[] {
   const ownerships = (machines: readonly NamedMachine[]): readonly Ownership[] =>
     machines.map((named) => ownershipIn(memory, named));
   /** An exported image refuses what would change its records. */
-  const unlessExported =
-    <Args extends unknown[]>(refusalOf: (...args: Args) => Refusal | undefined = () => undefined) =>
-    (...args: Args): Refusal | undefined =>
-      exportedImageText(memory.state) ?? refusalOf(...args);
+  const unlessExported = refusing(() => exportedText('image', memory.state));
   return [
     update(
       configureImageUpdate,
@@ -210,7 +207,7 @@ async function configure(
     const source = sourceOf(whole);
     if (source.kind === 'recipe') await planRecipe(memory, source.cluster);
     // It may have been exported while its configuration was checked.
-    refuse(exportedImageText(memory.state));
+    refuse(exportedText('image', memory.state));
     const unchanged = stableJson((memory.state.spec ?? null) as Json) === stableJson(spec as unknown as Json);
     change(memory, { spec });
     recheck(memory);

@@ -2,7 +2,7 @@ import { ActivityFailure, ApplicationFailure } from '@temporalio/workflow';
 import type { Json } from '../../model/json.js';
 import { stableJson } from '../../model/node/payload.js';
 import { configurePool } from '../../model/pool/configure.js';
-import { exportedText } from '../../model/pool/export.js';
+import { exportedText } from '../../model/move.js';
 import type { ConfigureReply, ConfigureRequest } from '../../model/pool/messages.js';
 import type { PlannedPool } from '../../model/pool/spec.js';
 import { schedule } from '../schedule.js';
@@ -23,7 +23,7 @@ export async function configure(memory: PoolMemory, { spec }: ConfigureRequest):
       { summary: `PLAN_POOL of ${pool.name}` },
     );
     // The pool may have been exported meanwhile: its records no longer change.
-    refuse(exportedText(pool));
+    refuse(exportedText('pool', pool));
     const unchanged = textOf(pool) === textOf(plan);
     if (!unchanged) configurePool(pool, plan);
     forgetWatches(memory);

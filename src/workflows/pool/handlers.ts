@@ -11,9 +11,9 @@ import {
   refusePriority,
 } from '../../model/pool/check-messages.js';
 import { emptyPool } from '../../model/pool/configure.js';
-import type { RecordsReply } from '../../model/move.js';
+import { exportedText, type RecordsReply } from '../../model/move.js';
 import { packPool, type CarriedPool } from '../../model/pool/carry.js';
-import { exportedText, refuseExport } from '../../model/pool/export.js';
+import { refuseExport } from '../../model/pool/export.js';
 import { viewAllocated } from '../../model/pool/allocated.js';
 import { addRequest, deleteNode, returnNodes, holdNode, renewLease } from '../../model/pool/allocate.js';
 import { endHold, nodeGone } from '../../model/pool/outcome.js';
@@ -24,7 +24,7 @@ import { viewWaiting } from '../../model/pool/view-waiting.js';
 import { configure } from './configure.js';
 import { imageUpdateSignal } from '../image/messages.js';
 import { nodeQuery } from '../cluster/messages.js';
-import { query, showOrigins, signal, update, type Message, type Refusal } from '../entity.js';
+import { query, refusing, showOrigins, signal, update, type Message } from '../entity.js';
 import {
   configureUpdate,
   deleteNodesUpdate,
@@ -57,10 +57,7 @@ const pageSize = 500;
 export function messagesOf(memory: PoolMemory): readonly Message[] {
   const { pool } = memory;
   /** An exported pool refuses what would change its records. */
-  const unlessExported =
-    <Args extends unknown[]>(refusalOf: (...args: Args) => Refusal | undefined = () => undefined) =>
-    (...args: Args): Refusal | undefined =>
-      exportedText(pool) ?? refusalOf(...args);
+  const unlessExported = refusing(() => exportedText('pool', pool));
   return [
     update(
       configureUpdate,
@@ -211,7 +208,7 @@ function nodeReply(pool: PoolMemory['pool'], nodeId: string): NodeReply {
       ? undefined
       : `node ${nodeId} shares its machine with others`;
   const busy =
-    exportedText(pool) ??
+    exportedText('pool', pool) ??
     shared ??
     (state === 'hold'
       ? unfitText(machine)

@@ -1,5 +1,10 @@
 import { parseCurrentImage, revisionOf, writeCurrentImage } from '../../../model/machine/current-image.js';
-import * as file from '../../../model/machine/record-file.js';
+import {
+  readRecordCommand,
+  recordIn,
+  whyNotWritten,
+  writeRecordCommand,
+} from '../../../model/machine/record-file.js';
 import { PluginError, type Shell, type SystemInput } from '../../contract.js';
 
 export function freshRecord({ image, machine, at }: SystemInput): string {
@@ -18,23 +23,14 @@ export function freshRecord({ image, machine, at }: SystemInput): string {
 export async function readRecord(
   shell: Shell,
 ): Promise<{ readonly text: string; readonly revision?: string } | undefined> {
-  const { exitCode, stdout, stderr } = await shell.exec(file.readRecord(), { timeoutMs: 20_000 });
-  if (exitCode === file.noRecordCode) return undefined;
-  if (exitCode !== 0)
-    throw new PluginError(
-      'Retryable',
-      `${file.recordFile} could not be read: exit code ${exitCode} ${stderr.trim().slice(0, 200)}`,
-    );
-  const record = parseCurrentImage(stdout);
-  return { text: stdout, revision: record && revisionOf(record) };
+  const read = recordIn(await shell.exec(readRecordCommand(), { timeoutMs: 20_000 }));
+  if ('why' in read) throw new PluginError('Retryable', read.why);
+  if (read.text === undefined) return undefined;
+  const record = parseCurrentImage(read.text);
+  return { text: read.text, revision: record && revisionOf(record) };
 }
 
 export async function writeRecord(shell: Shell, text: string): Promise<void> {
-  const words = file.writeRecord(Buffer.byteLength(text));
-  const { exitCode, stderr } = await shell.exec(words, { stdin: text, timeoutMs: 20_000 });
-  if (exitCode !== 0)
-    throw new PluginError(
-      'Invalid',
-      `${file.recordFile} cannot be written: exit code ${exitCode} ${stderr.trim().slice(0, 200)}`,
-    );
+  const why = whyNotWritten(await shell.exec(writeRecordCommand(text), { stdin: text, timeoutMs: 20_000 }));
+  if (why !== undefined) throw new PluginError('Invalid', why);
 }
