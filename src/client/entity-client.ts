@@ -199,9 +199,11 @@ export abstract class EntityClient {
         if (restored?.from === records.exported.id) return { unchanged: true };
         const hasReturned = records.carried.moves?.some((move) => move.export === exported?.id) === true;
         if (!hasReturned)
-          throw new HeddleError('Refused', `there is ${noun} ${name} already, and it is another one`, {
-            cause,
-          });
+          throw new HeddleError(
+            'Refused',
+            `there is ${noun} ${name} already; restore these records with another server or namespace`,
+            { cause },
+          );
         await start('TERMINATE_EXISTING');
       }
       return { unchanged: false };

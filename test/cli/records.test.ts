@@ -19,15 +19,15 @@ it('a file of records that was damaged is named, and so is the key that is missi
     installation: 'i',
     carried: {},
   } as const;
-  const sealed = sealRecords(keys, 'a pool', content);
+  const sealed = sealRecords(keys, 'pool', content);
   const file = join(folder, 'ci.json');
   const read = (records: string, ring = keys) => {
     writeFileSync(file, JSON.stringify({ records }));
-    return readRecords(file, 'a pool', ring);
+    return readRecords(file, 'pool', ring);
   };
   expect(read(sealed)).toMatchObject({ version: 1 });
   const altered = `${sealed.slice(0, -8)}${sealed.at(-8) === 'A' ? 'B' : 'A'}${sealed.slice(-7)}`;
-  for (const records of [altered, 'something else', sealRecords(keys, 'an image', content)])
+  for (const records of [altered, 'something else', sealRecords(keys, 'image', content)])
     expect(() => read(records)).toThrow(
       expect.objectContaining({
         code: 'Usage',

@@ -1,18 +1,10 @@
 import type { ImageClient } from '../../client/image.js';
 import type { ImageState } from '../../model/image/state.js';
 import { openKeys, type ServerOptions } from '../configuration.js';
-import { CliError } from '../errors.js';
 import { formatCount } from '../format.js';
-import { readRecords, sealRecords } from '../records.js';
+import { confirmGoOn, exportRecords, readRecords, sealRecords, type ExportVerbOptions } from '../records.js';
 import type { Session } from '../session.js';
-import { confirm } from '../terminal.js';
 import { verb } from '../verb.js';
-import { untilInterrupted } from '../waiting.js';
-
-interface ExportOptions extends ServerOptions {
-  readonly cancel?: boolean;
-  readonly yes?: boolean;
-}
 
 type Answer =
   | {
@@ -25,7 +17,7 @@ type Answer =
 
 /** Stops an image and writes its records for a move to another server or namespace. */
 export const exportImage = verb(
-  (session, name: string, options: ExportOptions): Promise<Answer> =>
+  (session, name: string, options: ExportVerbOptions): Promise<Answer> =>
     options.cancel === true
       ? cancelExport(session.client.images, name, options)
       : writeRecords(session, name, options),
@@ -44,7 +36,7 @@ export const exportImage = verb(
 /** Starts an image with the records that `image export` wrote. */
 export const restore = verb(
   async ({ client, config }, file: string, _options: ServerOptions) => {
-    const records = readRecords<ImageState>(file, 'an image', openKeys(config));
+    const records = readRecords<ImageState>(file, 'image', openKeys(config));
     const { unchanged } = await client.images.restore(records);
     const { name, builds } = records.carried;
     return { image: { name }, id: records.exported.id, builds: builds.length, unchanged };
@@ -58,44 +50,25 @@ export const restore = verb(
   },
 );
 
-async function writeRecords(
-  { client, config, output }: Session,
-  name: string,
-  options: ExportOptions,
-): Promise<Answer> {
-  await confirm(
-    `Export image ${name}? It stops here: nothing is built, uploaded or deleted until it is restored elsewhere.`,
-    options,
-  );
-  let noted = '';
-  const records = await untilInterrupted(
-    (signal) =>
-      client.images.export(name, {
-        signal,
-        onWait: ([work = '']) => {
-          if (work !== noted) output.note(`waits for work in progress: ${work}`);
-          noted = work;
-        },
-      }),
-    `image ${name} is stopped, and its export`,
-    `heddle image export ${name}`,
+async function writeRecords(session: Session, name: string, options: ExportVerbOptions): Promise<Answer> {
+  const words = {
+    rests: 'nothing is built, uploaded or deleted',
+    waitsFor: ([work = '']: readonly string[]) => `waits for work in progress: ${work}`,
+  };
+  const { images } = session.client;
+  const records = await exportRecords(session, 'image', name, words, options, (how) =>
+    images.export(name, how),
   );
   return {
     image: { name },
     id: records.exported.id,
     builds: records.carried.builds.length,
-    records: sealRecords(openKeys(config), 'an image', records),
+    records: sealRecords(openKeys(session.config), 'image', records),
   };
 }
 
-async function cancelExport(images: ImageClient, name: string, options: ExportOptions): Promise<Answer> {
-  const { exported } = await images.show(name);
-  if (exported === undefined)
-    throw new CliError('Refused', `image ${name} is not exported`, { next: 'heddle image list' });
-  await confirm(
-    `Let image ${name} go on? Only if its records were restored nowhere: otherwise two images have the same builds.`,
-    options,
-  );
+async function cancelExport(images: ImageClient, name: string, options: ExportVerbOptions): Promise<Answer> {
+  await confirmGoOn('image', name, await images.show(name), 'builds', options);
   await images.cancelExport(name);
   return { image: { name }, cancelled: true };
 }

@@ -1,17 +1,9 @@
 import type { PoolClient } from '../../client/pool/pool-client.js';
-import { openKeys, type ServerOptions } from '../configuration.js';
-import { CliError } from '../errors.js';
+import { openKeys } from '../configuration.js';
 import { formatCount } from '../format.js';
-import { sealRecords } from '../records.js';
+import { confirmGoOn, exportRecords, sealRecords, type ExportVerbOptions } from '../records.js';
 import type { Session } from '../session.js';
-import { confirm } from '../terminal.js';
-import { untilInterrupted } from '../waiting.js';
 import { poolVerb } from './pool-verb.js';
-
-export interface ExportOptions extends ServerOptions {
-  readonly cancel?: boolean;
-  readonly yes?: boolean;
-}
 
 type Answer =
   | {
@@ -24,7 +16,7 @@ type Answer =
   | { readonly pool: string; readonly cancelled: true };
 
 /** Stops a pool and writes its records for a move to another server or namespace. */
-export const exportPool = poolVerb<[ExportOptions], Answer>(
+export const exportPool = poolVerb<[ExportVerbOptions], Answer>(
   (pool, session, options) =>
     options.cancel === true ? cancelExport(pool, options) : writeRecords(pool, session, options),
   {
@@ -40,47 +32,24 @@ export const exportPool = poolVerb<[ExportOptions], Answer>(
   },
 );
 
-async function writeRecords(
-  pool: PoolClient,
-  { config, output }: Session,
-  options: ExportOptions,
-): Promise<Answer> {
+async function writeRecords(pool: PoolClient, session: Session, options: ExportVerbOptions): Promise<Answer> {
   const { name } = pool;
-  await confirm(
-    `Export pool ${name}? It stops here: it creates, deletes and allocates nothing until it is restored elsewhere.`,
-    options,
-  );
-  let noted = '';
-  const records = await untilInterrupted(
-    (signal) =>
-      pool.export({
-        signal,
-        onWait: (nodes) => {
-          const text = nodes.slice(0, 5).join(', ');
-          if (text !== noted) output.note(`waits for tasks of ${text}`);
-          noted = text;
-        },
-      }),
-    `pool ${name} is stopped, and its export`,
-    `heddle pool export ${name}`,
-  );
+  const words = {
+    rests: 'it creates, deletes and allocates nothing',
+    waitsFor: (nodes: readonly string[]) => `waits for tasks of ${nodes.slice(0, 5).join(', ')}`,
+  };
+  const records = await exportRecords(session, 'pool', name, words, options, (how) => pool.export(how));
   return {
     pool: name,
     id: records.exported.id,
     nodes: Object.keys(records.carried.nodes).length,
     requests: Object.keys(records.carried.requests).length,
-    records: sealRecords(openKeys(config), 'a pool', records),
+    records: sealRecords(openKeys(session.config), 'pool', records),
   };
 }
 
-async function cancelExport(pool: PoolClient, options: ExportOptions): Promise<Answer> {
-  const { exported } = await pool.view();
-  if (exported === undefined)
-    throw new CliError('Refused', `pool ${pool.name} is not exported`, { next: 'heddle pool list' });
-  await confirm(
-    `Let pool ${pool.name} go on? Only if its records were restored nowhere: otherwise two pools have the same machines.`,
-    options,
-  );
+async function cancelExport(pool: PoolClient, options: ExportVerbOptions): Promise<Answer> {
+  await confirmGoOn('pool', pool.name, await pool.view(), 'machines', options);
   await pool.cancelExport();
   return { pool: pool.name, cancelled: true };
 }

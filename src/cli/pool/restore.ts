@@ -8,7 +8,7 @@ import { verb } from '../verb.js';
 /** Starts a pool with the records that `pool export` wrote. */
 export const restore = verb(
   async ({ temporal, config }, file: string, _options: ServerOptions) => {
-    const records = readRecords<CarriedPool>(file, 'a pool', openKeys(config));
+    const records = readRecords<CarriedPool>(file, 'pool', openKeys(config));
     const { name, nodes, requests } = records.carried;
     const { unchanged } = await new PoolClient(temporal, name).restore(records);
     return {
