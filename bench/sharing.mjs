@@ -1,5 +1,6 @@
-// A small cluster beside a large one whose tasks do nothing, and two workers beside one with tasks that wait.
-// Usage: npm run bench -- sharing [--nodes 1000] [--small 3] [--runs 5] [--waiting 600] [--seconds 4]
+// A small cluster beside a large one, whose tasks do nothing or wait, and two workers beside one with tasks that wait.
+// Usage: npm run bench -- sharing [--nodes 1000] [--small 3] [--runs 5] [--large-seconds 0,10] [--waiting 600]
+// [--seconds 4]
 import { loadavg } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -10,6 +11,7 @@ const { values } = parseArgs({
     nodes: { type: 'string', default: '1000' },
     small: { type: 'string', default: '3' },
     runs: { type: 'string', default: '5' },
+    'large-seconds': { type: 'string', default: '0,10' },
     waiting: { type: 'string', default: '600' },
     seconds: { type: 'string', default: '4' },
   },
@@ -21,16 +23,16 @@ try {
   const worker = await stack.startEmptyWorker();
   await create(small);
   const alone = await createSeveral();
-  const large = begin(nodes);
-  await delay(3_000);
-  const beside = await createSeveral();
-  const endedAt = performance.now();
-  await large;
-  console.log(
-    `${small} nodes alone: ${text(alone)}; beside ${nodes} nodes, which took ` +
-      `${((performance.now() - endedAt) / 1_000).toFixed(1)} s longer: ` +
-      `${text(beside)}; ratio of the medians ${(median(beside) / median(alone)).toFixed(1)}; load ${loadavg()[0].toFixed(1)}`,
-  );
+  console.log(`${small} nodes alone: ${text(alone)}`);
+  for (const waitSeconds of values['large-seconds'].split(',').map(Number)) {
+    const large = create(nodes, waitSeconds);
+    await delay(3_000 + waitSeconds * 1_000);
+    const beside = await createSeveral();
+    console.log(
+      `beside ${nodes} nodes whose actions wait for ${waitSeconds} s and which took ${(await large).toFixed(1)} s: ` +
+        `${text(beside)}; ratio of the medians ${(median(beside) / median(alone)).toFixed(1)}; load ${loadavg()[0].toFixed(1)}`,
+    );
+  }
   const one = await create(Number(values.waiting), Number(values.seconds));
   const second = await stack.startEmptyWorker();
   const two = await create(Number(values.waiting), Number(values.seconds));

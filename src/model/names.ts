@@ -39,6 +39,12 @@ export const defaultSite = 'default';
  */
 export const workflowQueue = 'heddle';
 
+/**
+ * The workflows of groups, and the tasks of the default site in groups: a large cluster takes no slot from other
+ * workflows.
+ */
+export const groupQueue = 'heddle/groups';
+
 /** PLAN and other activities that any worker may take. */
 export const coreQueue = 'heddle/core';
 
@@ -149,6 +155,11 @@ export function siteQueue(site: string): string {
   return site === defaultSite ? workflowQueue : `heddle.${site}`;
 }
 
+/** The tasks that groups have for the workers of a site. */
+export function groupSiteQueue(site: string): string {
+  return site === defaultSite ? groupQueue : `heddle.${site}/groups`;
+}
+
 /** CREATE and DELETE: calls that change something, rate-limited by the server for each provider account. */
 export function providerQueue(site: string, provider: string): string {
   return `heddle.${site}.${provider}`;
@@ -156,7 +167,7 @@ export function providerQueue(site: string, provider: string): string {
 
 /** The site of a queue that only a site's workers, or builders, ask. */
 export function siteOf(queue: string): string {
-  if (queue === workflowQueue) return defaultSite;
+  if (queue === workflowQueue || queue === groupQueue) return defaultSite;
   return /^heddle\.([^./]+)/.exec(queue)?.[1] ?? '?';
 }
 

@@ -2,9 +2,10 @@ import type { Client } from '@temporalio/client';
 import {
   claimsWorkflowType,
   clusterWorkflowType,
-  workflowQueue,
+  groupQueue,
   groupWorkflowType,
   planWorkflowType,
+  workflowQueue,
 } from '../model/names.js';
 import type { HistoryToReplay } from './replay-histories.js';
 
@@ -48,12 +49,12 @@ interface Run {
 type Call = NonNullable<RunningOptions['call']>;
 type Page = Awaited<ReturnType<Client['workflowService']['listWorkflowExecutions']>>;
 
-/** By type, and by task queue: a workflow of a type that only another build has waits on our queue too. */
+/** By type, and by task queue: a workflow of a type that only another build has waits on our queues too. */
 async function* listRunning(temporal: Client, pageSize: number, call: Call): AsyncGenerator<Run> {
   const types = [clusterWorkflowType, groupWorkflowType, claimsWorkflowType, planWorkflowType]
     .map((type) => `'${type}'`)
     .join(', ');
-  const query = `(WorkflowType IN (${types}) OR TaskQueue = '${workflowQueue}') AND ExecutionStatus = 'Running'`;
+  const query = `(WorkflowType IN (${types}) OR TaskQueue IN ('${workflowQueue}', '${groupQueue}')) AND ExecutionStatus = 'Running'`;
   const { namespace } = temporal.options;
   for (let nextPageToken: Uint8Array | undefined; nextPageToken === undefined || nextPageToken.length > 0;) {
     const from = nextPageToken === undefined ? {} : { nextPageToken };

@@ -5,7 +5,8 @@ import type { Config } from '../config/index.js';
 import {
   buildQueue,
   coreQueue,
-  defaultSite,
+  groupQueue,
+  groupSiteQueue,
   providerQueue,
   siteQueue,
   uploadQueue,
@@ -21,14 +22,13 @@ type QueueOptions = Partial<WorkerOptions> & {
 const bundlePath = fileURLToPath(new URL('../../dist/workflow-bundle.js', import.meta.url));
 
 /**
- * Workflows, tasks of the site, activities that any worker may take, and a queue for each account of the site,
- * whose limits the server keeps.
+ * Queues for workflows and the tasks of the site, the same for groups, one for activities that any worker may take,
+ * and one for each account of the site, whose limits the server keeps.
  */
 export function siteWorkers(config: Config, providers: Config['providers']): readonly QueueOptions[] {
   const { site } = config;
   const workflows = workflowWorker(config);
   const tasks = {
-    taskQueue: siteQueue(site),
     maxConcurrentActivityTaskExecutions: 300,
     // Tasks of its own workflows that a worker starts at once. The server needs less than half the time for such a
     // task; those beyond wait for any worker.
@@ -36,7 +36,11 @@ export function siteWorkers(config: Config, providers: Config['providers']): rea
   };
   const accounts = Object.entries(providers).filter(([, account]) => account.site === site);
   return [
-    ...(site === defaultSite ? [{ ...workflows, ...tasks }] : [{ ...workflows, activities: {} }, tasks]),
+    ...together(workflows, { ...tasks, taskQueue: siteQueue(site) }),
+    ...together(
+      { ...workflows, taskQueue: groupQueue, maxConcurrentWorkflowTaskExecutions: 3 },
+      { ...tasks, taskQueue: groupSiteQueue(site) },
+    ),
     { taskQueue: coreQueue },
     ...accounts.map(([name, { limits }]) => ({
       taskQueue: providerQueue(site, name),
@@ -44,6 +48,13 @@ export function siteWorkers(config: Config, providers: Config['providers']): rea
       maxTaskQueueActivitiesPerSecond: limits?.ratePerSecond,
     })),
   ];
+}
+
+/** One worker if both are on the same queue, which they are on the default site. */
+function together(workflows: QueueOptions, tasks: QueueOptions): readonly QueueOptions[] {
+  return workflows.taskQueue === tasks.taskQueue
+    ? [{ ...workflows, ...tasks }]
+    : [{ ...workflows, activities: {} }, tasks];
 }
 
 function workflowWorker({ stackTraces }: Config): QueueOptions {

@@ -5,7 +5,16 @@ import { activityTable, heartbeatMs, type Activities, type ActivityName } from '
 import type { MachineAction } from '../model/machine/actions.js';
 import type { MachineTaskOutcome, MachineTaskRequest } from '../model/machine/messages.js';
 import type { TaskOutcome, TaskRequest } from '../model/node/task-request.js';
-import { buildQueue, coreQueue, providerQueue, siteQueue, taskTitle, uploadQueue } from '../model/names.js';
+import {
+  buildQueue,
+  coreQueue,
+  groupQueue,
+  groupSiteQueue,
+  providerQueue,
+  siteQueue,
+  taskTitle,
+  uploadQueue,
+} from '../model/names.js';
 import type { Placement } from '../model/node/placement.js';
 import type { Step } from '../model/plan/plan.js';
 import { retryAfterMs } from '../model/resumption.js';
@@ -92,7 +101,7 @@ function queueOf(
     case 'core':
       return coreQueue;
     case 'site':
-      return siteQueue(site);
+      return workflowInfo().taskQueue === groupQueue ? groupSiteQueue(site) : siteQueue(site);
     case 'provider':
       return providerQueue(site, provider);
     case 'build':

@@ -4,25 +4,28 @@ import { wrapMessages } from '../../src/replay/wrap-messages.js';
 import type { History } from '../../src/replay/read-history.js';
 
 describe('a decoded export', () => {
-  it('of a Heddle workflow regains the envelopes that the codec server removed', () => {
-    const { events = [] } = wrapMessages(exportOf('heddle'));
-    expect(
-      events?.map((event) =>
-        valuesOf(
-          event.workflowExecutionStartedEventAttributes?.input?.payloads ??
-            event.workflowExecutionSignaledEventAttributes?.input?.payloads ??
-            event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input?.args?.payloads,
+  it.each(['heddle', 'heddle/groups'])(
+    'of queue %s regains the envelopes that the codec server removed',
+    (queue) => {
+      const { events = [] } = wrapMessages(exportOf(queue));
+      expect(
+        events?.map((event) =>
+          valuesOf(
+            event.workflowExecutionStartedEventAttributes?.input?.payloads ??
+              event.workflowExecutionSignaledEventAttributes?.input?.payloads ??
+              event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input?.args?.payloads,
+          ),
         ),
-      ),
-    ).toEqual([
-      [{ heddle: 'start cluster', args: [{ uid: 'u' }] }],
-      [{ heddle: 'signal requestDelete', args: [{ by: 'me' }] }],
-      [{ heddle: 'update apply', args: [1] }],
-      [{ heddle: 'update check', args: [] }],
-      [{ heddle: 'update take', args: ['a', 'b'] }],
-      [],
-    ]);
-  });
+      ).toEqual([
+        [{ heddle: 'start cluster', args: [{ uid: 'u' }] }],
+        [{ heddle: 'signal requestDelete', args: [{ by: 'me' }] }],
+        [{ heddle: 'update apply', args: [1] }],
+        [{ heddle: 'update check', args: [] }],
+        [{ heddle: 'update take', args: ['a', 'b'] }],
+        [],
+      ]);
+    },
+  );
 
   it('of another application stays unchanged', () => {
     const history = exportOf('other');

@@ -2,7 +2,14 @@ import { Client, isGrpcServiceError, type Connection } from '@temporalio/client'
 import type { temporal } from '@temporalio/proto';
 import type { Config } from '../../config/index.js';
 import { createNamespaceCommand, missingNamespaceText } from '../../model/endpoint.js';
-import { clusterWorkflowType, workflowQueue, providerQueue, siteQueue } from '../../model/names.js';
+import {
+  clusterWorkflowType,
+  groupQueue,
+  groupSiteQueue,
+  providerQueue,
+  siteQueue,
+  workflowQueue,
+} from '../../model/names.js';
 import { checkSearchAttributes } from '../../server/setup.js';
 import { workerDifferences, workersWithOldPlugins } from '../../client/workers.js';
 import type { LoadedPlugin } from '../../model/worker-identity.js';
@@ -88,8 +95,10 @@ export async function checkPollers(
 ): Promise<readonly Finding[]> {
   const accounts = Object.entries(providers).map(([name, provider]) => providerQueue(provider.site, name));
   return Promise.all([
-    checkQueue(connection, namespace, workflowQueue, 'workflows'),
-    ...[siteQueue(site), ...accounts].map((queue) => checkQueue(connection, namespace, queue, 'activities')),
+    ...[workflowQueue, groupQueue].map((queue) => checkQueue(connection, namespace, queue, 'workflows')),
+    ...[siteQueue(site), groupSiteQueue(site), ...accounts].map((queue) =>
+      checkQueue(connection, namespace, queue, 'activities'),
+    ),
   ]);
 }
 

@@ -7,7 +7,7 @@ import {
   sleep,
   startChild,
 } from '@temporalio/workflow';
-import { groupWorkflowId, groupWorkflowType } from '../../model/names.js';
+import { groupQueue, groupWorkflowId, groupWorkflowType } from '../../model/names.js';
 import {
   addMember,
   isMember,
@@ -146,6 +146,7 @@ async function startGroup(memory: Memory, id: string): Promise<void> {
     try {
       await startChild<(input: GroupStart) => Promise<string>>(groupWorkflowType, {
         workflowId,
+        taskQueue: groupQueue,
         args: [start],
         workflowTaskTimeout: workflowTaskMs,
         parentClosePolicy: ParentClosePolicy.ABANDON,

@@ -15,7 +15,15 @@ import { planCluster } from '../../../src/activities/cluster/plan.js';
 import { planPool } from '../../../src/activities/pool/plan.js';
 import { HeddleClient } from '../../../src/client/index.js';
 import type { WaitResult } from '../../../src/client/wait.js';
-import { coreQueue, workflowQueue, poolAccount, providerQueue, siteQueue } from '../../../src/model/names.js';
+import {
+  coreQueue,
+  groupQueue,
+  groupSiteQueue,
+  poolAccount,
+  providerQueue,
+  siteQueue,
+  workflowQueue,
+} from '../../../src/model/names.js';
 import { defaultLimits, type Limits } from '../../../src/model/cluster/limits.js';
 import { loadRegistry, type Registry } from '../../../src/plugins/registry.js';
 import { openKeyRing } from '../../../src/secrets/keys.js';
@@ -101,12 +109,14 @@ export async function openHarness({
   };
   const tasks = createTaskActivities(parts);
   const workers = await Promise.all([
-    Worker.create({
-      ...base,
-      taskQueue: workflowQueue,
-      workflowBundle: { codePath: workflowBundlePath },
-      maxCachedWorkflows: cachedWorkflows,
-    }),
+    ...[workflowQueue, groupQueue].map((taskQueue) =>
+      Worker.create({
+        ...base,
+        taskQueue,
+        workflowBundle: { codePath: workflowBundlePath },
+        maxCachedWorkflows: cachedWorkflows,
+      }),
+    ),
     Worker.create({
       ...base,
       taskQueue: coreQueue,
@@ -116,9 +126,12 @@ export async function openHarness({
         FIND_PREVIOUS_RUNS: (request: PreviousRunsRequest) => findPreviousRuns(parts, request),
       },
     }),
-    ...[siteQueue(site), providerQueue(site, account), providerQueue(site, poolAccount)].map((taskQueue) =>
-      Worker.create({ ...base, taskQueue, activities: tasks }),
-    ),
+    ...[
+      siteQueue(site),
+      groupSiteQueue(site),
+      providerQueue(site, account),
+      providerQueue(site, poolAccount),
+    ].map((taskQueue) => Worker.create({ ...base, taskQueue, activities: tasks })),
   ]);
   const done = Promise.all(workers.map((worker) => worker.run()));
   // The server and the worker are there: on a busy machine they only take longer than a person would wait.
