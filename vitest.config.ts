@@ -41,9 +41,9 @@ const quick = { ...shared, isolate: false };
 
 export default defineConfig({
   test: {
-    // A server, a worker and real SSH servers run beside the tests, and often wait: three on two cores leave
-    // neither idle.
-    maxWorkers: 3,
+    // Tests often wait for servers, workers and nodes that run beside them: with fewer files at a time two cores are
+    // idle for a quarter of the time. Real tests need more of the machine.
+    maxWorkers: asked('real') ? 3 : 4,
     sequence: { sequencer: LongFirst },
     projects: [
       {
