@@ -164,7 +164,7 @@ async function explainSilence(temporal: Client, what: string, cause: unknown): P
   }
 }
 
-/** Workers that polled the core queue in the last minutes. */
+/** Workers that polled a queue in the last minutes. */
 export async function countPollers(temporal: Client, queue = workflowQueue): Promise<number> {
   const described = await temporal.workflowService.describeTaskQueue({
     namespace: temporal.options.namespace,

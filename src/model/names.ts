@@ -34,8 +34,8 @@ export const scheduledWorkflowIds = ['periodic-checks', 'sweep'] as const;
 export const defaultSite = 'default';
 
 /**
- * All workflows, and the tasks of the default site: a worker starts tasks of its own workflows at once if they
- * are on its workflow queue, without another round trip to the server.
+ * All workflows but groups, and the tasks of the default site: a worker starts tasks of its own workflows at once if
+ * they are on its workflow queue, without another round trip to the server.
  */
 export const workflowQueue = 'heddle';
 
@@ -44,6 +44,9 @@ export const workflowQueue = 'heddle';
  * workflows.
  */
 export const groupQueue = 'heddle/groups';
+
+/** The queues of all workflows. */
+export const workflowQueues: readonly string[] = [workflowQueue, groupQueue];
 
 /** PLAN and other activities that any worker may take. */
 export const coreQueue = 'heddle/core';
@@ -167,7 +170,7 @@ export function providerQueue(site: string, provider: string): string {
 
 /** The site of a queue that only a site's workers, or builders, ask. */
 export function siteOf(queue: string): string {
-  if (queue === workflowQueue || queue === groupQueue) return defaultSite;
+  if (workflowQueues.includes(queue)) return defaultSite;
   return /^heddle\.([^./]+)/.exec(queue)?.[1] ?? '?';
 }
 

@@ -2,10 +2,9 @@ import type { Client } from '@temporalio/client';
 import {
   claimsWorkflowType,
   clusterWorkflowType,
-  groupQueue,
   groupWorkflowType,
   planWorkflowType,
-  workflowQueue,
+  workflowQueues,
 } from '../model/names.js';
 import type { HistoryToReplay } from './replay-histories.js';
 
@@ -51,10 +50,9 @@ type Page = Awaited<ReturnType<Client['workflowService']['listWorkflowExecutions
 
 /** By type, and by task queue: a workflow of a type that only another build has waits on our queues too. */
 async function* listRunning(temporal: Client, pageSize: number, call: Call): AsyncGenerator<Run> {
-  const types = [clusterWorkflowType, groupWorkflowType, claimsWorkflowType, planWorkflowType]
-    .map((type) => `'${type}'`)
-    .join(', ');
-  const query = `(WorkflowType IN (${types}) OR TaskQueue IN ('${workflowQueue}', '${groupQueue}')) AND ExecutionStatus = 'Running'`;
+  const listOf = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(', ');
+  const types = listOf([clusterWorkflowType, groupWorkflowType, claimsWorkflowType, planWorkflowType]);
+  const query = `(WorkflowType IN (${types}) OR TaskQueue IN (${listOf(workflowQueues)})) AND ExecutionStatus = 'Running'`;
   const { namespace } = temporal.options;
   for (let nextPageToken: Uint8Array | undefined; nextPageToken === undefined || nextPageToken.length > 0;) {
     const from = nextPageToken === undefined ? {} : { nextPageToken };

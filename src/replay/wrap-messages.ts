@@ -1,7 +1,7 @@
 import type { Payload } from '@temporalio/common';
 import type { temporal } from '@temporalio/proto';
 import { isEnvelope, purposeOf, sealMessage, type MessageKind } from '../model/messages/envelope.js';
-import { groupQueue, workflowQueue } from '../model/names.js';
+import { workflowQueues } from '../model/names.js';
 import { startOf, type History, type HistoryEvent } from './read-history.js';
 
 type Payloads = temporal.api.common.v1.IPayloads;
@@ -11,8 +11,7 @@ type Payloads = temporal.api.common.v1.IPayloads;
  * without one. Other applications have none.
  */
 export function wrapMessages(history: History): History {
-  const queue = startOf(history).taskQueue?.name;
-  if (queue !== workflowQueue && queue !== groupQueue) return history;
+  if (!workflowQueues.includes(startOf(history).taskQueue?.name ?? '')) return history;
   return { ...history, events: history.events?.map(wrapEvent) ?? [] };
 }
 

@@ -38,6 +38,7 @@ export function siteWorkers(config: Config, providers: Config['providers']): rea
   return [
     ...together(workflows, { ...tasks, taskQueue: siteQueue(site) }),
     ...together(
+      // Few at a time, so that they do not hold up those of other workflows.
       { ...workflows, taskQueue: groupQueue, maxConcurrentWorkflowTaskExecutions: 3 },
       { ...tasks, taskQueue: groupSiteQueue(site) },
     ),

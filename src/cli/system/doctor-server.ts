@@ -4,11 +4,10 @@ import type { Config } from '../../config/index.js';
 import { createNamespaceCommand, missingNamespaceText } from '../../model/endpoint.js';
 import {
   clusterWorkflowType,
-  groupQueue,
   groupSiteQueue,
   providerQueue,
   siteQueue,
-  workflowQueue,
+  workflowQueues,
 } from '../../model/names.js';
 import { checkSearchAttributes } from '../../server/setup.js';
 import { workerDifferences, workersWithOldPlugins } from '../../client/workers.js';
@@ -95,7 +94,7 @@ export async function checkPollers(
 ): Promise<readonly Finding[]> {
   const accounts = Object.entries(providers).map(([name, provider]) => providerQueue(provider.site, name));
   return Promise.all([
-    ...[workflowQueue, groupQueue].map((queue) => checkQueue(connection, namespace, queue, 'workflows')),
+    ...workflowQueues.map((queue) => checkQueue(connection, namespace, queue, 'workflows')),
     ...[siteQueue(site), groupSiteQueue(site), ...accounts].map((queue) =>
       checkQueue(connection, namespace, queue, 'activities'),
     ),

@@ -17,12 +17,11 @@ import { HeddleClient } from '../../../src/client/index.js';
 import type { WaitResult } from '../../../src/client/wait.js';
 import {
   coreQueue,
-  groupQueue,
   groupSiteQueue,
   poolAccount,
   providerQueue,
   siteQueue,
-  workflowQueue,
+  workflowQueues,
 } from '../../../src/model/names.js';
 import { defaultLimits, type Limits } from '../../../src/model/cluster/limits.js';
 import { loadRegistry, type Registry } from '../../../src/plugins/registry.js';
@@ -109,7 +108,7 @@ export async function openHarness({
   };
   const tasks = createTaskActivities(parts);
   const workers = await Promise.all([
-    ...[workflowQueue, groupQueue].map((taskQueue) =>
+    ...workflowQueues.map((taskQueue) =>
       Worker.create({
         ...base,
         taskQueue,
