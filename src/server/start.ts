@@ -141,6 +141,8 @@ function argumentsFor(options: StartOptions, { port, uiPort }: Ports, namespace:
     'frontend.keepAliveTimeout': '3s',
     // Tasks of a small cluster are not queued behind all tasks of a large one.
     'matching.enableFairness': true,
+    // By default no timer fires earlier than a second after it was set, retries of activities included.
+    'history.timerProcessorMaxTimeShift': '50ms',
     ...options.dynamicConfig,
   };
   return [

@@ -1,0 +1,47 @@
+import { expect, inject, it } from 'vitest';
+import { groupWorkflowId } from '../../src/model/names.js';
+import { startStack } from '../harness/stack.js';
+import { openLedger } from '../harness/workflows/ledger.js';
+import { closed, nodes } from '../harness/workflows/spec.js';
+
+it('later groups have a lower priority, and take turns with other clusters like the first ones', async () => {
+  const stack = await startStack({
+    temporalAddress: inject('temporalAddress'),
+    distPath: inject('distPath'),
+    config: { scale: { inlineNodes: 1, groupNodes: 1, inFlight: 1 } },
+  });
+  try {
+    const { temporal } = stack.client;
+    const ledger = openLedger(stack.folder);
+    await stack.startWorker();
+    const { operation } = await stack.client.apply(
+      closed({
+        name: 'large',
+        nodes: { app: nodes(53, ['app']) },
+        services: { app: { actions: { install: ledger.script() } } },
+      }),
+    );
+    expect((await stack.client.waitFor('large', operation)).operation.state).toBe('done');
+    const priorities = await Promise.all(
+      [1, 20, 21, 50, 51, 52].map(async (group) => {
+        const { workflowExecutionInfo } = await temporal.workflowService.describeWorkflowExecution({
+          namespace: stack.namespace,
+          execution: { workflowId: groupWorkflowId('large', String(group)) },
+        });
+        const { priorityKey, fairnessKey } = workflowExecutionInfo?.priority ?? {};
+        return { group, priorityKey, fairnessKey };
+      }),
+    );
+    const fairnessKey = 'cluster/large';
+    expect(priorities).toEqual([
+      { group: 1, priorityKey: 3, fairnessKey },
+      { group: 20, priorityKey: 3, fairnessKey },
+      { group: 21, priorityKey: 4, fairnessKey },
+      { group: 50, priorityKey: 4, fairnessKey },
+      { group: 51, priorityKey: 5, fairnessKey },
+      { group: 52, priorityKey: 5, fairnessKey },
+    ]);
+  } finally {
+    await stack.stop();
+  }
+});
