@@ -42,8 +42,8 @@ const quick = { ...shared, isolate: false };
 export default defineConfig({
   test: {
     // Tests often wait for servers, workers and nodes that run beside them: with fewer files at a time two cores are
-    // idle for a quarter of the time. Real tests need more of the machine.
-    maxWorkers: asked('real') ? 3 : 4,
+    // idle for a quarter of the time.
+    maxWorkers: 4,
     sequence: { sequencer: LongFirst },
     projects: [
       {
