@@ -19,6 +19,12 @@ import type { Placement } from '../model/node/placement.js';
 import type { Step } from '../model/plan/plan.js';
 import { retryAfterMs } from '../model/resumption.js';
 
+/**
+ * For tasks whose queue groups share with pools and small clusters, so that no group waits for all of them. Elsewhere
+ * tasks have the priority of their workflow.
+ */
+const defaultPriority = { priorityKey: 3 };
+
 /** What differs from the activity's row for one call. Durations are in ms. */
 export interface ScheduleOptions {
   /** Shown in the Web UI. Default: the activity's name. */
@@ -50,6 +56,7 @@ export async function schedule<Name extends ActivityName>(
       activityId: options.id,
       taskQueue: queueOf(row.queue, options.at),
       summary: options.summary ?? name,
+      priority: row.queue === 'provider' ? defaultPriority : undefined,
       startToCloseTimeout: options.attemptMs ?? row.attemptMs,
       scheduleToCloseTimeout: options.budgetMs ?? row.budgetMs,
       scheduleToStartTimeout: row.startWithinMs,

@@ -41,6 +41,19 @@ it('later groups have a lower priority, and take turns with other clusters like 
       { group: 51, priorityKey: 5, fairnessKey },
       { group: 52, priorityKey: 5, fairnessKey },
     ]);
+    const { events } = await temporal.workflow.getHandle(groupWorkflowId('large', '52')).fetchHistory();
+    const keys = (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: scheduled }) =>
+      scheduled == null
+        ? []
+        : [[scheduled.activityType?.name, scheduled.priority?.priorityKey ?? 'inherited'] as const],
+    );
+    // Only CREATE is on a queue that groups share with others.
+    expect(Object.fromEntries(keys)).toEqual({
+      CREATE: 3,
+      CONFIRM: 'inherited',
+      BOOTSTRAP: 'inherited',
+      INSTALL: 'inherited',
+    });
   } finally {
     await stack.stop();
   }

@@ -168,7 +168,7 @@ async function startGroup(memory: Memory, id: string): Promise<void> {
 /**
  * Lower numbers go first, and 3 is the default. Groups finish one after the other instead of all at the end, so that
  * fewer of them hold their history in a worker's memory at a time, and a cluster does not wait for the last groups of
- * a larger one. Tasks of a group inherit its priority.
+ * a larger one.
  */
 function priorityOf(group: string): number {
   const number = Number(group);
