@@ -19,11 +19,8 @@ import type { Placement } from '../model/node/placement.js';
 import type { Step } from '../model/plan/plan.js';
 import { retryAfterMs } from '../model/resumption.js';
 
-/**
- * For tasks whose queue groups share with pools and small clusters, so that no group waits for all of them. Elsewhere
- * tasks have the priority of their workflow.
- */
-const defaultPriority = { priorityKey: 3 };
+/** Priority of workflows and tasks that name none. Lower numbers go first; servers have 1 to 5 by default. */
+export const defaultPriorityKey = 3;
 
 /** What differs from the activity's row for one call. Durations are in ms. */
 export interface ScheduleOptions {
@@ -56,7 +53,9 @@ export async function schedule<Name extends ActivityName>(
       activityId: options.id,
       taskQueue: queueOf(row.queue, options.at),
       summary: options.summary ?? name,
-      priority: row.queue === 'provider' ? defaultPriority : undefined,
+      // Groups share the queues of accounts with pools and small clusters: with the lower priority of a group its
+      // tasks could wait for those for ever. Elsewhere tasks inherit the priority of their workflow.
+      priority: row.queue === 'provider' ? { priorityKey: defaultPriorityKey } : undefined,
       startToCloseTimeout: options.attemptMs ?? row.attemptMs,
       scheduleToCloseTimeout: options.budgetMs ?? row.budgetMs,
       scheduleToStartTimeout: row.startWithinMs,

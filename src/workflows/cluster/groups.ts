@@ -19,6 +19,7 @@ import {
   type NodeGroup,
 } from '../../model/cluster/group.js';
 import { workflowTaskMs } from '../../model/resumption.js';
+import { defaultPriorityKey } from '../schedule.js';
 import { changeOperation, type Memory } from './memory.js';
 import { instructSignal } from './messages.js';
 
@@ -166,14 +167,14 @@ async function startGroup(memory: Memory, id: string): Promise<void> {
 }
 
 /**
- * Lower numbers go first, and 3 is the default. Groups finish one after the other instead of all at the end, so that
+ * Groups finish one after the other instead of all at the end, so that
  * fewer of them hold their history in a worker's memory at a time, and a cluster does not wait for the last groups of
  * a larger one.
  */
 function priorityOf(group: string): number {
   const number = Number(group);
-  if (number <= 20) return 3;
-  return number <= 50 ? 4 : 5;
+  if (number <= 20) return defaultPriorityKey;
+  return defaultPriorityKey + (number <= 50 ? 1 : 2);
 }
 
 /**
