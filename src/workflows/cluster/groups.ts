@@ -167,9 +167,8 @@ async function startGroup(memory: Memory, id: string): Promise<void> {
 }
 
 /**
- * Groups finish one after the other instead of all at the end, so that
- * fewer of them hold their history in a worker's memory at a time, and a cluster does not wait for the last groups of
- * a larger one.
+ * Groups finish one after the other instead of all at the end, so that fewer of them hold their history in a worker's
+ * memory at a time, and a cluster does not wait for the last groups of a larger one.
  */
 function priorityOf(group: string): number {
   const number = Number(group);
