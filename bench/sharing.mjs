@@ -1,6 +1,7 @@
-// A small cluster beside a large one, whose tasks do nothing or wait, and two workers beside one with tasks that wait.
-// Usage: npm run bench -- sharing [--nodes 1000] [--small 3] [--runs 5] [--large-seconds 0,10] [--waiting 600]
-// [--seconds 4]
+// Small clusters beside a large one, whose tasks do nothing or wait, from its begin to its end; and two workers beside
+// one, with tasks that wait.
+// Usage: npm run bench -- sharing [--nodes 1000] [--small 3] [--runs 11] [--every 3] [--large-seconds 0,10]
+// [--waiting 600] [--seconds 4]
 import { loadavg } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -10,26 +11,26 @@ const { values } = parseArgs({
   options: {
     nodes: { type: 'string', default: '1000' },
     small: { type: 'string', default: '3' },
-    runs: { type: 'string', default: '5' },
+    runs: { type: 'string', default: '11' },
+    every: { type: 'string', default: '3' },
     'large-seconds': { type: 'string', default: '0,10' },
     waiting: { type: 'string', default: '600' },
     seconds: { type: 'string', default: '4' },
   },
 });
-const [nodes, small, runs] = [values.nodes, values.small, values.runs].map(Number);
+const [nodes, small, runs, every] = [values.nodes, values.small, values.runs, values.every].map(Number);
 const stack = await openStack();
 let clusters = 0;
 try {
   const worker = await stack.startEmptyWorker();
   await create(small);
-  const alone = await createSeveral();
+  const alone = [];
+  while (alone.length < runs) alone.push(await create(small));
   console.log(`${small} nodes alone: ${text(alone)}`);
   for (const waitSeconds of values['large-seconds'].split(',').map(Number)) {
-    const large = create(nodes, waitSeconds);
-    await delay(3_000 + waitSeconds * 1_000);
-    const beside = await createSeveral();
+    const { seconds, beside } = await createBesideLarge(waitSeconds);
     console.log(
-      `beside ${nodes} nodes whose actions wait for ${waitSeconds} s and which took ${(await large).toFixed(1)} s: ` +
+      `beside ${nodes} nodes whose actions wait for ${waitSeconds} s and which took ${seconds.toFixed(1)} s: ` +
         `${text(beside)}; ratio of the medians ${(median(beside) / median(alone)).toFixed(1)}; load ${loadavg()[0].toFixed(1)}`,
     );
   }
@@ -47,30 +48,40 @@ try {
 }
 process.exit();
 
-async function createSeveral() {
-  const seconds = [];
-  for (let run = 0; run < runs; run += 1) seconds.push(await create(small));
-  return seconds;
+async function createBesideLarge(waitSeconds) {
+  let isDone = false;
+  const large = create(nodes, waitSeconds).finally(() => {
+    isDone = true;
+  });
+  const beside = [];
+  while (!isDone) {
+    const next = delay(every * 1_000);
+    beside.push(await create(small));
+    await next;
+  }
+  return { seconds: await large, beside };
 }
 
+/** Seconds that the operation takes, with a look every 20 ms at a small cluster. */
 async function create(count, waitSeconds) {
   const began = performance.now();
-  await begin(count, waitSeconds);
-  return (performance.now() - began) / 1_000;
-}
-
-async function begin(count, waitSeconds) {
   clusters += 1;
   const name = `c-${clusters}`;
   const { operation } = await stack.client.apply(emptyCluster(name, count, waitSeconds));
-  const end = await stack.client.waitFor(name, operation, { everyMs: 20 });
+  const end = await stack.client.waitFor(name, operation, count === small ? { everyMs: 20 } : {});
   if (end.operation.state !== 'done') throw new Error(end.operation.reason);
+  return (performance.now() - began) / 1_000;
 }
 
 function median(numbers) {
-  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)];
+  return quantile(numbers, 0.5);
+}
+
+function quantile(numbers, share) {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length * share)];
 }
 
 function text(seconds) {
-  return `${median(seconds).toFixed(2)} s (${Math.min(...seconds).toFixed(2)} to ${Math.max(...seconds).toFixed(2)} s)`;
+  const [low, middle, high] = [0, 0.5, 0.9].map((share) => quantile(seconds, share).toFixed(2));
+  return `${seconds.length} times, median ${middle} s, from ${low} s, p90 ${high} s`;
 }

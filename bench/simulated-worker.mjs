@@ -79,7 +79,13 @@ const parts = {
   runs: readWorkflowRuns(temporal),
   clusters: readClusterRecords(temporal),
 };
-const base = { connection, plugins, interceptors: { activity: [openInputs] }, shutdownGraceTime: '1 second' };
+const base = {
+  connection,
+  plugins,
+  interceptors: { activity: [openInputs] },
+  shutdownGraceTime: '1 second',
+  maxHeartbeatThrottleInterval: '1500 milliseconds',
+};
 const activities = createActivities(parts);
 const config = { site: 'default', stackTraces: false };
 const workers = await Promise.all(
