@@ -143,6 +143,8 @@ function argumentsFor(options: StartOptions, { port, uiPort }: Ports, namespace:
     'matching.enableFairness': true,
     // By default no timer fires earlier than a second after it was set, retries of activities included.
     'history.timerProcessorMaxTimeShift': '50ms',
+    // By default each shard reads its new tasks 20 times a second, so that every step of a chain waits for the next time.
+    'history.transferProcessorMaxPollRPS': 200,
     ...options.dynamicConfig,
   };
   return [
