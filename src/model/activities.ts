@@ -119,8 +119,11 @@ export interface RetryRow {
   readonly by: 'worker' | 'server';
 }
 
-/** The heartbeat timeout of all activities; after a false alarm the next attempt attaches to the work. */
+/** The heartbeat timeout of activities; after a false alarm the next attempt attaches to the work. */
 export const heartbeatMs = 4_000;
+
+/** The same for the tasks of groups: hundreds are in progress, and each heartbeat is a write to the server's database. */
+export const groupHeartbeatMs = 10_000;
 
 const second = 1_000;
 const minute = 60 * second;

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { WorkerOptions } from '@temporalio/worker';
 import type { Config } from '../config/index.js';
+import { groupHeartbeatMs } from '../model/activities.js';
 import {
   buildQueue,
   coreQueue,
@@ -40,7 +41,7 @@ export function siteWorkers(config: Config, providers: Config['providers']): rea
     ...together(
       // Few at a time, so that they do not hold up those of other workflows.
       { ...workflows, taskQueue: groupQueue, maxConcurrentWorkflowTaskExecutions: 3 },
-      { ...tasks, taskQueue: groupSiteQueue(site) },
+      { ...tasks, taskQueue: groupSiteQueue(site), maxHeartbeatThrottleInterval: groupHeartbeatMs / 2 },
     ),
     { taskQueue: coreQueue },
     ...accounts.map(([name, { limits }]) => ({

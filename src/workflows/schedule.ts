@@ -1,7 +1,13 @@
 import { milliseconds } from '../model/milliseconds.js';
 import { ActivityCancellationType, scheduleActivity, sleep, workflowInfo } from '@temporalio/workflow';
 import type { Action } from '../model/action.js';
-import { activityTable, heartbeatMs, type Activities, type ActivityName } from '../model/activities.js';
+import {
+  activityTable,
+  groupHeartbeatMs,
+  heartbeatMs,
+  type Activities,
+  type ActivityName,
+} from '../model/activities.js';
 import type { MachineAction } from '../model/machine/actions.js';
 import type { MachineTaskOutcome, MachineTaskRequest } from '../model/machine/messages.js';
 import type { TaskOutcome, TaskRequest } from '../model/node/task-request.js';
@@ -59,7 +65,7 @@ export async function schedule<Name extends ActivityName>(
       startToCloseTimeout: options.attemptMs ?? row.attemptMs,
       scheduleToCloseTimeout: options.budgetMs ?? row.budgetMs,
       scheduleToStartTimeout: row.startWithinMs,
-      heartbeatTimeout: heartbeatMs,
+      heartbeatTimeout: row.queue === 'site' && isGroup() ? groupHeartbeatMs : heartbeatMs,
       cancellationType:
         row.isAbandoned === true
           ? ActivityCancellationType.TRY_CANCEL
@@ -72,6 +78,11 @@ export async function schedule<Name extends ActivityName>(
       },
     },
   );
+}
+
+/** Whether this workflow is a group, which shares the queues of other groups. */
+function isGroup(): boolean {
+  return workflowInfo().taskQueue === groupQueue;
 }
 
 /**
@@ -107,7 +118,7 @@ function queueOf(
     case 'core':
       return coreQueue;
     case 'site':
-      return workflowInfo().taskQueue === groupQueue ? groupSiteQueue(site) : siteQueue(site);
+      return isGroup() ? groupSiteQueue(site) : siteQueue(site);
     case 'provider':
       return providerQueue(site, provider);
     case 'build':

@@ -4,7 +4,7 @@ import { startStack } from '../harness/stack.js';
 import { openLedger } from '../harness/workflows/ledger.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 
-it('later groups have a lower priority, and take turns with other clusters like the first ones', async () => {
+it('later groups have a lower priority, and send fewer heartbeats than tasks of small clusters', async () => {
   const stack = await startStack({
     temporalAddress: inject('temporalAddress'),
     distPath: inject('distPath'),
@@ -42,17 +42,19 @@ it('later groups have a lower priority, and take turns with other clusters like 
       { group: 52, priorityKey: 5, fairnessKey },
     ]);
     const { events } = await temporal.workflow.getHandle(groupWorkflowId('large', '52')).fetchHistory();
-    const keys = (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: scheduled }) =>
-      scheduled == null
-        ? []
-        : [[scheduled.activityType?.name, scheduled.priority?.priorityKey ?? 'inherited'] as const],
-    );
+    const tasks = (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: scheduled }) => {
+      if (scheduled == null) return [];
+      const { activityType, priority, heartbeatTimeout } = scheduled;
+      const seconds = Number(heartbeatTimeout?.seconds);
+      return [[activityType?.name, { key: priority?.priorityKey ?? 'inherited', seconds }] as const];
+    });
     // Only CREATE is on a queue that groups share with others.
-    expect(Object.fromEntries(keys)).toEqual({
-      CREATE: 3,
-      CONFIRM: 'inherited',
-      BOOTSTRAP: 'inherited',
-      INSTALL: 'inherited',
+    const own = { key: 'inherited', seconds: 10 };
+    expect(Object.fromEntries(tasks)).toEqual({
+      CREATE: { key: 3, seconds: 4 },
+      CONFIRM: own,
+      BOOTSTRAP: own,
+      INSTALL: own,
     });
   } finally {
     await stack.stop();
