@@ -1,4 +1,4 @@
-// Small clusters beside a large one, whose tasks do nothing or wait, from its begin to its end; and two workers beside
+// Small clusters beside a large one, whose tasks do nothing or wait, from its start to its end; and two workers beside
 // one, with tasks that wait.
 // Usage: npm run bench -- sharing [--nodes 1000] [--small 3] [--runs 11] [--every 3] [--large-seconds 0,10]
 // [--waiting 600] [--seconds 4]

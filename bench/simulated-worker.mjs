@@ -20,6 +20,7 @@ const { collectGarbageSooner } = await load('worker/heap.js');
 const contract = await load('plugins/contract.js');
 const { openKeyRing } = await load('secrets/keys.js');
 const { createRedactors } = await load('secrets/redact.js');
+const { heartbeats } = await load('model/activities.js');
 const { defaultLimits } = await load('model/cluster/limits.js');
 const { siteWorkers } = await load('worker/queues.js');
 const { createFolderStore } = await load('store/folder.js');
@@ -84,7 +85,7 @@ const base = {
   plugins,
   interceptors: { activity: [openInputs] },
   shutdownGraceTime: '1 second',
-  maxHeartbeatThrottleInterval: '1500 milliseconds',
+  maxHeartbeatThrottleInterval: heartbeats.intervalMs,
 };
 const activities = createActivities(parts);
 const config = { site: 'default', stackTraces: false };

@@ -119,11 +119,17 @@ export interface RetryRow {
   readonly by: 'worker' | 'server';
 }
 
-/** The heartbeat timeout of activities; after a false alarm the next attempt attaches to the work. */
-export const heartbeatMs = 4_000;
+interface Heartbeats {
+  /** After so long without one the worker counts as dead. A false alarm is harmless: the next attempt attaches. */
+  readonly timeoutMs: number;
+  /** The SDK's default, four fifths of the timeout, would leave less than a second until a false alarm. */
+  readonly intervalMs: number;
+}
 
-/** The same for the tasks of groups: hundreds are in progress, and each heartbeat is a write to the server's database. */
-export const groupHeartbeatMs = 10_000;
+export const heartbeats: Heartbeats = { timeoutMs: 4_000, intervalMs: 1_500 };
+
+/** Groups have hundreds of tasks in progress, and each heartbeat is a write to the server's database. */
+export const groupHeartbeats: Heartbeats = { timeoutMs: 10_000, intervalMs: 5_000 };
 
 const second = 1_000;
 const minute = 60 * second;

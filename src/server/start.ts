@@ -143,7 +143,7 @@ function argumentsFor(options: StartOptions, { port, uiPort }: Ports, namespace:
     'matching.enableFairness': true,
     // By default no timer fires earlier than a second after it was set, retries of activities included.
     'history.timerProcessorMaxTimeShift': '50ms',
-    // By default each shard reads its new tasks 20 times a second, so that every step of a chain waits for the next time.
+    // By default a shard reads new tasks no more than 20 times a second, and each step of a chain waits for a read.
     'history.transferProcessorMaxPollRPS': 200,
     ...options.dynamicConfig,
   };

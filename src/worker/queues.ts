@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { WorkerOptions } from '@temporalio/worker';
 import type { Config } from '../config/index.js';
-import { groupHeartbeatMs } from '../model/activities.js';
+import { groupHeartbeats } from '../model/activities.js';
 import {
   buildQueue,
   coreQueue,
@@ -41,7 +41,7 @@ export function siteWorkers(config: Config, providers: Config['providers']): rea
     ...together(
       // Few at a time, so that they do not hold up those of other workflows.
       { ...workflows, taskQueue: groupQueue, maxConcurrentWorkflowTaskExecutions: 3 },
-      { ...tasks, taskQueue: groupSiteQueue(site), maxHeartbeatThrottleInterval: groupHeartbeatMs / 2 },
+      { ...tasks, taskQueue: groupSiteQueue(site), maxHeartbeatThrottleInterval: groupHeartbeats.intervalMs },
     ),
     { taskQueue: coreQueue },
     ...accounts.map(([name, { limits }]) => ({

@@ -8,6 +8,7 @@ import { createInFlight, type InFlightList } from '../activities/in-flight.js';
 import type { NodeAccess, NodeAddress } from '../activities/parts.js';
 import { createActivities, type CoreParts } from '../activities/table.js';
 import { ownPaths, type Config } from '../config/index.js';
+import { heartbeats } from '../model/activities.js';
 import type { Json } from '../model/json.js';
 import { poolAccount } from '../model/names.js';
 import { PluginError } from '../plugins/errors.js';
@@ -223,9 +224,7 @@ export async function prepareWorkers({
     interceptors: { activity: [openInputs] },
     shutdownGraceTime: '2 seconds',
     shutdownForceTime: '30 seconds',
-    // The SDK would hold heartbeats back for four fifths of their timeout, and leave less than a second until a false
-    // alarm.
-    maxHeartbeatThrottleInterval: '1500 milliseconds',
+    maxHeartbeatThrottleInterval: heartbeats.intervalMs,
   } as const satisfies Partial<WorkerOptions>;
   const activities = createActivities(parts);
   const queues = role === 'builder' ? builderWorkers(config) : siteWorkers(config, accounts);

@@ -3,8 +3,8 @@ import { ActivityCancellationType, scheduleActivity, sleep, workflowInfo } from 
 import type { Action } from '../model/action.js';
 import {
   activityTable,
-  groupHeartbeatMs,
-  heartbeatMs,
+  groupHeartbeats,
+  heartbeats,
   type Activities,
   type ActivityName,
 } from '../model/activities.js';
@@ -65,7 +65,7 @@ export async function schedule<Name extends ActivityName>(
       startToCloseTimeout: options.attemptMs ?? row.attemptMs,
       scheduleToCloseTimeout: options.budgetMs ?? row.budgetMs,
       scheduleToStartTimeout: row.startWithinMs,
-      heartbeatTimeout: row.queue === 'site' && isGroup() ? groupHeartbeatMs : heartbeatMs,
+      heartbeatTimeout: (row.queue === 'site' && isOnGroupQueue() ? groupHeartbeats : heartbeats).timeoutMs,
       cancellationType:
         row.isAbandoned === true
           ? ActivityCancellationType.TRY_CANCEL
@@ -80,8 +80,8 @@ export async function schedule<Name extends ActivityName>(
   );
 }
 
-/** Whether this workflow is a group, which shares the queues of other groups. */
-function isGroup(): boolean {
+/** Whether this workflow is a group; one that is older than the queue of groups counts as another workflow. */
+function isOnGroupQueue(): boolean {
   return workflowInfo().taskQueue === groupQueue;
 }
 
@@ -118,7 +118,7 @@ function queueOf(
     case 'core':
       return coreQueue;
     case 'site':
-      return isGroup() ? groupSiteQueue(site) : siteQueue(site);
+      return isOnGroupQueue() ? groupSiteQueue(site) : siteQueue(site);
     case 'provider':
       return providerQueue(site, provider);
     case 'build':

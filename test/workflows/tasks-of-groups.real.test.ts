@@ -4,7 +4,7 @@ import { startStack } from '../harness/stack.js';
 import { openLedger } from '../harness/workflows/ledger.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 
-it('later groups have a lower priority, and send fewer heartbeats than tasks of small clusters', async () => {
+it('later groups have a lower priority, and tasks of groups a longer heartbeat timeout', async () => {
   const stack = await startStack({
     temporalAddress: inject('temporalAddress'),
     distPath: inject('distPath'),
