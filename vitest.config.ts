@@ -15,7 +15,7 @@ const real = 'test/**/*.real.test.ts';
  * in the end.
  */
 const longButSmall =
-  /\/test\/(?:plugins\/(?:suites\/.*\.real|scaffold)|faults\/(?:faults|model|at-rest)|workflows\/rate-limiter)\./;
+  /\/test\/(?:activities\/console|faults\/(?:faults|model|at-rest)|plugins\/(?:scaffold|suites\/[^/]+)|workflows\/rate-limiter)\./;
 
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -29,15 +29,14 @@ class LongFirst extends BaseSequencer {
 
 const shared = {
   pool: 'forks' as const,
+  // One process runs file after file: loading the modules anew for each took a third of the time of `unit`.
+  isolate: false,
   setupFiles: ['test/harness/after-file.ts'],
   // Longer than the patience of `until`, which says what it waits for. Machines may be busy, real ones boot, and
   // leases of minutes expire.
   testTimeout: 300_000,
   hookTimeout: 300_000,
 };
-
-// One process runs file after file: loading the modules anew for each took a third of the time of `unit`.
-const quick = { ...shared, isolate: false };
 
 export default defineConfig({
   test: {
@@ -48,7 +47,7 @@ export default defineConfig({
     projects: [
       {
         test: {
-          ...quick,
+          ...shared,
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: [...configDefaults.exclude, ...withTemporal, real],
@@ -56,7 +55,7 @@ export default defineConfig({
       },
       {
         test: {
-          ...quick,
+          ...shared,
           name: 'temporal',
           include: withTemporal,
           exclude: [...configDefaults.exclude, real],
