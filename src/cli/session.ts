@@ -1,11 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Client, Connection } from '@temporalio/client';
+import { Client, type Connection } from '@temporalio/client';
 import { call, countPollers } from '../client/call.js';
 import { HeddleError } from '../client/errors.js';
 import { HeddleClient } from '../client/heddle-client.js';
 import type { Config } from '../config/index.js';
 import { workflowQueue } from '../model/names.js';
 import { checkServer } from '../server/check.js';
+import { openConnection } from '../server/connect.js';
 import { heddle } from '../temporal-plugin.js';
 import { createOutput, type Output } from './output.js';
 import {
@@ -40,7 +41,7 @@ export async function withSession<Result>(
   const location = locationOf(config, choice);
   const { warning } = await checkServer(location);
   if (warning !== undefined) process.stderr.write(`warning: ${warning}\n`);
-  const connection = Connection.lazy(location);
+  const connection = openConnection(location);
   try {
     const temporal = temporalClient(connection, choice.namespace, config);
     const client = new HeddleClient(temporal);

@@ -2,13 +2,14 @@ import { rm } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { Client, Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import { HeddleClient } from '../client/heddle-client.js';
 import type { ClusterSpec } from '../model/cluster/spec.js';
 import type { ClusterStatus } from '../model/cluster/view.js';
 import { loadSpecFile } from '../schema/cluster/read.js';
 import { formatProblem } from '../schema/problem.js';
 import { openKeyRing } from '../secrets/keys.js';
+import { openConnection } from '../server/connect.js';
 import { heddle } from '../temporal-plugin.js';
 import { countMachines, countRuns, scriptsIn } from './count.js';
 import { startDev, type DevProcess } from './dev-process.js';
@@ -61,7 +62,7 @@ function untilAborted(signal: AbortSignal): Promise<never> {
 
 async function tellStory(dev: DevProcess, signal: AbortSignal): Promise<boolean> {
   const { address, namespace } = dev.record;
-  const connection = await Connection.connect({ address });
+  const connection = openConnection({ address });
   const keys = openKeyRing({ folder: join(dataFolder, 'keys'), create: false });
   const client = new HeddleClient(
     new Client({ connection, namespace, plugins: [heddle({ keys, namespace })] }),

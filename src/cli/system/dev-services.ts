@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Connection } from '@temporalio/client';
 import { HeddleClient } from '../../client/heddle-client.js';
 import type { Config } from '../../config/index.js';
 import type { ClusterStatus, NodeStatus } from '../../model/cluster/view.js';
+import { openConnection } from '../../server/connect.js';
 import { cleanLine } from '../clean-text.js';
 import { formatCount } from '../format.js';
 import { messageOf } from '../report-error.js';
@@ -33,7 +33,7 @@ export async function startServicesAgain({ config, record, say, signal }: Servic
   try {
     const { address, namespace, machines } = await record();
     await untilBooted(machines, signal);
-    const connection = Connection.lazy({ address });
+    const connection = openConnection({ address });
     try {
       const client = new HeddleClient(temporalClient(connection, namespace, config), { by: 'heddle dev' });
       const isLocal = ({ provider = '' }: NodeStatus): boolean =>

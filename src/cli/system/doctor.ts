@@ -1,6 +1,6 @@
-import { Connection } from '@temporalio/client';
 import type { Config } from '../../config/index.js';
 import { checkServer } from '../../server/check.js';
+import { openConnection } from '../../server/connect.js';
 import {
   chooseServer,
   locationOf,
@@ -87,7 +87,7 @@ async function* examine(options: ServerOptions): AsyncGenerator<Finding> {
   }
   const who = `${server.address}, version ${answer.serverVersion} (${origins[server.from]})`;
   yield answer.warning === undefined ? ok('server', who) : warn('server', `${who}: ${answer.warning}`);
-  const connection = Connection.lazy(location);
+  const connection = openConnection(location);
   try {
     const namespace = await checkNamespace(connection, server.namespace);
     yield namespace;

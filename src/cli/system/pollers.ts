@@ -1,9 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Connection, type Client } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { readIdentity } from '../../model/worker-identity.js';
 import type { QueueView } from '../../schema/output/status.js';
 import { protoMs } from '../format.js';
 import type { ServerLocation } from '../../server/check.js';
+import { openConnection } from '../../server/connect.js';
 
 /** A worker asks again at least once a minute. */
 const staleMs = 120_000;
@@ -52,7 +53,7 @@ export interface PollerRequest {
 /** Waits until the process polls a queue; false when it ends before that, or does not in time. */
 export async function waitForPoller(request: PollerRequest): Promise<boolean> {
   const { location, namespace, queue, tasks, pid, limitMs, isRunning } = request;
-  const connection = Connection.lazy(location);
+  const connection = openConnection(location);
   const poll = (): ReturnType<typeof connection.workflowService.describeTaskQueue> =>
     connection.workflowService.describeTaskQueue({
       namespace,

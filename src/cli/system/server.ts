@@ -1,5 +1,5 @@
-import { Connection } from '@temporalio/client';
 import { checkServer } from '../../server/check.js';
+import { openConnection } from '../../server/connect.js';
 import { registerSearchAttributes } from '../../server/setup.js';
 import { chooseServer, locationOf, readConfiguration, type ServerOptions } from '../configuration.js';
 import { CliError } from '../errors.js';
@@ -13,7 +13,7 @@ export const setup = localVerb(
     const { address, namespace } = choice;
     const location = locationOf(config, choice);
     const { serverVersion } = await checkServer(location);
-    const connection = Connection.lazy(location);
+    const connection = openConnection(location);
     try {
       const { present, missing, problem } = await connection.withDeadline(Date.now() + 10_000, () =>
         registerSearchAttributes(connection, namespace),

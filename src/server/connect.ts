@@ -1,0 +1,56 @@
+import {
+  Connection,
+  defaultGrpcRetryOptions,
+  makeGrpcRetryInterceptor,
+  type ConnectionOptions,
+} from '@temporalio/client';
+
+type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
+type NextCall = Parameters<Interceptor>[1];
+
+/** Longest pause before a call is tried again, in ms. A program ends no sooner than its pauses. */
+const longestPauseMs = 1_000;
+
+/**
+ * A connection that is made by its first call. Calls are tried again as the SDK does, but those that still wait for
+ * another try when the connection is closed are cancelled then.
+ */
+export function openConnection(options: ConnectionOptions): Connection {
+  return Connection.lazy({ ...options, interceptors: [retryUntilClosed] });
+}
+
+const { delayFunction, retryableDecider } = defaultGrpcRetryOptions({ maxAttempts: 20 });
+const retry = makeGrpcRetryInterceptor({
+  retryableDecider,
+  delayFunction: (attempt, status) => Math.min(longestPauseMs, delayFunction(attempt, status)),
+});
+
+/** The SDK's interceptor tries again in a timer, where an error ends the process. */
+const retryUntilClosed: Interceptor = (options, nextCall) =>
+  retry(options, (again) => {
+    try {
+      return nextCall(again);
+    } catch (error) {
+      return cancelledCall(String(error));
+    }
+  });
+
+function cancelledCall(details: string): ReturnType<NextCall> {
+  const ignore = () => undefined;
+  return {
+    start(metadata, listener) {
+      listener?.onReceiveMessage?.(null);
+      listener?.onReceiveStatus?.({ code: cancelled, details, metadata });
+    },
+    sendMessage: ignore,
+    sendMessageWithContext: ignore,
+    startRead: ignore,
+    halfClose: ignore,
+    cancelWithStatus: ignore,
+    getPeer: () => '',
+    getAuthContext: () => null,
+  };
+}
+
+/** A gRPC status, as the protocol numbers them. */
+const cancelled = 1;
