@@ -11,12 +11,19 @@ type NextCall = Parameters<Interceptor>[1];
 /** Longest pause before a call is tried again, in ms. A program ends no sooner than its pauses. */
 const longestPauseMs = 1_000;
 
+/** Longest pause before the next attempt to connect, in ms; gRPC's own limit is two minutes. */
+const reconnectMs = 2_000;
+
 /**
  * A connection that is made by its first call. Calls are tried again as the SDK does, but those that still wait for
  * another try when the connection is closed are cancelled then.
  */
 export function openConnection(options: ConnectionOptions): Connection {
-  return Connection.lazy({ ...options, interceptors: [retryUntilClosed] });
+  return Connection.lazy({
+    ...options,
+    interceptors: [retryUntilClosed],
+    channelArgs: { 'grpc.max_reconnect_backoff_ms': reconnectMs },
+  });
 }
 
 const { delayFunction, retryableDecider } = defaultGrpcRetryOptions({ maxAttempts: 20 });

@@ -49,7 +49,7 @@ export async function followOperation(session: Session, request: FollowRequest):
             warnOfOutage(
               error.code === 'NoServer'
                 ? 'The server does not answer; looking again.'
-                : 'No worker answers; the work goes on when one is back.',
+                : 'No worker has answered in time; the work goes on when one does.',
             ),
         }),
       `operation ${operation} of ${name}`,
