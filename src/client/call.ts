@@ -89,6 +89,7 @@ async function explain(temporal: Client, what: string, cause: unknown): Promise<
   const failure = (code: HeddleErrorCode, message: string): HeddleError =>
     new HeddleError(code, message, { cause });
   const { namespace } = temporal.options;
+  if (isClosed(cause)) return failure('Failed', `${what}: the connection to the server was closed`);
   if (isNamespaceMissing(cause, namespace))
     return new HeddleError('Invalid', missingNamespaceText(namespace), {
       cause,
@@ -172,6 +173,14 @@ export async function countPollers(temporal: Client, queue = workflowQueue): Pro
     taskQueueType: 1,
   });
   return described.pollers?.length ?? 0;
+}
+
+/** Whether this program closed the connection, so that no further call can succeed. */
+export function isClosed(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause.message.includes('Channel has been shut down')) return true;
+  }
+  return false;
 }
 
 /** The text of a payload that was refused, somewhere in the chain of causes. */

@@ -6,6 +6,7 @@ import { stringify } from 'yaml';
 import { heddleOn, type Running, startHeddle } from '../harness/cli/run-heddle.js';
 import { processesWith } from '../harness/processes.js';
 import { startStack, type Stack, type WorkerProcess } from '../harness/stack.js';
+import { startProxy } from '../harness/tcp-proxy.js';
 import { until } from '../harness/until.js';
 
 describe('heddle run', () => {
@@ -165,6 +166,24 @@ describe('heddle run', () => {
     expect(code).toBe(130);
     expect(await stateOf(requestOf(stderr))).toBe('returned');
     await run('request', 'return', 'ci', String(taken['id']));
+  });
+
+  it('says that it returns its request if that takes long, and ends with the next interrupt', async () => {
+    const proxy = await startProxy({ port: Number(inject('temporalAddress').split(':')[1]) });
+    const sleep = `sleep 3300.${process.pid}`;
+    const running = start('run', 'small', '--address', `127.0.0.1:${proxy.port}`, '--', sleep);
+    await until('it runs', () => processesWith(sleep).some(({ line }) => line.startsWith('sleep')));
+    await proxy.close();
+    running.child.kill('SIGINT');
+    const request = requestOf(running.stderr());
+    await until('it says what it does', () =>
+      running.stderr().includes(`returning request ${request}; Ctrl-C leaves it to its lease\n`),
+    );
+    running.child.kill('SIGINT');
+    const { stderr } = await running.ended;
+    expect(stderr).not.toContain('is returned');
+    expect(processesWith(sleep)).toEqual([]);
+    await run('request', 'return', 'ci', request);
   });
 
   it('loses its node after the lease if it is killed, and the node ends the command', async () => {

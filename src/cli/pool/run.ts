@@ -70,7 +70,7 @@ async function runInPool(
   const expired = new AbortController();
   let stopRenewal = (): void => undefined;
   const demand = { id, priority, requester, tenant, providerPool, leaseMs, heldMs: heldFor(leaseMs) };
-  try {
+  const use = async (): Promise<RunInPool> => {
     const labels = Array.from({ length: count }, () => label);
     let request = await race(pool.request(labels, demand));
     stopRenewal = renewOften(pool, [id], {
@@ -88,24 +88,37 @@ async function runInPool(
     });
     interrupted.throwIfAborted();
     return { pool: pool.name, request: id, results };
-  } catch (cause) {
-    if (!interrupted.aborted) throw cause;
-    throw new CliError('Interrupted', `interrupted; request ${id} is returned`, {
-      next: `heddle request list ${pool.name}`,
-      cause,
-    });
-  } finally {
-    stopRenewal();
-    await returnNodes(session, pool, id);
-    release();
-  }
+  };
+  const [end] = await Promise.allSettled([use()]);
+  stopRenewal();
+  const isReturned = await returnNodes(session, pool, id);
+  release();
+  if (end.status === 'fulfilled') return end.value;
+  if (!interrupted.aborted) throw end.reason;
+  throw new CliError('Interrupted', isReturned ? `interrupted; request ${id} is returned` : 'interrupted', {
+    next: `heddle request list ${pool.name}`,
+    cause: end.reason,
+  });
 }
 
-/** Never fails: the lease ends without it. */
-async function returnNodes({ output }: Session, pool: PoolClient, id: string): Promise<void> {
-  await pool.return(id).catch((error: unknown) => {
+/** How long it may take to return nodes before it is announced, in ms. */
+const quietMs = 1_000;
+
+/** False if it fails: the lease ends without it. */
+async function returnNodes({ output }: Session, pool: PoolClient, id: string): Promise<boolean> {
+  const slow = setTimeout(
+    () => output.note(`returning request ${id}; Ctrl-C leaves it to its lease`),
+    quietMs,
+  );
+  try {
+    await pool.return(id);
+    return true;
+  } catch (error) {
     output.note(
       `request ${id} is not returned, and ends with its lease: ${messageOf(error).split('\n')[0] ?? ''}`,
     );
-  });
+    return false;
+  } finally {
+    clearTimeout(slow);
+  }
 }

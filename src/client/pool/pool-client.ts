@@ -29,6 +29,7 @@ import {
   requestUpdate,
   waitingQuery,
 } from '../../workflows/pool/messages.js';
+import { isClosed } from '../call.js';
 import { EntityClient, type ExportOptions } from '../entity-client.js';
 import { HeddleError } from '../errors.js';
 import { Batch } from './batch.js';
@@ -311,7 +312,9 @@ export class PoolClient extends EntityClient {
         return await ask();
       } catch (error) {
         const passes =
-          error instanceof HeddleError && (['NoServer', 'Failed'].includes(error.code) || error.isBusy);
+          error instanceof HeddleError &&
+          (['NoServer', 'Failed'].includes(error.code) || error.isBusy) &&
+          !isClosed(error);
         if (!passes || Date.now() > until) throw error;
         await pause(500);
       }
