@@ -3,7 +3,7 @@ import type { DemandOptions, PoolClient } from '../../client/pool/pool-client.js
 import type { RequestView } from '../../model/pool/view.js';
 import type { ServerOptions } from '../configuration.js';
 import { CliError, exitCodes } from '../errors.js';
-import { catchInterrupt } from '../waiting.js';
+import { announceIfSlow, catchInterrupt } from '../waiting.js';
 import type { Output } from '../output.js';
 import { poolVerb } from './pool-verb.js';
 import { heldFor, renewOften } from './renewal.js';
@@ -38,7 +38,7 @@ const createOne = poolVerb(
     const request = await pool.request(labels, demandOf(options));
     if (!options.wait || request.state === 'fulfilled') return request;
     output.note(`request ${request.id}: waiting${options.detach === true ? '' : '; Ctrl-C returns it'}`);
-    return whileHeld(pool, [request.id], options, () => pool.waitFor(request.id));
+    return whileHeld(pool, output, [request.id], options, () => pool.waitFor(request.id));
   },
   {
     document: (request) => withoutSecrets(request),
@@ -53,7 +53,9 @@ const createMany = poolVerb(
     const waiting = requests.filter(({ state }) => state !== 'fulfilled');
     if (!options.wait || waiting.length === 0) return { requests, failed: false };
     const ids = requests.map(({ id }) => id);
-    const ended = await whileHeld(pool, ids, options, () => waitForAll(pool, output, requests, waiting));
+    const ended = await whileHeld(pool, output, ids, options, () =>
+      waitForAll(pool, output, requests, waiting),
+    );
     return { requests: ended, failed: ended.some(({ state }) => state !== 'fulfilled') };
   },
   {
@@ -101,6 +103,7 @@ function isHeld({ wait, detach }: CreateOptions): boolean {
 /** Renews the requests while it waits. An interrupt returns them, unless they are detached. */
 async function whileHeld<Result>(
   pool: PoolClient,
+  output: Output,
   ids: readonly string[],
   options: CreateOptions,
   wait: () => Promise<Result>,
@@ -112,12 +115,14 @@ async function whileHeld<Result>(
     return await race(wait());
   } catch (cause) {
     if (!signal.aborted) throw cause;
-    await pool.cancelMany(ids);
-    const what = ids.length === 1 ? `request ${ids[0]} is` : `${ids.length} requests are`;
-    throw new CliError('Interrupted', `stopped waiting; ${what} returned`, {
-      next: `heddle request list ${pool.name}`,
-      cause,
-    });
+    const what = ids.length === 1 ? `request ${ids[0]}` : `${ids.length} requests`;
+    const announcement = `returning ${what}; Ctrl-C leaves it to the lease`;
+    await announceIfSlow(output, announcement, pool.cancelMany(ids));
+    throw new CliError(
+      'Interrupted',
+      `stopped waiting; ${what} ${ids.length === 1 ? 'is' : 'are'} returned`,
+      { next: `heddle request list ${pool.name}`, cause },
+    );
   } finally {
     stopRenewal();
     release();

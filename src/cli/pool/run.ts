@@ -6,7 +6,7 @@ import { CliError } from '../errors.js';
 import { messageOf } from '../report-error.js';
 import type { Session } from '../session.js';
 import { verb } from '../verb.js';
-import { catchInterrupt } from '../waiting.js';
+import { announceIfSlow, catchInterrupt } from '../waiting.js';
 import { askPools, withTroubles } from './pool-verb.js';
 import { heldFor, heldMs, renewOften } from './renewal.js';
 import { highestCode, readCommand, runOnNodes, type RunInPool } from './run-on-nodes.js';
@@ -101,24 +101,15 @@ async function runInPool(
   });
 }
 
-/** How long it may take to return nodes before it is announced, in ms. */
-const quietMs = 1_000;
-
 /** False if it fails: the lease ends without it. */
 async function returnNodes({ output }: Session, pool: PoolClient, id: string): Promise<boolean> {
-  const slow = setTimeout(
-    () => output.note(`returning request ${id}; Ctrl-C leaves it to its lease`),
-    quietMs,
-  );
   try {
-    await pool.return(id);
+    await announceIfSlow(output, `returning request ${id}; Ctrl-C leaves it to its lease`, pool.return(id));
     return true;
   } catch (error) {
     output.note(
       `request ${id} is not returned, and ends with its lease: ${messageOf(error).split('\n')[0] ?? ''}`,
     );
     return false;
-  } finally {
-    clearTimeout(slow);
   }
 }
