@@ -37,8 +37,10 @@ const createOne = poolVerb(
   async (pool, { output }, labels: readonly string[], options: CreateOptions) => {
     const request = await pool.request(labels, demandOf(options));
     if (!options.wait || request.state === 'fulfilled') return request;
-    output.note(`request ${request.id}: waiting${options.detach === true ? '' : '; Ctrl-C returns it'}`);
-    return whileHeld(pool, output, [request.id], options, () => pool.waitFor(request.id));
+    return whileHeld(pool, output, [request.id], options, () => {
+      output.note(`request ${request.id}: waiting${options.detach === true ? '' : '; Ctrl-C returns it'}`);
+      return pool.waitFor(request.id);
+    });
   },
   {
     document: (request) => withoutSecrets(request),
