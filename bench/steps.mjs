@@ -1,5 +1,6 @@
 // A cluster of nodes on one real OpenSSH server, each with shell steps in order, beside plain SSH tools.
-// Usage: npm run bench -- steps [--nodes 24] [--runs 3] [--peers FOLDER] [--profile FOLDER]
+// Usage: npm run bench -- steps [--nodes 24] [--runs 3] [--parts] [--peers FOLDER] [--profile FOLDER]
+// --parts measures the parts by themselves: SSH without Temporal, and Temporal without Heddle.
 // sh bench/peers/setup.sh FOLDER installs the tools that --peers runs beside Heddle.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,12 +11,14 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { measureSsh, measureTemporal } from './parts.mjs';
 import { cpuSeconds, machineCounters, openStack, peakMemory } from './stack.mjs';
 
 const { values } = parseArgs({
   options: {
     nodes: { type: 'string', default: '24' },
     runs: { type: 'string', default: '3' },
+    parts: { type: 'boolean', default: false },
     peers: { type: 'string' },
     profile: { type: 'string' },
   },
@@ -78,6 +81,7 @@ try {
         `machine ${(after.machine.cpu - before.machine.cpu).toFixed(2)} s; ${after.machine.forks - before.machine.forks} forks; ` +
         `worker ${peakMemory(worker.pid)} MB; load ${loadavg()[0].toFixed(1)}`,
     );
+    if (values.parts) await runParts(name, tasks.done);
     if (values.peers !== undefined) await runPeers(values.peers, seconds);
     const gone = await stack.client.delete(name);
     await stack.client.waitFor(name, gone.operation, { everyMs: 250 });
@@ -87,6 +91,14 @@ try {
   await sshd.close();
 }
 process.exit();
+
+async function runParts(name, tasks) {
+  const addresses = Array.from({ length: nodes }, (_, index) => addressOf(index));
+  const ssh = await measureSsh(addresses, sshd, { scripts: 6, name });
+  const temporal = await measureTemporal(stack, { nodes, tasks, name: `bare-${name}` });
+  for (const [part, { seconds, cpu }] of Object.entries({ SSH: ssh, Temporal: temporal }))
+    console.log(`  ${part} alone: ${seconds.toFixed(2)} s, CPU of the machine ${cpu.toFixed(2)} s`);
+}
 
 async function runPeers(folder, seconds) {
   for (const tool of ['asyncssh', 'parallel-ssh', 'pyinfra', 'ansible']) {
