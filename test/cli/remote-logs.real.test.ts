@@ -57,6 +57,14 @@ describe.skipIf(missing !== undefined)('logs of workers with an object store', (
     env: { TEMPORAL_ADDRESS: inject('temporalAddress'), TEMPORAL_NAMESPACE: stack.namespace },
   });
   const read = (...words: readonly string[]): Promise<Ended> => runHeddle(words, reader());
+  /** A script that goes on once its gate is open. */
+  const gated = (before: string, after: string) => {
+    const gate = join(stack.folder, `gate-${before}`);
+    return {
+      script: `echo ${before}; while [ ! -e ${gate} ]; do sleep 0.2; done; echo ${after}`,
+      openGate: () => writeFileSync(gate, ''),
+    };
+  };
   const spec = (name: string, start: string) =>
     closed({
       name,
@@ -73,15 +81,18 @@ describe.skipIf(missing !== undefined)('logs of workers with an object store', (
 
   test('are read by heddle logs, task show and exec on another machine, also of a worker that was killed', async () => {
     const first = await stack.startWorker('first');
-    const { operation } = await stack.client.apply(
-      spec('web', 'echo started; touch ~/started; sleep 8; echo still going'),
-    );
-    await until(
-      'a line of the running task',
-      async () => (await read('logs', 'web', 'app-1', '--action', 'START')).stdout.includes('| started'),
-      120_000,
-    );
-    await first.kill();
+    const { script, openGate } = gated('started', 'still going');
+    const { operation } = await stack.client.apply(spec('web', script));
+    try {
+      await until(
+        'a line of the running task',
+        async () => (await read('logs', 'web', 'app-1', '--action', 'START')).stdout.includes('| started'),
+        120_000,
+      );
+      await first.kill();
+    } finally {
+      openGate();
+    }
     await stack.startWorker('second');
     expect((await stack.client.waitFor('web', operation)).operation.state).toBe('done');
     await until('the last line', async () =>
@@ -107,15 +118,15 @@ describe.skipIf(missing !== undefined)('logs of workers with an object store', (
 
   test('are followed on another machine, also when another worker continues, each line once, until Ctrl-C', async () => {
     const third = await stack.startWorker('third');
-    const { operation } = await stack.client.apply(
-      spec('tail', 'echo begun; touch ~/begun; sleep 8; echo continued'),
-    );
+    const { script, openGate } = gated('begun', 'continued');
+    const { operation } = await stack.client.apply(spec('tail', script));
     await until('the cluster is known', async () => (await read('status', 'tail')).code === 0);
     const follower = startHeddle(['logs', 'tail', '--follow'], reader());
     const count = (text: string): number => follower.stdout().split(text).length - 1;
     try {
       await until('a line of the running task', async () => count('web/START | begun') > 0, 120_000);
       await third.kill();
+      openGate();
       await stack.startWorker('fourth');
       expect((await stack.client.waitFor('tail', operation)).operation.state).toBe('done');
       await until('the last line', async () => count('web/START | continued') > 0, 120_000);
@@ -125,6 +136,7 @@ describe.skipIf(missing !== undefined)('logs of workers with an object store', (
       await until('the last line of another operation', async () => count('| continued') === 2, 120_000);
       expect(count('web/INSTALL | installed by the first worker')).toBe(1);
     } finally {
+      openGate();
       follower.child.kill('SIGINT');
     }
     expect((await follower.ended).code).toBe(130);
