@@ -8,7 +8,10 @@ import {
 type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
 type NextCall = Parameters<Interceptor>[1];
 
-/** Longest pause before a call is tried again, in ms. A program ends no sooner than its pauses. */
+/** gRPC status codes, as the protocol numbers them. */
+const grpc = { cancelled: 1, unavailable: 14 } as const;
+
+/** Longest pause of a call while the server is away, in ms. A program ends no sooner than its pauses. */
 const longestPauseMs = 1_000;
 
 /** Longest pause before the next attempt to connect, in ms; gRPC's own limit is two minutes. */
@@ -22,14 +25,16 @@ export function openConnection(options: ConnectionOptions): Connection {
   return Connection.lazy({
     ...options,
     interceptors: [retryUntilClosed],
-    channelArgs: { 'grpc.max_reconnect_backoff_ms': reconnectMs },
+    channelArgs: { 'grpc.max_reconnect_backoff_ms': reconnectMs, ...options.channelArgs },
   });
 }
 
 const { delayFunction, retryableDecider } = defaultGrpcRetryOptions({ maxAttempts: 20 });
 const retry = makeGrpcRetryInterceptor({
   retryableDecider,
-  delayFunction: (attempt, status) => Math.min(longestPauseMs, delayFunction(attempt, status)),
+  // A server that is overloaded gets the SDK's longer pauses.
+  delayFunction: (attempt, status) =>
+    Math.min(delayFunction(attempt, status), status.code === grpc.unavailable ? longestPauseMs : Infinity),
 });
 
 /** The SDK's interceptor tries again in a timer, where an error ends the process. */
@@ -47,7 +52,7 @@ function cancelledCall(details: string): ReturnType<NextCall> {
   return {
     start(metadata, listener) {
       listener?.onReceiveMessage?.(null);
-      listener?.onReceiveStatus?.({ code: cancelled, details, metadata });
+      listener?.onReceiveStatus?.({ code: grpc.cancelled, details, metadata });
     },
     sendMessage: ignore,
     sendMessageWithContext: ignore,
@@ -58,6 +63,3 @@ function cancelledCall(details: string): ReturnType<NextCall> {
     getAuthContext: () => null,
   };
 }
-
-/** A gRPC status, as the protocol numbers them. */
-const cancelled = 1;
