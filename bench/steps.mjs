@@ -24,17 +24,15 @@ const { values } = parseArgs({
   },
 });
 const nodes = Number(values.nodes);
-const sshd = await startSshd(nodes);
+const addresses = Array.from({ length: nodes }, (_, index) => addressOf(index));
+const sshd = await startSshd();
 const stack = await openStack({
   config: {
     providers: {
       rack: {
         type: 'static',
         fields: {
-          machines: Array.from({ length: nodes }, (_, index) => ({
-            name: `m${index + 1}`,
-            address: addressOf(index),
-          })),
+          machines: addresses.map((address, index) => ({ name: `m${index + 1}`, address })),
           port: sshd.port,
           user: userInfo().username,
           keyFile: join(sshd.folder, 'user'),
@@ -93,7 +91,6 @@ try {
 process.exit();
 
 async function runParts(name, tasks) {
-  const addresses = Array.from({ length: nodes }, (_, index) => addressOf(index));
   const ssh = await measureSsh(addresses, sshd, { scripts: 6, name });
   const temporal = await measureTemporal(stack, { nodes, tasks, name: `bare-${name}` });
   for (const [part, { seconds, cpu }] of Object.entries({ SSH: ssh, Temporal: temporal }))
@@ -111,7 +108,7 @@ async function runPeers(folder, seconds) {
         String(sshd.port),
         join(sshd.folder, 'user'),
         '6',
-        ...Array.from({ length: nodes }, (_, index) => addressOf(index)),
+        ...addresses,
       ],
       { encoding: 'utf8', env: { PATH: '/usr/bin:/bin', HOME: join(sshd.folder, 'home') } },
     );
@@ -128,21 +125,20 @@ function addressOf(index) {
 }
 
 /** OpenSSH on as many loopback addresses as there are nodes; one server listens on 16 at most. */
-async function startSshd(count) {
+async function startSshd() {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-sshd-'));
   for (const name of ['host', 'user'])
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(folder, name)]);
   mkdirSync('/run/sshd', { recursive: true, mode: 0o755 });
   mkdirSync(join(folder, 'home'));
   const port = await freePort();
-  const addresses = Array.from({ length: count }, (_, index) => addressOf(index));
   const hostKey = execFileSync('cat', [join(folder, 'host.pub')], { encoding: 'utf8' }).trim();
   writeFileSync(
     join(folder, 'known_hosts'),
     addresses.map((address) => `[${address}]:${port} ${hostKey}\n`).join(''),
   );
   const servers = [];
-  for (let first = 0; first < count; first += 16) {
+  for (let first = 0; first < addresses.length; first += 16) {
     const config = join(folder, `config-${first}`);
     writeFileSync(
       config,

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CliError } from './errors.js';
-import type { Output } from './output.js';
 import type { ServerView } from '../schema/output/status.js';
 import { findTroubles } from './system/troubles.js';
 
@@ -32,19 +31,6 @@ export function catchInterrupt(): {
     },
     release: () => void process.off('SIGINT', abort).off('SIGTERM', abort).off('SIGHUP', abort),
   };
-}
-
-/** How long work may take before it is announced, in ms. */
-const quietMs = 1_000;
-
-/** Waits for work, and says what it is if it takes long. */
-export async function announceIfSlow<Result>(
-  output: Output,
-  text: string,
-  work: Promise<Result>,
-): Promise<Result> {
-  const timer = setTimeout(() => output.note(text), quietMs);
-  return work.finally(() => clearTimeout(timer));
 }
 
 /** How to find and report what keeps the workflows of an operation from continuing. */

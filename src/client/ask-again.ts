@@ -7,6 +7,7 @@ import {
   ServiceError,
   type WorkflowClientInterceptor,
 } from '@temporalio/client';
+import { grpcStatus } from '../model/grpc-status.js';
 import { unreadHistory } from '../model/unread-history.js';
 
 /** How often something is asked again, and the wait between, in ms. */
@@ -19,9 +20,6 @@ const againMs = 200;
  */
 const openTimes = 5;
 const notOpen = 2; // QUERY_REJECT_CONDITION_NOT_OPEN
-
-/** Status codes of gRPC. */
-const grpc = { resourceExhausted: 8, failedPrecondition: 9 } as const;
 
 /**
  * Repeats requests that failed for a transient reason: queries that a worker could not answer yet
@@ -74,11 +72,11 @@ async function again<Answer>(
 function isQueryToAskAgain(error: unknown): error is Error {
   // The SDK gives each failure of a query this name.
   if (error instanceof QueryNotRegisteredError) return error.message.includes(unreadHistory.message);
-  return says(error, grpc.resourceExhausted, 'query buffer is full');
+  return says(error, grpcStatus.resourceExhausted, 'query buffer is full');
 }
 
 function isUpdateToAskAgain(error: unknown): error is Error {
-  return says(error, grpc.failedPrecondition, 'unexpected workflow task failure');
+  return says(error, grpcStatus.failedPrecondition, 'unexpected workflow task failure');
 }
 
 function says(error: unknown, code: number, text: string): error is Error {

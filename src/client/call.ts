@@ -11,6 +11,7 @@ import {
 } from '@temporalio/client';
 import { NamespaceNotFoundError } from '@temporalio/common';
 import { createNamespaceCommand, missingNamespaceText } from '../model/endpoint.js';
+import { grpcStatus } from '../model/grpc-status.js';
 import { workflowQueue, searchAttributes } from '../model/names.js';
 import { HeddleError, type HeddleErrorCode } from './errors.js';
 
@@ -19,18 +20,6 @@ const answerMs = 3_000;
 const usualBusyMs = 12_000;
 /** Deadline of the call that lists the pollers, in ms. */
 const pollersMs = 5_000;
-
-/** gRPC status codes, as the protocol numbers them. */
-const grpc = {
-  cancelled: 1,
-  invalidArgument: 3,
-  deadlineExceeded: 4,
-  notFound: 5,
-  failedPrecondition: 9,
-  unavailable: 14,
-  unauthenticated: 16,
-  permissionDenied: 7,
-} as const;
 
 /** Clients with another wait for busy workers, in ms. */
 const patience = new WeakMap<Client, number>();
@@ -108,25 +97,25 @@ async function explain(temporal: Client, what: string, cause: unknown): Promise<
     );
   const code = codeOf(cause);
   const message = messageOf(cause);
-  if (code === grpc.unauthenticated || code === grpc.permissionDenied)
+  if (code === grpcStatus.unauthenticated || code === grpcStatus.permissionDenied)
     return failure('Refused', `${what}: the server does not permit it: ${message}`);
-  if (code === grpc.invalidArgument && message.includes(searchAttributes.labels))
+  if (code === grpcStatus.invalidArgument && message.includes(searchAttributes.labels))
     return new HeddleError(
       'Refused',
       `${what}: the server does not index labels yet; register ${searchAttributes.labels} first`,
       { cause, next: 'heddle server setup' },
     );
-  if (code === grpc.notFound) return failure('NotFound', `${what}: ${message}`);
+  if (code === grpcStatus.notFound) return failure('NotFound', `${what}: ${message}`);
   const silent =
     cause instanceof SilenceError ||
     cause instanceof WorkflowUpdateRPCTimeoutOrCancelledError ||
-    code === grpc.deadlineExceeded ||
-    code === grpc.cancelled ||
-    code === grpc.unavailable;
+    code === grpcStatus.deadlineExceeded ||
+    code === grpcStatus.cancelled ||
+    code === grpcStatus.unavailable;
   // The server rejects a query at once when no worker has polled for a while, or when one died during the
   // workflow's task.
   const unattended =
-    code === grpc.failedPrecondition &&
+    code === grpcStatus.failedPrecondition &&
     /no poller|Workflow Task in failed state/.test(
       messageOf(cause instanceof ServiceError ? cause.cause : cause),
     );
@@ -138,7 +127,9 @@ async function explain(temporal: Client, what: string, cause: unknown): Promise<
 /** The SDK translates the server's answer for some of its calls. */
 function isNamespaceMissing(cause: unknown, namespace: string): boolean {
   if (cause instanceof NamespaceNotFoundError) return true;
-  return codeOf(cause) === grpc.notFound && messageOf(cause).includes(`Namespace ${namespace} is not found`);
+  return (
+    codeOf(cause) === grpcStatus.notFound && messageOf(cause).includes(`Namespace ${namespace} is not found`)
+  );
 }
 
 /** Finds out whether the server or the workers do not answer. */

@@ -4,12 +4,10 @@ import {
   makeGrpcRetryInterceptor,
   type ConnectionOptions,
 } from '@temporalio/client';
+import { grpcStatus } from '../model/grpc-status.js';
 
 type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
 type NextCall = Parameters<Interceptor>[1];
-
-/** gRPC status codes, as the protocol numbers them. */
-const grpc = { cancelled: 1, unavailable: 14 } as const;
 
 /** Longest pause of a call while the server is away, in ms. A program ends no sooner than its pauses. */
 const longestPauseMs = 1_000;
@@ -34,7 +32,10 @@ const retry = makeGrpcRetryInterceptor({
   retryableDecider,
   // A server that is overloaded gets the SDK's longer pauses.
   delayFunction: (attempt, status) =>
-    Math.min(delayFunction(attempt, status), status.code === grpc.unavailable ? longestPauseMs : Infinity),
+    Math.min(
+      delayFunction(attempt, status),
+      status.code === grpcStatus.unavailable ? longestPauseMs : Infinity,
+    ),
 });
 
 /** The SDK's interceptor tries again in a timer, where an error ends the process. */
@@ -52,7 +53,7 @@ function cancelledCall(details: string): ReturnType<NextCall> {
   return {
     start(metadata, listener) {
       listener?.onReceiveMessage?.(null);
-      listener?.onReceiveStatus?.({ code: grpc.cancelled, details, metadata });
+      listener?.onReceiveStatus?.({ code: grpcStatus.cancelled, details, metadata });
     },
     sendMessage: ignore,
     sendMessageWithContext: ignore,

@@ -177,7 +177,7 @@ describe('heddle run', () => {
     running.child.kill('SIGINT');
     const request = requestOf(running.stderr());
     await until('it says what it does', () =>
-      running.stderr().includes(`returning request ${request}; Ctrl-C leaves it to its lease\n`),
+      running.stderr().includes(`returning request ${request}; Ctrl-C leaves that to the lease\n`),
     );
     running.child.kill('SIGINT');
     const { stderr } = await running.ended;

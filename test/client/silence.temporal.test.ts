@@ -1,10 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Client, Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { setPatience } from '../../src/client/call.js';
 import { HeddleClient } from '../../src/client/index.js';
 import { PoolClient } from '../../src/client/pool/pool-client.js';
 import type { PoolSpec } from '../../src/schema/pool/spec.js';
+import { openConnection } from '../../src/server/connect.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 
@@ -35,9 +36,7 @@ describe('a client without an answer', () => {
   const spec = closed({ name: 'quiet', nodes: { app: nodes(1, []) } });
 
   it.concurrent('reports that there is no server, and how to start one', async () => {
-    // Without the SDK's own retries: one whose timer runs when the connection is closed throws outside of any
-    // call.
-    const connection = Connection.lazy({ address: '127.0.0.1:1', interceptors: [] });
+    const connection = openConnection({ address: '127.0.0.1:1' });
     try {
       const { plugins } = stack.client.temporal.options;
       const client = new HeddleClient(new Client({ connection, plugins }), { by: 'test' });

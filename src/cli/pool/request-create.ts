@@ -3,10 +3,11 @@ import type { DemandOptions, PoolClient } from '../../client/pool/pool-client.js
 import type { RequestView } from '../../model/pool/view.js';
 import type { ServerOptions } from '../configuration.js';
 import { CliError, exitCodes } from '../errors.js';
-import { announceIfSlow, catchInterrupt } from '../waiting.js';
+import { catchInterrupt } from '../waiting.js';
 import type { Output } from '../output.js';
 import { poolVerb } from './pool-verb.js';
 import { heldFor, renewOften } from './renewal.js';
+import { untilReturned } from './return-requests.js';
 import { countStates, printRequest, printRequests, withoutSecrets } from './request-text.js';
 
 export interface CreateOptions extends ServerOptions {
@@ -117,14 +118,12 @@ async function whileHeld<Result>(
     return await race(wait());
   } catch (cause) {
     if (!signal.aborted) throw cause;
-    const what = ids.length === 1 ? `request ${ids[0]}` : `${ids.length} requests`;
-    const announcement = `returning ${what}; Ctrl-C leaves it to the lease`;
-    await announceIfSlow(output, announcement, pool.cancelMany(ids));
-    throw new CliError(
-      'Interrupted',
-      `stopped waiting; ${what} ${ids.length === 1 ? 'is' : 'are'} returned`,
-      { next: `heddle request list ${pool.name}`, cause },
-    );
+    const [what, be] = ids.length === 1 ? [`request ${ids[0]}`, 'is'] : [`${ids.length} requests`, 'are'];
+    const isReturned = await untilReturned(output, what, pool.cancelMany(ids));
+    throw new CliError('Interrupted', `stopped waiting${isReturned ? `; ${what} ${be} returned` : ''}`, {
+      next: `heddle request list ${pool.name}`,
+      cause,
+    });
   } finally {
     stopRenewal();
     release();

@@ -3,12 +3,12 @@ import { PoolClient } from '../../client/pool/pool-client.js';
 import { anySignal } from '../../model/signals.js';
 import type { ServerOptions } from '../configuration.js';
 import { CliError } from '../errors.js';
-import { messageOf } from '../report-error.js';
 import type { Session } from '../session.js';
 import { verb } from '../verb.js';
-import { announceIfSlow, catchInterrupt } from '../waiting.js';
+import { catchInterrupt } from '../waiting.js';
 import { askPools, withTroubles } from './pool-verb.js';
 import { heldFor, heldMs, renewOften } from './renewal.js';
+import { untilReturned } from './return-requests.js';
 import { highestCode, readCommand, runOnNodes, type RunInPool } from './run-on-nodes.js';
 
 export interface RunOptions extends ServerOptions {
@@ -91,7 +91,7 @@ async function runInPool(
   };
   const [end] = await Promise.allSettled([use()]);
   stopRenewal();
-  const isReturned = await returnNodes(session, pool, id);
+  const isReturned = await untilReturned(output, `request ${id}`, pool.return(id));
   release();
   if (end.status === 'fulfilled') return end.value;
   if (!interrupted.aborted) throw end.reason;
@@ -99,17 +99,4 @@ async function runInPool(
     next: `heddle request list ${pool.name}`,
     cause: end.reason,
   });
-}
-
-/** False if it fails: the lease ends without it. */
-async function returnNodes({ output }: Session, pool: PoolClient, id: string): Promise<boolean> {
-  try {
-    await announceIfSlow(output, `returning request ${id}; Ctrl-C leaves it to its lease`, pool.return(id));
-    return true;
-  } catch (error) {
-    output.note(
-      `request ${id} is not returned, and ends with its lease: ${messageOf(error).split('\n')[0] ?? ''}`,
-    );
-    return false;
-  }
 }
