@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -48,10 +49,19 @@ export async function main(): Promise<number> {
 }
 
 async function startParts(signal: AbortSignal): Promise<DevProcess> {
+  if (existsSync(dataFolder)) await removeLeftovers(signal);
   say('starts "heddle dev": Temporal server, machine service, worker');
   const dev = await startDev(dataFolder, signal);
   say(`Temporal at ${dev.record.address}, Web UI at ${dev.record.ui}`);
   return dev;
+}
+
+/** What a killed demo left would be counted too. Only a "heddle dev" of the same folder knows its processes. */
+async function removeLeftovers(signal: AbortSignal): Promise<void> {
+  say('stops and removes what a killed demo left');
+  const dev = await startDev(dataFolder, signal);
+  await dev.stop();
+  await rm(dataFolder, { recursive: true, force: true });
 }
 
 function untilAborted(signal: AbortSignal): Promise<never> {
