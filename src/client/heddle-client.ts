@@ -150,6 +150,10 @@ export class HeddleClient extends EntityClient {
     if (intent.kind === 'delete') return preview(this.temporal, name, intent);
     const which = intent.kind === 'rollback' ? 'rollback' : 'present';
     const spec = await this.query('spec of', name, specQuery, which);
+    if (spec === null && which === 'rollback')
+      throw new HeddleError('Refused', `cluster ${name} has no earlier spec to go back to`, {
+        next: `heddle delete ${name}`,
+      });
     return preview(this.temporal, name, intent, spec ?? undefined);
   }
 

@@ -27,6 +27,8 @@ export interface NodeHooks {
   leave(slot: string): void;
   /** Resolves to the release of a permit for one task in flight; to undefined if the operation stops. */
   acquire(step: Step): Promise<(() => void) | undefined>;
+  /** Why a step is not carried out although it was planned; undefined if it is. */
+  refusal(step: Step): string | undefined;
   /** The node has these steps of the chain behind it. */
   passed(position: number): void;
   stepDone(step: Step): void;
@@ -43,6 +45,7 @@ const defaultHooks: NodeHooks = {
   beginStep: () => Promise.resolve(true),
   leave: nothing,
   acquire: () => Promise.resolve(nothing),
+  refusal: () => undefined,
   passed: nothing,
   stepDone: nothing,
   stepFailed: nothing,
@@ -157,6 +160,8 @@ function choosePlacement(owner: Owner, launch: number): void {
 }
 
 async function runStep(owner: Owner, step: Step): Promise<ChainEnd> {
+  const refusal = owner.refusal(step);
+  if (refusal !== undefined) return refuse(owner, step, refusal);
   const attempts = actionSpec(owner, step)?.attempts ?? 1;
   const key = runKey(step);
   const firstRun = owner.state().runs[key] ?? 1;
@@ -218,6 +223,18 @@ function withNextRun(node: NodeState, step: Step): NodeState {
 
 function runKey({ action, service }: Step): string {
   return `${service ?? '-'}/${action}`;
+}
+
+/** No process was begun, so not even a tear-down that may fail goes on. */
+function refuse(owner: Owner, step: Step, message: string): ChainEnd {
+  const { taskId } = requestFor(owner, step, 1);
+  const { action, service } = step;
+  return giveUp(
+    owner,
+    { action, service },
+    { taskId, action, service, kind: 'Invalid', message, at: now() },
+    0,
+  );
 }
 
 function giveUp(owner: Owner, step: Step, failure: FailureRecord, peers: number): ChainEnd {

@@ -222,7 +222,7 @@ describe('the next command', () => {
     ],
     [
       'held by a script',
-      held([node('app-1', {})]),
+      { ...held([node('app-1', {})]), earlierSpec: true },
       [
         'heddle retry web',
         'heddle replace web app-1',
@@ -233,15 +233,9 @@ describe('the next command', () => {
       ],
     ],
     [
-      'held by CREATE',
+      'held by CREATE, with no spec to go back to',
       held([node('app-1', { action: 'CREATE', kind: 'Quota' })]),
-      [
-        'heddle retry web',
-        'heddle apply FILE',
-        'heddle rollback web',
-        'heddle cancel web',
-        'heddle delete web',
-      ],
+      ['heddle retry web', 'heddle apply FILE', 'heddle cancel web', 'heddle delete web'],
     ],
     [
       'held by a restart',

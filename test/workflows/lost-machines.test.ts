@@ -72,7 +72,6 @@ describe('a task whose machine or plugin is dead', () => {
       'heddle replace off app-1',
       'heddle retry off',
       'heddle apply FILE',
-      'heddle rollback off',
       'heddle cancel off',
       'heddle delete off',
     ]);

@@ -69,7 +69,7 @@ function atRest({ name, nodes, looks, history }: ClusterStatus, now: number): re
   ];
 }
 
-function afterHold({ name, nodes }: ClusterStatus, { kind }: Operation): readonly NextStep[] {
+function afterHold({ name, nodes, earlierSpec }: ClusterStatus, { kind }: Operation): readonly NextStep[] {
   const failed = nodes.flatMap(({ nodeId, failure }) => (failure === undefined ? [] : [{ nodeId, failure }]));
   const broken = failed.find(({ failure }) => helpsNewMachine(failure));
   const undeletable = failed.filter(({ failure }) => failure.action === 'DELETE');
@@ -91,7 +91,7 @@ function afterHold({ name, nodes }: ClusterStatus, { kind }: Operation): readonl
     ],
     [lost?.failure.lost?.seen === 'stopped', retry, 'when its machine is switched on again'],
     [kind === 'apply', 'heddle apply FILE', 'with a corrected file'],
-    [kind === 'apply', `heddle rollback ${name}`, 'back to the spec before'],
+    [kind === 'apply' && earlierSpec === true, `heddle rollback ${name}`, 'back to the spec before'],
     ...undeletable
       .slice(0, 3)
       .map(

@@ -112,7 +112,7 @@ function isUnchanged({ end, unchanged = false }: Ended): boolean {
 
 function describeDone(operation: Operation, { name, nodes }: ClusterStatus, unchanged: boolean): string {
   const { kind, what, startedAt, requestedAt, endedAt, tasks } = operation;
-  if (kind === 'delete' || (kind === 'rollback' && nodes.length === 0)) return `cluster ${name} is deleted`;
+  if (kind === 'delete') return `cluster ${name} is deleted`;
   if (unchanged)
     return kind === 'apply'
       ? `cluster ${name}: no changes${what === kind ? '' : ` (${what})`}`

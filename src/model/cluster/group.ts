@@ -10,6 +10,7 @@ import type { PeersState } from '../node/peers.js';
 import type { Limits } from './limits.js';
 import type { ServiceSpec } from './spec.js';
 import type { NodeRow } from '../plan/current.js';
+import type { Removal } from '../plan/removals.js';
 import type { NodesState, Work } from './work.js';
 
 /**
@@ -115,6 +116,8 @@ export type Instruction =
       readonly nodenums: Readonly<Record<string, number>>;
       readonly incarnation: number;
       readonly adopted?: Readonly<Record<string, AdoptedMachine>>;
+      /** What the operation names for removal, in the message that brings its first plan. */
+      readonly removals?: readonly Removal[];
       readonly groupServices?: Readonly<Record<string, readonly string[]>>;
       readonly services: Readonly<Record<string, ServiceSpec>>;
       readonly config: JsonObject;
@@ -193,11 +196,11 @@ export function addMember(members: Members, group: string, index: number): Membe
   return { ...members, [group]: rangesOf(indexes) };
 }
 
-/** The part of the kinds that concerns some nodes only; kinds without any are left out. */
-export function kindsOf(
-  kinds: readonly Kind[],
+/** The part of rows of a plan that concerns some nodes only; rows without any are left out. */
+export function rowsWith<Row extends Pick<Kind, 'group' | 'nodes'>>(
+  kinds: readonly Row[],
   has: (group: string, index: number) => boolean,
-): readonly Kind[] {
+): readonly Row[] {
   return kinds.flatMap((kind) => {
     const indexes = indexesOf(kind.nodes).filter((index) => has(kind.group, index));
     return indexes.length === 0 ? [] : [{ ...kind, nodes: rangesOf(indexes) }];

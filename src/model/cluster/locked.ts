@@ -5,6 +5,6 @@ export function refuseLocked({ name, spec }: Pick<ClusterState, 'name' | 'spec'>
   return spec?.lock === true ? lockedText(name) : undefined;
 }
 
-export function lockedText(name: string): string {
-  return `cluster ${name} is locked by its file, so neither it nor its machines can be deleted or replaced; to unlock it, remove 'lock: true' from the file and apply the file`;
+export function lockedText(name?: string): string {
+  return `${name === undefined ? 'the cluster' : `cluster ${name}`} is locked by its file, so neither it nor its machines can be deleted or replaced; to unlock it, remove 'lock: true' from the file and apply the file first`;
 }

@@ -68,10 +68,10 @@ export interface ApplyReply {
 export interface PlanRequest {
   readonly clusterName: string;
   readonly intent: Intent;
-  /** Closed or raw; absent for delete, and for rollback of a cluster that was never there. */
+  /** Closed or raw; absent for delete alone. */
   readonly spec?: unknown;
   readonly current: CurrentCluster;
-  /** The operation was planned before, and what it names was known then. */
+  /** The operation was planned before: what it names was known then, and it removes only what that plan named. */
   readonly again?: true;
   /** In a preview: ask the sites, too, for what only their workers know. */
   readonly checks?: true;

@@ -1,10 +1,24 @@
 import type { Drift } from '../node/drift.js';
 import { countOf } from '../plan/plan.js';
 import { defaultRepair } from './default-repair.js';
+import type { RemovalPolicy } from '../plan/removals.js';
+import type { ClusterSpec } from './spec.js';
 import type { ClusterState } from './state.js';
 
 /** How often one operation replaces lost machines. */
 const repairsOfOperation = 3;
+
+/** The drifts after which a machine is replaced, as the spec's `repair` says; a locked cluster keeps its machines. */
+export function replacedDrifts(spec: Pick<ClusterSpec, 'repair' | 'lock'> | undefined): readonly Drift[] {
+  if (spec?.lock === true) return [];
+  const entries = Object.entries(spec?.repair ?? defaultRepair) as readonly (readonly [Drift, string])[];
+  return entries.flatMap(([drift, policy]) => (policy === 'replace' ? [drift] : []));
+}
+
+/** What every workflow of the cluster knows of the spec when it removes something. */
+export function removalPolicy({ spec }: Pick<ClusterState, 'spec'>): Omit<RemovalPolicy, 'operation'> {
+  return { replaces: replacedDrifts(spec), ...(spec?.lock === true ? { locked: true } : {}) };
+}
 
 /** Whether the operation under way replaces a machine that was lost, as the spec's `repair` says. */
 export function replacesLost(
@@ -13,7 +27,7 @@ export function replacesLost(
 ): boolean {
   const { kind, repairs = 0 } = operation ?? {};
   const isRepairing = (kind === 'apply' || kind === 'rollback') && repairs < repairsOfOperation;
-  return isRepairing && seen !== undefined && (spec?.repair ?? defaultRepair)[seen] === 'replace';
+  return isRepairing && seen !== undefined && replacedDrifts(spec).includes(seen);
 }
 
 /** Whether all nodes that hold the operation lost machines that it replaces. */

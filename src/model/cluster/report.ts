@@ -2,7 +2,7 @@ import { groupWorkflowId } from '../names.js';
 import { sizeOf, type NodeGroup } from './group.js';
 import type { NodeState } from '../node/state.js';
 import { endedStates } from './operation.js';
-import { servicesOf, type ClusterState, type Phase } from './state.js';
+import { servicesOf, specBefore, type ClusterState, type Phase } from './state.js';
 import type { ClusterStatus, GroupStatus, NodeStatus } from './view.js';
 import { stripSecrets } from '../node/strip-secrets.js';
 import type { NodesState } from './work.js';
@@ -42,6 +42,7 @@ export function statusOf(state: ClusterState): ClusterStatus {
     nodes,
     services,
     ...(state.spec?.labels === undefined ? {} : { labels: state.spec.labels }),
+    ...(specBefore(state) === undefined ? {} : { earlierSpec: true as const }),
     ...(state.spec?.lock === true ? { locked: true as const } : {}),
     stopped: state.stopped,
     looks: { ...state.looks, ...(every === undefined ? {} : { every }) },

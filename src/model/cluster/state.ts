@@ -8,6 +8,7 @@ import type { PluginPins } from '../node/placement.js';
 import type { ClusterSpec, ServiceSpec } from './spec.js';
 import type { Json } from '../json.js';
 import type { Webhook } from '../event.js';
+import { stableJson } from '../node/payload.js';
 import type { TaskVariables } from './variables.js';
 import type { Coordination, NodesState } from './work.js';
 
@@ -21,6 +22,11 @@ export interface ClusterState extends NodesState {
   readonly spec?: ClusterSpec;
   /** The spec of the operation under way as it was sent, until it was planned; then `spec` is it, closed. */
   readonly target?: unknown;
+  /**
+   * The operation under way was planned. It keeps its aim, which is `spec` from then on, and removes only what that plan
+   * named.
+   */
+  readonly planned?: true;
   /** The specs of the last successful operation and of the one before: targets of a rollback. */
   readonly achieved?: ClusterSpec;
   readonly before?: ClusterSpec;
@@ -87,6 +93,33 @@ export function servicesOf(
   state: Pick<ClusterState, 'spec' | 'retired'>,
 ): Readonly<Record<string, ServiceSpec>> {
   return { ...state.retired, ...state.spec?.services };
+}
+
+/**
+ * What the operation under way brings about, however often it is planned: the spec as it was sent, which is the accepted
+ * one as soon as it was planned. Only a delete has none.
+ */
+export function aimOf({
+  operation,
+  target,
+  spec,
+}: Pick<ClusterState, 'operation' | 'target' | 'spec'>): unknown {
+  return operation?.kind === 'delete' ? undefined : (target ?? spec);
+}
+
+/**
+ * The spec that a rollback restores: for a held or cancelled operation the spec before it, otherwise the
+ * previously achieved one.
+ */
+export function specBefore({
+  operation,
+  spec,
+  achieved,
+  before,
+}: Pick<ClusterState, 'operation' | 'spec' | 'achieved' | 'before'>): ClusterSpec | undefined {
+  const isWhole =
+    operation === undefined && stableJson((spec ?? null) as Json) === stableJson((achieved ?? null) as Json);
+  return isWhole ? before : achieved;
 }
 
 export interface QueuedOperation {

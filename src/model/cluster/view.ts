@@ -22,7 +22,9 @@ export interface ClusterStatus {
   /** Configuration of the cluster's services; their names and where they stand. */
   readonly services: Readonly<Record<string, { readonly nodes: readonly string[] }>>;
   readonly labels?: Readonly<Record<string, string>>;
-  /** Its file refuses delete and replace. */
+  /** There is an earlier spec, so a rollback is possible. */
+  readonly earlierSpec?: true;
+  /** Its file refuses the loss of machines. */
   readonly locked?: true;
   /** Services that a user stopped. */
   readonly stopped: readonly string[];

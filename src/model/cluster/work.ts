@@ -1,6 +1,7 @@
 import type { NodeState } from '../node/state.js';
 import { type Kind, indexesOf } from '../plan/plan.js';
 import type { PlannedPlacement, PluginPins } from '../node/placement.js';
+import type { RemovalPolicy } from '../plan/removals.js';
 import { nodeId } from '../names.js';
 
 /** What a workflow that carries nodes keeps of them. Plain JSON, carried from run to run. */
@@ -11,9 +12,7 @@ export interface NodesState {
 }
 
 /** What one operation has to do with the nodes of one workflow, and how far it has come. */
-export interface Work {
-  /** Id of the operation. */
-  readonly operation: string;
+export interface Work extends RemovalPolicy {
   /** Only nodes of this workflow. */
   readonly kinds: readonly Kind[];
   /** Where each group's new machines come from. */

@@ -2,7 +2,7 @@ import { serviceActions, type Action, type ServiceAction } from '../action.js';
 import type { ServiceHealth } from './health.js';
 import type { JsonObject } from '../json.js';
 import type { Observation } from './probe.js';
-import type { AdoptedMachine, NodeFacts, NodeState, ServiceFacts } from './state.js';
+import type { AdoptedMachine, MayRemove, NodeFacts, NodeState, ServiceFacts } from './state.js';
 import type { Placement, PlannedPlacement } from './placement.js';
 import { mergePayload } from './payload.js';
 import type { Step } from '../plan/plan.js';
@@ -31,6 +31,23 @@ export function recordAdopted(
 
 function withoutLegacy({ keyUid: _keyUid, adopt: _adopt, ...node }: NodeState): NodeState {
   return withoutChecks(node);
+}
+
+/** Records what an operation names for removal; one plan may name several parts of a node. */
+export function recordRemoval(
+  node: NodeState,
+  operation: string,
+  { machine, services }: Pick<MayRemove, 'machine' | 'services'>,
+): NodeState {
+  const before = node.facts.mayRemove?.operation === operation ? node.facts.mayRemove : undefined;
+  const isWhole = machine === true || before?.machine === true;
+  return withFacts(node, {
+    mayRemove: {
+      operation,
+      ...(isWhole ? { machine: true } : {}),
+      services: [...new Set([...(before?.services ?? []), ...services])],
+    },
+  });
 }
 
 /** Heddle's own keys of the payload. */

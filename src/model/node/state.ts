@@ -20,9 +20,19 @@ export interface NodeFacts {
   readonly EXEC?: string;
   /** The machine is to be replaced: the user said so in the operation under way. */
   readonly toReplace?: true;
+  /** What an operation may remove here, because its first plan named it; another machine has no such record. */
+  readonly mayRemove?: MayRemove;
   /** Drift found by the last probe. */
   readonly seen?: Drift;
   readonly services: Readonly<Record<string, ServiceFacts>>;
+}
+
+export interface MayRemove {
+  /** Id of the operation. */
+  readonly operation: string;
+  /** The machine with its disk, and with it all services. */
+  readonly machine?: true;
+  readonly services: readonly string[];
 }
 
 export interface ServiceFacts {

@@ -1,7 +1,7 @@
 import type { Outlines } from './dependencies.js';
 import type { Intent } from './intent.js';
 import type { Json } from '../json.js';
-import type { NodeFacts, ServiceFacts } from '../node/state.js';
+import type { MayRemove, NodeFacts, ServiceFacts } from '../node/state.js';
 import { nodeId } from '../names.js';
 import { indexesOf, rangesOf, type Range } from './plan.js';
 import type { PlannedPlacement } from '../node/placement.js';
@@ -19,11 +19,13 @@ export type PlannedServiceFacts = Omit<ServiceFacts, 'peers' | 'doneIn'> & {
   readonly redone?: readonly Repeatable[];
 };
 
-export type PlannedFacts = Omit<NodeFacts, 'services' | 'EXEC'> & {
+export type PlannedFacts = Omit<NodeFacts, 'services' | 'EXEC' | 'mayRemove'> & {
   /** The operation under way ran its command here. */
   readonly executed?: true;
   /** It failed, and the operation under way goes on without it. */
   readonly excluded?: true;
+  /** What the operation under way named for removal. */
+  readonly mayRemove?: Omit<MayRemove, 'operation'>;
   readonly services: Readonly<Record<string, PlannedServiceFacts>>;
 };
 
@@ -40,6 +42,8 @@ export interface CurrentCluster {
   readonly services: Outlines;
   /** Services that a user stopped; what needs them at run time stays down with them. */
   readonly stopped?: readonly string[];
+  /** The accepted spec says `lock: true`. */
+  readonly locked?: true;
   /** The values that variables had of other clusters. */
   readonly imports?: TaskVariables;
 }
@@ -63,7 +67,7 @@ export function markForReplacement(current: CurrentCluster, nodeIds: readonly st
 
 export interface PlanningInput {
   readonly intent: Intent;
-  /** What the cluster should be, or is; absent: nothing, all of it goes. */
+  /** What the cluster should be, or is; absent for delete alone. */
   readonly spec?: ClusterSpec;
   readonly current: CurrentCluster;
   /** By group, in the order they are to be tried. */
@@ -71,7 +75,10 @@ export interface PlanningInput {
   /** Digest of the automators that prepare a node with these services. */
   readonly bootstrapDigest: (services: readonly string[]) => string;
   readonly digest: (value: Json) => string;
-  /** The operation was planned before: nodes and services that it names may be gone since. */
+  /**
+   * The operation was planned before: nodes and services that it names may be gone since, and it removes only what that
+   * plan named.
+   */
   readonly again?: true;
   /** Present while a limited apply is planned; the planner sets it. */
   readonly scope?: Scope;

@@ -98,7 +98,7 @@ export function desiredServices(input: PlanningInput, postponed: ReadonlySet<str
     held,
     postponed,
     following: new Map(),
-    deleting: spec === undefined,
+    deleting: intent.kind === 'delete',
     up: rolling === undefined ? upOrder(outlines) : rollingOrder(outlines, together),
     down: downOrder(outlines),
     membership:

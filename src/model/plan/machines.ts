@@ -26,11 +26,16 @@ export function replacementOf(input: PlanningInput, summary: NodeSummary): Repla
   const answers = !isLost(facts.seen);
   if (facts.toReplace === true) return { why: 'its replacement was asked for', answers };
   if (kind !== 'apply' && kind !== 'rollback') return undefined;
-  if (isLost(facts.seen) && repairOf(input)[facts.seen] === 'replace')
+  if (isLost(facts.seen) && !isLocked(input) && repairOf(input)[facts.seen] === 'replace')
     return { why: lost[facts.seen], answers };
   // Limited to services, an apply leaves machines that work.
   if (input.scope?.services !== undefined) return undefined;
   return isMisplaced(input, group, facts) ? { why: 'its machine is to be another', answers } : undefined;
+}
+
+/** The spec before or the new one forbids the loss of machines: a file that unlocks is applied first. */
+export function isLocked({ current, spec }: PlanningInput): boolean {
+  return current.locked === true || spec?.lock === true;
 }
 
 export function isLost(seen: Drift | undefined): seen is keyof typeof lost {

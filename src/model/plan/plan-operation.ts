@@ -8,6 +8,7 @@ import { replacementOf } from './machines.js';
 import { nodeId } from '../names.js';
 import { countOf, indexesOf, type Kind, type Plan } from './plan.js';
 import { PlanError } from './plan-error.js';
+import { checkRemovals } from './removals.js';
 import { rollingOf, type Rolling } from './rolling.js';
 import { draftReplace, draftSpec } from './plan-spec.js';
 import { draftExec, draftServices } from './plan-switch.js';
@@ -42,6 +43,7 @@ export function planOperation(asked: PlanningInput): Plan {
     kinds.filter((kind) => kind.later === undefined),
     desired,
   );
+  checkRemovals(input, { ...now, later });
   return {
     ...(input.scope === undefined ? now : { ...now, kinds: now.kinds.map(ownServices) }),
     ...(input.scope === undefined ? {} : { left: Math.max(0, draftKinds(whole, []).tasks - tasks) }),
@@ -59,7 +61,13 @@ function check(input: PlanningInput): void {
   const width = 'width' in intent ? intent.width : undefined;
   if (width !== undefined && (!Number.isInteger(width) || width < 1))
     throw new PlanError(`the width is ${width}; give a whole number of at least 1`);
-  if (intent.kind === 'apply' && spec === undefined) throw new PlanError('there is no spec to apply');
+  // Absence never means deletion: only delete has no spec.
+  if (intent.kind !== 'delete' && spec === undefined)
+    throw new PlanError(
+      intent.kind === 'rollback'
+        ? 'there is no earlier spec to go back to'
+        : `there is no spec to ${intent.kind === 'apply' ? 'apply' : 'go by: apply a file first'}`,
+    );
   if (intent.kind === 'replace') checkNodes(input, intent.nodes);
 }
 

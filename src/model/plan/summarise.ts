@@ -12,7 +12,7 @@ import { peerScope } from './chain.js';
 import { outlinesOf } from './desired.js';
 import type { Outlines } from './dependencies.js';
 import type { Json } from '../json.js';
-import type { NodeState } from '../node/state.js';
+import type { MayRemove, NodeState } from '../node/state.js';
 import { stableJson } from '../node/payload.js';
 import { peersChangedAt } from '../node/peers.js';
 import { indexesOf, rangesOf, type Range } from './plan.js';
@@ -41,10 +41,11 @@ function summariseRows(state: Summarised, rows: readonly NodeRow[]): CurrentClus
   const nodes: readonly NodeSummary[] = mergeEqual(
     rows.map((row) => ({ ...row, facts: plannedFacts(state, services, row, operation) })),
   );
-  const { stopped, imports } = state;
+  const { stopped, imports, spec } = state;
   return {
     nodes,
     services,
+    ...(spec?.lock === true ? { locked: true } : {}),
     ...(stopped.length === 0 ? {} : { stopped }),
     ...(imports === undefined ? {} : { imports }),
   };
@@ -86,7 +87,7 @@ function mergeEqual<Facts>(
 }
 
 function rowFacts(
-  { facts: { EXEC: executed, ...facts }, excluded, failure }: NodeState,
+  { facts: { EXEC: executed, mayRemove, ...facts }, excluded, failure }: NodeState,
   operation: string,
 ): RowFacts {
   const services = Object.entries(facts.services).map(
@@ -99,9 +100,14 @@ function rowFacts(
   return {
     ...facts,
     ...(executed === operation ? { executed: true } : {}),
+    ...(mayRemove?.operation === operation ? { mayRemove: withoutOperation(mayRemove) } : {}),
     ...(excluded === true && failure !== undefined ? { excluded } : {}),
     services: Object.fromEntries(services),
   };
+}
+
+function withoutOperation({ operation: _operation, ...named }: MayRemove): Omit<MayRemove, 'operation'> {
+  return named;
 }
 
 const repeatable: readonly Repeatable[] = ['CONFIGURE', 'START', 'STOP'];
@@ -124,10 +130,11 @@ function plannedFacts(state: Summarised, services: Outlines, row: NodeRow, opera
       ];
     },
   );
-  const { executed, excluded, ...facts } = row.facts;
+  const { executed, excluded, mayRemove, ...facts } = row.facts;
   return {
     ...facts,
     ...(current && executed === true ? { executed } : {}),
+    ...(current && mayRemove !== undefined ? { mayRemove } : {}),
     ...(current && operation !== '' && excluded === true ? { excluded } : {}),
     services: Object.fromEntries(entries),
   };

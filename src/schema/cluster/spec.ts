@@ -301,7 +301,8 @@ export const clusterSchema = z
       .optional()
       .meta({
         title: 'Lock',
-        description: 'Whether the cluster refuses delete and replace, until it is applied without.',
+        description:
+          'Whether the cluster refuses everything that removes or replaces a machine, until a file without the lock is applied.',
       }),
     variables: variablesSchema,
     outputs: outputsSchema,

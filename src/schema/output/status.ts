@@ -74,7 +74,8 @@ export const clusterStatusSchema = exactly<ClusterStatus>()(
     nodes: z.array(nodeSchema),
     services: z.record(z.string(), z.object({ nodes: texts })),
     labels: z.record(z.string(), z.string()).optional(),
-    locked: z.literal(true).optional().describe('The cluster file refuses delete and replace.'),
+    earlierSpec: z.literal(true).optional().describe('A rollback has a spec to go back to.'),
+    locked: z.literal(true).optional().describe('The cluster file refuses the loss of machines.'),
     stopped: texts.describe('Services that a user stopped.'),
     looks: z
       .object({ asked: count, done: count, every: z.number().optional() })

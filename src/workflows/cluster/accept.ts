@@ -13,8 +13,7 @@ import type {
 import { refuseLocked } from '../../model/cluster/locked.js';
 import { describeIntent, rememberedOperations, type Operation } from '../../model/cluster/operation.js';
 import { stableJson } from '../../model/node/payload.js';
-import type { ClusterState } from '../../model/cluster/state.js';
-import type { ClusterSpec } from '../../model/cluster/spec.js';
+import { specBefore, type ClusterState } from '../../model/cluster/state.js';
 import { now, noteChange } from '../entity.js';
 import { noteOutcome } from './events.js';
 import { groupOfNode, instruct, instructAll, instructWorking } from './groups.js';
@@ -74,19 +73,24 @@ export function refuseOperate(memory: Memory, { intent, queue = false }: Operate
   const unfit =
     intent.kind === 'replace'
       ? (refuseUnknownNodes(memory, intent.nodes) ?? refuseLocked(state))
-      : intent.kind === 'rollback' && specBefore(state) === undefined
-        ? refuseLocked(state)
+      : intent.kind === 'rollback'
+        ? refuseRollback(state)
         : undefined;
   if (unfit !== undefined) return unfit;
-  if (intent.kind === 'rollback' && operation === undefined && specBefore(state) === undefined) {
-    return `cluster ${name} has no earlier spec to go back to: only one was ever brought about; 'heddle delete ${name}' takes it down`;
-  }
   const busy = refuseBusy(state, queue);
   if (busy !== undefined) return busy;
   if (operation?.state !== 'held' || queue || intent.kind === 'rollback') return undefined;
   if (intent.kind === 'replace' && ['apply', 'rollback', 'replace'].includes(operation.kind))
     return refuseOutside(operation, intent.nodes);
   return `cluster ${name} holds operation ${operation.id} (${operation.what}), which failed: retry, replace a node, roll back, apply a corrected file, cancel or delete first`;
+}
+
+/** Only delete removes a cluster. */
+function refuseRollback(state: ClusterState): string | undefined {
+  const { name } = state;
+  return specBefore(state) === undefined
+    ? `cluster ${name} has no earlier spec to go back to: no other was ever brought about; 'heddle delete ${name}' takes it down`
+    : undefined;
 }
 
 /** A held apply that is limited to some nodes replaces no others. */
@@ -105,16 +109,6 @@ export function acceptOperate(memory: Memory, { intent, by, queue = false }: Ope
   if (intent.kind !== 'rollback') return reply(memory, queueOperation(memory, { intent, by, waits: queue }));
   const spec = specBefore(memory.state);
   return reply(memory, queueOperation(memory, { intent, by, waits: queue, spec }));
-}
-
-/**
- * The spec that a rollback restores: for a held or cancelled operation the spec before it, otherwise the
- * previously achieved one.
- */
-export function specBefore({ operation, spec, achieved, before }: ClusterState): ClusterSpec | undefined {
-  const isWhole =
-    operation === undefined && stableJson((spec ?? null) as Json) === stableJson((achieved ?? null) as Json);
-  return isWhole ? before : achieved;
 }
 
 /** A held operation keeps its place: its nodes get new machines, and it continues. */
@@ -339,7 +333,7 @@ function hasScope(intent: Intent, wanted: Pick<ApplyRequest, 'nodes' | 'services
 export function endOperation(memory: Memory, end: Operation['state'], operation: Operation): void {
   const { paused: _paused, ...rest } = operation;
   const ended: Operation = { ...rest, state: end, endedAt: now() };
-  const { operation: current, ...state } = memory.state;
+  const { operation: current, target: _target, planned: _planned, ...state } = memory.state;
   const history = [ended, ...state.history].slice(0, rememberedOperations);
   memory.state =
     current === undefined || current.id === operation.id

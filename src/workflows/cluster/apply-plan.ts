@@ -1,7 +1,8 @@
 import { hostname, nodeId } from '../../model/names.js';
 import type { AdoptedMachine, NodeState } from '../../model/node/state.js';
 import { indexesOf, type Kind, type Plan } from '../../model/plan/plan.js';
-import { recordAdopted } from '../../model/node/record.js';
+import type { Removal } from '../../model/plan/removals.js';
+import { recordAdopted, recordRemoval } from '../../model/node/record.js';
 import { announceNode, changeNode, hideNode, showNode, type NodesMemory } from './memory.js';
 
 /** What a workflow needs of a plan, beside the kinds of its nodes. */
@@ -14,6 +15,9 @@ export interface PlannedNodes {
   readonly nodenum: (nodeId: string) => number;
   /** Machines of a previous run of the cluster, by the node that adopts each. */
   readonly adopted?: Readonly<Record<string, AdoptedMachine>>;
+  readonly operation: string;
+  /** What the operation names for removal now. */
+  readonly removals?: readonly Removal[];
 }
 
 /** Makes the nodes what the plan says that they are to be: new ones, other services, on their way out. */
@@ -25,6 +29,12 @@ export function applyPlan(memory: NodesMemory, planned: PlannedNodes): void {
   }
   for (const kind of planned.kinds) {
     for (const index of indexesOf(kind.nodes)) takeNode(memory, planned, kind, nodeId(kind.group, index));
+  }
+  for (const removal of planned.removals ?? []) {
+    for (const index of indexesOf(removal.nodes))
+      changeNode(memory, nodeId(removal.group, index), (node) =>
+        recordRemoval(node, planned.operation, removal),
+      );
   }
 }
 

@@ -1,10 +1,12 @@
 import { nodeId } from '../../model/names.js';
-import { isMember, kindsOf, type Instruction } from '../../model/cluster/group.js';
+import { isMember, rowsWith, type Instruction } from '../../model/cluster/group.js';
 import { indexesOf, type Kind, type Plan, type ServedPlan } from '../../model/plan/plan.js';
 import { servicesOf } from '../../model/cluster/state.js';
 import { nodeReferences } from '../../model/cluster/output-nodes.js';
 import { taskVariables } from '../../model/cluster/variables.js';
+import { removalPolicy } from '../../model/cluster/repair.js';
 import type { Work } from '../../model/cluster/work.js';
+import type { Removal } from '../../model/plan/removals.js';
 import type { PreviousRun } from './adoption.js';
 import { commandOf } from './cluster-executor.js';
 import { changeGroup, groupOf, instruct, placeNode } from './groups.js';
@@ -19,13 +21,12 @@ import { patchedOnce } from '../patched-once.js';
 export function assignGroups(
   memory: Memory,
   plan: PlanWithPins,
-  operation: string,
-  adopted: PreviousRun['adopted'],
+  telling: Omit<Telling, 'nodenums'>,
 ): readonly Kind[] {
   const nodenums = placeNewNodes(memory, plan);
   for (const id of Object.keys(memory.state.groups))
-    instructGroup(memory, plan, id, { operation, nodenums, adopted });
-  return kindsOf(plan.kinds, (group, index) => groupOf(memory, group, index) === undefined);
+    instructGroup(memory, plan, id, { ...telling, nodenums });
+  return rowsWith(plan.kinds, (group, index) => groupOf(memory, group, index) === undefined);
 }
 
 /** Nodes that this workflow takes itself get their numbers when they are made. */
@@ -56,17 +57,20 @@ interface Telling {
   readonly operation: string;
   readonly nodenums: Readonly<Record<string, number>>;
   readonly adopted: PreviousRun['adopted'];
+  /** What the operation names for removal now. */
+  readonly removals: readonly Removal[];
 }
 
 function instructGroup(
   memory: Memory,
   plan: PlanWithPins,
   id: string,
-  { operation, nodenums, adopted }: Telling,
+  { operation, nodenums, adopted, removals }: Telling,
 ): void {
   const members = memory.state.groups[id]?.members ?? {};
-  const kinds = kindsOf(plan.kinds, (group, index) => isMember(members, group, index));
+  const kinds = rowsWith(plan.kinds, (group, index) => isMember(members, group, index));
   const work: Work = {
+    ...removalPolicy(memory.state),
     operation,
     kinds,
     placements: plan.placements,
@@ -74,6 +78,7 @@ function instructGroup(
     doneBefore: 0,
     plugins: plan.plugins,
   };
+  const lost = rowsWith(removals, (group, index) => isMember(members, group, index));
   const command = commandOf(memory);
   const groupServices = servicesOfGroups(plan);
   const { spec, counters, limits, imports } = memory.state;
@@ -88,6 +93,7 @@ function instructGroup(
     limits,
     nodenums: Object.fromEntries(Object.entries(nodenums).filter(([node]) => isIn(kinds, node))),
     adopted: Object.fromEntries(Object.entries(adopted).filter(([node]) => isIn(kinds, node))),
+    ...(lost.length === 0 ? {} : { removals: lost }),
     groupServices,
     command,
     ...(Object.keys(variables).length === 0 ? {} : { variables }),

@@ -1,4 +1,5 @@
 import { condition } from '@temporalio/workflow';
+import { replacedDrifts } from '../../model/cluster/repair.js';
 import type { Drift } from '../../model/node/drift.js';
 import { queueOperation } from './accept.js';
 import { groupsOver, instructAll } from './groups.js';
@@ -44,7 +45,10 @@ export async function checkAndRepair(memory: Memory): Promise<void> {
   const { spec, operation, queue } = memory.state;
   if (spec === undefined || operation !== undefined || queue.length > 0) return;
   const seen = [...inlineDrifts(memory), ...groupDrifts(memory)];
-  if (!seen.some((drift) => spec.repair[drift] !== 'nothing')) return;
+  const replaced = replacedDrifts(spec);
+  const isRepaired = (drift: Drift): boolean =>
+    spec.repair[drift] === 'replace' ? replaced.includes(drift) : spec.repair[drift] !== 'nothing';
+  if (!seen.some(isRepaired)) return;
   queueOperation(memory, { intent: { kind: 'apply' }, by: 'repair (a scheduled look)', spec });
 }
 

@@ -3,7 +3,10 @@ import type { Work } from '../../model/cluster/work.js';
 import { startRun, type Executor } from './executor.js';
 import { dropNode, hideNode } from './memory.js';
 
-/** A cancelled operation leaves no machine that was asked for and never confirmed. */
+/**
+ * A cancelled operation leaves no machine that was asked for and never confirmed. Machines of a previous run of the cluster
+ * stay: they may hold data.
+ */
 export async function discardIncomplete(
   executor: Executor,
   operation: string,
@@ -14,7 +17,9 @@ export async function discardIncomplete(
   for (const { nodeId, facts } of nodes) {
     if (facts.machine === undefined) dropNode(memory, nodeId);
   }
-  const halfMade = nodes.filter(({ facts }) => facts.machine !== undefined && facts.CONFIRM === undefined);
+  const halfMade = nodes.filter(
+    ({ facts, keyUid }) => facts.machine !== undefined && facts.CONFIRM === undefined && keyUid === undefined,
+  );
   if (halfMade.length === 0) return;
   for (const { nodeId } of halfMade) hideNode(memory, nodeId, 'leaving');
   const work: Work = {

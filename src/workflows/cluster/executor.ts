@@ -2,6 +2,7 @@ import { CancellationScope, condition, isCancellation, log } from '@temporalio/w
 import type { FailureRecord } from '../../model/node/failure.js';
 import type { CurrentTask, NodeState } from '../../model/node/state.js';
 import type { Step } from '../../model/plan/plan.js';
+import { refuseRemoval } from '../../model/plan/removals.js';
 import type { ServiceSpec } from '../../model/cluster/spec.js';
 import { chainsOf, type Chain, type Work } from '../../model/cluster/work.js';
 import { now } from '../entity.js';
@@ -120,7 +121,7 @@ async function carryNode(progress: Progress, work: Work, chain: Chain): Promise<
     const node = nodeOf(progress, work, chain);
     const end = await runNode(node, chain.kind.chain, hooksOf(progress, chain));
     if (progress.abandoned) return;
-    if (end === 'done' && chain.kind.purpose === 'remove') dropNode(executor.memory, chain.nodeId);
+    if (end === 'done' && chain.kind.purpose === 'remove') dropRemoved(executor.memory, chain.nodeId);
     const failed = executor.memory.state.nodes[chain.nodeId];
     if (end === 'failed' && failed?.failure !== undefined)
       executor.failed(failed, failed.failure, chain.kind.chain.slice(positionOf(executor, chain)));
@@ -128,6 +129,11 @@ async function carryNode(progress: Progress, work: Work, chain: Chain): Promise<
     progress.open -= 1;
     executor.changed();
   }
+}
+
+/** A node that still has a machine is never forgotten. */
+function dropRemoved(memory: NodesMemory, nodeId: string): void {
+  if (memory.state.nodes[nodeId]?.facts.machine === undefined) dropNode(memory, nodeId);
 }
 
 function positionOf({ memory }: Executor, { nodeId }: Chain): number {
@@ -169,6 +175,7 @@ function hooksOf(progress: Progress, { nodeId }: Chain): Partial<NodeHooks> {
     beginStep: (step) => waitFor(progress, nodeId, step),
     leave: unlessAbandoned((batchSlot) => executor.releaseBatchSlot(batchSlot, nodeId)),
     acquire: (step) => acquire(progress, nodeId, step),
+    refusal: (step) => refusalOf(executor, nodeId, step),
     passed: unlessAbandoned((position) => passStep(memory, nodeId, position)),
     stepDone: unlessAbandoned((step) => {
       if (step.counts !== undefined) executor.count(step.counts);
@@ -188,6 +195,12 @@ function hooksOf(progress: Progress, { nodeId }: Chain): Partial<NodeHooks> {
     }),
     nextIncarnation: () => executor.nextIncarnation(),
   };
+}
+
+function refusalOf({ memory }: Executor, nodeId: string, step: Step): string | undefined {
+  const { work, nodes } = memory.state;
+  const node = nodes[nodeId];
+  return work === undefined || node === undefined ? undefined : refuseRemoval(node, step, work);
 }
 
 function passStep(memory: NodesMemory, nodeId: string, position: number): void {

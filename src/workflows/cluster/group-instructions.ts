@@ -52,7 +52,7 @@ async function begin(
   if (fresh) {
     for (const { nodeId, excluded } of Object.values(memory.state.nodes))
       if (excluded === true) showAgain(memory, nodeId);
-    changeNodes(memory, ({ facts: { toReplace: _toReplace, ...facts }, ...node }) => ({
+    changeNodes(memory, ({ facts: { toReplace: _toReplace, mayRemove: _mayRemove, ...facts }, ...node }) => ({
       ...node,
       facts,
       runs: {},
@@ -94,6 +94,7 @@ function work(memory: GroupMemory, told: Told<'work'>): void {
     work: given,
     nodenums,
     adopted,
+    removals,
     groupServices,
     incarnation,
     services,
@@ -124,6 +125,8 @@ function work(memory: GroupMemory, told: Told<'work'>): void {
     nodenum: (nodeId) => nodenums[nodeId] ?? 0,
     services: groupServices,
     adopted,
+    operation: given.operation,
+    removals,
   });
   const executor = groupExecutor(memory);
   if (memory.state.peers.version !== before)

@@ -58,7 +58,7 @@ function begin(memory: Memory): void {
   if (held !== undefined) endOperation(memory, 'superseded', held);
   const operation: Operation = { ...next.operation, state: 'running', startedAt: now() };
   const queue = memory.state.queue.filter((queued) => queued !== next);
-  const { target: _target, ...state } = memory.state;
+  const { target: _target, planned: _planned, ...state } = memory.state;
   memory.state = {
     ...state,
     fresh: true,
@@ -71,11 +71,14 @@ function begin(memory: Memory): void {
   // Runs, failures and replacement marks belong to one operation.
   for (const { nodeId, excluded } of Object.values(memory.state.nodes))
     if (excluded === true) showNode(memory, nodeId);
-  changeNodes(memory, ({ failure: _failure, facts: { toReplace: _toReplace, ...facts }, ...node }) => ({
-    ...node,
-    runs: {},
-    facts: replaced.includes(node.nodeId) ? { ...facts, toReplace: true } : facts,
-  }));
+  changeNodes(
+    memory,
+    ({ failure: _failure, facts: { toReplace: _toReplace, mayRemove: _mayRemove, ...facts }, ...node }) => ({
+      ...node,
+      runs: {},
+      facts: replaced.includes(node.nodeId) ? { ...facts, toReplace: true } : facts,
+    }),
+  );
 }
 
 /** A service that is stopped stays so until it is started, with what depends on it. */
@@ -92,9 +95,7 @@ function stoppedBy(state: ClusterState, intent: Intent): readonly string[] {
 function noteAchieved(memory: Memory, { kind, left = 0 }: Operation): void {
   if (left > 0) return;
   const { spec, achieved } = memory.state;
-  // Rolled back to nothing: there never was a spec that came true.
-  if (spec === undefined || (kind === 'rollback' && achieved === undefined)) return;
-  if (kind !== 'apply' && kind !== 'rollback') return;
+  if (spec === undefined || (kind !== 'apply' && kind !== 'rollback')) return;
   if (
     achieved !== undefined &&
     stableJson(achieved as unknown as Json) === stableJson(spec as unknown as Json)
@@ -106,11 +107,18 @@ function noteAchieved(memory: Memory, { kind, left = 0 }: Operation): void {
 /**
  * A request that could not be planned changed nothing: the operation that it was to follow is held as before.
  */
-function holdAgain(memory: Memory, { operation, nodes, target, stopped }: ClusterState): void {
+function holdAgain(memory: Memory, { operation, nodes, target, planned, stopped }: ClusterState): void {
   memory.state = { ...memory.state, stopped };
   if (operation?.state !== 'held') return;
   const history = memory.state.history.filter(({ id }) => id !== operation.id);
-  memory.state = { ...memory.state, operation, nodes, history, ...(target === undefined ? {} : { target }) };
+  memory.state = {
+    ...memory.state,
+    operation,
+    nodes,
+    history,
+    ...(target === undefined ? {} : { target }),
+    ...(planned === undefined ? {} : { planned }),
+  };
   noteOutcome(memory, operation);
 }
 
@@ -135,9 +143,12 @@ function holdOrRollBack(memory: Memory, operation: Operation): void {
   const { spec, achieved } = memory.state;
   const byPolicy =
     operation.kind === 'apply' && spec?.onFailure === 'rollback' && (operation.failures ?? []).length > 0;
-  if (!byPolicy) {
-    changeOperation(memory, { state: 'held' });
-    noteOutcome(memory, { ...operation, state: 'held' });
+  if (!byPolicy || achieved === undefined) {
+    const why = byPolicy
+      ? { reason: `${operation.reason ?? ''}; there is no earlier spec to go back to` }
+      : {};
+    changeOperation(memory, { state: 'held', ...why });
+    noteOutcome(memory, { ...operation, ...why, state: 'held' });
     return;
   }
   endOperation(memory, 'failed', operation);
@@ -156,8 +167,7 @@ export async function isOver(memory: Memory, end: OperationEnd): Promise<boolean
     Object.values(memory.state.groups).every(({ ending }) => ending === true) &&
     memory.state.queue.length === 0;
   if (!bare || last === undefined || memory.state.operation !== undefined) return false;
-  const unmade = last.kind === 'rollback' && memory.state.achieved === undefined;
-  const deleted = end === 'done' && (last.kind === 'delete' || unmade);
+  const deleted = end === 'done' && last.kind === 'delete';
   const rejected = end === 'rejected' && memory.state.spec === undefined;
   if (!deleted && !rejected) return false;
   await condition(

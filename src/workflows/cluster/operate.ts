@@ -10,9 +10,10 @@ import type { Webhook } from '../../model/event.js';
 import { taskTitle } from '../../model/names.js';
 import { describeIntent, type Operation } from '../../model/cluster/operation.js';
 import { isEmptyPlan, taskCount, type ServedPlan } from '../../model/plan/plan.js';
-import { holdsForRepairOnly } from '../../model/cluster/repair.js';
+import { removalsOf } from '../../model/plan/removals.js';
+import { holdsForRepairOnly, removalPolicy } from '../../model/cluster/repair.js';
 import { withoutService } from '../../model/node/record.js';
-import { servicesOf } from '../../model/cluster/state.js';
+import { aimOf, servicesOf } from '../../model/cluster/state.js';
 import { summarise } from '../../model/plan/summarise.js';
 import { adoptPreviousRun, type PreviousRun } from './adoption.js';
 import { clusterExecutor } from './cluster-executor.js';
@@ -65,7 +66,8 @@ async function prepare(memory: Memory): Promise<OperationEnd | undefined> {
     const { message, webhooks } = rejected;
     if (webhooks !== undefined) memory.state = { ...memory.state, webhooks };
     changeOperation(memory, { reason: message });
-    return rejected.invalid ? 'rejected' : 'held';
+    // What was planned before is partly done, so a person decides.
+    return rejected.invalid && memory.state.planned !== true ? 'rejected' : 'held';
   }
 }
 
@@ -107,18 +109,14 @@ async function probeAllNodes(memory: Memory): Promise<void> {
 }
 
 async function planWhatIsLeft(memory: Memory): Promise<ServedPlan> {
-  const { operation, name, target, spec } = memory.state;
+  const { operation, name, planned } = memory.state;
   const intent = operation?.intent ?? { kind: 'apply' };
-  const wanted =
-    intent.kind === 'delete' || (intent.kind === 'rollback' && target === undefined)
-      ? undefined
-      : (target ?? spec);
   const request: PlanRequest = {
     clusterName: name,
     intent,
     current: summarise(memory.state),
-    spec: wanted,
-    ...(operation?.left === undefined ? {} : { again: true }),
+    spec: aimOf(memory.state),
+    ...(planned === undefined ? {} : { again: planned }),
   };
   return schedule('PLAN', request, { summary: `PLAN ${describeIntent(intent).slice(0, 60)} of ${name}` });
 }
@@ -178,8 +176,10 @@ function adopt(memory: Memory, plan: ServedPlan, { adopted }: PreviousRun): void
     };
   }
   const operation = memory.state.operation?.id ?? '0';
+  const removals = memory.state.planned === true ? [] : removalsOf(plan);
   memory.state = {
     ...memory.state,
+    planned: true,
     coordination: {
       needed: gates,
       passed: {},
@@ -189,7 +189,7 @@ function adopt(memory: Memory, plan: ServedPlan, { adopted }: PreviousRun): void
       ...(widths === undefined ? {} : { widths }),
     },
   };
-  const inline = assignGroups(memory, plan, operation, adopted);
+  const inline = assignGroups(memory, plan, { operation, adopted, removals });
   const services = servicesOfGroups(plan);
   applyPlan(memory, {
     cluster: memory.state.name,
@@ -197,10 +197,13 @@ function adopt(memory: Memory, plan: ServedPlan, { adopted }: PreviousRun): void
     services,
     nodenum: () => nextNodenum(memory),
     adopted,
+    operation,
+    removals,
   });
   memory.state = {
     ...memory.state,
     work: {
+      ...removalPolicy(memory.state),
       operation,
       kinds: inline,
       placements,
@@ -326,7 +329,8 @@ function tidy(memory: Memory): void {
   const { kind } = memory.state.operation ?? {};
   if (kind !== 'apply' && kind !== 'rollback' && kind !== 'delete') return;
   for (const node of Object.values(memory.state.nodes)) {
-    if (node.leaving === true) dropNode(memory, node.nodeId);
+    // A machine that could not be deleted keeps its node, so that the next apply tries again.
+    if (node.leaving === true && node.facts.machine === undefined) dropNode(memory, node.nodeId);
     for (const service of Object.keys(node.facts.services)) {
       if (!node.services.includes(service))
         changeNode(memory, node.nodeId, (before) => withoutService(before, service));

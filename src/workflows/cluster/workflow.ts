@@ -6,7 +6,7 @@ import { noPeers, peersPage } from '../../model/node/peers.js';
 import { usedDigests } from '../../model/artifact/used.js';
 import { outputsOf } from '../../model/cluster/outputs.js';
 import { detailsOf, statusOf } from '../../model/cluster/report.js';
-import type { ClusterState } from '../../model/cluster/state.js';
+import { specBefore, type ClusterState } from '../../model/cluster/state.js';
 import { defaultLimits } from '../../model/cluster/limits.js';
 import { summarise } from '../../model/plan/summarise.js';
 import { importsOf } from '../../model/cluster/variables.js';
@@ -22,7 +22,6 @@ import {
   acceptRetry,
   newOperation,
   queueOperation,
-  specBefore,
   refuseAbandon,
   refuseApply,
   refuseCancel,

@@ -4,14 +4,24 @@ import type { NodeState } from '../../../src/model/node/state.js';
 import { noPeers, touchPeers } from '../../../src/model/node/peers.js';
 import { planOperation } from '../../../src/model/plan/plan-operation.js';
 import { indexesOf, type Kind, type Plan, type Step } from '../../../src/model/plan/plan.js';
-import { recordBegun, recordDone, recordMachine, withoutService } from '../../../src/model/node/record.js';
-import type { ClusterSpec } from '../../../src/model/cluster/spec.js';
-import { servicesOf, type ClusterState } from '../../../src/model/cluster/state.js';
-import { summarise, type Summarised } from '../../../src/model/plan/summarise.js';
+import {
+  recordBegun,
+  recordDone,
+  recordMachine,
+  recordRemoval,
+  withoutService,
+} from '../../../src/model/node/record.js';
+import { newGroup } from '../../../src/model/cluster/group.js';
+import { removalPolicy } from '../../../src/model/cluster/repair.js';
+import type { PlannedPlacement } from '../../../src/model/node/placement.js';
+import { refuseRemoval, removalsOf } from '../../../src/model/plan/removals.js';
+import type { ClusterSpec, GroupSpec } from '../../../src/model/cluster/spec.js';
+import { aimOf, servicesOf, type ClusterState } from '../../../src/model/cluster/state.js';
+import { rowsOf, summarise, type Summarised } from '../../../src/model/plan/summarise.js';
 import { bootstrapDigest } from '../../../src/model/plan/bootstrap.js';
 import { automators, digest, placementOf } from './specs.js';
 
-export interface TestState extends Summarised, Pick<ClusterState, 'nodes' | 'groups'> {
+export interface TestState extends Summarised, Pick<ClusterState, 'nodes' | 'groups' | 'target' | 'planned'> {
   readonly counters: Pick<ClusterState['counters'], 'operation' | 'incarnation' | 'nodenum'>;
 }
 
@@ -51,17 +61,21 @@ export class TestCluster {
     peers: noPeers,
     counters: { operation: 0, incarnation: 0, nodenum: 0 },
   };
+  /** Names of hardware that mean other machines than before, as after a change of heddle.yaml. */
+  renamed: readonly string[] = [];
   readonly #pick: (choices: number) => number;
 
   constructor(pick: (choices: number) => number = () => 0) {
     this.#pick = pick;
   }
 
-  begin(intent: Intent): void {
+  begin(intent: Intent, target?: ClusterSpec): void {
     const operation = this.state.counters.operation + 1;
     const id = String(operation);
+    const { target: _target, planned: _planned, ...state } = this.state;
     this.state = {
-      ...this.state,
+      ...state,
+      ...(target === undefined ? {} : { target }),
       counters: { ...this.state.counters, operation },
       operation: {
         id,
@@ -74,21 +88,24 @@ export class TestCluster {
         tasks: { total: 0, done: 0, failed: 0 },
       },
     };
+    for (const one of Object.keys(this.state.nodes))
+      this.#change(one, ({ facts: { mayRemove: _mayRemove, ...facts }, ...node }) => ({ ...node, facts }));
     if (intent.kind === 'replace') for (const one of intent.nodes) this.facts(one, { toReplace: true });
   }
 
-  /** Plans what the operation under way has left to do. */
-  plan(spec: ClusterSpec | undefined = this.state.spec): Plan {
+  /** Plans what the operation under way has left to do. Nodes that `inGroups` means are in a group's workflow. */
+  plan(spec?: ClusterSpec, inGroups: (id: string) => boolean = () => false): Plan {
     const intent = this.state.operation?.intent ?? { kind: 'apply' };
-    const wanted = intent.kind === 'delete' ? undefined : spec;
+    const target = spec === undefined ? {} : { target: spec };
+    const wanted = aimOf({ ...this.state, ...target }) as ClusterSpec | undefined;
     const placements = Object.fromEntries(
-      Object.entries(wanted?.nodes ?? {}).map(([name, group]) => [name, [placementOf(group)]]),
+      Object.entries(wanted?.nodes ?? {}).map(([name, group]) => [name, [this.#placementOf(group)]]),
     );
     return planOperation({
       intent,
-      ...(this.state.operation?.left === undefined ? {} : { again: true }),
+      ...(this.state.planned === undefined ? {} : { again: true }),
       spec: wanted,
-      current: summarise(this.state),
+      current: summarise(this.#withGroup(inGroups)),
       placements,
       digest,
       bootstrapDigest: (services) => bootstrapDigest(automators, wanted?.services ?? {}, services, digest),
@@ -112,7 +129,7 @@ export class TestCluster {
   }
 
   /** Carries out one plan as far as it goes. */
-  play(plan: Plan, fails: Fault = () => false): Play {
+  play(plan: Plan, fails: Fault = () => false, most = Infinity): Play {
     this.#adopt(plan);
     const chains = plan.kinds.flatMap((kind) =>
       indexesOf(kind.nodes).map((index) => ({ id: nodeId(kind.group, index), kind, at: 0, failed: false })),
@@ -134,7 +151,11 @@ export class TestCluster {
       const holders = (batchSlots[step.batchSlot] ??= new Set());
       return holders.has(id) || holders.size < (plan.width ?? 0);
     };
-    for (let able = chains.filter(mayGoOn); able.length > 0; able = chains.filter(mayGoOn)) {
+    for (
+      let able = chains.filter(mayGoOn);
+      able.length > 0 && done.length < most;
+      able = chains.filter(mayGoOn)
+    ) {
       const chain = able[this.#pick(able.length)];
       const step = chain?.kind.chain[chain.at];
       if (chain === undefined || step === undefined) throw new Error('nothing was picked');
@@ -142,6 +163,8 @@ export class TestCluster {
         batchSlots[step.batchSlot]?.add(chain.id);
         widest = Math.max(widest, batchSlots[step.batchSlot]?.size ?? 0);
       }
+      const refusal = this.#refusalOf(chain.id, step);
+      if (refusal !== undefined) throw new Error(refusal);
       this.#change(chain.id, (node) => recordBegun(node, step));
       if (fails(titleOf(chain.id, step)) && step.mayFail !== true) {
         chain.failed = true;
@@ -163,8 +186,10 @@ export class TestCluster {
     return { done, failed, stuck, widest };
   }
 
-  #adopt({ spec, kinds, left }: Plan): void {
+  #adopt(plan: Plan): void {
+    const { spec, kinds, left } = plan;
     const { operation } = this.state;
+    const removals = this.state.planned === true ? [] : removalsOf(plan);
     if (operation !== undefined && left !== undefined)
       this.state = { ...this.state, operation: { ...operation, left } };
     if (spec !== undefined) {
@@ -177,6 +202,33 @@ export class TestCluster {
     }
     for (const kind of kinds)
       for (const index of indexesOf(kind.nodes)) this.#take(kind, nodeId(kind.group, index));
+    for (const removal of removals)
+      for (const index of indexesOf(removal.nodes))
+        this.#change(nodeId(removal.group, index), (node) =>
+          recordRemoval(node, operation?.id ?? '', removal),
+        );
+    const { target: _target, ...state } = this.state;
+    this.state = { ...state, planned: true };
+  }
+
+  #refusalOf(id: string, step: Step): string | undefined {
+    const { operation, nodes } = this.state;
+    const node = nodes[id];
+    const policy = { operation: operation?.id ?? '', ...removalPolicy(this.state) };
+    return node === undefined ? undefined : refuseRemoval(node, step, policy);
+  }
+
+  #placementOf(group: GroupSpec): PlannedPlacement {
+    const { digest: known, ...placement } = placementOf(group);
+    return { ...placement, digest: this.renamed.includes(group.hardware) ? `another ${known}` : known };
+  }
+
+  #withGroup(inGroups: (id: string) => boolean): TestState {
+    const { nodes, operation } = this.state;
+    const others = Object.values(nodes).filter(({ nodeId: id }) => inGroups(id));
+    const inline = Object.entries(nodes).filter(([, node]) => !others.includes(node));
+    const rows = rowsOf(others, operation?.id ?? '');
+    return { ...this.state, nodes: Object.fromEntries(inline), groups: { 1: { ...newGroup, rows } } };
   }
 
   #take(kind: Kind, id: string): void {

@@ -48,21 +48,9 @@ export async function previewOperation(
   name: string,
   intent: Intent,
 ): Promise<PlanPreview> {
-  const preview = await client.preview(name, intent).catch((error: unknown) => {
+  return client.preview(name, intent).catch((error: unknown) => {
     throw refusalOf(error, `${describeIntent(intent)} of ${name}: `);
   });
-  if (
-    intent.kind === 'rollback' &&
-    preview.plan.spec === undefined &&
-    (await client.status(name)).operation === undefined
-  ) {
-    throw new CliError(
-      'Refused',
-      `cluster ${name} has no earlier spec to go back to: only one was ever brought about`,
-      { next: `heddle delete ${name}` },
-    );
-  }
-  return preview;
 }
 
 /** A preview as text, a graph or a document. */

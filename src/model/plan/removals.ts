@@ -1,0 +1,144 @@
+import { lockedText } from '../cluster/locked.js';
+import { replacedDrifts } from '../cluster/repair.js';
+import { nodeId } from '../names.js';
+import type { NodeState } from '../node/state.js';
+import type { Drift } from '../node/drift.js';
+import type { PlannedFacts, PlanningInput } from './current.js';
+import { indexesOf, type Kind, type Plan, type Range, type Step } from './plan.js';
+import { isLocked } from './machines.js';
+import { PlanError } from './plan-error.js';
+import { listNames } from './selection.js';
+
+/*
+ * Nothing is removed that was not named. The first plan of an operation names what it removes, and each node keeps
+ * that for the time of the operation (`mayRemove`). A later plan may remove that, what a user marked for replacement,
+ * what the repair policy replaces, and machines that were never confirmed. The planner refuses anything else, and so
+ * does the workflow before a DELETE or REMOVE.
+ */
+
+/** What some nodes of a group lose in a plan. */
+export interface Removal {
+  readonly group: string;
+  readonly nodes: readonly Range[];
+  /** The machine with its disk, and with it all services. */
+  readonly machine?: true;
+  readonly services: readonly string[];
+}
+
+/** All that a plan removes, now or later. */
+export function removalsOf({ kinds, later = [] }: Pick<Plan, 'kinds' | 'later'>): readonly Removal[] {
+  return [...kinds, ...later].flatMap((kind) => {
+    const { group, nodes, purpose, chain } = kind;
+    const machine =
+      purpose === 'remove' || purpose === 'replace' || chain.some(({ action }) => action === 'DELETE');
+    const services = machine ? [] : servicesRemovedBy(kind);
+    if (!machine && services.length === 0) return [];
+    return [{ group, nodes, services, ...(machine ? { machine } : {}) }];
+  });
+}
+
+/** A service without REMOVE is gone after its STOP. */
+function servicesRemovedBy({ chain, services }: Pick<Kind, 'chain' | 'services'>): readonly string[] {
+  const removed = chain.flatMap(({ action, service = '' }) =>
+    action === 'REMOVE' || (action === 'STOP' && !services.includes(service)) ? [service] : [],
+  );
+  return [...new Set(removed)];
+}
+
+/**
+ * Refuses a plan that removes what the operation may not remove.
+ * @throws PlanError
+ */
+export function checkRemovals(input: PlanningInput, plan: Pick<Plan, 'kinds' | 'later'>): void {
+  const removals = removalsOf(plan);
+  if (removals.length === 0) return;
+  const factsOf = factsByNode(input);
+  const locked: string[] = [];
+  const unnamed: string[] = [];
+  for (const { group, nodes, machine, services } of removals) {
+    for (const index of indexesOf(nodes)) {
+      const facts = factsOf.get(group)?.get(index);
+      if (facts === undefined) continue;
+      const id = nodeId(group, index);
+      if (machine === true) {
+        if (isUnconfirmed(facts)) continue;
+        if (isLocked(input)) locked.push(id);
+        else if (!mayRemoveMachine(input, facts)) unnamed.push(`the machine of ${id}`);
+        continue;
+      }
+      for (const service of services)
+        if (!mayRemoveService(input, facts, service)) unnamed.push(`service ${service} of ${id}`);
+    }
+  }
+  if (locked.length > 0)
+    throw new PlanError(
+      `${lockedText(input.spec?.name)}. This would take the machines of ${listNames(locked)}`,
+    );
+  if (unnamed.length > 0)
+    throw new PlanError(
+      input.again === true
+        ? `it would now remove more than it named when it began: ${listNames(unnamed)}. Cancel it; another apply names what it removes`
+        : `${input.intent.kind} removes nothing, but this plan would remove ${listNames(unnamed)}`,
+    );
+}
+
+function factsByNode({ current }: PlanningInput): ReadonlyMap<string, ReadonlyMap<number, PlannedFacts>> {
+  const groups = new Map<string, Map<number, PlannedFacts>>();
+  for (const { group, nodes, facts } of current.nodes) {
+    const rows = groups.get(group) ?? new Map<number, PlannedFacts>();
+    groups.set(group, rows);
+    for (const index of indexesOf(nodes)) rows.set(index, facts);
+  }
+  return groups;
+}
+
+function mayRemoveMachine(input: PlanningInput, facts: PlannedFacts): boolean {
+  const { intent, spec, again } = input;
+  if (intent.kind === 'delete' || facts.toReplace === true || facts.mayRemove?.machine === true) return true;
+  if (intent.kind !== 'apply' && intent.kind !== 'rollback') return false;
+  if (again !== true) return true;
+  return facts.seen !== undefined && replacedDrifts(spec).includes(facts.seen);
+}
+
+function mayRemoveService(input: PlanningInput, facts: PlannedFacts, service: string): boolean {
+  const { intent, again } = input;
+  if (facts.mayRemove?.machine === true || facts.mayRemove?.services.includes(service) === true) return true;
+  return again !== true && (intent.kind === 'apply' || intent.kind === 'rollback');
+}
+
+/** A machine that was asked for and never confirmed runs nothing yet. */
+function isUnconfirmed({ CONFIRM: confirmed }: Pick<PlannedFacts, 'CONFIRM'>): boolean {
+  return confirmed !== true;
+}
+
+/** What a workflow must know of an operation to judge a removal. */
+export interface RemovalPolicy {
+  /** Id of the operation. */
+  readonly operation: string;
+  /** The cluster's file forbids the loss of machines. */
+  readonly locked?: true;
+  /** Drifts after which the repair policy replaces a machine. */
+  readonly replaces?: readonly Drift[];
+}
+
+/** Why a task is refused that removes something from a node; undefined if it is not. */
+export function refuseRemoval(
+  { facts, keyUid, nodeId: id }: NodeState,
+  { action, service = '' }: Pick<Step, 'action' | 'service'>,
+  { operation, locked, replaces = [] }: RemovalPolicy,
+): string | undefined {
+  if (action !== 'DELETE' && action !== 'REMOVE') return undefined;
+  const named = facts.mayRemove?.operation === operation ? facts.mayRemove : undefined;
+  const isMachineNamed =
+    named?.machine === true ||
+    facts.toReplace === true ||
+    (facts.seen !== undefined && replaces.includes(facts.seen));
+  const what = action === 'DELETE' ? `the machine of ${id}` : `service ${service} of ${id}`;
+  const unnamed = `operation ${operation} did not name ${what} when it began, so it is not removed`;
+  if (action === 'REMOVE')
+    return isMachineNamed || named?.services.includes(service) === true ? undefined : unnamed;
+  // A machine of a previous run may hold data, whatever is known of it.
+  if (isUnconfirmed(facts) && keyUid === undefined) return undefined;
+  if (locked === true) return `${lockedText()}; the machine of ${id} stays`;
+  return isMachineNamed ? undefined : unnamed;
+}
