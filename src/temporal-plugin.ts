@@ -1,9 +1,10 @@
 import { fileURLToPath } from 'node:url';
-import type { ClientOptions } from '@temporalio/client';
+import { Connection, type ClientOptions, type WorkflowClientInterceptor } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { SimplePlugin } from '@temporalio/plugin';
 import type { BundleOptions, ReplayWorkerOptions, WorkerOptions } from '@temporalio/worker';
 import { askAgain } from './client/ask-again.js';
+import { checkKeys } from './client/check-keys.js';
 import { sealMessages, sealSchedules } from './client/seal-messages.js';
 import { scheduledWorkflowIds } from './model/names.js';
 import { EncryptionCodec, type EncryptionCodecOptions, type OnPlaintext } from './secrets/codec.js';
@@ -70,6 +71,7 @@ export class HeddlePlugin extends SimplePlugin {
   readonly #namespace: string;
   readonly #onPlaintext: OnPlaintext;
   readonly #scheduledWorkflowIds: readonly string[];
+  readonly #keyChecks = new WeakMap<Connection, WorkflowClientInterceptor>();
 
   constructor(options: HeddlePluginOptions) {
     const { keys, namespace, onPlaintext, scheduledWorkflowIds: own = [] } = options;
@@ -87,7 +89,7 @@ export class HeddlePlugin extends SimplePlugin {
       ...super.configureClient(options),
       interceptors: {
         ...options.interceptors,
-        workflow: withOurs(workflow),
+        workflow: withOurs(workflow, this.#checks(options)),
         schedule: [...new Set([...schedule, sealSchedules])],
       },
       dataConverter: dataConverterFor(this.#codec(options.namespace, 'throw'), options.dataConverter),
@@ -119,6 +121,14 @@ export class HeddlePlugin extends SimplePlugin {
     };
   }
 
+  /** None for clients of workers, which are on the connection of a worker and have its keys. */
+  #checks({ connection, namespace = this.#namespace }: ClientOptions): readonly WorkflowClientInterceptor[] {
+    if (!(connection instanceof Connection)) return [];
+    const check = this.#keyChecks.get(connection) ?? checkKeys({ connection, namespace }, this.#keyRing);
+    this.#keyChecks.set(connection, check);
+    return [check];
+  }
+
   #codec(namespace: string | undefined, onRefused: 'throw' | 'mark'): EncryptionCodecOptions {
     return {
       keyRing: this.#keyRing,
@@ -133,13 +143,16 @@ export class HeddlePlugin extends SimplePlugin {
 type WorkflowClientInterceptors = NonNullable<NonNullable<ClientOptions['interceptors']>['workflow']>;
 
 /** Ours come last, nearest to the wire; the same plugin on a connection and on its client adds them once. */
-function withOurs(own: WorkflowClientInterceptors): WorkflowClientInterceptors {
-  if (Array.isArray(own)) return [...new Set([...own, askAgain, sealMessages])];
+function withOurs(
+  own: WorkflowClientInterceptors,
+  checks: readonly WorkflowClientInterceptor[],
+): WorkflowClientInterceptors {
+  if (Array.isArray(own)) return [...new Set([...own, askAgain, ...checks, sealMessages])];
   // The deprecated form creates them per workflow.
   const { calls = [] } = own;
   return calls.includes(makeSealMessages)
     ? own
-    : { ...own, calls: [...calls, () => askAgain, makeSealMessages] };
+    : { ...own, calls: [...calls, () => askAgain, ...checks.map((check) => () => check), makeSealMessages] };
 }
 
 const makeSealMessages = (): typeof sealMessages => sealMessages;

@@ -62,6 +62,8 @@ export interface CoreParts extends ActivityParts, Pick<WebhookParts, 'webhooks'>
   /** Names of the builders' commands. */
   readonly commands: readonly string[];
   readonly outputs: OutputReader;
+  /** @throws an Error that says how to get the key, if the worker does not have it. */
+  readonly findKey: (id: string) => void;
   readonly leases: NodeLeases;
   readonly computers: Computers;
   readonly settings: ReservationSettings;
@@ -83,6 +85,7 @@ export function createActivities(parts: CoreParts): Activities {
     LIST_ACCOUNTS: heartbeating(() => listAccounts(parts)),
     DISOWN: heartbeating((request) => disown(parts, request)),
     LIST_CHECKED: heartbeating(() => listChecked(parts)),
+    FIND_KEY: heartbeating(async ({ key }) => parts.findKey(key)),
     FIND_NODE: heartbeating(({ node }) => findNode(parts.leases, node)),
     LEASE_NODE: heartbeating((request) => leaseNode(parts.leases, request)),
     CHECK_LEASE: heartbeating((request) => checkLease(parts.leases, request)),

@@ -1,11 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client, type Connection } from '@temporalio/client';
+import { keyInUse, missingKey } from '../client/check-keys.js';
 import { call, countPollers } from '../client/call.js';
 import { HeddleError } from '../client/errors.js';
 import { HeddleClient } from '../client/heddle-client.js';
 import type { Config } from '../config/index.js';
 import { workflowQueue } from '../model/names.js';
 import { checkServer } from '../server/check.js';
+import { KeyError, NoKeysError } from '../secrets/keys.js';
 import { openConnection } from '../server/connect.js';
 import { heddle } from '../temporal-plugin.js';
 import { createOutput, type Output } from './output.js';
@@ -43,11 +45,25 @@ export async function withSession<Result>(
   if (warning !== undefined) process.stderr.write(`warning: ${warning}\n`);
   const connection = openConnection(location);
   try {
+    await requireKeys({ connection, namespace: choice.namespace }, config);
     const temporal = temporalClient(connection, choice.namespace, config);
     const client = new HeddleClient(temporal);
     return await use({ output: createOutput(options), config, temporal, address: choice.address, client });
   } finally {
     await connection.close();
+  }
+}
+
+/** @throws KeyError that names the key in use and where it is, if there are no keys. */
+async function requireKeys(
+  server: { readonly connection: Connection; readonly namespace: string },
+  config: Config,
+): Promise<void> {
+  try {
+    openKeys(config);
+  } catch (error) {
+    const used = error instanceof NoKeysError ? await keyInUse(server) : undefined;
+    throw used === undefined ? error : new KeyError(missingKey(server, used, config.keyFolder));
   }
 }
 

@@ -17,12 +17,17 @@ const staleMs = 120_000;
 const activityTasks = 2;
 
 type Described = Awaited<ReturnType<Client['workflowService']['describeTaskQueue']>>;
+interface Server {
+  readonly connection: Pick<Client['connection'], 'workflowService'>;
+  readonly namespace: string;
+}
+
 type Pollers = NonNullable<Described['pollers']>;
 
 /** The workers that polled a queue for activities in the last minutes, as the server reports. */
-async function pollersOf(client: Client, queue: string): Promise<Pollers> {
-  const { pollers } = await client.workflowService.describeTaskQueue({
-    namespace: client.options.namespace,
+async function pollersOf({ connection, namespace }: Server, queue: string): Promise<Pollers> {
+  const { pollers } = await connection.workflowService.describeTaskQueue({
+    namespace,
     taskQueue: { name: queue },
     taskQueueType: activityTasks,
   });
@@ -35,14 +40,14 @@ const beginMs = 3_000;
 /** Whether a worker polls a queue; waits a little for one that is starting. */
 export async function isPolled(client: Client, queue: string): Promise<boolean> {
   for (const end = Date.now() + beginMs; ; await pause(100)) {
-    if ((await pollersOf(client, queue)).length > 0) return true;
+    if ((await pollersOf(serverOf(client), queue)).length > 0) return true;
     if (Date.now() > end) return false;
   }
 }
 
 /** The identities of the workers of a queue, without those that are known to have ended. */
-async function identitiesOn(client: Client, queue: string): Promise<readonly string[]> {
-  const pollers = await pollersOf(client, queue);
+export async function identitiesOn(server: Server, queue: string): Promise<readonly string[]> {
+  const pollers = await pollersOf(server, queue);
   const since = Date.now() - staleMs;
   const identities = pollers
     .filter(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1_000 >= since)
@@ -52,12 +57,14 @@ async function identitiesOn(client: Client, queue: string): Promise<readonly str
 
 /** How the configurations of the workers of the core queue differ, a line for each; empty if they do not. */
 export async function workerDifferences(client: Client): Promise<readonly string[]> {
-  return differingWorkers(await identitiesOn(client, coreQueue)).map(describeDifference);
+  return differingWorkers(await identitiesOn(serverOf(client), coreQueue)).map(describeDifference);
 }
 
 /** The same between a worker that is about to start and those that poll already. */
 export async function differencesFromOthers(client: Client, identity: string): Promise<readonly string[]> {
-  return differingWorkers([identity, ...(await identitiesOn(client, coreQueue))]).map(describeDifference);
+  return differingWorkers([identity, ...(await identitiesOn(serverOf(client), coreQueue))]).map(
+    describeDifference,
+  );
 }
 
 /** The workers of this host, on a site's queue, that loaded plugins before their files changed. */
@@ -66,12 +73,16 @@ export async function workersWithOldPlugins<Plugin extends LoadedPlugin>(
   queue: string,
   onDisk: readonly Plugin[],
 ): Promise<readonly { readonly worker: string; readonly plugins: readonly Plugin[] }[]> {
-  const here = (await identitiesOn(client, queue))
+  const here = (await identitiesOn(serverOf(client), queue))
     .map(readIdentity)
     .filter(({ worker }) => worker.endsWith(`@${hostname()}`));
   return here
     .map((identity) => ({ worker: identity.worker, plugins: differingPlugins(identity, onDisk) }))
     .filter(({ plugins }) => plugins.length > 0);
+}
+
+function serverOf({ connection, options }: Client): Server {
+  return { connection, namespace: options.namespace };
 }
 
 /** Of this host the processes are known. */

@@ -69,6 +69,8 @@ export type Activities = Readonly<
     readonly LIST_ACCOUNTS: () => Promise<SweepAccounts>;
     readonly DISOWN: (request: DisownRequest) => Promise<DisownReply>;
     readonly LIST_CHECKED: () => Promise<{ readonly workflows: readonly string[] }>;
+    /** Fails while the worker does not have the key. */
+    readonly FIND_KEY: (request: { readonly key: string }) => Promise<void>;
     readonly FIND_NODE: (request: FindNodeRequest) => Promise<FoundNode>;
     readonly LEASE_NODE: (request: LeaseNodeRequest) => Promise<FoundNode>;
     readonly CHECK_LEASE: (request: CheckLeaseRequest) => Promise<CheckLeaseReply>;
@@ -288,6 +290,8 @@ export const activityTable: Readonly<Record<ActivityName, ActivityRow>> = {
   LIST_ACCOUNTS: { ...core, budgetMs: 5 * minute },
   DISOWN: { ...core, attemptMs: 2 * minute, ...attempts(3) },
   LIST_CHECKED: { ...core, budgetMs: 5 * minute },
+  // Any worker may have the key. A message waits so long, so that a key can still be imported.
+  FIND_KEY: { ...core, budgetMs: 30 * second },
   FIND_NODE: { ...core, budgetMs: 5 * minute },
   LEASE_NODE: { ...core, budgetMs: 5 * minute },
   CHECK_LEASE: { ...core, budgetMs: 5 * minute },

@@ -7,18 +7,30 @@ export type ConfigDigests = Readonly<Record<string, string>>;
 export interface WorkerIdentity {
   /** `<pid>@<host>`. */
   readonly worker: string;
+  /** Absent for a worker that does not say. */
+  readonly key?: WorkerKey;
   /** Absent for a worker that says nothing of its configuration. */
   readonly config?: ConfigDigests;
 }
 
+/** The key with which a worker encrypted when it started. */
+export interface WorkerKey {
+  readonly id: string;
+  /** The path of the folder, or the name of the variable, that holds it. */
+  readonly source: string;
+}
+
 /** The server refuses identities of more than 1000 characters. */
 const maxIdentity = 900;
+const maxSource = 300;
 
-/** `4711@host config=0a1b provider/local=2c3d`. */
-export function formatIdentity(worker: string, config: ConfigDigests, whole: string): string {
+/** `4711@host key=k1:%2Fvar%2Flib%2Fheddle%2Fkeys config=0a1b provider/local=2c3d`. */
+export function formatIdentity({ worker, key, config = {} }: WorkerIdentity, whole: string): string {
+  const source = encodeURIComponent(key?.source ?? '').slice(0, maxSource);
+  const own = key === undefined ? [worker] : [worker, `key=${key.id}:${source}`];
   const entries = Object.entries({ config: whole, ...config }).map(([entry, digest]) => `${entry}=${digest}`);
-  const identity = [worker, ...entries].join(' ');
-  return identity.length <= maxIdentity ? identity : `${worker} config=${whole}`;
+  const identity = [...own, ...entries].join(' ');
+  return identity.length <= maxIdentity ? identity : [...own, `config=${whole}`].join(' ');
 }
 
 export interface LoadedPlugin {
@@ -52,12 +64,23 @@ export function differingPlugins<Plugin extends LoadedPlugin>(
 
 export function readIdentity(identity: string): WorkerIdentity {
   const [worker = '', ...entries] = identity.split(' ');
-  if (!entries.some((entry) => entry.startsWith('config='))) return { worker };
+  const key = readKey(entries.find((entry) => entry.startsWith('key=')));
+  if (!entries.some((entry) => entry.startsWith('config='))) return { worker, key };
   const config = entries.flatMap((entry) => {
     const [name = '', digest] = entry.split('=');
-    return digest === undefined ? [] : [[name, digest] as const];
+    return digest === undefined || name === 'key' ? [] : [[name, digest] as const];
   });
-  return { worker, config: Object.fromEntries(config) };
+  return { worker, key, config: Object.fromEntries(config) };
+}
+
+function readKey(entry: string | undefined): WorkerKey | undefined {
+  const [, id, source = ''] = /^key=([a-z0-9-]+):(.*)$/.exec(entry ?? '') ?? [];
+  if (id === undefined) return undefined;
+  try {
+    return { id, source: decodeURIComponent(source) };
+  } catch {
+    return { id, source };
+  }
 }
 
 /** How the configurations of two workers differ, in words; empty if they do not. */

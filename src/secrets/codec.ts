@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
+import { hostname } from 'node:os';
 import type { Payload, PayloadCodec, SerializationContext } from '@temporalio/common';
 import proto from '@temporalio/proto';
 import { isEnvelope } from '../model/messages/envelope.js';
+import { keyIdField, keyLabel, unopenedLabel } from '../model/messages/payload-label.js';
 import type { Refusal } from '../model/messages/refusal.js';
 import { decrypt, encrypt } from './cipher.js';
 import { isKeyId, type Key } from './key-document.js';
-import type { KeyRing } from './keys.js';
+import { KeyError, type KeyRing } from './keys.js';
 
 /**
  * What decoding does with a payload that is not encrypted.
@@ -25,8 +27,8 @@ export interface EncryptionCodecOptions {
    * How a payload is refused.
    * - throw: the default. For clients.
    * - mark: for workers, where an error would make Temporal repeat the workflow task for ever. Decoding
-   *   returns a
-   *   `Refusal` in place of the payload. Payloads for which Temporal names no workflow or activity are refused too.
+   *   returns a `Refusal` in place of the payload, also if its key is not in the ring, and labels each payload
+   *   with its key. Payloads for which Temporal names no workflow or activity are refused too.
    */
   readonly onRefused?: 'throw' | 'mark';
   /** Payloads belong to `namespace`, even if Temporal reports another: a replay always reports `default`. */
@@ -56,7 +58,6 @@ const { Payload: PayloadMessage } = proto.temporal.api.common.v1;
 const encoding = Buffer.from('binary/encrypted');
 /** Format and binding share one field, because the server limits summaries to 400 bytes. */
 const bindingField = 'heddle/2';
-const keyIdField = 'encryption-key-id';
 const digestBytes = 16;
 /** The binding of payloads that were encoded without a context, such as those of the codec server. */
 const unbound = new Uint8Array();
@@ -90,8 +91,8 @@ export class EncryptionCodec implements PayloadCodec {
   }
 
   /**
-   * @throws KeyError for a key that is not in the ring.
-   * @throws PayloadRefusedError for a payload that must not be used, unless refused payloads are marked.
+   * @throws KeyError for a key that is not in the ring, and PayloadRefusedError for a payload that must not be
+   * used, unless refused payloads are marked.
    */
   decode(payloads: Payload[], context?: SerializationContext): Promise<Payload[]> {
     return settle(() => payloads.map((payload) => this.#open(payload, context)));
@@ -104,21 +105,41 @@ export class EncryptionCodec implements PayloadCodec {
 
   #open(payload: Payload, context: SerializationContext | undefined): Payload {
     try {
-      if (isEncrypted(payload)) return this.#decrypt(payload, context);
-      if (this.#options.onPlaintext === 'pass') return payload;
+      if (isEncrypted(payload)) return this.#labelled(this.#decrypt(payload, context), payload);
+      if (this.#options.onPlaintext === 'pass') return this.#labelled(payload);
       throw new PayloadRefusedError(plaintextRefused);
     } catch (error) {
-      if (this.#options.onRefused !== 'mark' || !(error instanceof PayloadRefusedError)) throw error;
-      const refusal: Refusal = { heddleRefused: error.message };
-      return {
-        metadata: { encoding: Buffer.from('json/plain') },
-        data: Buffer.from(JSON.stringify(refusal)),
-      };
+      if (this.#options.onRefused !== 'mark') throw error;
+      if (error instanceof PayloadRefusedError) return markOf({ heddleRefused: error.message });
+      if (!(error instanceof KeyError)) throw error;
+      const id = keyIdOf(payload);
+      const why = this.#unknownKey(id);
+      const unopened = markOf({ heddleRefused: why, unknownKey: id });
+      return this.#labelled(unopened, payload, { [unopenedLabel]: Buffer.from(why) });
     }
   }
 
+  /** For the sender, who may have the wrong key, and the operator, who may not have brought the right one. */
+  #unknownKey(id: string): string {
+    const { source } = this.#options.keyRing;
+    const current = this.#options.keyRing.current().id;
+    return (
+      `Payload key ${id} is not in ${source} of the worker on ${hostname()}. ` +
+      `Encrypt with the key of the workers, ${current} ('heddle keys import', then 'heddle keys rotate --to ${current}'), ` +
+      `or bring ${id} to every worker ('heddle keys export', 'heddle keys import').`
+    );
+  }
+
+  /** Tells a worker's workflows the key of a payload. A sender cannot set these labels. */
+  #labelled(opened: Payload, sealed?: Payload, labels: NonNullable<Payload['metadata']> = {}): Payload {
+    if (this.#options.onRefused !== 'mark' || (sealed === undefined && !opened.metadata)) return opened;
+    const { [keyLabel]: _key, [unopenedLabel]: _unopened, ...metadata } = opened.metadata ?? {};
+    const key = sealed && { [keyLabel]: Buffer.from(keyIdOf(sealed)) };
+    return { metadata: { ...metadata, ...key, ...labels }, data: opened.data };
+  }
+
   #decrypt(payload: Payload, context: SerializationContext | undefined): Payload {
-    const keyId = textOf(payload.metadata?.[keyIdField]);
+    const keyId = keyIdOf(payload);
     if (!isKeyId(keyId))
       throw new PayloadRefusedError('A payload was refused: the id of its key is malformed.');
     const key = this.#options.keyRing.find(keyId);
@@ -218,6 +239,15 @@ function authenticated(keyId: string, namespace: string, binding: Uint8Array): U
 
 export function isEncrypted({ metadata }: Payload): boolean {
   return textOf(metadata?.encoding) === encoding.toString() && Object.hasOwn(metadata ?? {}, bindingField);
+}
+
+/** The id of the key that an encrypted payload names; empty for any other payload. */
+function keyIdOf({ metadata }: Payload): string {
+  return textOf(metadata?.[keyIdField]);
+}
+
+function markOf(refusal: Refusal): Payload {
+  return { metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from(JSON.stringify(refusal)) };
 }
 
 function isTemporaryEnvelope({ metadata, data }: Payload): boolean {

@@ -88,7 +88,7 @@ export async function updateKeyFolder(
     const stored = readKeyFolder(folder);
     if (stored === undefined)
       throw new KeyError(
-        `${folder} holds no keys. Run 'heddle keys create', or 'heddle keys import' to bring those in use.`,
+        `${folder} holds no keys. Bring those in use with 'heddle keys import', or make the first one of a new server with 'heddle keys create'.`,
       );
     const changed = change(stored.document);
     const aside = writeAside(folder, changed);
@@ -163,7 +163,7 @@ function tryLock(lock: string): boolean {
     if (hasCode(error, 'EEXIST')) return false;
     if (hasCode(error, 'ENOENT'))
       throw new KeyError(
-        `${dirname(lock)} does not exist. Run 'heddle keys create', or 'heddle keys import'.`,
+        `${dirname(lock)} does not exist. Bring the keys in use with 'heddle keys import', or make the first one of a new server with 'heddle keys create'.`,
         { cause: error },
       );
     throw error;

@@ -24,6 +24,8 @@ export interface KeyRing {
   /** @throws KeyError naming the id and the way to get the key. */
   find(id: string): Key;
   list(): readonly KeySummary[];
+  /** The path of the folder, or what names the text. */
+  readonly source: string;
 }
 
 /** A key as it may be shown. */
@@ -46,13 +48,17 @@ export interface KeyFolderOptions {
   readonly recheckMs?: number;
 }
 
+/** There is no key ring yet. */
+export class NoKeysError extends KeyError {}
+
 /** Opens a ring that follows its folder: it sees keys that are added or rotated while it is in use. */
 export function openKeyRing({ folder, create, recheckMs = 30_000 }: KeyFolderOptions): KeyRing {
   const stored = readKeyFolder(folder) ?? (create ? createRing(folder) : undefined);
   if (stored === undefined) {
-    throw new KeyError(
+    throw new NoKeysError(
       `${folder} holds no keys, and payloads on this Temporal server are encrypted. ` +
-        "Bring the keys in use with 'heddle keys import'; for an installation that is new to this server run 'heddle keys create'.",
+        "Bring the keys of its workers: 'heddle keys export' on the machine of a worker, 'heddle keys import' here. " +
+        "Only if Heddle has never run on this server, make the first key with 'heddle keys create'.",
     );
   }
   return new FolderKeyRing(folder, stored, recheckMs);
@@ -124,12 +130,12 @@ export async function importKeys(folder: string, text: string, source: string): 
 }
 
 class TextKeyRing implements KeyRing {
+  readonly source: string;
   readonly #document: KeyDocument;
-  readonly #source: string;
 
   constructor(document: KeyDocument, source: string) {
     this.#document = document;
-    this.#source = source;
+    this.source = source;
   }
 
   current(): Key {
@@ -138,7 +144,7 @@ class TextKeyRing implements KeyRing {
 
   find(id: string): Key {
     const key = this.#document.keys.find((candidate) => candidate.id === id);
-    if (key === undefined) throw new KeyError(unknownKey(id, this.#source));
+    if (key === undefined) throw new KeyError(unknownKey(id, this.source));
     return key;
   }
 
@@ -168,6 +174,10 @@ class FolderKeyRing implements KeyRing {
   current(): Key {
     if (Date.now() - this.#checkedAt >= this.#recheckMs) this.#refresh();
     return this.#ring.current();
+  }
+
+  get source(): string {
+    return this.#folder;
   }
 
   find(id: string): Key {

@@ -6,11 +6,13 @@ import { stableJson } from '../model/node/payload.js';
 import { stripSecrets } from '../model/node/strip-secrets.js';
 import { formatIdentity, pluginDigests, type ConfigDigests } from '../model/worker-identity.js';
 import type { Registry } from '../plugins/registry.js';
+import type { KeyRing } from '../secrets/keys.js';
 
 /** The identity of this process as a worker, with digests of what workers of one queue must agree on. */
-export function identityOf(config: Config, registry: Registry): string {
+export function identityOf(config: Config, registry: Registry, keyRing: KeyRing): string {
   const digests = digestsOf(config, registry);
-  return formatIdentity(`${process.pid}@${hostname()}`, digests, digestOf(digests));
+  const key = { id: keyRing.current().id, source: keyRing.source };
+  return formatIdentity({ worker: `${process.pid}@${hostname()}`, key, config: digests }, digestOf(digests));
 }
 
 function digestsOf(

@@ -176,6 +176,7 @@ export async function prepareWorkers({
     quarantineAfter: config.quarantineAfter,
     commands: Object.keys(config.builder.commands),
     outputs: outputReader(temporal),
+    findKey: (id) => void keyRing.find(id),
     leases: leasesOf(temporal),
     computers: computersOf(temporal),
     settings: config.reservations.settings,
@@ -210,7 +211,7 @@ export async function prepareWorkers({
     clusters: readClusterRecords(temporal),
     builder: role === 'builder' ? { ...config.builder, name: hostname() } : undefined,
   };
-  const identity = identityOf({ ...config, providers, automators }, registry);
+  const identity = identityOf({ ...config, providers, automators }, registry, keyRing);
   // A server that does not show its workers, or not to this one, keeps none from working.
   const differences = await differencesFromOthers(temporal, identity).catch((error: unknown) => [
     `this worker's configuration could not be compared with that of others: ${String(error)}`,

@@ -12,6 +12,14 @@ import { argumentsOf, checkArguments, isHeddleMessage, messagesOf } from '../mod
 import { clusterEventSignalName } from '../model/names.js';
 import type { Arguments } from '../model/messages/argument-shapes.js';
 import { refreshDetails } from './entity.js';
+import {
+  failIfUnopened,
+  keyOfMessage,
+  notePayloadKeys,
+  refusalOfSignal,
+  requireAllOpen,
+  requireOpenStart,
+} from './payload-keys.js';
 
 /**
  * The one place where messages enter and leave Heddle's workflows. A handler gets only messages that were
@@ -27,6 +35,7 @@ export const interceptors = (): WorkflowInterceptors => ({
       activate(input, next) {
         const messages = messagesOf(workflowInfo().workflowType);
         const { activation } = input;
+        (messages === undefined ? requireAllOpen : notePayloadKeys)(activation.jobs ?? []);
         if (messages !== undefined && activation.jobs) {
           // The SDK keeps signals without a handler in memory for the whole run.
           activation.jobs = activation.jobs.filter(({ signalWorkflow }) => {
@@ -41,6 +50,10 @@ export const interceptors = (): WorkflowInterceptors => ({
           refreshDetails();
         next(input);
       },
+      concludeActivation(input, next) {
+        failIfUnopened();
+        return next(input);
+      },
     },
   ],
 });
@@ -52,6 +65,7 @@ const inbound: WorkflowInboundCallsInterceptor = {
     const { workflowType, startTime } = workflowInfo();
     const messages = messagesOf(workflowType);
     if (messages === undefined) return next(input);
+    requireOpenStart(keyOfMessage(input.headers));
     const received = { args: input.args, shapes: messages.start, now: startTime.getTime() };
     return next({ ...input, args: open('start', workflowType, received) });
   },
@@ -64,6 +78,9 @@ const inbound: WorkflowInboundCallsInterceptor = {
     const messages = messagesOf(workflowInfo().workflowType);
     if (messages === undefined) return next(input);
     const { signalName: name } = input;
+    const lookup = refusalOfSignal(keyOfMessage(input.headers));
+    const refusal = lookup === undefined ? undefined : await lookup;
+    if (refusal !== undefined) return ignore(name, refusal);
     const opened = tryOpen('signal', name, {
       args: input.args,
       shapes: argumentsOf(messages, 'signals', name),

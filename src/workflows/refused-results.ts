@@ -8,19 +8,29 @@ import {
 import { RetryState } from '@temporalio/common';
 import { isEnvelope } from '../model/messages/envelope.js';
 import { readRefusal } from '../model/messages/refusal.js';
+import { noteKeyLookup, refusalOfResult } from './payload-keys.js';
 
 /**
  * Fails activities and child workflows whose result the codec refused: a worker's codec puts a mark in place
- * of the result, and the workflow must not take the mark for data. An envelope is a message, so it is refused
- * as a result too.
+ * of the result, and the workflow must not take the mark for data. A result under a key that is not the workflow's
+ * own waits until the key is found. An envelope is a message, so it is refused as a result too.
  */
 export const interceptors = (): WorkflowInterceptors => ({
   outbound: [
     {
-      scheduleActivity: (input, next) =>
-        acceptResult(next(input), (cause) =>
-          failActivity(input.activityType, input.options.activityId, cause),
-        ),
+      scheduleActivity(input, next) {
+        const { activityType, seq, options } = input;
+        // The server records its outcome in plaintext.
+        if (activityType === 'FIND_KEY') {
+          noteKeyLookup(seq);
+          return next(input);
+        }
+        return acceptResult(
+          next(input),
+          (cause) => failActivity(activityType, options.activityId, cause),
+          () => refusalOfResult('activity', seq),
+        );
+      },
       scheduleLocalActivity: (input, next) =>
         acceptResult(next(input), (cause) => failActivity(input.activityType, undefined, cause)),
       async startChildWorkflowExecution(input, next) {
@@ -33,6 +43,7 @@ export const interceptors = (): WorkflowInterceptors => ({
           ended,
           (cause) =>
             new ChildWorkflowFailure(workflowInfo().namespace, { workflowId }, workflowType, noRetry, cause),
+          () => refusalOfResult('child', input.seq),
         );
         // Not every caller awaits the result, and an unhandled rejection would fail the workflow task.
         result.catch(() => undefined);
@@ -48,7 +59,14 @@ function failActivity(activityType: string, activityId: string | undefined, caus
   return new ActivityFailure('Activity task failed', activityType, activityId, noRetry, undefined, cause);
 }
 
-async function acceptResult(ended: Promise<unknown>, fail: (cause: Error) => Error): Promise<unknown> {
+async function acceptResult(
+  ended: Promise<unknown>,
+  fail: (cause: Error) => Error,
+  refusalOfKey: () => Promise<string | undefined> = () => Promise.resolve(undefined),
+): Promise<unknown> {
+  await Promise.allSettled([ended]);
+  const unknownKey = await refusalOfKey();
+  if (unknownKey !== undefined) throw fail(refused(`${unknownKey}.`));
   let result: unknown;
   try {
     result = await ended;

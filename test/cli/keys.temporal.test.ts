@@ -1,7 +1,12 @@
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { createKeys, openKeyRing } from '../../src/secrets/keys.js';
+import { heddle } from '../../src/temporal-plugin.js';
+import { makeNamespace } from '../harness/namespace.js';
+import { until } from '../harness/until.js';
 import { type Ended, runHeddle } from '../harness/cli/run-heddle.js';
 
 describe('heddle keys', () => {
@@ -37,6 +42,51 @@ describe('heddle keys', () => {
       code: 1,
       stderr: expect.stringContaining('heddle keys rotate'),
     });
+  });
+
+  it('creates none where a namespace uses a key, and names that key', async () => {
+    const connection = await Connection.connect({ address: inject('temporalAddress') });
+    try {
+      const namespace = await makeNamespace(connection, 'keys');
+      const [used] = createKeys(join(folder, 'used')).list();
+      const keys = openKeyRing({ folder: join(folder, 'used'), create: false });
+      const temporal = new Client({ connection, namespace, plugins: [heddle({ keys, namespace })] });
+      await temporal.workflow.start('cluster', {
+        workflowId: 'cluster/web',
+        taskQueue: 'heddle',
+        args: [{ name: 'web' }],
+        memo: { heddleUid: 'u' },
+      });
+      await until('the server lists the cluster', async () => {
+        for await (const _ of temporal.workflow.list()) return true;
+        return false;
+      });
+      const env = { TEMPORAL_ADDRESS: inject('temporalAddress'), TEMPORAL_NAMESPACE: namespace };
+      const says = expect.stringMatching(
+        new RegExp(`uses key ${used?.id}, which is not in .*heddle keys export.*heddle keys import`),
+      ) as string;
+      expect(await run('a', ['create'], { env })).toMatchObject({ code: 3, stderr: says });
+      expect(await run('a', ['list'])).toMatchObject({ code: 1 });
+      const dataFolder = join(folder, 'a');
+      const list = await runHeddle(['delete', 'web', '--yes'], {
+        distPath: inject('distPath'),
+        cwd: folder,
+        env: { ...env, HEDDLE_DATA_FOLDER: dataFolder },
+      });
+      expect(list).toMatchObject({ code: 1, stderr: says });
+    } finally {
+      await connection.close();
+    }
+  });
+
+  it('says which key encrypts after an import into a folder with a key of its own', async () => {
+    await run('a', ['create']);
+    await run('b', ['create']);
+    await run('a', ['export', 'out.json']);
+    const [[own], [imported]] = [await listed('b'), await listed('a')];
+    const { stdout } = await run('b', ['import', 'out.json']);
+    expect(stdout).toContain(`key ${own?.id}, which is not among them, still encrypts`);
+    expect(stdout).toContain(`heddle keys rotate --to ${imported?.id}`);
   });
 
   it('moves keys from one folder to another in a file that only its owner reads', async () => {

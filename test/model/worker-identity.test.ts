@@ -8,10 +8,18 @@ import {
 
 describe('the identity of a worker', () => {
   test('names the process and digests of its configuration', () => {
-    const identity = formatIdentity('1@a', { 'provider/local': 'aa', scale: 'bb' }, 'cc');
-    expect(identity).toBe('1@a config=cc provider/local=aa scale=bb');
+    const identity = formatIdentity(
+      {
+        worker: '1@a',
+        key: { id: 'k1', source: '/var/lib/my keys' },
+        config: { 'provider/local': 'aa', scale: 'bb' },
+      },
+      'cc',
+    );
+    expect(identity).toBe('1@a key=k1:%2Fvar%2Flib%2Fmy%20keys config=cc provider/local=aa scale=bb');
     expect(readIdentity(identity)).toEqual({
       worker: '1@a',
+      key: { id: 'k1', source: '/var/lib/my keys' },
       config: { config: 'cc', 'provider/local': 'aa', scale: 'bb' },
     });
     expect(readIdentity('2@b')).toEqual({ worker: '2@b' });
@@ -19,7 +27,10 @@ describe('the identity of a worker', () => {
 
   test('stays below the limit of the server with any number of accounts', () => {
     const many = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`provider/account-${n}`, 'aa']));
-    const identities = [formatIdentity('1@a', many, 'x'), formatIdentity('2@a', { ...many, more: 'y' }, 'z')];
+    const identities = [
+      formatIdentity({ worker: '1@a', config: many }, 'x'),
+      formatIdentity({ worker: '2@a', config: { ...many, more: 'y' } }, 'z'),
+    ];
     expect(identities).toEqual(['1@a config=x', '2@a config=z']);
     expect(differingWorkers(identities)).toMatchObject([
       { differences: [expect.stringContaining('too many')] },
@@ -28,9 +39,9 @@ describe('the identity of a worker', () => {
 
   test('shows how the configurations of workers differ', () => {
     const identities = [
-      formatIdentity('1@a', { 'provider/local': 'aa', 'provider/cloud': 'bb' }, 'x'),
-      formatIdentity('2@a', { 'provider/local': 'aa', 'provider/cloud': 'bb' }, 'x'),
-      formatIdentity('3@a', { 'provider/local': 'cc', 'automator/ansible': 'dd' }, 'y'),
+      formatIdentity({ worker: '1@a', config: { 'provider/local': 'aa', 'provider/cloud': 'bb' } }, 'x'),
+      formatIdentity({ worker: '2@a', config: { 'provider/local': 'aa', 'provider/cloud': 'bb' } }, 'x'),
+      formatIdentity({ worker: '3@a', config: { 'provider/local': 'cc', 'automator/ansible': 'dd' } }, 'y'),
       '4@old',
     ];
     expect(differingWorkers(identities).map(describeDifference)).toEqual([

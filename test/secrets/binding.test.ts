@@ -2,7 +2,7 @@ import type { Payload, SerializationContext } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import { encrypt } from '../../src/secrets/cipher.js';
 import { PayloadRefusedError } from '../../src/secrets/codec.js';
-import { KeyError } from '../../src/secrets/keys.js';
+import { keyIdField, keyLabel, unopenedLabel } from '../../src/model/messages/payload-label.js';
 import { fc } from '../harness/property.js';
 import { activity, codecFor, json, newRing, payloads, refusalOf, ring, worker, workflow } from './codecs.js';
 
@@ -187,8 +187,24 @@ describe('the codec of a worker', () => {
     expect(await refusalOf({ ...sealed, data: noPayload }, workflow('w'))).toMatch(/does not decrypt/);
   });
 
-  it('throws for a missing key, because the key can be imported', async () => {
-    const sealed = await codecFor({ keyRing: newRing() }).encode([json('x')], workflow('w'));
-    await expect(worker().decode(sealed, workflow('w'))).rejects.toThrow(KeyError);
+  it('marks a payload whose key is missing, and names the key', async () => {
+    const other = newRing();
+    const sealed = await codecFor({ keyRing: other }).encode([json('x')], workflow('w'));
+    const [marked] = await worker().decode(sealed, workflow('w'));
+    const { id } = other.current();
+    expect(JSON.parse(Buffer.from(marked?.data ?? []).toString())).toEqual({
+      heddleRefused: expect.stringContaining(`Payload key ${id} is not in`) as string,
+      unknownKey: id,
+    });
+    expect(Buffer.from(marked?.metadata?.[unopenedLabel] ?? []).toString()).toContain('heddle keys import');
+  });
+
+  it('labels a payload with its key, whatever the sender says', async () => {
+    const forged = { ...json('x'), metadata: { ...json('x').metadata, [keyLabel]: Buffer.from('forged') } };
+    const [sealed] = await worker().encode([forged], workflow('w'));
+    const [opened] = await worker().decode(sealed === undefined ? [] : [sealed], workflow('w'));
+    expect(Buffer.from(opened?.metadata?.[keyLabel] ?? []).toString()).toBe(
+      Buffer.from(sealed?.metadata?.[keyIdField] ?? []).toString(),
+    );
   });
 });

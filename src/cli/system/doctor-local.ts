@@ -53,7 +53,7 @@ export function checkKeys(config: Config): Finding {
       `${keys.length} in ${config.keys === undefined ? config.keyFolder : 'HEDDLE_KEYS'}, ${current?.id} encrypts`,
     );
   } catch (error) {
-    return fail('keys', messageOf(error), 'heddle keys import FILE, or heddle dev, or heddle keys create');
+    return fail('keys', messageOf(error), 'heddle keys import FILE, or heddle dev');
   }
 }
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { keyInUse, missingKey } from '../../client/check-keys.js';
 import type { Config } from '../../config/index.js';
 import {
   addKey,
@@ -10,16 +11,27 @@ import {
   rotateKeys,
   useKey,
 } from '../../secrets/keys.js';
+import { parseKeys } from '../../secrets/key-document.js';
+import { checkServer } from '../../server/check.js';
+import { openConnection } from '../../server/connect.js';
 import { CliError, exitCodes } from '../errors.js';
-import { openKeys, readConfiguration, type CommonOptions } from '../configuration.js';
+import {
+  chooseServer,
+  locationOf,
+  openKeys,
+  readConfiguration,
+  type CommonOptions,
+} from '../configuration.js';
 import { createOutput } from '../output.js';
 import { formatMoment } from '../format.js';
 import { localVerb } from '../verb.js';
 import { wordsForFileError, wordsForWriteError } from '../../schema/read-text.js';
 
 export const create = localVerb(
-  (options: CommonOptions) => {
-    const { keyFolder: folder } = readConfiguration(options);
+  async (options: CommonOptions) => {
+    const config = readConfiguration(options);
+    const { keyFolder: folder } = config;
+    await refuseInUse(config, options);
     return { folder, keys: createKeys(folder).list() };
   },
   {
@@ -31,6 +43,33 @@ export const create = localVerb(
     },
   },
 );
+
+/** A new key could read nothing where another one is in use. A server that does not answer is not asked. */
+async function refuseInUse(config: Config, options: CommonOptions): Promise<void> {
+  const choice = await chooseServer(config, options);
+  const location = locationOf(config, choice);
+  if (
+    !(await checkServer(location).then(
+      () => true,
+      () => false,
+    ))
+  )
+    return;
+  const connection = openConnection(location);
+  try {
+    const server = { connection, namespace: choice.namespace };
+    const used = await keyInUse(server);
+    if (used === undefined) return;
+    throw new CliError(
+      'Refused',
+      `no key was made: ${missingKey(server, used, config.keyFolder)}. ` +
+        'For another installation name its server and namespace, for example with TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE',
+      { next: 'heddle keys import FILE' },
+    );
+  } finally {
+    await connection.close();
+  }
+}
 
 export const list = localVerb(
   (options: CommonOptions) => {
@@ -117,18 +156,28 @@ export async function exportRing(file: string | undefined, options: CommonOption
 export const importRing = localVerb(
   async (file: string, options: CommonOptions) => {
     const { keyFolder: folder } = folderConfiguration(options);
-    return {
-      folder,
-      imported: await importKeys(folder, readKeys(file), file === '-' ? 'standard input' : file),
-    };
+    const source = file === '-' ? 'standard input' : file;
+    const text = readKeys(file);
+    const imported = await importKeys(folder, text, source);
+    const given = parseKeys(text, source);
+    const encrypts = openKeyRing({ folder, create: false }).current().id;
+    // The folder had keys of its own, perhaps of no installation at all.
+    const isForeign = !given.keys.some(({ id }) => id === encrypts);
+    return { folder, imported, encrypts, foreign: isForeign ? given.current : undefined };
   },
   {
-    print: (output, { folder, imported }) =>
+    document: ({ folder, imported }) => ({ folder, imported }),
+    print: (output, { folder, imported, encrypts, foreign }) => {
       output.line(
         imported.length === 0
           ? 'nothing new: these keys are all here already'
           : `imported ${imported.join(', ')} into ${folder}`,
-      ),
+      );
+      if (foreign !== undefined)
+        output.lines(
+          `key ${encrypts}, which is not among them, still encrypts: the workers that they come from cannot read it\nnext: heddle keys rotate --to ${foreign}`,
+        );
+    },
   },
 );
 

@@ -1,11 +1,12 @@
 /**
- * What a worker's codec puts in the place of a payload that came in plaintext where encryption is required. A
- * workflow that finds it among its input or messages fails or rejects with this text; without it the workflow
- * task would hang.
+ * What a worker's codec puts in the place of a payload that must not be used, or whose key it does not have.
+ * Without it the workflow task would fail and be repeated for ever.
  */
 export interface Refusal {
   /** Names the refused message and how to send it instead. */
   readonly heddleRefused: string;
+  /** The id of the key, if only the key is missing. */
+  readonly unknownKey?: string;
 }
 
 export function isRefusal(value: unknown): value is Refusal {

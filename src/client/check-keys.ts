@@ -1,0 +1,156 @@
+import type { Connection, WorkflowClientInterceptor } from '@temporalio/client';
+import { keyIdField } from '../model/messages/payload-label.js';
+import { coreQueue } from '../model/names.js';
+import { readIdentity, type WorkerKey } from '../model/worker-identity.js';
+import { HeddleError } from './errors.js';
+import { identitiesOn } from './workers.js';
+
+/** The keys of a client. */
+export interface OwnKeys {
+  /** @throws an Error if the key is not among them. */
+  find(id: string): unknown;
+  /** Names them in errors, such as the path of their folder. */
+  readonly source: string;
+}
+
+interface Server {
+  readonly connection: Pick<Connection, 'workflowService'>;
+  readonly namespace: string;
+}
+
+/** How long a check is valid, in ms. */
+const validMs = 60_000;
+const remembered = 1_000;
+
+/**
+ * Sends nothing to a workflow whose key the client does not have: the workflow could not read the message, and the
+ * client not the answer. Of a workflow that does not run yet, the key of the workers counts.
+ * @throws HeddleError Encryption
+ */
+export function checkKeys(server: Server, keys: OwnKeys): WorkflowClientInterceptor {
+  const checkedAt = new Map<string, number>();
+  const check = async (workflowId: string | null | undefined): Promise<void> => {
+    const id = workflowId ?? '';
+    if (Date.now() - (checkedAt.get(id) ?? 0) < validMs) return;
+    await requireKeys(server, keys, id);
+    if (checkedAt.size >= remembered) checkedAt.clear();
+    checkedAt.set(id, Date.now());
+  };
+  return {
+    async startWithDetails(input, next) {
+      await check(input.options.workflowId);
+      return next(input);
+    },
+    async signal(input, next) {
+      await check(input.workflowExecution.workflowId);
+      return next(input);
+    },
+    async signalWithStart(input, next) {
+      await check(input.options.workflowId);
+      return next(input);
+    },
+    async startUpdate(input, next) {
+      await check(input.workflowExecution.workflowId);
+      return next(input);
+    },
+    async startUpdateWithStart(input, next) {
+      await check(input.workflowStartOptions.workflowId);
+      return next(input);
+    },
+    async query(input, next) {
+      await check(input.workflowExecution.workflowId);
+      return next(input);
+    },
+  };
+}
+
+async function requireKeys(server: Server, keys: OwnKeys, workflowId: string): Promise<void> {
+  const [ofWorkflow] = await keysOfWorkflow(server, workflowId);
+  const used = ofWorkflow === undefined ? await keyInUse(server, keys) : await withPlace(server, ofWorkflow);
+  if (used === undefined || has(keys, used.id)) return;
+  throw new HeddleError('Encryption', `nothing was sent: ${missingKey(server, used, keys.source)}`, {
+    next: 'heddle keys import FILE',
+  });
+}
+
+/** A key that a namespace uses, and where it is. */
+export interface UsedKey {
+  readonly id: string;
+  /** For people. */
+  readonly place: string;
+}
+
+/** Says that a key is not where it is needed, and how to get it. */
+export function missingKey({ namespace }: Server, { id, place }: UsedKey, source: string): string {
+  return (
+    `Temporal namespace ${namespace} uses key ${id}, which is not in ${source}. ` +
+    `Run 'heddle keys export' ${place}, and 'heddle keys import' here`
+  );
+}
+
+/** A key of the workers, or of the newest workflows of Heddle; preferably one of these keys. */
+export async function keyInUse(server: Server, keys?: OwnKeys): Promise<UsedKey | undefined> {
+  const found = await workerKeys(server);
+  const ids = found.length > 0 ? found.map(({ id }) => id) : await keysOfNewest(server);
+  const id = ids.find((one) => keys !== undefined && has(keys, one)) ?? ids[0];
+  return id === undefined ? undefined : withPlace(server, id);
+}
+
+function has(keys: OwnKeys, id: string): boolean {
+  try {
+    keys.find(id);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The ids of the keys of a workflow's memo; empty if it does not run or may not be described. */
+async function keysOfWorkflow(
+  { connection, namespace }: Server,
+  workflowId: string,
+): Promise<readonly string[]> {
+  const described = await connection.workflowService
+    .describeWorkflowExecution({ namespace, execution: { workflowId } })
+    .catch(() => undefined);
+  const info = described?.workflowExecutionInfo;
+  if (info?.closeTime) return [];
+  return keysOfMemo(info?.memo);
+}
+
+interface Memo {
+  readonly fields?: Readonly<
+    Record<string, { readonly metadata?: Readonly<Record<string, Uint8Array>> | null }>
+  > | null;
+}
+
+/** Heddle's own fields: a namespace may have other workflows. */
+function keysOfMemo(memo: Memo | null | undefined): readonly string[] {
+  return Object.entries(memo?.fields ?? {}).flatMap(([name, { metadata }]) => {
+    const id = metadata?.[keyIdField];
+    return id === undefined || !name.startsWith('heddle') ? [] : [Buffer.from(id).toString()];
+  });
+}
+
+async function withPlace(server: Server, id: string): Promise<UsedKey> {
+  const found = (await workerKeys(server)).find((key) => key.id === id);
+  const place =
+    found === undefined
+      ? 'on a machine that has it'
+      : `on the machine of worker ${found.worker}, which has it in ${found.source}`;
+  return { id, place };
+}
+
+/** The keys in the memos of the entities that began last. */
+async function keysOfNewest({ connection, namespace }: Server): Promise<readonly string[]> {
+  const page = await connection.workflowService
+    .listWorkflowExecutions({ namespace, query: `ExecutionStatus = 'Running'`, pageSize: 20 })
+    .catch(() => undefined);
+  return (page?.executions ?? []).flatMap(({ memo }) => keysOfMemo(memo));
+}
+
+/** The keys with which the workers of a server encrypt, as far as they say so. */
+async function workerKeys(server: Server): Promise<readonly (WorkerKey & { readonly worker: string })[]> {
+  const identities = await identitiesOn(server, coreQueue).catch(() => []);
+  return identities.map(readIdentity).flatMap(({ worker, key }) => (key ? [{ ...key, worker }] : []));
+}
