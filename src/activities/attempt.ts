@@ -5,7 +5,7 @@ import { taskTitle } from '../model/names.js';
 import { anySignal } from '../model/signals.js';
 import type { AnyAction } from '../model/action.js';
 import type { PluginLog } from '../plugins/contract.js';
-import type { ActivityParts, Redactor } from './parts.js';
+import type { ActivityParts, Redactor, RunClaims } from './parts.js';
 import { beginStep } from './step.js';
 import { noTaskLog, openTaskLog, type TaskLog } from './task-log.js';
 
@@ -33,17 +33,23 @@ export interface Attempt {
   mark(mark: Json): void;
   /** What it, or an earlier attempt, noted last. */
   marked(): Json | undefined;
+  /** Runs that were claimed on the node. A later attempt starts none of them, whatever is left on the node. */
+  readonly claims: RunClaims;
   /** Notes, for later attempts, whether it ended by a fault. Returns how many in a row did, itself included. */
   countFaults(isFault: boolean): number;
   close(): Promise<void>;
 }
 
-/** What a heartbeat says: for people the step, for later attempts the mark and the faults in a row. */
+/** What a heartbeat says: for people the step, for later attempts the mark, the faults in a row and the claims. */
 interface Heartbeat {
   readonly step: string;
   readonly mark?: Json;
   readonly faults?: number;
+  readonly claims?: readonly string[];
 }
+
+/** The last claims that heartbeats carry. */
+const longestClaims = 20;
 
 /** What the heartbeats of earlier attempts said last. */
 export function markBefore(): Json | undefined {
@@ -56,10 +62,10 @@ export function readMark(heartbeat: unknown): Json | undefined {
   return heartbeat.mark as Json;
 }
 
-function faultsBefore(): number {
+function heartbeatBefore(): Partial<Heartbeat> {
   const details: unknown = Context.current().info.heartbeatDetails;
-  if (typeof details !== 'object' || details === null || !('faults' in details)) return 0;
-  return typeof details.faults === 'number' ? details.faults : 0;
+  // Only our own workers can write heartbeats: payloads are encrypted.
+  return typeof details === 'object' && details !== null ? (details as Partial<Heartbeat>) : {};
 }
 
 /** @param within ends the attempt as the end of the worker would. */
@@ -108,10 +114,17 @@ export function beginAttempt(
   let step = beginStep('begin');
   let beat = Date.now();
   let mark = markBefore();
-  let faults = faultsBefore();
+  const { faults: faultsBefore = 0, claims: claimsBefore = [] } = heartbeatBefore();
+  let faults = faultsBefore;
+  const claims = new Set(claimsBefore);
   const heartbeat = (): void => {
     beat = Date.now();
-    context.heartbeat({ step: step.step, mark, ...(faults === 0 ? {} : { faults }) } satisfies Heartbeat);
+    context.heartbeat({
+      step: step.step,
+      mark,
+      ...(faults === 0 ? {} : { faults }),
+      ...(claims.size === 0 ? {} : { claims: [...claims].slice(-longestClaims) }),
+    } satisfies Heartbeat);
   };
   const timer = setInterval(heartbeat, Math.max(250, (info.heartbeatTimeoutMs ?? 5_000) / 4));
   const forget = parts.inFlight.add({
@@ -154,6 +167,7 @@ export function beginAttempt(
       heartbeat();
     },
     marked: () => mark,
+    claims,
     countFaults(isFault) {
       const before = faults;
       faults = isFault ? before + 1 : 0;

@@ -171,6 +171,13 @@ export interface ShellOptions {
    * later one is wanted.
    */
   readonly turn: { readonly node: string; readonly time: number; readonly operation: string };
+  /** Runs that were claimed on the node, as attempts of the task know them. */
+  readonly claims: RunClaims;
+}
+
+export interface RunClaims {
+  has(runId: string): boolean;
+  add(runId: string): void;
 }
 
 /** Where the logs of tasks are kept. */

@@ -21,8 +21,8 @@ export interface RunPlace {
 /**
  * Streams a run that was claimed to its end.
  * @param attached called as soon as the node reports the run
- * @returns 'absent' if no worker has claimed the run; undefined when the connection ended before the run did, or
- * `stop` was aborted.
+ * @returns 'absent' if nothing shows that the run was claimed, 'released' if its claim was given back; undefined
+ * when the connection ended before the run did, or `stop` was aborted.
  * @throws PluginError as runOnce does.
  */
 export async function followRun(
@@ -31,7 +31,7 @@ export async function followRun(
   progress: RunProgress,
   stop: AbortSignal,
   attached?: () => void,
-): Promise<RunEnd | 'absent' | undefined> {
+): Promise<RunEnd | 'absent' | 'released' | undefined> {
   const { sudo, ...folder } = place;
   const { outat, errat } = progress;
   const session = await startProgram(connection, {
@@ -51,12 +51,13 @@ export async function followRun(
         continue;
       }
       const [kind, word = '', ...rest] = frame.words;
-      if (kind === 'absent') return 'absent';
+      if (kind === 'absent' || kind === 'released') return kind;
       if (kind === 'note') progress.note([word, ...rest].join(' '));
       if (kind === 'end') return endOf(word, rest[0], progress);
       if (kind !== 'tick') continue;
       progress.signs++;
-      progress.started = true;
+      progress.reported = true;
+      progress.claim();
       attached?.();
     }
   } catch (error) {
@@ -68,6 +69,31 @@ export async function followRun(
   }
   if (!greeted && !stop.aborted) await explainSilence(session, connection, sudo);
   return undefined;
+}
+
+/**
+ * Follows a run, and never takes one that was claimed for one that was not.
+ * @returns 'absent' if nothing shows that the run was claimed; undefined also if its claim was given back.
+ * @throws PluginError UnknownOutcome if it was claimed before and nothing of it is left.
+ */
+export async function followClaimed(
+  connection: Connection,
+  place: RunPlace,
+  progress: RunProgress,
+  stop: AbortSignal,
+  attached?: () => void,
+): Promise<RunEnd | 'absent' | undefined> {
+  const end = await followRun(connection, place, progress, stop, attached);
+  if (end === 'released') {
+    progress.release();
+    return undefined;
+  }
+  if (end === 'absent' && progress.claimed)
+    throw new PluginError(
+      'UnknownOutcome',
+      `run ${place.id} was started on ${describeTarget(connection.target)}, and nothing of it is left there: its outcome is unknown, and it is not started again. Check what it did before you run it again`,
+    );
+  return end;
 }
 
 /** The last line of a run's report. */

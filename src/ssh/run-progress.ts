@@ -16,12 +16,37 @@ export class RunProgress {
   errat = 0;
   /** Rises whenever something came. */
   signs = 0;
-  /** The node said that the run has started: nothing needs to be sent again. */
-  started = false;
+  /** Its output is being reported. */
+  reported = false;
+  /** The node said that the run was claimed: it must not be sent again. */
+  #claimed: boolean;
+  readonly #onClaim: RunOptions['onClaim'];
 
-  constructor({ onOutput, onNote }: Pick<RunOptions, 'onOutput' | 'onNote'>) {
+  constructor({
+    onOutput,
+    onNote,
+    onClaim,
+    claimed = false,
+  }: Pick<RunOptions, 'onOutput' | 'onNote' | 'onClaim' | 'claimed'>) {
     this.#onOutput = onOutput;
     this.#onNote = onNote;
+    this.#onClaim = onClaim;
+    this.#claimed = claimed;
+  }
+
+  get claimed(): boolean {
+    return this.#claimed;
+  }
+
+  claim(): void {
+    if (this.#claimed) return;
+    this.#claimed = true;
+    this.#onClaim?.();
+  }
+
+  /** The node gave the claim back: nothing was started. */
+  release(): void {
+    this.#claimed = false;
   }
 
   /** Every connection reports all notes; the listener gets each once. */
@@ -38,7 +63,8 @@ export class RunProgress {
 
   async add(frame: Extract<Frame, { kind: 'output' }>): Promise<void> {
     this.signs++;
-    this.started = true;
+    this.reported = true;
+    this.claim();
     if (frame.stream === 'result') {
       // A node may send any amount; output over the limit is only counted.
       const held = this.#result.reduce((sum, { length }) => sum + length, 0);

@@ -1,14 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { PluginError } from '../plugins/errors.js';
 import { cancelRun } from './cancel.js';
-import type { Connection } from './connection.js';
 import { connectionLost } from './failure.js';
-import { followRun, type RunPlace } from './follow.js';
+import { followClaimed, followRun, type RunPlace } from './follow.js';
 import { packRun, runFolderName, turnText } from './run-upload.js';
 import type { RunEnd, RunOptions, RunRequest } from './run-options.js';
 import { RunProgress } from './run-progress.js';
 import { startRun } from './start-run.js';
-import { describeTarget } from './target.js';
 
 /** Delays before the connection is tried again; they restart whenever data arrived. */
 const pauses = [100, 500, 2_000];
@@ -18,7 +16,7 @@ const pauses = [100, 500, 2_000];
  * reports its output, and continues after a lost connection.
  * @throws PluginError Retryable if the node is unreachable for several seconds (the script may be running; a
  * later call with the same id waits for it), Auth, Invalid (refused before anything started), UnknownOutcome
- * (its folder on the node vanished).
+ * (it was claimed, and nothing of it is left on the node).
  */
 export async function runOnce(request: RunRequest, options: RunOptions): Promise<RunEnd> {
   const { signal, detach } = options;
@@ -47,10 +45,10 @@ export async function runOnce(request: RunRequest, options: RunOptions): Promise
       let problem: unknown;
       try {
         const connection = await options.connect();
-        const end = progress.started
-          ? await followStarted(connection, place, progress, stop.signal)
+        const end = progress.claimed
+          ? await followClaimed(connection, place, progress, stop.signal)
           : await startRun(connection, place, packed, progress, stop.signal);
-        if (end !== undefined) return end;
+        if (end !== undefined && end !== 'absent') return end;
         problem = connectionLost(connection.target);
       } catch (error) {
         if (!(error instanceof PluginError) || error.kind !== 'Retryable') throw error;
@@ -68,28 +66,13 @@ export async function runOnce(request: RunRequest, options: RunOptions): Promise
   }
 }
 
-async function followStarted(
-  connection: Connection,
-  place: RunPlace,
-  progress: RunProgress,
-  stop: AbortSignal,
-): Promise<RunEnd | undefined> {
-  const end = await followRun(connection, place, progress, stop);
-  if (end === 'absent')
-    throw new PluginError(
-      'UnknownOutcome',
-      `the folder of run ${place.id} vanished from ${describeTarget(connection.target)}: its outcome is unknown`,
-    );
-  return end;
-}
-
 /** What the script still said while it was ended. */
 async function readRest(place: RunPlace, progress: RunProgress, options: RunOptions): Promise<RunEnd> {
   const cancelled = progress.end('cancel', undefined);
   try {
     const connection = await options.connect();
     const end = await followRun(connection, place, progress, AbortSignal.timeout(5_000));
-    return end === 'absent' || end === undefined ? cancelled : end;
+    return typeof end === 'object' ? end : cancelled;
   } catch {
     // It is ended all the same; only its last words are missing.
     return cancelled;

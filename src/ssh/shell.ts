@@ -8,6 +8,12 @@ import { runOnce } from './run.js';
 import type { OutputListener, RunEnd, Turn } from './run-options.js';
 import { describeTarget, type SshTarget } from './target.js';
 
+/** Ids of the runs that were claimed on the node. */
+interface Claims {
+  has(runId: string): boolean;
+  add(runId: string): void;
+}
+
 export interface ShellOptions {
   readonly pool: ConnectionPool;
   readonly target: SshTarget;
@@ -26,13 +32,15 @@ export interface ShellOptions {
   readonly log?: PluginLog;
   /** An absolute path on the node; `$HOME/.heddle/runs` unless given. */
   readonly runsFolder?: string;
+  /** What earlier attempts learnt of runs, and this one notes for later attempts. */
+  readonly claims?: Claims;
   /** Has the node's scripts run one at a time: see {@link Turn}. */
   readonly turn?: Turn;
 }
 
 /** The contract's Shell over SSH, for one attempt of one task. */
 export function createShell(options: ShellOptions): Shell {
-  const { pool, target, signal, detach, log } = options;
+  const { pool, target, signal, detach, log, claims } = options;
   const connect = () => pool.acquire(target);
   return {
     async run(given) {
@@ -49,8 +57,11 @@ export function createShell(options: ShellOptions): Shell {
           onNote: (text) => log?.warn(text, { run: runId }),
           signal,
           detach,
+          claimed: claims?.has(runId),
+          onClaim: () => claims?.add(runId),
         },
       );
+      claims?.add(runId);
       log?.debug('script ended', { run: runId, reason: end.reason, exitCode: end.exitCode ?? null });
       return toOutcome(end, script, describeTarget(target), signal, log);
     },

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Connection } from './connection.js';
-import { endOf, explainRefusal, explainSilence, followRun, type RunPlace } from './follow.js';
+import { endOf, explainRefusal, explainSilence, followClaimed, followRun, type RunPlace } from './follow.js';
 import { putShared } from './put-file.js';
 import type { RunEnd } from './run-options.js';
 import type { RunProgress } from './run-progress.js';
@@ -61,7 +61,8 @@ export async function startRun(
     // Removed since: the next attempt sends it again.
     if (kind === 'missing') return undefined;
     // Claimed by another attempt, or the supervisor was killed.
-    const end = await followRun(connection, place, progress, stop);
+    if (kind === 'running') progress.claim();
+    const end = await followClaimed(connection, place, progress, stop);
     if (end !== 'absent') return end;
     // 153: by SIGXFSZ, before its claim.
     if (word === '153') throw explainRefusal('full', 'File too large for the limits of the login', where);
@@ -79,17 +80,20 @@ export async function startRun(
 async function readAnswer(
   runner: Runner,
   progress: RunProgress,
-  follow: () => Promise<RunEnd | 'absent' | undefined>,
+  follow: () => Promise<RunEnd | 'absent' | 'released' | undefined>,
 ): Promise<readonly string[] | RunEnd | undefined> {
   for (let pauseMs = streamAfterMs; ;) {
-    const frame = await runner.next(progress.started ? undefined : pauseMs);
+    const frame = await runner.next(progress.reported ? undefined : pauseMs);
     if (frame === 'silence') {
       const end = await follow();
-      if (end !== 'absent') return end;
-      // A busy node has not claimed it yet, or ends an earlier script first.
+      if (end === undefined || typeof end === 'object') return end;
+      if (end === 'released') progress.release();
+      // A busy node has not claimed it yet, or ends an earlier script first. If the script has removed all that
+      // is known of it, the supervisor still reports its end here.
       pauseMs = Math.min(pauseMs * 2, longestPauseMs);
     } else if (frame === undefined) return undefined;
     else if (frame.kind === 'output') await progress.add(frame);
+    else if (frame.words[0] === 'claimed') progress.claim();
     else if (frame.words[0] === 'note') progress.note(frame.words.slice(1).join(' '));
     else if (frame.words[0] !== 'hello' && frame.words[0] !== 'tick') return frame.words;
   }

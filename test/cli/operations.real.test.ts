@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { startStack, type Stack } from '../harness/stack.js';
@@ -125,6 +125,16 @@ describe('heddle for operations on a cluster', () => {
         stderr: expect.stringMatching(text),
       });
     expect((await stack.client.status('web')).history).toHaveLength(history.length);
+  });
+
+  it('executes a command that removes its run folder once, and reports its exit code', async () => {
+    const witness = join(stack.folder, 'witness');
+    const line = `echo run >> ${witness}; echo cleaned; find "$HOME" -mindepth 1 -delete; exit 3`;
+    expect(await run('exec', 'web', '--nodes', 'app-1', '--timeout', '20s', '--', line)).toMatchObject({
+      code: 1,
+      stdout: 'app-1: exit code 3\ncleaned\n',
+    });
+    expect(await readFile(witness, 'utf8')).toBe('run\n');
   });
 
   it('executes a command on each node, and prints output and exit codes', async () => {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { AddressInfo, Socket } from 'node:net';
 import ssh2, { type Algorithms, type Connection, type KexAlgorithm, type ServerChannel } from 'ssh2';
@@ -207,9 +207,17 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
       });
+      for (const folder of outsideOf(runs)) rmSync(folder, { recursive: true, force: true });
       if (options.home === undefined) rmSync(home, { recursive: true, force: true, maxRetries: 5 });
     },
   };
+}
+
+/** Where the claims of runs in a folder are recorded outside of the home. */
+export function outsideOf(runs: string): readonly string[] {
+  return ['/var/tmp', '/dev/shm'].map((place) =>
+    join(place, `heddle-${userInfo().uid}`, `runs-of${runs.replaceAll('/', '-')}`),
+  );
 }
 
 export function publicLine(privateKey: string): string {

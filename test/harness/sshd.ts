@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SshTarget } from '../../src/ssh/target.js';
 import { freePort } from './free-port.js';
+import { outsideOf } from './ssh-server.js';
 
 const program = '/usr/sbin/sshd';
 
@@ -79,6 +80,8 @@ export async function startSshd(settings: readonly string[] = []): Promise<Sshd>
     },
     close: async () => {
       await stop();
+      for (const outside of outsideOf(join(folder, 'runs')))
+        rmSync(outside, { recursive: true, force: true });
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
     },
   };

@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -202,24 +202,6 @@ test('an exit code that a power cut emptied does not count as 0', async () => {
     reason: 'died',
     exitCode: undefined,
   });
-});
-
-test('a run whose folder vanished is reported as unknown, not started again', async () => {
-  const run = runOn(
-    node,
-    pool,
-    'wiped',
-    { text: 'echo x >> "$HOME/count"; echo hello; sleep 60' },
-    {
-      onOutput: () => {
-        node.killAll();
-        execFileSync('rm', ['-rf', runFolder(node, 'wiped')]);
-        node.cut();
-      },
-    },
-  );
-  await expect(run).rejects.toMatchObject({ kind: 'UnknownOutcome' });
-  expect(countLines(join(node.home, 'count'))).toBe(1);
 });
 
 function isAlive(pid: number): boolean {

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -68,6 +69,28 @@ test('a worker killed while its script runs loses nothing: the next one attaches
   writeFileSync(join(node.home, 'go'), '');
   expect(await next).toMatchObject({ reason: 'exit', exitCode: 6, stdout: 'first\nsecond\n' });
   expect(countLines(join(node.home, 'count'))).toBe(1);
+});
+
+test('a script that removes the folder of its run is not started again after its worker is killed', async () => {
+  const witness = mkdtempSync(join(tmpdir(), 'heddle-witness-'));
+  const script = {
+    text: `echo x >> ${witness}/count; find "$HOME" -mindepth 1 -delete; touch ${witness}/removed; until [ -e ${witness}/go ]; do sleep 0.05; done; echo done; exit 6`,
+  };
+  for (let kills = 0; kills < 3; kills++) {
+    const worker = startWorker('removed', script);
+    const commands = node.commands.length;
+    await until(
+      'it reached the node',
+      () => node.commands.length > commands && existsSync(join(witness, 'removed')),
+    );
+    worker.kill('SIGKILL');
+    await once(worker, 'exit');
+  }
+  const next = runOn(node, pool, 'removed', script);
+  writeFileSync(join(witness, 'go'), '');
+  expect(await next).toMatchObject({ reason: 'exit', exitCode: 6, stdout: 'done\n' });
+  expect(countLines(join(witness, 'count'))).toBe(1);
+  rmSync(witness, { recursive: true });
 });
 
 test('workers killed at any moment of a start, one after the other, lead to one execution', async () => {

@@ -97,6 +97,7 @@ function checkedNode(
     detach: attempt.detach,
     log: attempt.log,
     turn: turnOf(request),
+    claims: attempt.claims,
     onOutput: () => undefined,
   });
   return { address, ipaddress: typeof ipaddress === 'string' ? ipaddress : address.host, shell };
@@ -205,6 +206,7 @@ function open(
     detach: anySignal([attempt.detach, over]),
     log: attempt.log,
     turn: turnOf(request),
+    claims: attempt.claims,
     onOutput: (stream, chunk) => attempt.output.print(stream, chunk),
     timeoutMs,
   });

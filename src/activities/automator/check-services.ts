@@ -56,6 +56,7 @@ async function reach(
     // It runs no script that would need a run or a turn.
     runId: 'check',
     turn: { node: nodeId, time: 0, operation: '-' },
+    claims: attempt.claims,
     signal: attempt.signal,
     detach: attempt.detach,
     log: attempt.log,

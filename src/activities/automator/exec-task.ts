@@ -16,6 +16,7 @@ export async function runCommand({ parts, task, request, attempt }: TaskCall): P
     detach: attempt.detach,
     log: attempt.log,
     turn: turnOf(request),
+    claims: attempt.claims,
     onOutput: (stream, chunk) => attempt.output.print(stream, chunk),
     timeoutMs,
   });

@@ -38,6 +38,7 @@ export async function openShell({ parts, task, request, attempt }: MachineCall):
     detach: attempt.detach,
     log: attempt.log,
     turn: turnOf(request),
+    claims: attempt.claims,
     onOutput: () => undefined,
   });
 }

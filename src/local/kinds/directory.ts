@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { userInfo } from 'node:os';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Library } from '../image/library.js';
 import type { MachineRecord } from '../machine.js';
 import { killMarked, markerVariable } from '../processes.js';
@@ -31,6 +31,7 @@ export function directoryKind(markerStart: string, library: Library): Kind {
 
 async function boot(machine: MachineRecord, home: string, markerStart: string): Promise<Booted> {
   const marker = `${markerStart}/${machine.id}`;
+  mkdirSync(claimsOf(home), { recursive: true, mode: 0o700 });
   const server = await listenForSsh(
     machine,
     home,
@@ -44,6 +45,11 @@ async function boot(machine: MachineRecord, home: string, markerStart: string): 
       if (server.ranCommands) await killMarked(marker, home);
     },
   };
+}
+
+/** Beside the home, which scripts may empty; goes with the machine. */
+function claimsOf(home: string): string {
+  return join(dirname(home), 'claims');
 }
 
 interface DirectoryBoot {
@@ -68,6 +74,8 @@ function launcherOf({ machine, home, marker, bootId }: DirectoryBoot): Launcher 
       HOSTNAME: machine.hostname,
       // It shares process 1 with the host, so nothing else shows that it booted again.
       MACHINE_BOOT_ID: bootId,
+      // It shares /var/tmp with the host.
+      MACHINE_CLAIMS: claimsOf(home),
       [markerVariable]: marker,
     },
   };

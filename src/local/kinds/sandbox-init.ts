@@ -17,6 +17,7 @@ mount -t overlay overlay -o "lowerdir=$lower,upperdir=upper,workdir=work" mnt
 mount -t proc proc mnt/proc
 mount -t sysfs -o ro sysfs mnt/sys 2>/dev/null || true
 mount --rbind /dev mnt/dev
+if [ -d mnt/dev/shm ]; then mount -t tmpfs -o mode=1777 tmpfs mnt/dev/shm; fi
 mount -t tmpfs -o mode=755 tmpfs mnt/run
 mount -t tmpfs -o mode=1777 tmpfs mnt/tmp
 if [ -d mnt/root ]; then mount --bind root mnt/root; fi

@@ -1,14 +1,17 @@
+import { claimFunctions } from './claim.js';
+
 /**
  * Shell functions that every program over the run folders begins with. Variables: `nonce` (before each of our
  * lines), `runs` (the folder of all runs, empty for the default), `run` (this run's folder name), `id`,
  * `turn`.
  *
  * - `find_runs` settles `runs`: in the home, or in `/var/tmp`, which outlives a boot, where the home cannot
- *   be written.
+ *   be written; for a run whose folder was removed after its claim, the place of its record.
  * - `enter_run [FILES]` makes the run's folder, with a folder for its files in it, and goes there.
  * - `note_id` writes the run's id into its folder.
  */
 export const folderFunctions = `
+${claimFunctions}
 say() { printf '%s %s\\n' "$nonce" "$*" || hang_up; }
 hang_up() { exit 0; }
 fail() { say fail "$@"; exit 0; }
@@ -18,10 +21,13 @@ trouble() {
     *) fail folder "$1";;
   esac
 }
-is_ours() { [ -d "$1" ] && [ -O "$1" ] && [ ! -L "$1" ]; }
 find_runs() {
-  [ -z "$runs" ] || return 0
-  runs=$HOME/.heddle/runs
+  origin=\${runs:-$HOME/.heddle/runs}
+  [ -n "$runs" ] || find_folder
+  [ -z "$run" ] || [ -e "$runs/$run/pid" ] || find_claim
+}
+find_folder() {
+  runs=$origin
   if [ -n "$HOME" ] && [ -d "$runs/$run" ]; then return; fi
   # Where an earlier attempt went stays the place, whatever became of the home since.
   for spare in /var/tmp/heddle-*; do

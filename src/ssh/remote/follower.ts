@@ -10,8 +10,8 @@ import { reportFunctions } from './report.js';
  *
  * Prints the lines `NONCE o|e BYTES`, each followed by so many bytes of stdout or stderr; `NONCE O|E|R`,
  * followed by the rest of stdout, stderr or the result file and a line break; `NONCE note TEXT` for the log;
- * `NONCE tick` first, and while nothing happens; last `NONCE end REASON CODE`, `NONCE absent` (no worker has
- * claimed the run), or `NONCE fail WHY TEXT`. Anything before the first line comes from the login shell.
+ * `NONCE tick` first, and while nothing happens; last `NONCE end REASON CODE`, `NONCE absent` (nothing shows that
+ * the run was claimed), `NONCE released` (its claim was given back: nothing was started), or `NONCE fail WHY TEXT`. Anything before the first line comes from the login shell.
  */
 export const followerProgram = `
 ${folderFunctions}
@@ -70,21 +70,44 @@ dead() {
   say end "$fate"
   exit 0
 }
+without_claim() {
+  if [ -e released ]; then say released; else say absent; fi
+  exit 0
+}
+look_outside() {
+  # The folder of the run was removed, or its claim was given back.
+  [ ! -e released ] || without_claim
+  find_claim
+  if [ -e "$runs/$run/pid" ]; then
+    cd "$runs/$run"
+    shown=
+  elif is_alive "$pid" "$since"; then nap
+  else without_claim
+  fi
+}
 follow() {
   printf '\\n'
   find_runs
-  cd "$runs/$run" 2>/dev/null && { [ -s rc ] || [ -e pid ]; } || { say absent; exit 0; }
+  cd "$runs/$run" 2>/dev/null || { say absent; exit 0; }
+  [ -s rc ] || [ -e pid ] || without_claim
   say tick
   trap hang_up PIPE
+  shown= noted= idle=0 naps="- 0.1 0.2 0.3 0.5" pid= since=
   if [ ! -s rc ]; then
     fate
     [ "$fate" != running ] || free_channel
   fi
-  shown= noted= idle=0 naps="- 0.1 0.2 0.3 0.5"
   while [ ! -s rc ]; do
+    if [ ! -e pid ]; then
+      look_outside
+      continue
+    fi
     fate
     # It may have ended meanwhile.
-    case $fate in died|reboot|none) [ -s rc ] || dead;; esac
+    case $fate in
+      died|reboot) [ -s rc ] || dead;;
+      none) continue;;
+    esac
     [ -s rc ] || { show; nap; }
   done
   code= reason=

@@ -14,8 +14,8 @@ import { turnFunctions } from './turn.js';
  *
  * `run_script` takes the node's turn and claims the run by creating `pid` exclusively. That is the one right
  * to start the script: of any number of supervisors one passes. It starts the script in another session, waits,
- * removes the files and writes `rc` ("CODE REASON") last. It prints nothing between the claim and `rc`, so a
- * connection that is lost cannot end it.
+ * removes the files and writes `rc` ("CODE REASON") last. Between the claim and `rc` it prints one line, `NONCE
+ * claimed`, with SIGPIPE ignored, so a connection that is lost cannot end it.
  *
  * Prints `NONCE tick` while it ends an earlier script, `NONCE note TEXT` for the log and `NONCE O|E|R`, followed
  * by stdout, stderr or the result file and a line break; last `NONCE end REASON CODE`, `NONCE running` (claimed by another),
@@ -45,18 +45,21 @@ refuse() {
 }
 finish() {
   code=$1 reason=$2
+  if [ ! -e out ] && [ -n "$opened" ]; then { cat <&6 > out; cat <&7 > err; } 2>/dev/null; fi
   # A disk that is full at the end has cut the output, whatever the script made of it.
-  { printf %4096s . >> "up/who-$tag"; } 2>/dev/null || reason=full
-  set -- up
+  { printf %4096s . > probe; } 2>/dev/null || [ ! -e pid ] || reason=full
+  set -- up probe
   for other in $stale; do set -- "$@" "$turns/$other"; done
   rm -rf "$@"
   leave_turn
+  record end "$code $reason"
   # One short write: readers see all of the line or an empty file, which does not count as an end.
   { echo "$code $reason" > rc; } 2>/dev/null
 }
 start_script() {
   identify
   echo "$self $started" >> starts || exit 126
+  record start "$self $started"
   HEDDLE_RUN=$PWD/up HEDDLE_RESULT=$PWD/result HEDDLE_DATA=$input
   case $input in up/*) HEDDLE_DATA=$PWD/$input;; esac
   export HEDDLE_RUN HEDDLE_RESULT HEDDLE_DATA
@@ -83,9 +86,29 @@ watch_time() {
   sleeper=$!
   [ -n "$stop" ] || wait "$sleeper"
   if [ -n "$stop" ]; then kill -s TERM "$sleeper" 2>/dev/null; return; fi
+  stay
   echo > timeout
   until [ -e starts ]; do sleep 1; done
   end_group
+}
+stay() {
+  # The script has removed the folder of its run: the supervisor goes on where the claim is recorded.
+  [ ! -e pid ] || return 0
+  find_claim
+  if [ ! -e "$runs/$run/pid" ]; then
+    # No record is left either.
+    runs=$origin
+    mkdir -p "$runs/$run"
+    cd "$runs/$run" || return
+    look "$child"
+    [ -z "$started" ] || echo "$child $started" > starts
+    echo "$me" > pid
+    note_id
+    find_outside make
+    record claim "$me"
+  fi 2>/dev/null
+  moved=1
+  cd "$runs/$run" 2>/dev/null
 }
 supervise() {
   [ -n "$session" ] || fail folder "no way found to start a session or process group: install setsid (util-linux) or perl"
@@ -97,23 +120,24 @@ supervise() {
     return
   fi
   take_turn
-  set -C
-  { true > pid; } 2>/dev/null
-  claimed=$?
-  set +C
-  if [ "$claimed" -ne 0 ]; then
+  if ! claim "$me"; then
     rm -f "up/who-$tag"
-    [ -e pid ] || refuse "it could not be claimed"
+    [ -e pid ] || find_claim
+    [ -e "$runs/$run/pid" ] || refuse "it could not be claimed"
+    cd "$runs/$run" 2>/dev/null
     return
   fi
   have=
   { echo "$me" >> pid; } 2>/dev/null
   read -r have < pid
-  if [ "$have" != "$me" ]; then rm -f pid; fail full "No space left on device"; fi
+  if [ "$have" != "$me" ]; then release; fail full "No space left on device"; fi
   # The shell reports children that were killed; the connection may be gone, and writing to it would end us.
   exec 2> /dev/null
   # The claim must outlive a power cut, else the script could be started again after it.
   sync pid
+  trap "" PIPE
+  printf '%s claimed\\n' "$nonce"
+  trap - PIPE
   if [ -e cancel ]; then finish 143 cancel; return; fi
   if [ -e superseded ]; then finish 143 superseded; return; fi
   # A limit of the login on sizes of files shows as an error of the write.
@@ -122,21 +146,26 @@ supervise() {
   uploaded=$?
   trap - XFSZ
   if [ "$uploaded" -ne 0 ]; then
-    rm -f pid
+    release
     [ -z "$problem" ] || trouble "$problem"
     refuse "its files could not be written"
   fi
-  start_in_session < "$input" > out 2> err &
+  # So that what it prints can be reported if it removes these files.
+  opened=
+  { true > out && true > err; } 2>/dev/null
+  if [ -e out ] && [ -e err ]; then exec 6< out 7< err; opened=1; fi
+  start_in_session < "$input" > out 2> err 6<&- 7<&- &
   child=$!
   watcher=
   if [ -n "$timeout" ]; then
-    watch_time > /dev/null 2>&1 &
+    watch_time > /dev/null 2>&1 6<&- 7<&- &
     watcher=$!
   fi
   wait "$child"
   code=$?
+  stay
   reason=exit
-  [ -e starts ] || reason=full
+  [ -e starts ] || [ -n "$moved" ] || reason=full
   [ -e superseded ] && reason=superseded
   [ -e cancel ] && reason=cancel
   [ -e timeout ] && reason=timeout
@@ -145,26 +174,31 @@ supervise() {
   finish "$code" "$reason"
 }
 report() {
-  code= reason= noted=
-  read -r code reason < rc
+  noted=
+  # Without rc nothing could be written any more.
+  [ ! -s rc ] || read -r code reason < rc
   show_all
   result
   say end "$reason" "$code"
 }
 run_script() {
   umask 077
+  code= reason= child= moved=
   find_runs
   enter_run up
   # Runs of the login and runs of root take turns with each other where the login made room for that.
   turns=$runs/.turns
   case $login in /*) [ ! -d "$login/.heddle/runs/.turns" ] || turns=$login/.heddle/runs/.turns;; esac
+  if [ ! -s rc ] && [ ! -e pid ]; then begin; fi
+  if [ -s rc ] || [ -n "$reason" ]; then report; else say running; fi
+  exit 0
+}
+begin() {
   missing=
   for need in $needs; do [ -s "$runs/.shared/$need" ] || missing="$missing $need"; done
   if [ -n "$missing" ]; then say "missing$missing"; exit 0; fi
   note_id
-  if [ ! -s rc ] && [ ! -e pid ]; then supervise; fi
-  if [ -s rc ]; then report; else say running; fi
-  exit 0
+  supervise
 }
 conclude() {
   [ "$1" -eq 0 ] || say lost "$1"

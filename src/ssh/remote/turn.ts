@@ -75,13 +75,15 @@ end_turn() {
   stale="$stale $other"
 }
 end_there() {
-  if [ ! -d "$1" ]; then
+  run=\${1##*/} runs=\${1%/*} id=
+  find_runs
+  if [ ! -d "$runs/$run" ]; then
     # Gone, or hidden from us by a folder that we cannot enter.
     (cd "\${1%/*}") 2>/dev/null || return 1
     echo over
     return
   fi
-  cd "$1" 2>/dev/null || return 1
+  cd "$runs/$run" 2>/dev/null || return 1
   if [ -s rc ]; then echo over; return; fi
   fate
   was=over
@@ -90,7 +92,10 @@ end_there() {
   [ -z "$ended" ] || echo "$was"
 }
 leave_turn() {
+  [ -n "$mine" ] || return 0
+  # A script that empties the home takes the fence with it.
+  [ -d "$turns" ] || [ ! -d "$HOME" ] || mkdir -p "$turns" 2>/dev/null
   # Read by later runs only; they look at the folder where this was lost.
-  [ -z "$mine" ] || { echo "$operation" > "$mine"; } 2>/dev/null
+  { echo "$operation" > "$mine"; } 2>/dev/null
 }
 `;
