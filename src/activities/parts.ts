@@ -9,6 +9,7 @@ import type { BuilderParts } from './image/parts.js';
 import type { Absences } from './provider/absence.js';
 import type { RateLimiter } from './provider/rate-limiter.js';
 import type { ClusterRecords } from './sweep/cluster-records.js';
+import type { LastPass } from './sweep/last-pass.js';
 import type { AttemptStep } from './step.js';
 
 /** What activities are made of; `worker.ts` puts it together. */
@@ -50,6 +51,7 @@ export interface ActivityParts {
   readonly absences: Absences;
   readonly runs: WorkflowRuns;
   readonly clusters: ClusterRecords;
+  readonly lastPass: LastPass;
   /** Present where the worker is a builder. */
   readonly builder?: BuilderParts;
 }

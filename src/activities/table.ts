@@ -82,7 +82,7 @@ export function createActivities(parts: CoreParts): Activities {
     CHECK_IMAGE: heartbeating((request) => checkImage(parts, request)),
     DESCRIBE_ACCOUNT: heartbeating((request) => describeAccount(parts, request)),
     FIND_PREVIOUS_RUNS: heartbeating((request) => findPreviousRuns(parts, request)),
-    LIST_ACCOUNTS: heartbeating(() => listAccounts(parts)),
+    LIST_ACCOUNTS: heartbeating((request) => listAccounts(parts, request)),
     DISOWN: heartbeating((request) => disown(parts, request)),
     LIST_CHECKED: heartbeating(() => listChecked(parts)),
     FIND_KEY: heartbeating(async ({ key }) => parts.findKey(key)),

@@ -5,7 +5,7 @@ import type { Intent } from '../model/plan/intent.js';
 import type { ApplyReply, ApplyRequest, ClusterStart, OperateRequest } from '../model/cluster/messages.js';
 import { clusterWorkflowId, clusterWorkflowType } from '../model/names.js';
 import type { JsonObject } from '../model/json.js';
-import type { SweepReport } from '../model/sweep/sweep.js';
+import type { Resumption, SweepReport } from '../model/sweep/sweep.js';
 import { quickNodes, workflowTaskMs } from '../model/resumption.js';
 import type { Labels } from '../model/cluster/labels.js';
 import type { ClusterSpec } from '../model/cluster/spec.js';
@@ -32,7 +32,7 @@ import { call, setPatience } from './call.js';
 import { EntityClient } from './entity-client.js';
 import { HeddleError } from './errors.js';
 import { nodesOfGroups, withGroups } from './groups.js';
-import { deleteLeaks, readLeaks, sweepNow, type LeaksView } from './leaks.js';
+import { deleteLeaks, readLeaks, resumeSweep, sweepNow, type LeaksView } from './leaks.js';
 import { ImageClient } from './image.js';
 import { listClusters, type ClusterListing } from './list.js';
 import { MachineClient } from './machine.js';
@@ -289,6 +289,11 @@ export class HeddleClient extends EntityClient {
   /** Deletes orphaned machines of the last report by their ids, after checking them again. */
   deleteLeaks(providerids: readonly string[]): Promise<SweepReport> {
     return deleteLeaks(this.temporal, providerids);
+  }
+
+  /** Lets sweeps delete again that found the database older than the machines. Unknown machines stay. */
+  resumeSweep(): Promise<Resumption> {
+    return resumeSweep(this.temporal, this.by);
   }
 
   protected override notFound(name: string, cause?: HeddleError): HeddleError {

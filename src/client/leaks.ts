@@ -7,11 +7,14 @@ import {
   type Client,
   type ScheduleDescription,
 } from '@temporalio/client';
-import { openMessage, purposeOf } from '../model/messages/envelope.js';
+import { openMessage, purposeOf, sealMessage } from '../model/messages/envelope.js';
 import { workflowQueue, sweepScheduleId, sweepWorkflowType } from '../model/names.js';
-import type { SweepInput, SweepPolicy, SweepReport } from '../model/sweep/sweep.js';
+import type { Resumption, SweepInput, SweepPolicy, SweepReport } from '../model/sweep/sweep.js';
 import { call } from './call.js';
 import { HeddleError } from './errors.js';
+
+/** Uids of unknown clusters that a resumption names. */
+const rememberedUnknown = 5_000;
 
 /** Orphaned machines, as of the last sweep. */
 export interface LeaksView {
@@ -25,6 +28,8 @@ export interface LeaksView {
     /** RFC 3339. */
     readonly next?: string;
     readonly running: boolean;
+    /** The last time that a person let sweeps delete again. */
+    readonly resumed?: Resumption;
   };
 }
 
@@ -40,7 +45,7 @@ export async function readLeaks(temporal: Client): Promise<LeaksView> {
     report,
     schedule: {
       everyMs: spec.intervals?.[0]?.every ?? 0,
-      policy: inputOf(described).policy,
+      ...inputOf(described),
       running: info.runningActions.length > 0,
       paused: state.paused ? (state.note ?? 'paused') : undefined,
       next: info.nextActionTimes[0]?.toISOString(),
@@ -81,7 +86,7 @@ export async function deleteLeaks(
       'Invalid',
       `the sweep did not see ${unknown.join(', ')} among the machines that no cluster has; 'heddle leaks' shows what it saw, 'heddle leaks --look' looks anew`,
     );
-  const input: SweepInput = { policy: inputOf(described).policy, named: providerids, earlier: leaks };
+  const input: SweepInput = { ...inputOf(described), named: providerids, earlier: leaks };
   const workflowId = `sweep/named-${randomUUID()}`;
   await call(temporal, 'delete leaks', () =>
     temporal.workflow.start(sweepWorkflowType, {
@@ -93,6 +98,28 @@ export async function deleteLeaks(
     }),
   );
   return resultOf(temporal, workflowId, patienceMs);
+}
+
+/**
+ * Lets the sweep delete again after it found that the database is older than the machines. Machines that the
+ * database has no record of stay, and are deleted only by name.
+ */
+export async function resumeSweep(temporal: Client, by: string): Promise<Resumption> {
+  const described = await describeSchedule(temporal);
+  const { unknown = [] } = (await lastReport(temporal, described)) ?? {};
+  const earlier = inputOf(described).resumed?.uids ?? [];
+  const uids = [...new Set([...unknown.map(({ uid }) => uid), ...earlier])].slice(0, rememberedUnknown);
+  const resumed: Resumption = { at: new Date().toISOString(), by, uids };
+  await call(temporal, 'sweep', () =>
+    temporal.schedule
+      .getHandle(sweepScheduleId)
+      .update(({ action, spec, policies, state: { paused, note } }) => {
+        const input: SweepInput = { ...inputOf({ action }), resumed };
+        const args = sealMessage(purposeOf('start', sweepWorkflowType), [input]);
+        return { spec, policies, state: { paused, note }, action: { ...action, args } };
+      }),
+  );
+  return resumed;
 }
 
 async function describeSchedule(temporal: Client): Promise<ScheduleDescription> {
@@ -112,7 +139,7 @@ async function describeSchedule(temporal: Client): Promise<ScheduleDescription> 
   }
 }
 
-function inputOf({ action }: ScheduleDescription): SweepInput {
+function inputOf({ action }: Pick<ScheduleDescription, 'action'>): SweepInput {
   const opened = openMessage(purposeOf('start', sweepWorkflowType), action.args ?? [], Date.now());
   const [input] = (opened.ok ? opened.args : []) as readonly Partial<SweepInput>[];
   if (input?.policy === undefined)
@@ -120,7 +147,7 @@ function inputOf({ action }: ScheduleDescription): SweepInput {
       'Failed',
       `the schedule ${sweepScheduleId} has another input than Heddle's; delete it, and start a worker to make it anew`,
     );
-  return { ...input, policy: input.policy };
+  return { policy: input.policy, ...(input.resumed === undefined ? {} : { resumed: input.resumed }) };
 }
 
 interface Pass {

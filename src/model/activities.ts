@@ -44,6 +44,7 @@ import type {
   DisownRequest,
   FindLeaksReply,
   FindLeaksRequest,
+  ListAccountsRequest,
   SweepAccounts,
 } from './sweep/sweep.js';
 
@@ -66,7 +67,7 @@ export type Activities = Readonly<
     readonly CHECK_IMAGE: (request: CheckImageRequest) => Promise<CheckedImage>;
     readonly DESCRIBE_ACCOUNT: (request: AccountRequest) => Promise<AccountReply>;
     readonly FIND_PREVIOUS_RUNS: (request: PreviousRunsRequest) => Promise<PreviousRunsReply>;
-    readonly LIST_ACCOUNTS: () => Promise<SweepAccounts>;
+    readonly LIST_ACCOUNTS: (request: ListAccountsRequest) => Promise<SweepAccounts>;
     readonly DISOWN: (request: DisownRequest) => Promise<DisownReply>;
     readonly LIST_CHECKED: () => Promise<{ readonly workflows: readonly string[] }>;
     /** Fails while the worker does not have the key. */

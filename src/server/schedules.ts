@@ -25,6 +25,10 @@ export function keepSweepSchedule(
     everyMs,
     without: 'orphaned machines are not detected',
     action: { ...actionOf(sweepWorkflowType, 'sweep'), args: [input], staticSummary: 'orphaned machines' },
+    keptArgs: ([current]) => {
+      const { resumed } = (current as Partial<SweepInput> | undefined) ?? {};
+      return [resumed === undefined ? input : { ...input, resumed }];
+    },
     isSame: ([current]) => {
       const {
         minimumAgeMs,
@@ -47,6 +51,7 @@ export function keepPeriodicChecksSchedule(temporal: Client, everyMs: number): P
       args: [],
       staticSummary: 'periodic checks of machines and images',
     },
+    keptArgs: () => [],
     isSame: () => true,
   });
 }
@@ -69,6 +74,8 @@ interface KeptSchedule {
   readonly action: WorkflowAction;
   /** Whether a schedule with these arguments does the same, at any interval. */
   readonly isSame: (args: readonly unknown[]) => boolean;
+  /** The new arguments, with what a person has set in those that the schedule has. */
+  readonly keptArgs: (args: readonly unknown[]) => readonly unknown[];
   /** The consequence of its absence, for messages. */
   readonly without: string;
 }
@@ -85,7 +92,7 @@ async function keepSchedule(temporal: Client, kept: KeptSchedule): Promise<strin
 
 async function makeOrUpdate(
   temporal: Client,
-  { scheduleId, everyMs, action: plain, isSame }: KeptSchedule,
+  { scheduleId, everyMs, action: plain, isSame, keptArgs }: KeptSchedule,
 ): Promise<void> {
   const purpose = purposeOf('start', plain.workflowType as string);
   // The SDK's interceptors see a schedule that is created, but not one that is updated.
@@ -100,13 +107,19 @@ async function makeOrUpdate(
     const handle = temporal.schedule.getHandle(scheduleId);
     const description = await handle.describe();
     // Workers of one configuration leave it alone, so that starting them does not set its clock back.
-    const current = openMessage(purpose, description.action.args ?? [], Date.now());
-    if (description.spec.intervals?.[0]?.every === everyMs && current.ok && isSame(current.args)) return;
-    await handle.update(({ state: { paused, note }, policies }) => ({
+    const current = argumentsIn(purpose, description.action.args ?? []);
+    if (description.spec.intervals?.[0]?.every === everyMs && isSame(current)) return;
+    await handle.update(({ state: { paused, note }, policies, action: { args = [] } }) => ({
       spec,
-      action,
+      action: { ...action, args: sealMessage(purpose, keptArgs(argumentsIn(purpose, args))) },
       policies,
       state: { paused, note },
     }));
   }
+}
+
+/** None for what another program wrote. */
+function argumentsIn(purpose: string, sealed: readonly unknown[]): readonly unknown[] {
+  const opened = openMessage(purpose, [...sealed], Date.now());
+  return opened.ok ? opened.args : [];
 }

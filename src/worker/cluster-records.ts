@@ -1,5 +1,10 @@
 import { type Client, isGrpcServiceError } from '@temporalio/client';
-import type { ClusterRecords, LivingCluster, RecordStatus } from '../activities/sweep/cluster-records.js';
+import type {
+  ClusterRecord,
+  ClusterRecords,
+  LivingCluster,
+  RecordStatus,
+} from '../activities/sweep/cluster-records.js';
 import type { Origin } from '../model/sweep/sweep.js';
 import {
   clusterWorkflowType,
@@ -18,16 +23,10 @@ export function readClusterRecords(temporal: Client): ClusterRecords {
   const patiently = <Value>(work: () => Promise<Value>): Promise<Value> =>
     temporal.withDeadline(Date.now() + patienceMs, work);
   return {
-    status: (clusterName) => patiently(() => standingOf(temporal, clusterName)),
+    record: (clusterName) => patiently(() => recordOf(temporal, clusterName)),
+    uids: (clusterName) => uidsOf(temporal, clusterName),
     living: () => living(temporal),
     origins: () => readOrigins(temporal),
-    hasAny: async () => {
-      const { namespace } = temporal.options;
-      const { executions } = await patiently(() =>
-        temporal.workflowService.listWorkflowExecutions({ namespace, query: isOwner, pageSize: 1 }),
-      );
-      return executions.length > 0;
-    },
     owners: (workflowId, machines) =>
       patiently(() => temporal.workflow.getHandle(workflowId).query(ownersQuery, machines)),
     disown: (workflowId, machines) =>
@@ -55,15 +54,27 @@ const closed: Readonly<Record<string, RecordStatus>> = {
   TIMED_OUT: 'cut',
 };
 
-async function standingOf(temporal: Client, clusterName: string): Promise<RecordStatus> {
+async function recordOf(temporal: Client, clusterName: string): Promise<ClusterRecord> {
+  const workflowId = ownerWorkflowId(clusterName);
   try {
-    const { status, type } = await temporal.workflow.getHandle(ownerWorkflowId(clusterName)).describe();
-    if (!ownerTypes.includes(type)) return 'unknown';
-    return closed[status.name] ?? 'living';
+    const { status, type, raw } = await temporal.workflow.getHandle(workflowId).describe();
+    if (!ownerTypes.includes(type)) return { status: 'unknown' };
+    const { uid } = await readMemo(temporal, workflowId, raw.workflowExecutionInfo?.memo?.fields ?? {});
+    return { status: closed[status.name] ?? 'living', uid };
   } catch (error) {
-    if (isNotFound(error)) return 'unknown';
+    if (isNotFound(error)) return { status: 'unknown' };
     throw error;
   }
+}
+
+async function uidsOf(temporal: Client, clusterName: string): Promise<readonly string[]> {
+  const workflowId = ownerWorkflowId(clusterName);
+  const query = `${isOwner} AND WorkflowId = ${JSON.stringify(workflowId)}`;
+  const runs = await listExecutions(temporal, query);
+  const memos = await Promise.all(
+    runs.map(async ({ memo }) => readMemo(temporal, workflowId, memo?.fields ?? {})),
+  );
+  return [...new Set(memos.flatMap(({ uid }) => uid ?? []))];
 }
 
 async function living(temporal: Client): Promise<readonly LivingCluster[]> {

@@ -46,6 +46,7 @@ import { leasesOf } from './leases.js';
 import { openLogStore } from './log-store.js';
 import { differencesFromOthers } from '../client/workers.js';
 import { outputReader } from './read-outputs.js';
+import { keepLastPass } from './last-pass.js';
 import { openInputs } from './open-inputs.js';
 import { readInstallation } from '../client/installation.js';
 import { watchInstallation } from './watch-installation.js';
@@ -209,6 +210,7 @@ export async function prepareWorkers({
     absences: createAbsences(),
     runs: readWorkflowRuns(temporal),
     clusters: readClusterRecords(temporal),
+    lastPass: keepLastPass(temporal, config.dataFolder, installation),
     builder: role === 'builder' ? { ...config.builder, name: hostname() } : undefined,
   };
   const identity = identityOf({ ...config, providers, automators }, registry, keyRing);

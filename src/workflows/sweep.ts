@@ -14,6 +14,8 @@ import type { Placement } from '../model/node/placement.js';
 import {
   decideSweep,
   leakId,
+  unknownClusters,
+  withoutRepeats,
   type AccountReport,
   type Deletion,
   type Leak,
@@ -34,11 +36,15 @@ const deletingMs = 10 * 60_000;
  * the previous one, so no history grows.
  */
 export async function sweep(input: SweepInput): Promise<SweepReport> {
-  const { accounts, recorded, origins } = await schedule('LIST_ACCOUNTS', undefined);
-  const looks = await Promise.all(accounts.map((account) => lookAt(account, origins)));
-  const earlier = input.earlier ?? reportBefore()?.leaks ?? [];
-  const { leaks, ripe, refused } = decideSweep({ now: Date.now(), input, earlier, looks, recorded });
+  const { accounts, origins, missing } = await schedule('LIST_ACCOUNTS', { resumedAt: input.resumed?.at });
+  const looks = withoutRepeats(await Promise.all(accounts.map((account) => lookAt(account, origins))));
+  const before = reportBefore();
+  const earlier = input.earlier ?? before?.leaks ?? [];
+  const evidence = { now: Date.now(), input, earlier, looks, missing, stopped: before?.stopped };
+  const { leaks, ripe, refused, stopped } = decideSweep(evidence);
+  const silent = looks.flatMap((look) => look.silent ?? []);
   for (const why of refused) log.warn('the sweep deletes nothing', { why });
+  for (const why of silent) log.warn('the sweep leaves machines alone', { why });
   const free = await disowned(ripe);
   const deleted = await Promise.all(free.map(async (leak) => deleteLeak(accounts, leak)));
   const gone = new Set(deleted.filter(({ failed }) => failed === undefined).map(leakId));
@@ -48,6 +54,9 @@ export async function sweep(input: SweepInput): Promise<SweepReport> {
     policy: input.policy,
     deleted,
     refused,
+    silent,
+    unknown: unknownClusters(looks),
+    stopped,
     leaks: leaks.filter((leak) => !gone.has(leakId(leak))),
     accounts: looks.map(({ account: { name }, machines, suspects, more = 0, unable }) => ({
       name,

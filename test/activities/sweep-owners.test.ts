@@ -19,8 +19,12 @@ function records(
   return {
     owners,
     disown: owners,
-    status: async (name) => (name.startsWith('gone') ? 'ended' : name.startsWith('cut') ? 'cut' : 'living'),
-    hasAny: async () => true,
+    record: async (name) => {
+      if (name.startsWith('gone')) return { status: 'ended', uid: 'v' };
+      if (name.startsWith('cut')) return { status: 'cut', uid: 'v' };
+      return name.startsWith('new') ? { status: 'unknown' } : { status: 'living', uid: 'u' };
+    },
+    uids: async (name) => (name.startsWith('new') ? [] : ['v', 'old']),
     origins: async () => [],
     living: async () => [{ name: 'web', uid: 'u' }, { name: 'db' }],
     ...more,
@@ -46,6 +50,32 @@ describe('the owner of a machine', () => {
     ],
     ['its cluster is closed', records({}), machine('v/a-1/1', 'gone'), { is: 'orphan' }],
     ['its cluster was terminated', records({}), machine('v/a-1/1', 'cut'), { is: 'orphan', cut: true }],
+    ['the server has no such workflow', records({}), machine('v/a-1/1', 'new'), { is: 'unknown' }],
+    ['a life of its cluster is not on record', records({}), machine('w/a-1/1', 'gone'), { is: 'unknown' }],
+    [
+      'an earlier life of its cluster is on record',
+      records({}),
+      machine('old/a-1/1', 'gone'),
+      { is: 'orphan' },
+    ],
+    [
+      'its living cluster has another uid',
+      records({ 'cluster/web': {} }),
+      machine('w/a-1/1', 'web'),
+      { is: 'unknown', askedOf: 'cluster/web' },
+    ],
+    [
+      'its living cluster has not come to this incarnation',
+      records({ 'cluster/web': { 'u/a-1/9': { is: 'unmade' } } }),
+      machine('u/a-1/9', 'web'),
+      { is: 'unknown', askedOf: 'cluster/web' },
+    ],
+    [
+      'the runs of its cluster cannot be listed',
+      records({}, { uids: () => Promise.reject(new Error('no index')) }),
+      machine('w/a-1/1', 'gone'),
+      { is: 'unclear' },
+    ],
     [
       'its cluster does not answer',
       records({}),
@@ -54,7 +84,7 @@ describe('the owner of a machine', () => {
     ],
     [
       'the server does not answer',
-      records({}, { status: () => Promise.reject(new Error('no server')) }),
+      records({}, { record: () => Promise.reject(new Error('no server')) }),
       machine('u/a-1/1', 'web'),
       { is: 'unclear' },
     ],
@@ -139,7 +169,7 @@ describe('the owner of a machine', () => {
     const found = await findOwners({ ...answers, owners }, [
       machine('u/a-1/1', 'web'),
       machine('v/a-1/1', 'gone'),
-      machine('w/a-1/1', 'db'),
+      machine('u/a-1/1', 'db'),
       machine('u/a-2/1', 'web'),
     ]);
     expect(found.map(({ is }) => is)).toEqual(['free', 'orphan', 'free', 'mine']);

@@ -39,12 +39,18 @@ function look(suspects: readonly Suspect[], more: Partial<AccountReport> = {}): 
   return { account, machines: suspects.length + 3, suspects, problems: [], ...more };
 }
 
+const unknown = suspect('w', { kind: 'unknown', key: 'w/app-1/1' });
+
+function lookWithUnknown(...others: readonly Suspect[]): AccountReport {
+  return look([...others, unknown], { unknown: [{ uid: 'w', cluster: 'web', machines: 1 }] });
+}
+
 function seenBefore(one: Suspect, agoMs: number, passes = 1): Leak {
   return { ...one, account: 'aws', firstSeen: new Date(10 * hour - agoMs).toISOString(), passes };
 }
 
 function evidence(more: Partial<Evidence>): Evidence {
-  return { now: 10 * hour, input: { policy }, earlier: [], looks: [], recorded: true, ...more };
+  return { now: 10 * hour, input: { policy }, earlier: [], looks: [], ...more };
 }
 
 const ids = (leaks: readonly Leak[]): readonly string[] => leaks.map(({ providerid }) => providerid);
@@ -109,9 +115,70 @@ describe('the machines that a sweep deletes', () => {
       [],
     ],
     [
-      'nothing when no cluster is on record',
-      { looks: [look([a])], earlier: [seenBefore(a, 2 * hour)], recorded: false },
+      'nothing when the database has no record of a machine',
+      { looks: [lookWithUnknown(a)], earlier: [seenBefore(a, 2 * hour)] },
       [],
+    ],
+    [
+      'all but the unknown ones when a person has resumed the sweep since',
+      {
+        looks: [lookWithUnknown(a)],
+        earlier: [seenBefore(a, 2 * hour), seenBefore(unknown, 2 * hour)],
+        input: { policy, resumed: { at: '2026-01-01T00:00:00Z', by: 'x', uids: ['w'] } },
+      },
+      ['a'],
+    ],
+    [
+      'nothing when the unknown ones are of a later restore',
+      {
+        looks: [lookWithUnknown(a)],
+        earlier: [seenBefore(a, 2 * hour)],
+        input: { policy, resumed: { at: '2026-01-01T00:00:00Z', by: 'x', uids: ['w0'] } },
+      },
+      [],
+    ],
+    [
+      'what is unknown now, and was on record in an earlier pass',
+      { looks: [lookWithUnknown()], earlier: [seenBefore({ ...unknown, kind: 'orphan' }, 2 * hour)] },
+      ['w'],
+    ],
+    [
+      'an unknown one that is named',
+      {
+        looks: [lookWithUnknown(a)],
+        earlier: [seenBefore(a, 2 * hour), seenBefore(unknown, 1)],
+        input: { policy, named: ['w'] },
+      },
+      ['w'],
+    ],
+    [
+      'nothing when the server has lost a pass',
+      {
+        looks: [look([a])],
+        earlier: [seenBefore(a, 2 * hour)],
+        missing: { at: '1970-01-01T00:00:00Z', worker: 'w1' },
+      },
+      [],
+    ],
+    [
+      'nothing while an earlier pass has stopped it',
+      {
+        looks: [look([a])],
+        earlier: [seenBefore(a, 2 * hour)],
+        stopped: { at: '1970-01-02T00:00:00Z', why: 'restored' },
+        input: { policy, resumed: { at: '1970-01-01T00:00:00Z', by: 'x', uids: [] } },
+      },
+      [],
+    ],
+    [
+      'what was seen before, when a person has resumed it since',
+      {
+        looks: [look([a])],
+        earlier: [seenBefore(a, 2 * hour)],
+        stopped: { at: '1970-01-02T00:00:00Z', why: 'restored' },
+        input: { policy, resumed: { at: '1970-01-03T00:00:00Z', by: 'x', uids: [] } },
+      },
+      ['a'],
     ],
     [
       'no second machine of a key',
@@ -204,10 +271,10 @@ describe('any observations', () => {
           look(fails ? [] : seen, { account: { ...account, name }, problems: fails ? ['no answer'] : [] }),
         ),
     );
-  const passes = fc.array(
-    fc.record({ looks, minutes: fc.integer({ min: 1, max: 90 }), recorded: fc.boolean() }),
-    { minLength: 1, maxLength: 8 },
-  );
+  const passes = fc.array(fc.record({ looks, minutes: fc.integer({ min: 1, max: 90 }) }), {
+    minLength: 1,
+    maxLength: 8,
+  });
   const policies = fc.record({
     minimumAgeMs: fc.constantFrom(1, hour),
     cap: fc.integer({ min: 1, max: 3 }),
@@ -222,13 +289,7 @@ describe('any observations', () => {
         const since = new Map<string, number>();
         for (const pass of made) {
           now += pass.minutes * 60_000;
-          const decision = decideSweep({
-            now,
-            input: { policy: chosen },
-            earlier,
-            looks: pass.looks,
-            recorded: pass.recorded,
-          });
+          const decision = decideSweep({ now, input: { policy: chosen }, earlier, looks: pass.looks });
           const seen = new Set(
             pass.looks.flatMap(({ account: { name }, suspects: list }) =>
               list.map((one) => leakId({ ...one, account: name })),
@@ -237,7 +298,7 @@ describe('any observations', () => {
           const unread = new Set(
             pass.looks.flatMap(({ account: { name }, problems }) => (problems.length > 0 ? [name] : [])),
           );
-          const readable = unread.size === 0 && pass.recorded;
+          const readable = unread.size === 0;
           if (!chosen.delete || !readable) expect(decision.ripe).toEqual([]);
           expect(decision.ripe.length).toBeLessThanOrEqual(chosen.cap);
           for (const leak of decision.ripe) {
@@ -291,9 +352,9 @@ describe('the owner of a machine', () => {
   ];
   it.each(cases)('%s', (_title, of, key, mine) => {
     expect(isMachineOf(of, 'u', key)).toBe(mine);
-    expect(ownershipAmong({ 'app-1': of }, 'u', { key, providerid: 'm-9' })).toEqual(
-      mine ? { is: 'mine', providerid: 'm-1' } : { is: 'free' },
-    );
+    expect(
+      ownershipAmong({ nodes: { 'app-1': of }, uid: 'u', highest: 3 }, { key, providerid: 'm-9' }),
+    ).toEqual(mine ? { is: 'mine', providerid: 'm-1' } : { is: key === 'u/app-1/4' ? 'unmade' : 'free' });
   });
 
   it('the counter is raised only by keys of this run', () => {

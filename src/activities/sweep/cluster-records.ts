@@ -3,6 +3,12 @@ import type { Origin } from '../../model/sweep/sweep.js';
 
 export type RecordStatus = 'living' | 'ended' | 'cut' | 'unknown';
 
+export interface ClusterRecord {
+  readonly status: RecordStatus;
+  /** Of its last run, where it can be read. */
+  readonly uid?: string;
+}
+
 /**
  * Answers of the Temporal server and of cluster workflows about existence and ownership of machines. Pools
  * count as clusters named `pool/<name>`, as in the tags of their machines.
@@ -13,7 +19,9 @@ export interface ClusterRecords {
    * something ended it before that; `unknown`: the server has no such workflow. The workflow itself is looked
    * up, so nothing lags.
    */
-  status(clusterName: string): Promise<RecordStatus>;
+  record(clusterName: string): Promise<ClusterRecord>;
+  /** The uids of all runs that the server still has, as its index shows them. */
+  uids(clusterName: string): Promise<readonly string[]>;
   /**
    * All that live, as the server's index has them: what just started may be missing. `uid` where it can be
    * read.
@@ -21,8 +29,6 @@ export interface ClusterRecords {
   living(): Promise<readonly LivingCluster[]>;
   /** Where pools and images were moved from, also those that have ended; from the index. */
   origins(): Promise<readonly Origin[]>;
-  /** Whether the index shows any workflow of a cluster, living or closed. */
-  hasAny(): Promise<boolean>;
   /** Asks the workflow of a cluster or of a group; an answer for each machine, in their order. */
   owners(workflowId: string, machines: readonly NamedMachine[]): Promise<readonly Ownership[]>;
   /** The same, and keys of free ones are never used again. */

@@ -1,5 +1,11 @@
 import { readMachineKey, tagNames } from '../../model/names.js';
-import type { FindLeaksReply, FindLeaksRequest, Origin, Suspect } from '../../model/sweep/sweep.js';
+import type {
+  FindLeaksReply,
+  FindLeaksRequest,
+  Origin,
+  Suspect,
+  UnknownCluster,
+} from '../../model/sweep/sweep.js';
 import type { Machine, UploadedImage } from '../../plugins/contract.js';
 import type { Attempt } from '../attempt.js';
 import { viewAccount } from '../provider/account-view.js';
@@ -9,6 +15,7 @@ import { findOwners, type Owner, type OwnMachine } from './find-owners.js';
 
 /** Suspects per reply, so that it stays small. */
 const namedSuspects = 300;
+const namedUnknown = 1_000;
 
 /**
  * The activity FIND_LEAKS: machines of one account that this installation made and that no cluster has. It
@@ -51,13 +58,15 @@ export async function findLeaks(
     ...unreadable,
   ];
   const more = suspects.length - namedSuspects;
-  const problems = [
+  const silent = [
     ...new Set(owners.flatMap((owner) => (owner.is === 'unclear' ? [attempt.redact(owner.why)] : []))),
   ];
   return {
     machines: ours.length,
     suspects: suspects.slice(0, namedSuspects),
-    problems: problems.slice(0, 20),
+    problems: [],
+    silent: silent.slice(0, 20),
+    unknown: unknownAmong(suspects),
     ...(more > 0 ? { more } : {}),
   };
 }
@@ -79,6 +88,20 @@ function isTagged({ tags }: Machine, installation: string): boolean {
 function isMoved(machine: Machine, origins: readonly Origin[]): boolean {
   const uid = readMachineKey(keyOf(machine))?.clusterUid;
   return origins.some((origin) => origin.uid === uid && isTagged(machine, origin.installation));
+}
+
+function unknownAmong(suspects: readonly Suspect[]): readonly UnknownCluster[] {
+  const found: Record<string, UnknownCluster> = {};
+  for (const { kind, key, cluster } of suspects) {
+    const uid = readMachineKey(key)?.clusterUid;
+    if (kind !== 'unknown' || uid === undefined) continue;
+    found[uid] = {
+      uid,
+      machines: (found[uid]?.machines ?? 0) + 1,
+      ...(cluster === undefined ? {} : { cluster }),
+    };
+  }
+  return Object.values(found).slice(0, namedUnknown);
 }
 
 interface Upload extends Machine {
@@ -114,6 +137,10 @@ function judge(all: readonly Machine[], machine: Machine, owner: Owner | undefin
       return [{ ...suspect(machine, 'lost'), askedOf: owner.askedOf }];
     case 'abandoned':
       return [{ ...suspect(machine, 'abandoned'), askedOf: owner.askedOf }];
+    case 'unknown': {
+      const { askedOf } = owner;
+      return [{ ...suspect(machine, 'unknown'), ...(askedOf === undefined ? {} : { askedOf }) }];
+    }
     case 'mine':
       return !isImage(machine) && isSecond(all, machine, owner.providerid)
         ? [suspect(machine, 'duplicate')]

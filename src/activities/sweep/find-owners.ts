@@ -10,12 +10,14 @@ export interface OwnMachine extends NamedMachine {
 
 /**
  * Ownership of a machine. `askedOf`: the workflow that answered; `orphan`: no workflow can own it; `cut`: its
- * owner was terminated or failed. `unclear`: workflows that might own it did not answer.
+ * owner was terminated or failed. `unknown`: this database has no record that it was made. `unclear`: workflows
+ * that might own it did not answer.
  */
 export type Owner =
   | { readonly is: 'mine'; readonly providerid?: string }
   | { readonly is: 'free' | 'abandoned'; readonly askedOf: string }
   | { readonly is: 'orphan'; readonly cut?: true }
+  | { readonly is: 'unknown'; readonly askedOf?: string }
   | { readonly is: 'unsure' }
   | { readonly is: 'unclear'; readonly why: string };
 
@@ -33,7 +35,7 @@ export async function findOwners(
   const names = [...new Set(machines.flatMap(({ cluster }) => cluster ?? []))];
   const untagged = machines.filter(({ cluster }) => cluster === undefined);
   const named = await pLimit(atOnce).map(names, async (name) =>
-    ownersInCluster(
+    ownersOfNamed(
       clusters,
       name,
       machines.filter(({ cluster }) => cluster === name),
@@ -48,22 +50,52 @@ export async function findOwners(
 
 type Owned = readonly [OwnMachine, Owner];
 
-async function ownersInCluster(
+/**
+ * The tags of a machine are no proof that this database knows it: it may have been restored from a backup that
+ * is older than the machine. The uid of a run that the server has is one.
+ */
+async function ownersOfNamed(
   clusters: ClusterRecords,
   name: string,
   machines: readonly OwnMachine[],
 ): Promise<readonly Owned[]> {
+  const { uid, owned } = await ownersInCluster(clusters, name, machines);
+  const isClaimed = ([machine, { is }]: Owned): boolean =>
+    (is !== 'free' && is !== 'orphan') || uidOf(machine) === uid;
+  if (owned.every(isClaimed)) return owned;
   try {
-    const status = await clusters.status(name);
-    if (status !== 'living')
-      return machines.map((machine) => [
-        machine,
-        { is: 'orphan', ...(status === 'cut' ? { cut: true as const } : {}) },
-      ]);
-    return await ask(clusters, ownerWorkflowId(name), machines);
+    const uids = await clusters.uids(name);
+    return owned.map((one): Owned => {
+      const [machine, owner] = one;
+      if (isClaimed(one) || uids.includes(uidOf(machine))) return one;
+      return [machine, { is: 'unknown', ...('askedOf' in owner ? { askedOf: owner.askedOf } : {}) }];
+    });
   } catch (error) {
-    const why = `what cluster ${name} has could not be read: ${error instanceof Error ? error.message : String(error)}`;
-    return machines.map((machine) => [machine, { is: 'unclear', why }]);
+    return unclear(machines, `the runs of cluster ${name} could not be read`, error);
+  }
+}
+
+function uidOf({ key }: OwnMachine): string {
+  return readMachineKey(key)?.clusterUid ?? '';
+}
+
+function unclear(machines: readonly OwnMachine[], what: string, error: unknown): readonly Owned[] {
+  const why = `${what}: ${error instanceof Error ? error.message : String(error)}`;
+  return machines.map((machine) => [machine, { is: 'unclear', why }]);
+}
+
+async function ownersInCluster(
+  clusters: ClusterRecords,
+  name: string,
+  machines: readonly OwnMachine[],
+): Promise<{ readonly uid?: string; readonly owned: readonly Owned[] }> {
+  try {
+    const { status, uid } = await clusters.record(name);
+    if (status === 'living') return { uid, owned: await ask(clusters, ownerWorkflowId(name), machines) };
+    const owner: Owner = { is: 'orphan', ...(status === 'cut' ? { cut: true as const } : {}) };
+    return { uid, owned: machines.map((machine) => [machine, owner]) };
+  } catch (error) {
+    return { owned: unclear(machines, `what cluster ${name} has could not be read`, error) };
   }
 }
 
@@ -105,12 +137,13 @@ async function ask(
 }
 
 function ownerOf(askedOf: string, ownership: Exclude<Ownership, { readonly is: 'elsewhere' }>): Owner {
+  if (ownership.is === 'unmade') return { is: 'unknown', askedOf };
   return ownership.is === 'free' || ownership.is === 'abandoned' ? { is: ownership.is, askedOf } : ownership;
 }
 
 /**
  * For a machine without tags only the uid in its key is known. A cluster with another uid may have adopted
- * it.
+ * it. That this database made it is certain: its claim is in it.
  */
 async function ownersOfUntagged(
   clusters: ClusterRecords,
@@ -121,8 +154,7 @@ async function ownersOfUntagged(
     const living = await clusters.living();
     return await Promise.all(machines.map(async (machine) => ownerAmong(clusters, living, machine)));
   } catch (error) {
-    const why = `the clusters that live could not be read: ${error instanceof Error ? error.message : String(error)}`;
-    return machines.map((machine) => [machine, { is: 'unclear', why }]);
+    return unclear(machines, 'the clusters that live could not be read', error);
   }
 }
 
@@ -136,7 +168,7 @@ async function ownerAmong(
   const asked = own.length > 0 ? own : living;
   const answers = await pLimit(atOnce).map(
     asked,
-    async ({ name }) => (await ownersInCluster(clusters, name, [machine]))[0]?.[1],
+    async ({ name }) => (await ownersInCluster(clusters, name, [machine])).owned[0]?.[1],
   );
   const claims = answers.flatMap((answer) => (answer === undefined ? [] : [answer]));
   const decisive =

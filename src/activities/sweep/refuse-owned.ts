@@ -12,6 +12,8 @@ export async function refuseOwned(parts: ActivityParts, machine: OwnMachine): Pr
     case 'orphan':
     case 'free':
     case 'abandoned':
+    // The pass that decided had a record of it then, or a person named it.
+    case 'unknown':
       return;
     case 'mine':
       throw new PluginError(

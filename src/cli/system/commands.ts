@@ -35,6 +35,7 @@ export const systemCommands: readonly CommandDefinition[] = [
     options: [
       option('--look', 'sweep now'),
       option('--delete <ids...>', 'delete these, even in a dry run'),
+      option('--resume', 'let sweeps delete again after a backup of the database was restored'),
       yesOption,
     ],
     json: ['leaks'],

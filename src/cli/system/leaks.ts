@@ -16,12 +16,14 @@ interface LeaksOptions extends ServerOptions {
   readonly look?: boolean;
   /** Ids of machines. */
   readonly delete?: readonly string[];
+  readonly resume?: boolean;
   readonly yes?: boolean;
 }
 
 /** Orphaned machines of this installation. */
 export function leaks(options: LeaksOptions): Promise<number> {
-  return options.delete === undefined ? list(options) : deleteNamed(options.delete, options);
+  if (options.delete !== undefined) return deleteNamed(options.delete, options);
+  return options.resume === true ? resume(options) : list(options);
 }
 
 const list = verb(
@@ -33,6 +35,21 @@ const list = verb(
     return readLeaks(session.temporal);
   },
   { print: (output, view) => printView(output, view, Date.now()) },
+);
+
+const resume = verb(
+  async ({ client, temporal }, options: LeaksOptions) => {
+    const { report } = await readLeaks(temporal);
+    const { unknown = [], stopped } = report ?? {};
+    const machines = unknown.reduce((sum, one) => sum + one.machines, 0);
+    await confirm(
+      `${stopped === undefined ? '' : `${cleanLine(stopped.why)}. `}The database has no record of ${formatCount(machines, 'machine')}; they stay. Let sweeps delete the others again?`,
+      options,
+    );
+    await client.resumeSweep();
+    return readLeaks(temporal);
+  },
+  { print: (output) => output.line('sweeps delete again, from the next one on; unknown machines stay') },
 );
 
 const deleteNamed = verb(
@@ -100,18 +117,35 @@ function printView(output: Output, { report, schedule }: LeaksView, now: number)
     ...(named === undefined
       ? []
       : [{ command: `heddle leaks --delete ${cleanLine(named.providerid)}`, why: 'delete this one now' }]),
+    ...(isStopped(report, schedule)
+      ? [
+          {
+            command: 'heddle leaks --resume',
+            why: 'if the database is the right one: delete again, except unknown machines',
+          },
+        ]
+      : []),
     { command: 'heddle leaks --look', why: 'look anew' },
   ]);
 }
 
+/** Whether the database seems to be older than the machines, and a person has not answered that yet. */
+function isStopped(report: SweepReport | undefined, { resumed }: LeaksView['schedule']): boolean {
+  if (report === undefined) return false;
+  const { unknown = [], stopped } = report;
+  const isAnswered = stopped === undefined || (resumed !== undefined && resumed.at >= stopped.at);
+  return !isAnswered || unknown.some(({ uid }) => resumed?.uids.includes(uid) !== true);
+}
+
 function printReport(output: Output, report: SweepReport, now: number): void {
-  const { at, leaks: found, accounts, refused, deleted } = report;
+  const { at, leaks: found, accounts, refused, silent = [], deleted } = report;
   const machines = accounts.reduce((sum, account) => sum + account.machines, 0);
   const more = accounts.reduce((sum, account) => sum + account.leaks, 0) - found.length;
   output.line(
     `${found.length === 0 ? 'no machine' : formatCount(found.length, 'machine')} of ${machines} without a cluster, as of ${formatMoment(at)} (${formatAge(at, now)} ago)`,
   );
   for (const why of refused) output.line(`refused to delete: ${why}`, 'red');
+  for (const why of silent) output.line(`left alone: ${why}`);
   for (const { name, unable } of accounts)
     if (unable !== undefined) output.line(`not watched: ${name}, for ${unable}`);
   for (const { account, providerid, key, failed } of deleted)

@@ -86,6 +86,7 @@ export const serviceRows = {
         policy: object({ minimumAgeMs: number(0, 1e12), cap: count(), delete: flag }),
         named: optional(list(text(500), 10_000)),
         earlier: optional(list(outline({}), 10_000)),
+        resumed: optional(object({ at: text(40), by: who(), uids: list(text(500), 10_000) })),
       }),
     ],
     updates: {},

@@ -13,6 +13,8 @@ export interface NamedMachine {
  * - `mine`: a node has the machine, or is getting it; `providerid` as the node knows it.
  * - `free`: no node has the machine or ever will.
  * - `abandoned`: free, because a person abandoned it undeleted.
+ * - `unmade`: the workflow has never made a machine of this key. It did so after the backup that its database
+ *   was restored from, or after the point that it was reset to.
  * - `unsure`: unknown yet.
  * - `elsewhere`: another workflow has the node, and must be asked.
  */
@@ -20,6 +22,7 @@ export type Ownership =
   | { readonly is: 'mine'; readonly providerid?: string }
   | { readonly is: 'free' }
   | { readonly is: 'abandoned' }
+  | { readonly is: 'unmade' }
   | { readonly is: 'unsure' }
   /** `abandoned`: where that one does not have it either, a person gave it up. */
   | { readonly is: 'elsewhere'; readonly workflowId: string; readonly abandoned?: true };
@@ -39,15 +42,19 @@ export function isMachineOf(node: NodeState | undefined, uid: string, key: strin
 }
 
 /** Who has which node's machine, among the nodes that one workflow carries. */
-export function ownershipAmong(
-  nodes: Readonly<Record<string, NodeState>>,
-  uid: string,
-  { key }: NamedMachine,
-): Ownership {
-  const node = nodes[readMachineKey(key)?.nodeId ?? ''];
-  if (!isMachineOf(node, uid, key)) return { is: 'free' };
+export function ownershipAmong({ nodes, uid, highest }: OwnNodes, machine: NamedMachine): Ownership {
+  const node = nodes[readMachineKey(machine.key)?.nodeId ?? ''];
+  if (!isMachineOf(node, uid, machine.key))
+    return { is: highestIncarnation([machine], uid) > highest ? 'unmade' : 'free' };
   const { providerid } = node.payload;
   return { is: 'mine', ...(typeof providerid === 'string' ? { providerid } : {}) };
+}
+
+interface OwnNodes {
+  readonly nodes: Readonly<Record<string, NodeState>>;
+  readonly uid: string;
+  /** The highest incarnation that the workflow has assigned. */
+  readonly highest: number;
 }
 
 /** Operations keep the machines that were given up: `<nodeId> <provider> <providerid> (by ...)`. */

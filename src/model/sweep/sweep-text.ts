@@ -3,6 +3,7 @@ import { leakId, neededPasses, type Leak, type SweepReport } from './sweep.js';
 /** Why a leak stays, or when it goes. */
 export function statusOfLeak(leak: Leak, { policy, refused, deleted, at }: SweepReport): string {
   const { kind, passes, firstSeen } = leak;
+  if (kind === 'unknown') return 'this database has no record of it; deleted only by name';
   if (kind === 'abandoned') return 'given up by a person; deleted only by name';
   if (kind === 'captured')
     return 'captured on request, of a machine whose workflow was terminated; deleted only by name';
@@ -21,12 +22,13 @@ export function statusOfLeak(leak: Leak, { policy, refused, deleted, at }: Sweep
 
 /** A pass as Markdown, shown by the Web UI beside its workflow. */
 export function detailsOfSweep(report: SweepReport): string {
-  const { leaks, deleted, refused, policy, accounts } = report;
+  const { leaks, deleted, refused, silent = [], policy, accounts } = report;
   const gone = deleted.filter(({ failed }) => failed === undefined);
   const machines = accounts.reduce((sum, account) => sum + account.machines, 0);
   return [
     `### Sweep: ${leaks.length} of ${machines} machines have no owner, ${gone.length} deleted${policy.delete ? '' : ' (dry run)'}`,
     ...refused.map((why) => `- refused: ${why}`),
+    ...silent.map((why) => `- left alone: ${why}`),
     ...accounts.flatMap(({ name, unable }) =>
       unable === undefined ? [] : [`- not watched: ${name} (${unable})`],
     ),

@@ -1,3 +1,4 @@
+import { readMachineKey } from '../names.js';
 import type { NamedMachine } from '../node/ownership.js';
 
 /** The sweep for orphaned machines: input, report and decisions. Pure. */
@@ -37,6 +38,17 @@ export interface SweepInput {
    * Earlier observations, for a pass requested by a person. A scheduled pass gets them from the previous one.
    */
   readonly earlier?: readonly Leak[];
+  /** The last time that a person let the sweep delete again. */
+  readonly resumed?: Resumption;
+}
+
+/** A person's word that the sweep may delete, although the database does not know all machines. */
+export interface Resumption {
+  /** RFC 3339. */
+  readonly at: string;
+  readonly by: string;
+  /** Uids of the unknown clusters at that time. Their machines stay. */
+  readonly uids: readonly string[];
 }
 
 /** A provider account that may have machines of ours. */
@@ -49,12 +61,12 @@ export interface SweptAccount {
 }
 
 /**
- * `orphan`: its cluster does not live. `lost`: its cluster lives and does not know it. `abandoned`: a person
- * gave it up. `duplicate`: a second machine of one key, whose node has the other. `unreadable`: it has our
+ * `orphan`: its cluster does not live. `lost`: its cluster lives and does not know it. `unknown`: this database
+ * has no record that it was ever made. `abandoned`: a person gave it up. `duplicate`: a second machine of one key, whose node has the other. `unreadable`: it has our
  * tag, and no key that can be read. `captured`: an image that a person had captured, of a machine whose
  * workflow was cut off.
  */
-export type LeakKind = 'orphan' | 'lost' | 'abandoned' | 'duplicate' | 'unreadable' | 'captured';
+export type LeakKind = 'orphan' | 'lost' | 'unknown' | 'abandoned' | 'duplicate' | 'unreadable' | 'captured';
 
 /** A machine of ours that no cluster has, as one look shows it. */
 export interface Suspect {
@@ -84,8 +96,21 @@ export interface AccountReport {
   readonly more?: number;
   /** What could not be read: no machine is deleted while there is any of it. */
   readonly problems: readonly string[];
+  /** Owners that did not answer: what may be theirs is no suspect. */
+  readonly silent?: readonly string[];
+  /** Clusters, also beyond the named suspects, whose machines this database does not know. */
+  readonly unknown?: readonly UnknownCluster[];
   /** Why the account could not be listed. */
   readonly unable?: string;
+}
+
+/** A cluster, or a life of one, of which this database has no record. */
+export interface UnknownCluster {
+  /** In the keys of its machines. */
+  readonly uid: string;
+  /** In the tags of its machines. */
+  readonly cluster?: string;
+  readonly machines: number;
 }
 
 /** A pool or image that was moved here: its machines and images from before carry another installation. */
@@ -99,8 +124,20 @@ export interface Origin {
 export interface SweepAccounts {
   readonly origins?: readonly Origin[];
   readonly accounts: readonly SweptAccount[];
-  /** Whether the server has a record of any cluster at all, living or ended. */
-  readonly recorded: boolean;
+  /** A pass that a worker took part in, and of which the server has no record: its database is an older one. */
+  readonly missing?: MissingPass;
+}
+
+export interface MissingPass {
+  /** RFC 3339. */
+  readonly at: string;
+  readonly worker: string;
+}
+
+/** Input of LIST_ACCOUNTS. */
+export interface ListAccountsRequest {
+  /** When a person let the sweep delete again; what was missing before does not count. */
+  readonly resumedAt?: string;
 }
 
 /** Input of FIND_LEAKS. */
@@ -136,6 +173,7 @@ export interface SweepDecision {
   readonly ripe: readonly Leak[];
   /** Why nothing is deleted at all. */
   readonly refused: readonly string[];
+  readonly stopped?: Stop;
 }
 
 export interface Evidence {
@@ -144,7 +182,16 @@ export interface Evidence {
   readonly input: SweepInput;
   readonly earlier: readonly Leak[];
   readonly looks: readonly AccountReport[];
-  readonly recorded: boolean;
+  /** Why the pass before stopped all deletions until a person resumes them. */
+  readonly stopped?: Stop;
+  readonly missing?: MissingPass;
+}
+
+/** Deletion is off until a person resumes it. */
+interface Stop {
+  /** RFC 3339. */
+  readonly at: string;
+  readonly why: string;
 }
 
 /** Leaks carried from pass to pass; further ones appear when these are gone. */
@@ -152,6 +199,18 @@ export const rememberedLeaks = 300;
 
 /** Passes in a row that must have seen a leak before it may be deleted. */
 export const neededPasses = 2;
+
+/** Two accounts of one cloud show the same machines: the first one keeps them. */
+export function withoutRepeats(looks: readonly AccountReport[]): readonly AccountReport[] {
+  const seen = new Set<string>();
+  return looks.map((look) => {
+    const suspects = look.suspects.filter(({ providerid, key }) => {
+      const id = JSON.stringify([look.account.type, providerid, key]);
+      return !seen.has(id) && seen.add(id);
+    });
+    return { ...look, suspects };
+  });
+}
 
 /** What is a leak, since when, and which of them may go now. */
 export function decideSweep(evidence: Evidence): SweepDecision {
@@ -170,10 +229,12 @@ export function decideSweep(evidence: Evidence): SweepDecision {
   const leaks = [...seen, ...kept]
     .toSorted((one, other) => Date.parse(one.firstSeen) - Date.parse(other.firstSeen))
     .slice(0, rememberedLeaks);
-  const refused = refusalsOf(evidence);
+  const stopped = stopOf(evidence);
+  const refused = refusalsOf(evidence, seen, stopped);
   return {
     leaks,
     refused,
+    ...(stopped === undefined ? {} : { stopped }),
     ripe: ripeOf(
       evidence,
       leaks.filter((leak) => ids.has(leakId(leak))),
@@ -191,21 +252,86 @@ function seenAgain({ now, earlier }: Evidence, { name: account }: SweptAccount, 
   const before = earlier.find((leak) => leakId(leak) === leakId({ account, providerid, key }));
   return {
     ...suspect,
+    kind: isForgotten(earlier, suspect, before)
+      ? suspect.askedOf === undefined
+        ? 'orphan'
+        : 'lost'
+      : suspect.kind,
     account,
     firstSeen: before?.firstSeen ?? new Date(now).toISOString(),
     passes: (before?.passes ?? 0) + 1,
   };
 }
 
-/** One unreadable source stops all deletions: the knowledge is incomplete. */
-function refusalsOf({ looks, recorded }: Evidence): readonly string[] {
+/**
+ * Whether an earlier pass saw a record of the unknown machine: the server forgets closed workflows after its
+ * retention, the passes do not.
+ */
+function isForgotten(
+  earlier: readonly Leak[],
+  { kind, key, askedOf }: Suspect,
+  before: Leak | undefined,
+): boolean {
+  if (kind !== 'unknown') return false;
+  if (before?.kind === 'orphan' || before?.kind === 'lost') return true;
+  return (
+    askedOf === undefined && earlier.some((leak) => leak.kind === 'orphan' && uidOf(leak) === uidOf({ key }))
+  );
+}
+
+function uidOf({ key }: Pick<Leak, 'key'>): string | undefined {
+  return readMachineKey(key)?.clusterUid;
+}
+
+function stopOf({ now, input: { resumed }, stopped, missing }: Evidence): Stop | undefined {
+  const isOver = stopped !== undefined && resumed !== undefined && resumed.at >= stopped.at;
+  if (stopped !== undefined && !isOver) return stopped;
+  if (missing === undefined) return undefined;
+  const why = `worker ${missing.worker} took part in a pass at ${missing.at} of which the server has no record: its database was restored from an older backup`;
+  return { at: new Date(now).toISOString(), why };
+}
+
+/**
+ * One unreadable account stops all deletions: the knowledge is incomplete. So does a machine that this database
+ * has no record of: others may belong to clusters that it does not know either.
+ */
+function refusalsOf(
+  { looks, input }: Evidence,
+  seen: readonly Leak[],
+  stopped: Stop | undefined,
+): readonly string[] {
   const problems = looks.flatMap((look) => look.problems);
-  const machines = looks.reduce((sum, look) => sum + look.machines, 0);
-  if (recorded || machines === 0) return problems;
+  const named = uidsOfUnknown(looks.flatMap(({ suspects }) => suspects));
+  const left = uidsOfUnknown(seen);
+  const resumed = new Set(input.resumed?.uids);
+  // Of clusters beyond the named suspects no earlier pass is known to have seen a record.
+  const unknown = unknownClusters(looks).filter(
+    ({ uid }) => !resumed.has(uid) && (left.has(uid) || !named.has(uid)),
+  );
   return [
     ...problems,
-    `the Temporal server has no record of any cluster, living or ended, while providers show ${machines} of our machines: is it the right server, and is its database whole?`,
+    ...(stopped === undefined ? [] : [stopped.why]),
+    ...(unknown.length === 0 ? [] : [textOfUnknown(unknown)]),
   ];
+}
+
+function uidsOfUnknown(suspects: readonly Suspect[]): ReadonlySet<string | undefined> {
+  return new Set(suspects.filter(({ kind }) => kind === 'unknown').map(uidOf));
+}
+
+/** Of all accounts, each once. */
+export function unknownClusters(looks: readonly Pick<AccountReport, 'unknown'>[]): readonly UnknownCluster[] {
+  const found: Record<string, UnknownCluster> = {};
+  for (const one of looks.flatMap(({ unknown = [] }) => unknown))
+    found[one.uid] = { ...one, machines: one.machines + (found[one.uid]?.machines ?? 0) };
+  return Object.values(found);
+}
+
+function textOfUnknown(unknown: readonly UnknownCluster[]): string {
+  const machines = unknown.reduce((sum, one) => sum + one.machines, 0);
+  const names = [...new Set(unknown.map(({ cluster, uid }) => cluster ?? uid))];
+  const some = `${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}`;
+  return `${machines} ${machines === 1 ? 'machine has' : 'machines have'} the tag of this installation, and its database has no record of them (${some}): it may have been restored from an older backup`;
 }
 
 function ripeOf(
@@ -218,7 +344,8 @@ function ripeOf(
     return onePerKey(
       twice.filter(
         (leak) =>
-          named.includes(leak.providerid) && deletable(leak, ['orphan', 'lost', 'abandoned', 'captured']),
+          named.includes(leak.providerid) &&
+          deletable(leak, ['orphan', 'lost', 'unknown', 'abandoned', 'captured']),
       ),
     );
   if (!policy.delete || refused.length > 0) return [];
@@ -266,4 +393,8 @@ export interface SweepReport {
   readonly leaks: readonly Leak[];
   readonly deleted: readonly Deletion[];
   readonly refused: readonly string[];
+  /** Owners that did not answer; what may be theirs stays. */
+  readonly silent?: readonly string[];
+  readonly unknown?: readonly UnknownCluster[];
+  readonly stopped?: Stop;
 }

@@ -14,7 +14,7 @@ const policySchema = exactly<SweepPolicy>()(
 const leakSchema = exactly<Leak>()(
   z
     .object({
-      kind: z.enum(['orphan', 'lost', 'abandoned', 'duplicate', 'unreadable', 'captured']),
+      kind: z.enum(['orphan', 'lost', 'unknown', 'abandoned', 'duplicate', 'unreadable', 'captured']),
       what: z.literal('image').optional().describe('Absent for machines.'),
       providerid: z.string(),
       key: z.string(),
@@ -53,6 +53,15 @@ const reportSchema = exactly<SweepReport>()(
         }),
       ),
       refused: texts.describe('Why nothing was deleted.'),
+      silent: texts.optional().describe('Clusters that did not answer; their machines stay.'),
+      unknown: z
+        .array(z.object({ uid: z.string(), cluster: z.string().optional(), machines: count }))
+        .optional()
+        .describe('Clusters, by the keys of their machines, that the database has no record of.'),
+      stopped: z
+        .object({ at: moment, why: z.string() })
+        .optional()
+        .describe('Why nothing is deleted until `heddle leaks --resume`.'),
     })
     .meta({ id: 'sweep' }),
 );
@@ -151,6 +160,10 @@ export const systemDocuments = {
         paused: z.string().optional(),
         next: moment.optional(),
         running: z.boolean(),
+        resumed: z
+          .object({ at: moment, by: z.string(), uids: texts })
+          .optional()
+          .describe('When a user last let sweeps delete again, and the unknown clusters at that time.'),
       }),
     }),
     z

@@ -8,7 +8,10 @@ import type { Memory } from './memory.js';
 import { instructSignal } from './messages.js';
 import { schedule, scheduleTask } from '../schedule.js';
 
-/** Machines left by a previous run of the cluster that was terminated or failed. */
+/**
+ * Machines left by a previous run of the cluster that was terminated or failed, or that a restored database has
+ * no record of.
+ */
 export interface PreviousRun {
   /** By the node that takes each over. */
   readonly adopted: Readonly<Record<string, AdoptedMachine>>;
@@ -19,7 +22,7 @@ const patience = 60;
 
 /**
  * Finds what a previous run of the cluster left behind: ends its groups, assigns machines that fit the plan
- * to the nodes of the same name, and deletes all others.
+ * to the nodes of the same name, and deletes all others of runs that the server has a record of.
  * @throws ActivityFailure if a machine cannot be deleted, or if the state of a provider is unknown.
  */
 export async function adoptPreviousRun(memory: Memory, plan: ServedPlan): Promise<PreviousRun> {
@@ -47,7 +50,7 @@ export async function adoptPreviousRun(memory: Memory, plan: ServedPlan): Promis
   );
   const left = found.flat().toSorted((one, other) => other.machine.incarnation - one.machine.incarnation);
   if (left.length === 0) return { adopted: {} };
-  return sortOut(memory, plan, left);
+  return sortOut(memory, plan, left, earlier.known);
 }
 
 interface Left {
@@ -55,7 +58,12 @@ interface Left {
   readonly placement: PlannedPlacement;
 }
 
-async function sortOut(memory: Memory, plan: ServedPlan, left: readonly Left[]): Promise<PreviousRun> {
+async function sortOut(
+  memory: Memory,
+  plan: ServedPlan,
+  left: readonly Left[],
+  known: readonly string[],
+): Promise<PreviousRun> {
   const adopted: Record<string, AdoptedMachine> = {};
   const others: Left[] = [];
   for (const entry of left) {
@@ -64,11 +72,14 @@ async function sortOut(memory: Memory, plan: ServedPlan, left: readonly Left[]):
     if (placement === undefined) others.push(entry);
     else adopted[nodeId] = { keyUid, incarnation, providerid, placement };
   }
+  // If the database was restored from a backup, the others may be in use by a cluster that it does not know.
+  const deleted = others.filter(({ machine }) => known.includes(machine.keyUid));
   log.info('an earlier life of the cluster left machines', {
     adopted: Object.keys(adopted).length,
-    deleted: others.length,
+    deleted: deleted.length,
+    unknown: others.length - deleted.length,
   });
-  await Promise.all(others.map((entry) => deleteLeft(memory, entry)));
+  await Promise.all(deleted.map((entry) => deleteLeft(memory, entry)));
   return { adopted };
 }
 

@@ -23,7 +23,7 @@ export function ownershipOf(memory: Memory, machine: NamedMachine): Ownership {
     if (known.pending.length > 0 || known.sent !== known.seen) return { is: 'unsure' };
     return { is: 'elsewhere', workflowId: groupWorkflowId(name, group), ...(abandoned ? { abandoned } : {}) };
   }
-  const found = ownershipAmong(nodes, uid, machine);
+  const found = ownershipAmong({ nodes, uid, highest: counters.incarnation }, machine);
   return found.is === 'free' && abandoned ? { is: 'abandoned' } : found;
 }
 
@@ -41,7 +41,8 @@ export function disown(memory: Memory, machines: readonly NamedMachine[]): reado
 }
 
 export function ownershipInGroup({ state, inbox }: GroupMemory, machine: NamedMachine): Ownership {
-  return inbox.length > 0 ? { is: 'unsure' } : ownershipAmong(state.nodes, state.clusterUid, machine);
+  const { nodes, clusterUid: uid, incarnation: highest } = state;
+  return inbox.length > 0 ? { is: 'unsure' } : ownershipAmong({ nodes, uid, highest }, machine);
 }
 
 export function disownInGroup(memory: GroupMemory, machines: readonly NamedMachine[]): readonly Ownership[] {

@@ -166,10 +166,11 @@ export function messagesOf(memory: ImageMemory): readonly Message[] {
  * when it is deleted.
  */
 function ownershipIn(
-  { state: { uid, name, builds, machines } }: ImageMemory,
+  { state: { uid, name, builds, machines, numbers } }: ImageMemory,
   named: NamedMachine,
 ): Ownership {
   const { clusterUid, nodeId } = readMachineKey(named.key) ?? {};
+  if (clusterUid === uid && Number(nodeId?.slice(name.length + 1)) > numbers) return { is: 'unmade' };
   const build =
     clusterUid === uid ? builds.find(({ number }) => nodeId === uploadId(name, number)) : undefined;
   return build !== undefined && build.uploads.length > 0 ? { is: 'mine' } : ownershipOf(machines, named);

@@ -12,7 +12,15 @@ export function ownershipOf(machines: readonly MachineState[], { key }: NamedMac
       named.nodeId === name &&
       (named.incarnation === own || named.incarnation === moving),
   );
-  if (mine === undefined) return { is: 'free' };
+  if (mine === undefined) {
+    const isUnmade = machines.some(
+      (own) =>
+        named?.clusterUid === own.uid &&
+        named.nodeId === own.name &&
+        named.incarnation > Math.max(own.incarnations ?? incarnation, own.incarnation ?? incarnation),
+    );
+    return { is: isUnmade ? 'unmade' : 'free' };
+  }
   const { providerid } = named?.incarnation === mine.moving ? {} : mine.payload;
   return { is: 'mine', ...(typeof providerid === 'string' ? { providerid } : {}) };
 }

@@ -243,21 +243,27 @@ function leavingText({ pool }: PoolMemory): string | undefined {
     : `pool ${pool.name} is being deleted; apply again when it is gone`;
 }
 
-function ownershipOf({ nodes, uid }: PoolMemory['pool'], machine: NamedMachine): Ownership {
+function ownershipOf({ nodes, uid, counters }: PoolMemory['pool'], machine: NamedMachine): Ownership {
+  if (numberOf(uid, machine) > counters.node) return { is: 'unmade' };
   const machines = Object.fromEntries(
     Object.entries(nodes).flatMap(([id, { machine: node, backing }]) =>
       backing === undefined && id === readMachineKey(machine.key)?.nodeId ? [[id, node]] : [],
     ),
   );
-  return ownershipAmong(machines, uid, machine);
+  // A number without a node is that of a deleted one.
+  const highest = Object.values(machines)[0]?.incarnation ?? Infinity;
+  return ownershipAmong({ nodes: machines, uid, highest }, machine);
 }
 
 /** After a reset the counter may stand before nodes that were made: their numbers are not given again. */
 function disown({ pool }: PoolMemory, machines: readonly NamedMachine[]): readonly Ownership[] {
-  for (const { key } of machines) {
-    const number = Number(/-([1-9][0-9]*)$/.exec(readMachineKey(key)?.nodeId ?? '')?.[1] ?? 0);
-    if (readMachineKey(key)?.clusterUid === pool.uid)
-      pool.counters.node = Math.max(pool.counters.node, number);
-  }
+  for (const machine of machines)
+    pool.counters.node = Math.max(pool.counters.node, numberOf(pool.uid, machine));
   return machines.map((machine) => ownershipOf(pool, machine));
+}
+
+/** The number in the name of a node of the pool of this uid; 0 for any other machine. */
+function numberOf(uid: string, { key }: NamedMachine): number {
+  const { clusterUid, nodeId = '' } = readMachineKey(key) ?? {};
+  return clusterUid === uid ? Number(/-([1-9][0-9]*)$/.exec(nodeId)?.[1] ?? 0) : 0;
 }

@@ -102,6 +102,7 @@ export async function openBench(
     registry,
     inFlight: createInFlight(),
     installation: 'installation',
+    lastPass: noLastPass,
     log: { debug: write, info: write, warn: write, error: write },
     providers: { fault: { type: 'fault', site: 'here', fields: { token: { secret: 'env:TOKEN' } } } },
     nodes: {
@@ -171,12 +172,18 @@ function runOf(runId: string): WorkflowRun {
   return { runId, firstRunId: runId, status: 'RUNNING', startedAt: 0, pending: [{ activityId, attempt }] };
 }
 
+/** A worker that took part in no pass of the sweep. */
+export const noLastPass: ActivityParts['lastPass'] = {
+  missing: () => Promise.resolve(undefined),
+  record: () => Promise.resolve(),
+};
+
 /** A server without any cluster. */
 const noClusters: ActivityParts['clusters'] = {
-  status: () => Promise.resolve('unknown'),
+  record: () => Promise.resolve({ status: 'unknown' }),
+  uids: () => Promise.resolve([]),
   origins: () => Promise.resolve([]),
   living: () => Promise.resolve([]),
-  hasAny: () => Promise.resolve(false),
   owners: () => Promise.reject(new Error('there is no workflow')),
   disown: () => Promise.reject(new Error('there is no workflow')),
 };

@@ -29,6 +29,7 @@ import { openKeyRing } from '../../../src/secrets/keys.js';
 import { createRedactor } from '../../../src/secrets/redact.js';
 import { readNodePools } from '../../../src/worker/node-pools.js';
 import { openInputs } from '../../../src/worker/open-inputs.js';
+import { noLastPass } from '../activities/parts.js';
 import { readClusterRecords } from '../../../src/worker/cluster-records.js';
 import { heddle } from '../../../src/temporal-plugin.js';
 import { readWorkflowRuns } from '../../../src/worker/workflow-runs.js';
@@ -228,5 +229,6 @@ async function partsOf(temporal: Client, registry: Registry, cloud: Cloud): Prom
     resources: () => Promise.reject(new Error('no resources here')),
     runs: readWorkflowRuns(temporal),
     clusters: readClusterRecords(temporal),
+    lastPass: noLastPass,
   };
 }
