@@ -1,9 +1,11 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { RunOptions } from '../../src/ssh/run-options.js';
 import { createPool, type ConnectionPool } from '../../src/ssh/pool.js';
+import { folderFunctions } from '../../src/ssh/remote/folder.js';
 import { runOnce } from '../../src/ssh/run.js';
 import { collect, countLines, runFolder, runOn } from '../harness/run-fixture.js';
 import { processesWith } from '../harness/processes.js';
@@ -199,6 +201,26 @@ test('a later task of the node ends a script that removed the folder of its run'
   });
   expect(notes).toEqual(['ended first: old, a script of operation 1 that still ran']);
   await until('nothing of it runs', () => processesWith(witness).length === 0);
+});
+
+test('a claim that is made while another attempt looks for it is found in its own folder', () => {
+  // The look-up of the user comes between the one of the folder and that of the records.
+  const program = `${folderFunctions}
+    own_uid() {
+      uid=$(id -u)
+      mkdir -p "$origin/$run" && cd "$origin/$run"
+      own_uid() { :; }
+      claim 1 2 3 && echo 1 2 3 >> pid
+    }
+    runs= run=task id=task
+    find_runs
+    echo "$runs"`;
+  const env = { ...process.env, HOME: node.home };
+  expect(spawnSync('sh', ['-c', program], { env, encoding: 'utf8' })).toMatchObject({
+    stdout: `${node.runs}\n`,
+    stderr: '',
+  });
+  for (const folder of outsideOf(node.runs)) expect(readdirSync(folder)).toEqual(['task.claim']);
 });
 
 test('what is recorded outside of the home is private, and one file for a run', async () => {

@@ -69,17 +69,20 @@ record() {
   for place in $outside; do { echo "$*" >> "$place/$run.claim"; } 2>/dev/null; done
 }
 find_claim() {
-  if [ -e "$origin/$run/pid" ]; then
-    runs=$origin
-    return
-  fi
   find_outside
   for place in $outside; do
-    if [ -s "$place/$run/pid" ]; then runs=$place; return; fi
+    [ -s "$place/$run/pid" ] || [ -s "$place/$run.claim" ] || continue
+    # The claim is older than its record, so it may have been made a moment ago; otherwise it was removed.
+    find_own
+    [ ! -e "$runs/$run/pid" ] || return 0
+    [ -s "$place/$run/pid" ] || put_back "$place"
+    runs=$place
+    return
   done
-  for place in $outside; do
-    if [ -s "$place/$run.claim" ]; then put_back "$place"; return; fi
-  done
+  find_own
+}
+find_own() {
+  [ -e "$runs/$run/pid" ] || [ ! -e "$origin/$run/pid" ] || runs=$origin
 }
 put_back() {
   its_claim= its_start= its_end=
@@ -95,7 +98,6 @@ put_back() {
     [ -z "$its_end" ] || keep rc "$its_end"
     keep pid "\${its_claim:-0 0 -}"
   ) 2>/dev/null
-  runs=$1
 }
 keep() {
   [ -s "$1" ] || { echo "$2" > ".$1.$$" && mv -f ".$1.$$" "$1"; }
