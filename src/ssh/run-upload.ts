@@ -62,7 +62,7 @@ export function packRun(script: Script): PackedRun {
     shared,
     // Braces: the shell parses all of it before it executes any, so a text that is cut has no effect.
     text: (variables) =>
-      `{ ${settingsText({ last_turn: variables.turn })}(\n${settingsText({ ...variables, ...settings })}upload() {\n${commands}\n}\n${enter}run_script\n) < /dev/null; conclude $?; }\n`,
+      `{ (\n${settingsText({ ...variables, ...settings })}upload() {\n${commands}\n}\n${enter}run_script\n) < /dev/null; conclude $?; }\n`,
   };
 }
 

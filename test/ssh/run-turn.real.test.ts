@@ -1,4 +1,5 @@
 import {
+  cpSync,
   existsSync,
   mkdtempSync,
   readdirSync,
@@ -17,7 +18,7 @@ import type { RunEnd, RunOptions, Turn } from '../../src/ssh/run-options.js';
 import { writeCommand } from '../harness/node-bin.js';
 import { countLines, runFolder } from '../harness/run-fixture.js';
 import { processesWith } from '../harness/processes.js';
-import { startNode, type TestNode } from '../harness/ssh-server.js';
+import { outsideOf, startNode, type TestNode } from '../harness/ssh-server.js';
 import { until } from '../harness/until.js';
 
 let node: TestNode;
@@ -200,7 +201,7 @@ const left = (): string[] =>
     .map((name) => name.replace(/-[0-9a-f]{16}$/, ''))
     .toSorted();
 
-test('folders of runs that ended long ago are removed when the connection of another operation ends', async () => {
+test('folders of runs that ended long ago are removed once an hour, while the session stays busy', async () => {
   await run('old', turn(1, '1'), 'true');
   await run('recent', turn(2, '1'), 'true');
   await run('held', turn(3, '2'), 'echo kept; exit 4');
@@ -216,20 +217,33 @@ test('folders of runs that ended long ago are removed when the connection of ano
   };
   age(10, 'old', 'held', 'foreign');
   age(100, 'ancient', 'alive');
+  const hourMs = 3_600_000;
   // Of the operation under way, however old: its attempt may still come for the outcome.
-  await run('next', turn(4, '2'), 'true');
-  expect(left()).toEqual(['alive', 'ancient', 'foreign', 'held', 'next', 'old', 'recent']);
-  expect(await run('held', turn(5, '2'), 'echo never')).toMatchObject({ exitCode: 4, stdout: 'kept\n' });
-  const commands = node.commands.length;
+  await run('next', turn(4 + hourMs, '2'), 'true');
+  await until('the old one is gone', () => !left().includes('old'));
+  expect(await run('held', turn(5 + hourMs, '2'), 'echo never')).toMatchObject({
+    exitCode: 4,
+    stdout: 'kept\n',
+  });
   age(10, 'held');
-  await run('later', turn(6, '3'), 'true');
-  await pool.closeAll();
-  await until('they are gone', () => left().length === 5);
+  await run('later', turn(6 + 2 * hourMs, '3'), 'true');
+  await until('the next are gone', () => left().length === 5);
   expect(left()).toEqual(['alive', 'foreign', 'later', 'next', 'recent']);
-  expect(node.commands.length - commands).toBe(0);
+  const records = outsideOf(node.runs).map((folder) => readdirSync(folder).length);
+  expect(records).toEqual([6, 6]);
   writeFileSync(join(node.home, 'go'), '');
   await alive;
   await other.closeAll();
+});
+
+test('of earlier operations the last hundred folders stay, and none of more than a megabyte', async () => {
+  await run('first', turn(1, '1'), 'true');
+  for (let copy = 1; copy <= 205; copy++)
+    cpSync(runFolder(node, 'first'), join(node.runs, `copy-${copy}`), { recursive: true });
+  await run('second', turn(2, '2'), 'head -c 2000000 /dev/zero');
+  await until('a hundred are left', () => left().length === 101);
+  await run('third', turn(3_600_003, '3'), 'true');
+  await until('the large one is gone', () => !left().includes('second'));
 });
 
 test('a hundred attempts that were abandoned while the first still runs start nothing more', async () => {

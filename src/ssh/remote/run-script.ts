@@ -55,6 +55,7 @@ finish() {
   record end "$code $reason"
   # One short write: readers see all of the line or an empty file, which does not count as an end.
   { echo "$code $reason" > rc; } 2>/dev/null
+  prune_if_due $turn
 }
 start_script() {
   identify
@@ -186,6 +187,7 @@ run_script() {
   code= reason= child= moved=
   find_runs
   enter_run up
+  own=$runs
   # Runs of the login and runs of root take turns with each other where the login made room for that.
   turns=$runs/.turns
   case $login in /*) [ ! -d "$login/.heddle/runs/.turns" ] || turns=$login/.heddle/runs/.turns;; esac
@@ -202,11 +204,6 @@ begin() {
 }
 conclude() {
   [ "$1" -eq 0 ] || say lost "$1"
-}
-end_session() {
-  run=
-  set -- $last_turn
-  [ $# -eq 3 ] && find_runs && cd "$runs" && prune "$1" "$3" > /dev/null 2>&1
 }
 `;
 
@@ -231,7 +228,6 @@ if [ -z "$session" ]; then
   # Does this shell give its children process groups without a terminal?
   session=$( ( set -m; ( identify; [ "$group" != "$self" ] || echo shell ) & wait $! ) 2>/dev/null)
 fi
-trap end_session EXIT
 printf '\\n'
 say hello ${bootWord}
 `;
