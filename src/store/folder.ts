@@ -68,9 +68,11 @@ export function openFolderArchive(folder: string): LogArchive {
 }
 
 function storedLog(logs: string, file: string): readonly StoredLog[] {
-  if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return [];
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found?.isFile() !== true) return [];
   const log = relative(logs, file).replaceAll('\\', '/');
-  return [{ log, id: log, read: (range) => readFileRange(file, range) }];
+  const { size, mtimeMs: changedAt } = found;
+  return [{ log, id: log, size, changedAt, read: (range) => readFileRange(file, range) }];
 }
 
 async function filesIn(folder: string): Promise<readonly string[]> {

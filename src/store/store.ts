@@ -30,6 +30,10 @@ export interface StoredLog {
   readonly log: string;
   /** Differs from those of all other parts and logs, and stays the same while it grows. */
   readonly id: string;
+  /** In bytes, when it was found. */
+  readonly size: number;
+  /** Of its last line, in ms since the epoch; absent where that is unknown. */
+  readonly changedAt?: number;
   /** Up to `length` bytes from `offset`; none at its end. */
   read(range: ByteRange): Promise<Uint8Array>;
 }

@@ -1,9 +1,16 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { openTaskLog } from '../../src/activities/task-log.js';
-import { findLogs, type LogEntry, LogReader, mergeLogs } from '../../src/cli/cluster/log/log-files.js';
+import {
+  findLogs,
+  type LogEntry,
+  LogReader,
+  mergeLogs,
+  readLastLines,
+} from '../../src/cli/cluster/log/log-files.js';
+import { readPrinted } from '../../src/cli/cluster/log/log-parts.js';
 import { createRedactor } from '../../src/secrets/redact.js';
 import { createFolderStore, openFolderArchive } from '../../src/store/folder.js';
 
@@ -35,4 +42,49 @@ it('a line that a connection delivers in pieces is read as one line', async () =
     { stream: 'stderr', text: 'an error\n' },
     { message: 'attempt 1 ended' },
   ]);
+});
+
+it('the last lines of many logs are read without the logs that were not written to since', async () => {
+  const store = createFolderStore({ folder });
+  for (let log = 1; log <= 5; log++) {
+    const name = `tail/app-1/${log}.1.web.START.1.log`;
+    const line = (minute: number) =>
+      JSON.stringify({
+        t: `2026-01-01T0${log}:0${minute}:00.000Z`,
+        stream: 'stdout',
+        text: `${log}.${minute}\nx\n`,
+      });
+    await store.append(name, Buffer.from(`${[1, 2].map((minute) => line(minute)).join('\n')}\n`));
+    const at = new Date(`2026-01-01T0${log}:02:00.000Z`);
+    utimesSync(join(folder, 'logs', name), at, at);
+  }
+  const read: string[] = [];
+  const sources = (await findLogs(openFolderArchive(folder), 'tail')).map((source) => ({
+    ...source,
+    stored: {
+      ...source.stored,
+      read: (range: Parameters<typeof source.stored.read>[0]) => {
+        read.push(source.operation);
+        return source.stored.read(range);
+      },
+    },
+  }));
+  const last = await readLastLines(
+    sources.map((source) => new LogReader(source)),
+    5,
+    ({ text }) => text !== undefined,
+  );
+  expect(last.map(({ entry }) => entry.text)).toEqual(['x\n', '5.1\n', 'x\n', '5.2\n', 'x\n']);
+  expect([...new Set(read)]).toEqual(['5', '4']);
+});
+
+it('a log that was cut is not taken for all that a task printed, and says where it was cut', async () => {
+  const name = 'cut/app-1/1.1.-.EXEC.1.log';
+  const redactor = createRedactor([]);
+  const log = openTaskLog(createFolderStore({ folder, logLimit: 10_000 }), name, () => redactor);
+  log.note('info', 'attempt 1');
+  await log.print('stdout', Buffer.alloc(50_000, 'x'));
+  log.note('debug', 'attempt 1 ended');
+  await log.close();
+  expect(await readPrinted(openFolderArchive(folder), name)).toEqual({ cutAt: 10_000 });
 });

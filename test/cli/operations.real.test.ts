@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { startStack, type Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
@@ -169,6 +170,25 @@ describe('heddle for operations on a cluster', () => {
       stdout: expect.stringContaining('| out of app-1'),
     });
     expect((await stack.client.status('web')).phase).toBe('idle');
+  });
+
+  it('says why a command failed if that is more than its exit code', async () => {
+    expect(await run('exec', 'web', '--nodes', 'app-1', '--timeout', '1s', '--', 'sleep 60')).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/^app-1: EXEC app-1: the script on .* ran longer than 1 s and was ended/),
+    });
+  });
+
+  it('shows the logs of an operation, of a time, and the last lines', async () => {
+    await run('exec', 'web', '--nodes', 'app-1', '--', 'seq 1 50');
+    const [last] = (await stack.client.status('web')).history.toReversed();
+    const ended = await run('logs', 'web', '--operation', last?.id ?? '', '--since', '10m', '--tail', '2');
+    expect(ended).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^\S+ app-1 EXEC \| 49\n\S+ app-1 EXEC \| 50\n$/),
+    });
+    await sleep(1_100);
+    expect(await run('logs', 'web', '--since', '1s')).toMatchObject({ code: 0, stdout: '' });
   });
 
   it('pauses, resumes, queues and cancels operations, and says who did what', async () => {

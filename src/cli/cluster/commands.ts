@@ -16,6 +16,8 @@ import {
   yesOption,
   command,
   type CommandDefinition,
+  durationMs,
+  wholeNumber,
 } from '../command.js';
 
 const loggedActions: readonly string[] = [...actions, ...machineActions];
@@ -113,6 +115,13 @@ export const clusterCommands: readonly CommandDefinition[] = [
         ['debug', 'info', 'warn', 'error'],
         'info',
       ),
+      option('--operation <id>', 'tasks of this operation only'),
+      option('--since <duration>', 'what was logged in the last 10m or 2h', {
+        parse: durationMs('Write it as 30s, 10m or 2h, at most 30 days.'),
+      }),
+      option('--tail <lines>', 'the last lines only', {
+        parse: wholeNumber('It is a number of lines.', 1, 1_000_000),
+      }),
       option('-f, --follow', 'continue with new output'),
     ],
     json: ['logs'],

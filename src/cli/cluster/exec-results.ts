@@ -17,9 +17,11 @@ export interface ExecResult {
   readonly stderr: string;
   /** Only the end of the output is here; the rest is in the log, in the store of the worker that ran it. */
   readonly cut?: true;
+  /** The log was cut at this size, in bytes: it holds the beginning of the output. */
+  readonly cutAt?: number;
   /** Name of the log in the store. */
   readonly log?: string;
-  /** Why there is no exit code. */
+  /** Why it failed, other than by its exit code. */
   readonly problem?: string;
 }
 
@@ -51,14 +53,14 @@ export async function readResults(
     const outcome = await readOutcome(temporal, run);
     const report = asObject(outcome.report);
     const log = textOf(report['log']);
-    const printed = log === undefined ? undefined : await readPrinted(archive, log);
-    const { stdout, stderr } = printed ?? {
+    const found = log === undefined ? {} : await readPrinted(archive, log);
+    const { stdout, stderr } = found.printed ?? {
       stdout: textOf(report['stdout']) ?? '',
       stderr: textOf(report['stderr']) ?? '',
     };
-    const cut = printed === undefined && Math.max(stdout.length, stderr.length) >= tailLength;
+    const cut = found.printed === undefined && Math.max(stdout.length, stderr.length) >= tailLength;
     const { exitCode, problem } = outcome;
-    results.push({ node, exitCode, stdout, stderr, cut: cut || undefined, log, problem });
+    results.push({ node, exitCode, stdout, stderr, cut: cut || undefined, cutAt: found.cutAt, log, problem });
   }
   return results;
 }
@@ -77,7 +79,9 @@ async function readOutcome(temporal: Client, run: TaskRun | undefined): Promise<
   if (!encoded) return { exitCode: null, problem: `it was ${state}` };
   const failure = await decodeFailure(temporal, encoded);
   const exitCode = asObject(failure.details)['exitCode'];
-  return typeof exitCode === 'number'
-    ? { exitCode, report: failure.details }
-    : { exitCode: null, problem: failure.message, report: failure.details };
+  if (typeof exitCode !== 'number')
+    return { exitCode: null, problem: failure.message, report: failure.details };
+  // A full disk or the time limit says more than the exit code.
+  const isPlain = failure.message.endsWith(`exit code ${exitCode}`);
+  return { exitCode, problem: isPlain ? undefined : failure.message, report: failure.details };
 }

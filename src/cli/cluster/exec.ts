@@ -72,22 +72,26 @@ function intentOf(words: readonly string[], options: ExecOptions): ExecIntent {
 function printResults(output: Output, cluster: string, results: readonly ExecResult[]): void {
   if (output.json) return;
   for (const result of results) {
-    const { node, stdout, stderr, log } = result;
+    const { node, stdout, stderr } = result;
     output.line(
       `${node}:${succeeded(result) ? '' : ` ${describeResult(result)}`}`,
       succeeded(result) ? 'bold' : 'red',
     );
     write(process.stdout, stdout);
     write(process.stderr, stderr);
-    if (result.cut === true)
-      output.note(
-        `only the end of what ${cleanLine(node)} printed; all of it: heddle logs ${cluster} ${cleanLine(node)} --action EXEC, where ${log ?? 'its log'} lies`,
-      );
+    if (result.cut === true) output.note(describeCut(cluster, cleanLine(node), result));
   }
 }
 
-function succeeded({ exitCode }: ExecResult): boolean {
-  return exitCode === 0;
+function describeCut(cluster: string, node: string, { cutAt, log = 'its log' }: ExecResult): string {
+  const command = `heddle logs ${cluster} ${node} --action EXEC`;
+  return cutAt === undefined
+    ? `only the end of what ${node} printed; all of it: ${command}, where ${log} lies`
+    : `only the end of what ${node} printed, which was more than a log keeps; its first ${cutAt} bytes with their times: ${command}`;
+}
+
+function succeeded({ exitCode, problem }: ExecResult): boolean {
+  return exitCode === 0 && problem === undefined;
 }
 
 /** `1 of 3 nodes failed: app-2 (exit code 3)`. */
@@ -102,7 +106,7 @@ function describeResults(results: readonly ExecResult[]): string {
 }
 
 function describeResult({ exitCode, problem }: ExecResult): string {
-  return exitCode === null
+  return exitCode === null || problem !== undefined
     ? cleanLine((problem ?? 'it did not end').split('\n')[0] ?? '')
     : `exit code ${exitCode}`;
 }

@@ -11,8 +11,11 @@ const resultSchema = z.object({
   stdout: z.string(),
   stderr: z.string(),
   cut: z.literal(true).optional().describe('Only the end of the output is here.'),
+  cutAt: count
+    .optional()
+    .describe('Size in bytes at which the log was cut; it holds the beginning of the output.'),
   log: z.string().optional().describe('Name of the log in the store.'),
-  problem: z.string().optional().describe('Why there is no exit code.'),
+  problem: z.string().optional().describe('Why it failed, other than by its exit code, such as a full disk.'),
 });
 
 export const taskDocuments = {

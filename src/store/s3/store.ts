@@ -105,6 +105,7 @@ function joinPieces(pieces: readonly PlacedPiece[], bucket: Bucket): readonly St
   return [...logs].map(([id, own]) => ({
     id,
     log: own[0]?.log ?? '',
+    size: own.reduce((sum, { size }) => sum + size, 0),
     read: (range) => readPieces(own, range, bucket),
   }));
 }

@@ -79,6 +79,11 @@ export class LogReader {
     return first === undefined || (second === undefined && isPiece(first));
   }
 
+  /** Leaves out what was written before it was found. */
+  skip(): void {
+    this.#offset = this.source.stored.size;
+  }
+
   take(): void {
     this.#entries.shift();
   }
@@ -130,6 +135,40 @@ function joinPieces(entries: readonly LogEntry[]): LogEntry[] {
     else joined.push(entry);
   }
   return joined;
+}
+
+/** The last lines, one an entry, in the order of their times. Logs that were not written since are only skipped. */
+export async function readLastLines(
+  readers: readonly LogReader[],
+  count: number,
+  isShown: (entry: LogEntry) => boolean,
+): Promise<readonly PlacedEntry[]> {
+  const changedAt = ({ source }: LogReader): number => source.stored.changedAt ?? Infinity;
+  let last: readonly PlacedEntry[] = [];
+  for (const reader of readers.toSorted((a, b) => changedAt(b) - changedAt(a))) {
+    const oldest = last.length < count ? undefined : last[0]?.entry.t;
+    if (oldest !== undefined && changedAt(reader) < Date.parse(oldest)) {
+      reader.skip();
+      continue;
+    }
+    const own: PlacedEntry[] = [];
+    for await (const { source, entry } of mergeLogs([reader])) {
+      if (!isShown(entry)) continue;
+      own.push(...linesOf(entry).map((line) => ({ source, entry: line })));
+      if (own.length > 2 * count) own.splice(0, own.length - count);
+    }
+    last = [...last, ...own].toSorted((a, b) => compareTimes(a.entry, b.entry)).slice(-count);
+  }
+  return last;
+}
+
+function linesOf(entry: LogEntry): readonly LogEntry[] {
+  const { text } = entry;
+  if (text === undefined) return [entry];
+  return text
+    .replace(/\n$/, '')
+    .split('\n')
+    .map((line) => ({ ...entry, text: `${line}\n` }));
 }
 
 /** An entry and its log. */

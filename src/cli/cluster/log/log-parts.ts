@@ -27,14 +27,17 @@ const lookMs = 500;
 
 /**
  * All that the last attempt of a task printed. The log of a task that has ended may still be on its way here.
- * Undefined when its end does not arrive.
+ * Nothing is printed if its end does not arrive, and `cutAt` is its size if it was cut.
  */
-export async function readPrinted(archive: LogArchive, name: string): Promise<Printed | undefined> {
+export async function readPrinted(
+  archive: LogArchive,
+  name: string,
+): Promise<{ readonly printed?: Printed; readonly cutAt?: number }> {
   const until = Date.now() + archive.lagMs;
   for (;;) {
-    const { ended, printed } = await readAttempt(archive, name);
-    if (ended) return printed;
-    if (Date.now() > until) return undefined;
+    const { ended, printed, cutAt } = await readAttempt(archive, name);
+    if (ended) return { printed };
+    if (cutAt !== undefined || Date.now() > until) return { cutAt };
     await sleep(lookMs);
   }
 }
@@ -42,10 +45,13 @@ export async function readPrinted(archive: LogArchive, name: string): Promise<Pr
 async function readAttempt(
   archive: LogArchive,
   name: string,
-): Promise<{ readonly ended: boolean; readonly printed: Printed }> {
+): Promise<{ readonly ended: boolean; readonly printed: Printed; readonly cutAt?: number }> {
+  let cutAt: number | undefined;
   let printed = { stdout: '', stderr: '' };
   let ended = false;
   for await (const { stream, text = '', message = '' } of readEntries(archive, name)) {
+    const [, cut] = /^\[heddle: this log was cut at (\d+) bytes\]$/.exec(message) ?? [];
+    if (cut !== undefined) cutAt = Number(cut);
     if (stream !== undefined) printed[stream] += text;
     else if (/^attempt \d+ ended$/.test(message)) ended = true;
     else if (/^attempt \d+$/.test(message)) {
@@ -54,7 +60,7 @@ async function readAttempt(
       ended = false;
     }
   }
-  return { ended, printed };
+  return { ended, printed, cutAt };
 }
 
 async function* readEntries(archive: LogArchive, name: string): AsyncGenerator<LogEntry> {

@@ -11,12 +11,25 @@ import { formatClock } from '../../format.js';
 import { describeLatest } from '../describe-cluster.js';
 import { printFailures } from '../failure-text.js';
 import { openArchive } from './open-archive.js';
-import { findLogs, LogReader, type LogSource, mergeLogs, type PlacedEntry } from './log-files.js';
+import {
+  findLogs,
+  type LogEntry,
+  LogReader,
+  type LogSource,
+  mergeLogs,
+  type PlacedEntry,
+  readLastLines,
+} from './log-files.js';
 
 interface LogsOptions extends ServerOptions {
   readonly service?: string;
   readonly action?: string;
+  readonly operation?: string;
   readonly level: LogLevel;
+  /** Number of lines. */
+  readonly tail?: number;
+  /** In ms before now. */
+  readonly since?: number;
   readonly follow?: boolean;
 }
 
@@ -31,7 +44,7 @@ const followRemoteMs = 2_000;
 export const logs = verb(
   async (session: Session, name: string, node: string | undefined, options: LogsOptions) => {
     const { output, config } = session;
-    const { level, follow: isFollowing = false } = options;
+    const { follow: isFollowing = false } = options;
     const { uid } = await describeLatest(session, name);
     if (uid === undefined)
       throw new CliError(
@@ -42,18 +55,47 @@ export const logs = verb(
     const archive = openArchive(config);
     const wanted = (source: LogSource): boolean => isWanted(source, node, options);
     const readers = (await findLogs(archive, uid)).filter(wanted).map((source) => new LogReader(source));
+    const isShown = shownBy(options);
     if (readers.length === 0) await refuseUnknown(session, name, node, options);
     if (readers.length === 0 && !isFollowing) return reportNone(session, name, { archive, node, options });
-    for await (const placed of mergeLogs(readers)) print(output, placed, level);
-    if (isFollowing) await follow(output, { archive, uid, readers, wanted, level });
+    const recent = dropOld(readers, options);
+    if (options.tail === undefined)
+      for await (const placed of mergeLogs(recent)) print(output, placed, isShown);
+    else
+      for (const placed of await readLastLines(recent, options.tail, isShown)) print(output, placed, isShown);
+    if (isFollowing) await follow(output, { archive, uid, readers, wanted, isShown });
     return { code: isFollowing ? exitCodes.interrupted : exitCodes.ok };
   },
   // Each log line is a record.
   { document: () => undefined, exitCode: ({ code }) => code },
 );
 
-function isWanted(source: LogSource, node: string | undefined, { service, action }: LogsOptions): boolean {
+/** Which entries are printed. */
+function shownBy({ level, since }: LogsOptions): (entry: LogEntry) => boolean {
+  const from = since === undefined ? '' : new Date(Date.now() - since).toISOString();
+  return (entry) =>
+    entry.t >= from &&
+    levels.findIndex((known) => known === (entry.level ?? 'info')) >= levels.indexOf(level);
+}
+
+/** The logs that were written to since then; the others are not read. */
+function dropOld(readers: readonly LogReader[], { since }: LogsOptions): readonly LogReader[] {
+  if (since === undefined) return readers;
+  const from = Date.now() - since;
+  return readers.filter((reader) => {
+    const isRecent = (reader.source.stored.changedAt ?? Infinity) >= from;
+    if (!isRecent) reader.skip();
+    return isRecent;
+  });
+}
+
+function isWanted(
+  source: LogSource,
+  node: string | undefined,
+  { service, action, operation }: LogsOptions,
+): boolean {
   return (
+    (operation === undefined || source.operation === operation) &&
     (node === undefined || source.node === node) &&
     (service === undefined || source.service === service) &&
     (action === undefined || source.action === action)
@@ -65,11 +107,11 @@ interface Followed {
   readonly uid: string;
   readonly readers: LogReader[];
   readonly wanted: (source: LogSource) => boolean;
-  readonly level: LogLevel;
+  readonly isShown: (entry: LogEntry) => boolean;
 }
 
 /** Looks for more, and for new logs, until Ctrl-C. */
-async function follow(output: Output, { archive, uid, readers, wanted, level }: Followed): Promise<void> {
+async function follow(output: Output, { archive, uid, readers, wanted, isShown }: Followed): Promise<void> {
   const { signal, release } = catchInterrupt();
   const known = new Map(readers.map((reader) => [reader.source.stored.id, reader]));
   try {
@@ -82,16 +124,15 @@ async function follow(output: Output, { archive, uid, readers, wanted, level }: 
         reader.source = source;
         known.set(id, reader);
       }
-      for await (const placed of mergeLogs([...known.values()])) print(output, placed, level);
+      for await (const placed of mergeLogs([...known.values()])) print(output, placed, isShown);
     }
   } finally {
     release();
   }
 }
 
-function print(output: Output, { source, entry }: PlacedEntry, level: LogLevel): void {
-  const rank = levels.findIndex((known) => known === (entry.level ?? 'info'));
-  if (rank < levels.indexOf(level)) return;
+function print(output: Output, { source, entry }: PlacedEntry, isShown: (entry: LogEntry) => boolean): void {
+  if (!isShown(entry)) return;
   const { stored: _stored, ...task } = source;
   output.record({ ...task, ...entry });
   const title = `${source.service === undefined ? '' : `${source.service}/`}${source.action}`;
@@ -155,8 +196,9 @@ async function reportNone({ client, output }: Session, name: string, missing: Mi
 }
 
 /** `no logs of START of web on app-1`. */
-function describeMissing({ node, options: { service, action } }: Missing): string {
+function describeMissing({ node, options: { service, action, operation } }: Missing): string {
   const parts = [
+    ...(operation === undefined ? [] : [` of operation ${operation}`]),
     ...(action === undefined ? [] : [` of ${action}`]),
     ...(service === undefined ? [] : [` of ${service}`]),
     ...(node === undefined ? [] : [` on ${node}`]),
