@@ -181,7 +181,7 @@ describe('heddle for operations on a cluster', () => {
 
   it('shows the logs of an operation, of a time, and the last lines', async () => {
     await run('exec', 'web', '--nodes', 'app-1', '--', 'seq 1 50');
-    const [last] = (await stack.client.status('web')).history.toReversed();
+    const [last] = (await stack.client.status('web')).history;
     const ended = await run('logs', 'web', '--operation', last?.id ?? '', '--since', '10m', '--tail', '2');
     expect(ended).toMatchObject({
       code: 0,

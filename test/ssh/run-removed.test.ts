@@ -215,7 +215,7 @@ test('a claim that is made while another attempt looks for it is found in its ow
     runs= run=task id=task
     find_runs
     echo "$runs"`;
-  const env = { ...process.env, HOME: node.home };
+  const env = { ...node.env, HOME: node.home };
   expect(spawnSync('sh', ['-c', program], { env, encoding: 'utf8' })).toMatchObject({
     stdout: `${node.runs}\n`,
     stderr: '',
