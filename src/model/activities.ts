@@ -230,6 +230,13 @@ export const activityTable: Readonly<Record<ActivityName, ActivityRow>> = {
     budgetMs: 24 * hour,
     noProgressMs: 10 * minute,
   },
+  VERIFY_IMAGE: {
+    ...question,
+    method: 'verifyImage',
+    attemptMs: 6 * hour,
+    budgetMs: 6 * hour,
+    noProgressMs: 10 * minute,
+  },
   GET_IMAGE_SIZE: { ...question, method: 'imageSize' },
   GET_CURRENT_IMAGE: machine,
   // The limit of the whole load ends both earlier.
@@ -249,6 +256,8 @@ export const activityTable: Readonly<Record<ActivityName, ActivityRow>> = {
   REACH: { ...machine, budgetMs: 15 * minute },
   // The disk is about to be overwritten, so this is not worth a long wait.
   PRE_RELOAD: { ...system, method: 'preReload', budgetMs: 20 * second },
+  MARK_DISK: { ...machine, by: 'system', budgetMs: 20 * second },
+  CHECK_MARK: { ...machine, by: 'system' },
   POST_LOAD: { ...system, method: 'postLoad' },
   PRE_CAPTURE: { ...system, method: 'preCapture' },
   SANITIZE: { ...system, method: 'sanitize' },

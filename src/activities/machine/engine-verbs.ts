@@ -21,10 +21,13 @@ export const engineVerbs = {
       // A new image may bring another host key; unless the provider reports it, it is pinned again.
       const { 'ssh-host-key': _old, ...config } = request.config;
       const asked = request.order.fresh === true ? { ...request, config } : request;
-      return { payload: await confirmMachine({ ...open, request: asked }, never) };
+      const isFresh = request.order.fresh === true;
+      return { payload: await confirmMachine({ ...open, request: asked }, never, { isFresh }) };
     }),
   ERASE: eraseDisks,
   GET_CURRENT_IMAGE: byWay({ ssh: recordVerbs.GET_CURRENT_IMAGE, plugin: currentImageOfPlugin }),
+  MARK_DISK: recordVerbs.MARK_DISK,
+  CHECK_MARK: recordVerbs.CHECK_MARK,
   TAINT: byWay({ ssh: recordVerbs.TAINT, plugin: taintByPlugin }),
   MAKE_PASSWORD: async () => ({ password: randomBytes(18).toString('base64url') }),
   ACQUIRE_PERMIT: (call) => acquirePermit(call, call.parts.loadsAtOnce, 'loads and captures'),

@@ -13,6 +13,7 @@ import {
   whyNotWritten,
   writeRecordCommand,
 } from '../../model/machine/record-file.js';
+import { markCommand, markFile, readMarkCommand } from '../../model/machine/load-mark.js';
 import type { RecordView } from '../../model/machine/messages.js';
 import { PluginError } from '../../plugins/errors.js';
 import type { Shell } from '../../plugins/contract.js';
@@ -64,6 +65,27 @@ export const recordVerbs = {
     const text = await readRecordText(await openShell(call));
     return { record: viewOf(text === undefined ? undefined : parseRecord(text)) };
   },
+  MARK_DISK: async (call) => {
+    const shell = await openShell(call);
+    call.attempt.at('marks the disk that is about to be written');
+    const stdin = tokenOf(call);
+    const { exitCode, stderr } = await shell.exec(markCommand(), { stdin, timeoutMs: 20_000 });
+    if (exitCode !== 0)
+      throw new PluginError('Invalid', `${markFile} cannot be written: ${stderr.trim().slice(0, 200)}`);
+    return {};
+  },
+  CHECK_MARK: async (call) => {
+    const shell = await openShell(call);
+    call.attempt.at('checks that the disk is another than before');
+    const { exitCode, stdout, stderr } = await shell.exec(readMarkCommand(), { timeoutMs: 20_000 });
+    if (exitCode !== 0)
+      throw new PluginError('Retryable', `${markFile} cannot be read: ${stderr.trim().slice(0, 200)}`);
+    const text = await readRecordText(shell);
+    return {
+      mark: stdout.trim() === tokenOf(call) ? 'present' : 'absent',
+      record: viewOf(text === undefined ? undefined : parseRecord(text)),
+    };
+  },
   TAINT: async (call) => {
     const shell = await openShell(call);
     const { reason = 'no reason given', at } = call.request.order;
@@ -74,3 +96,8 @@ export const recordVerbs = {
     return { record: viewOf(parseRecord(text)) };
   },
 } as const satisfies Readonly<Record<string, MachineHandler>>;
+
+function tokenOf({ request: { order, taskId } }: MachineCall): string {
+  if (order.token === undefined) throw new PluginError('Invalid', `task ${taskId} names no load`);
+  return order.token;
+}

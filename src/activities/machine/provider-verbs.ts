@@ -34,7 +34,9 @@ export const providerVerbs = {
     }),
   POWER_ON: (call) => verb(call, 'powerOn'),
   POWER_OFF: async (call) => {
-    await verb(call, 'powerOff');
+    await verb(call, 'powerOff').catch((error: unknown) => {
+      throw doubt(call, error);
+    });
     await refuteOff(call);
     return {};
   },
@@ -88,6 +90,7 @@ export const providerVerbs = {
       return { sizeMb };
     }),
   RETRIEVE_IMAGE: (call) => imageVerb(call, 'retrieveImage'),
+  VERIFY_IMAGE: (call) => imageVerb(call, 'verifyImage'),
   LOAD: async (call) => {
     const { untouched, ...outcome } = await askProvider(call, async (open) =>
       readLoad(await requireAbility(open, 'load')(imageInput(call, open)), open.source('load')),
@@ -103,8 +106,8 @@ export const providerVerbs = {
 } as const satisfies Readonly<Record<string, MachineHandler>>;
 
 /**
- * An earlier attempt may have written. Then only the provider's own answer says that the disk is unchanged, and not
- * an error such as a machine that is missing in heddle.yaml now.
+ * An earlier attempt may have written, or switched off. Then only the provider's own answer says that the machine is
+ * unchanged, and not an error such as a machine that is missing in heddle.yaml now.
  */
 function doubt({ attempt }: MachineCall, error: unknown): unknown {
   const mayPass = !(error instanceof PluginError) || error.kind === 'Retryable' || error.kind === 'NotReady';
@@ -143,7 +146,7 @@ function verb(
 
 function imageVerb(
   call: MachineCall,
-  method: 'capture' | 'retrieveImage',
+  method: 'capture' | 'retrieveImage' | 'verifyImage',
   more: Pick<ImageInput, 'imageTags'> = {},
 ): ReturnType<MachineHandler> {
   return askProvider(call, async (open) => {

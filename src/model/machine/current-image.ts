@@ -83,12 +83,13 @@ export function writeCurrentImage(record: ImageRecord): string {
     line('createdAt'),
     line('machineId'),
     line('hostname'),
+    '',
   ].join('\n');
 }
 
 /**
- * Sets a tag: removes earlier lines of it and blank lines, appends the new one without a line end. Truncates
- * a long text, so that the tag is within the part that is read.
+ * Sets a tag: removes earlier lines of it and blank lines, and appends the new one. Truncates a long text, so that the
+ * tag is within the part that is read.
  */
 export function setTag(text: string, name: string, value: string, at: string): string {
   return [
@@ -96,6 +97,7 @@ export function setTag(text: string, name: string, value: string, at: string): s
       (line) => !line.startsWith(`${name}=`),
     ),
     `${name}=${clean(value)} (${clean(at)})`,
+    '',
   ].join('\n');
 }
 
@@ -108,9 +110,11 @@ export function addTaint(text: string, reason: string, at: string): string {
   return setTag(text, tags.tainted, reasons.join(', '), at);
 }
 
+/** A taint begins a line: older systems end the record without a line break, and what is appended then joins its last line. */
 function linesOf(text: string): readonly string[] {
   return text
     .slice(0, longestRecord)
+    .replaceAll(`${tags.tainted}=`, `\n${tags.tainted}=`)
     .split(/\r\n|\r|\n/)
     .filter((line) => line.trim() !== '');
 }

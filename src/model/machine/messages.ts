@@ -87,6 +87,8 @@ export interface MachineTaskOutcome {
   readonly exists?: { readonly is: Known; readonly why?: string };
   readonly sizeMb?: number;
   readonly record?: RecordView;
+  /** For CHECK_MARK: whether the disk has the mark that the load set before writing. */
+  readonly mark?: 'present' | 'absent';
   /** For LOAD: the provider wrote nothing. */
   readonly untouched?: true;
   /** For READ_HARDWARE. */

@@ -5,7 +5,12 @@ import type { MachineIntent, MachineOperation, MachineState } from './state.js';
 const counted: readonly MachineIntent['kind'][] = ['retry', 'power', 'boot', 'load', 'capture', 'unload'];
 
 /** Actions whose failure is none of the machine's. */
-const elsewhere: readonly MachineAction[] = ['IMAGE_EXISTS', 'RETRIEVE_IMAGE', 'ACQUIRE_PERMIT'];
+const elsewhere: readonly MachineAction[] = [
+  'IMAGE_EXISTS',
+  'RETRIEVE_IMAGE',
+  'VERIFY_IMAGE',
+  'ACQUIRE_PERMIT',
+];
 
 /** Counts failures in a row once an operation has ended; after too many the machine is quarantined. */
 export function afterOperation(

@@ -23,7 +23,7 @@ export interface ProcedureStep {
 
 const minute = 60_000;
 
-/** LOAD. Nothing of the machine changes before `power off`, and nothing of its disk before `write`. */
+/** LOAD. Nothing of the machine but a mark changes before `power off`, and nothing else of its disk before `write`. */
 export const loadSteps: readonly ProcedureStep[] = [
   { step: 'check image', action: 'IMAGE_EXISTS', usualMs: 2_000, optional: true },
   // A machine that does not answer is written all the same; the step after "wait" must then succeed.
@@ -37,12 +37,17 @@ export const loadSteps: readonly ProcedureStep[] = [
   },
   { step: 'retrieve image', action: 'RETRIEVE_IMAGE', usualMs: 5 * minute, optional: true },
   { step: 'wait for a place', action: 'ACQUIRE_PERMIT', usualMs: 1_000 },
+  { step: 'verify image', action: 'VERIFY_IMAGE', usualMs: 30_000, optional: true },
   { step: 'prepare reload', action: 'PRE_RELOAD', usualMs: 5_000, optional: true, mayFail: true },
+  // A disk that still has the mark afterwards was not written.
+  { step: 'mark disk', action: 'MARK_DISK', usualMs: 2_000, optional: true, mayFail: true },
   { step: 'power off', action: 'POWER_OFF', usualMs: 15_000, optional: true },
   { step: 'set boot', action: 'SET_BOOT', usualMs: 2_000, optional: true },
   { step: 'write', action: 'LOAD', usualMs: 3 * minute, breaks: true },
   { step: 'power on', action: 'POWER_ON', usualMs: 15_000, optional: true },
   { step: 'wait', action: 'REACH', usualMs: minute },
+  // Before any program of the system is trusted.
+  { step: 'check disk', action: 'CHECK_MARK', usualMs: 2_000, optional: true },
   { step: 'check access', action: 'REVOKE_ACCESS', usualMs: 3_000, optional: true },
   // By the programs of the new system: the user may have changed those of the old one.
   { step: 'erase', action: 'ERASE', usualMs: 5 * minute, optional: true },

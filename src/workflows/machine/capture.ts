@@ -37,7 +37,7 @@ export async function capture(memory: MachineMemory, order: CaptureOrder): Promi
     const result = { image, sizeMb };
     changeOperation(memory, { result });
     if (!prove) {
-      await backOn(memory);
+      await backOn(memory, end);
       change(memory, { why: `${formatImageRef(image)} was captured here and not proved` });
       return result;
     }
@@ -52,7 +52,7 @@ export async function capture(memory: MachineMemory, order: CaptureOrder): Promi
   } catch (error) {
     if (!made && error instanceof NotDone && error.failure.action === 'IMAGE_EXISTS')
       happen(memory, 'capture left out', undefined, before);
-    else await CancellationScope.nonCancellable(() => stay(memory, order, error));
+    else await CancellationScope.nonCancellable(() => stay(memory, order, error, end));
     throw error;
   }
 }
@@ -141,11 +141,16 @@ function refuseTarget(memory: MachineMemory, image: ImageRef, { exists }: Machin
   );
 }
 
-async function stay(memory: MachineMemory, { image }: CaptureOrder, error: unknown): Promise<void> {
+async function stay(
+  memory: MachineMemory,
+  { image }: CaptureOrder,
+  error: unknown,
+  end: number,
+): Promise<void> {
   const why = error instanceof Error && !isCancellation(error) ? error.message : 'it was cancelled';
   // A failed or skipped proof has its own state for the machine; people must inspect it in either case.
   if (memory.state.state === 'failed') happen(memory, 'maintain');
-  else if (memory.state.half === undefined) await backOn(memory);
+  else if (memory.state.half === undefined) await backOn(memory, end);
   change(memory, { why: `the capture of ${formatImageRef(image)} failed: ${why}` });
 }
 

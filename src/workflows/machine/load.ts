@@ -1,6 +1,5 @@
 import { CancellationScope, CancelledFailure, isCancellation } from '@temporalio/workflow';
 import { formatImageRef, isSameImage, type ImageRef } from '../../model/machine/image.js';
-import type { MachineTaskOutcome } from '../../model/machine/messages.js';
 import type { OperationResult } from '../../model/machine/state.js';
 import type { MachineStateName } from '../../model/machine/transitions.js';
 import { planLoad, stepsOfLoad, type ProcedureStep } from '../../model/machine/steps.js';
@@ -8,8 +7,9 @@ import { endAccess, settleAccess } from './access.js';
 import { mustErase, recordErased } from './erase.js';
 import { NotDone, refuse, toNotDone } from './failure.js';
 import { now } from '../entity.js';
+import { judgeDisk, judgeImage, judgeRecord } from './judge-load.js';
 import { change, happen, note, type MachineMemory } from './memory.js';
-import { accessOf, can, runAction, runStep, stepsFor } from './run-step.js';
+import { accessOf, can, runAction, runStep, stepsFor, undoMs } from './run-step.js';
 import { releasePermit, permitsOf } from './permits.js';
 import { patchedOnce } from '../patched-once.js';
 
@@ -75,7 +75,7 @@ export async function load(memory: MachineMemory, order: LoadOrder): Promise<Ope
     );
     return done(memory, { ...seen, image, did: 'everything' });
   } catch (error) {
-    await CancellationScope.nonCancellable(() => leave(memory, before, error));
+    await CancellationScope.nonCancellable(() => leave(memory, before, error, end));
     throw error;
   }
 }
@@ -161,14 +161,21 @@ async function runSteps(
 ): Promise<void> {
   let isHere = false;
   let isUntouched = false;
+  let isMarked = false;
+  // Until the write has begun, a failure is undone within the same time.
+  let isUndoable = steps.some(({ breaks }) => breaks === true);
+  // What it has is not known, so it may be the system that the last load should have overwritten.
+  const wasHalf = memory.state.half !== undefined;
   for (const step of steps) {
     if (step.action === 'RETRIEVE_IMAGE' && isHere) continue;
-    if (step.mayFail === true && order.silent === true) continue;
+    if (step.mayFail === true && order.silent === true && !(step.action === 'MARK_DISK' && wasHalf)) continue;
     if (step.action === 'REVOKE_ACCESS' && memory.state.access === undefined) continue;
+    if (step.action === 'CHECK_MARK' && isUntouched) continue;
     stopIfCancelled();
     const { half: halfBefore } = memory.state;
-    if (step.breaks === true) change(memory, { half: order.image, unconfirmed: undefined });
-    const leftMs = end - Date.now();
+    const deadline = isUndoable ? end - reservedMs(order) : end;
+    const leftMs = deadline - Date.now();
+    if (step.breaks === true) isUndoable = false;
     if (leftMs <= 0)
       refuse(
         memory,
@@ -176,6 +183,7 @@ async function runSteps(
         'unknown',
         `the load was not done within its ${order.withinMs / 1_000} s; it was about to ${step.step}`,
       );
+    if (step.breaks === true) change(memory, { half: order.image, unconfirmed: undefined });
     const { image, token } = order;
     try {
       const about = {
@@ -188,19 +196,26 @@ async function runSteps(
       } as const;
       const outcome = await runStep(memory, steps, step, { leftMs, order: about });
       if (step.action === 'IMAGE_EXISTS') isHere = judgeImage(memory, order, outcome);
+      if (step.action === 'MARK_DISK') isMarked = true;
       if (step.action === 'LOAD') isUntouched = outcome.untouched === true;
       if (step.action === 'REVOKE_ACCESS' && step.mayFail === true) settleAccess(memory, outcome);
       else if (step.action === 'REVOKE_ACCESS') endAccess(memory, outcome, isUntouched);
       if (step.action === 'ERASE') recordErased(memory, outcome);
-      if (step.action === 'GET_CURRENT_IMAGE') judgeRecord(memory, order, outcome);
+      if (step.action === 'CHECK_MARK') judgeDisk(memory, order, outcome, isMarked);
+      if (step.action === 'GET_CURRENT_IMAGE') judgeRecord(memory, order, outcome, isUntouched);
     } catch (error) {
       const why = toNotDone(memory, step.action, error);
       // The provider promises that the disk is unchanged then.
       if (step.breaks === true && why.answer === 'not done') restoreHalf(memory, halfBefore);
-      if (step.mayFail !== true) throw Date.now() < end ? why : lateIn(step, order, why);
+      if (step.mayFail !== true) throw Date.now() < deadline ? why : lateIn(step, order, why);
       note(memory, `${step.step}: ${why.message}`);
     }
   }
+}
+
+/** The part of a load's time that its undo gets: setting the boot device, and switching on. */
+function reservedMs({ withinMs }: LoadOrder): number {
+  return Math.min(withinMs / 4, 120_000);
 }
 
 /** The task knows its own time limit alone. */
@@ -220,47 +235,6 @@ function restoreHalf(memory: MachineMemory, before: ImageRef | undefined): void 
   const { half: _half, ...state } = memory.state;
   const wasHalf = before !== undefined && patchedOnce('20261125-half-kept');
   memory.state = wasHalf ? { ...state, half: before } : state;
-}
-
-/** Whether the image is where the machine can have it written from. */
-function judgeImage(memory: MachineMemory, { image }: LoadOrder, { exists }: MachineTaskOutcome): boolean {
-  if (exists?.is === 'yes') return true;
-  const what = `image ${formatImageRef(image)}`;
-  if (exists?.is === 'unknown')
-    refuse(
-      memory,
-      'IMAGE_EXISTS',
-      'unknown',
-      `whether ${what} exists is not known: ${exists.why ?? 'no reason was given'}`,
-    );
-  if (!can(memory, 'RETRIEVE_IMAGE'))
-    refuse(
-      memory,
-      'IMAGE_EXISTS',
-      'not done',
-      `there is no ${what} at provider ${memory.state.registration.provider}`,
-    );
-  return false;
-}
-
-/** The machine itself must confirm the image, unless no record could be written. */
-function judgeRecord(memory: MachineMemory, { image }: LoadOrder, { record }: MachineTaskOutcome): void {
-  if (record?.by === 'plugin') {
-    if (record.name === image.name && record.revision === image.revision) return;
-    refuse(
-      memory,
-      'GET_CURRENT_IMAGE',
-      'not done',
-      `after the load it says that it has ${record.name === null ? 'no image' : `${record.name}@${record.revision}`}, not ${formatImageRef(image)}`,
-    );
-  }
-  if (record?.revision === image.revision || !can(memory, 'POST_LOAD')) return;
-  refuse(
-    memory,
-    'GET_CURRENT_IMAGE',
-    'not done',
-    `after the load the machine says that it has revision ${record?.revision ?? 'none'}, not ${formatImageRef(image)}`,
-  );
 }
 
 function done(memory: MachineMemory, result: OperationResult): OperationResult {
@@ -285,7 +259,12 @@ function recordLoaded(memory: MachineMemory, image: ImageRef): void {
  * Ends an incomplete load: with a partial image on the disk the machine has failed, otherwise it is as
  * before.
  */
-async function leave(memory: MachineMemory, before: MachineStateName, error: unknown): Promise<void> {
+async function leave(
+  memory: MachineMemory,
+  before: MachineStateName,
+  error: unknown,
+  end: number,
+): Promise<void> {
   const why = error instanceof Error && !isCancellation(error) ? error.message : 'the load was cancelled';
   if (memory.state.half !== undefined) {
     const { image: _gone, ...state } = memory.state;
@@ -293,16 +272,18 @@ async function leave(memory: MachineMemory, before: MachineStateName, error: unk
     happen(memory, 'load failed', `that its disk has a whole image is not proved: ${why}`);
     return;
   }
-  await backOn(memory);
+  await backOn(memory, end);
   happen(memory, 'load left out', why, before);
 }
 
 /** The machine may be switched off; its disk is unchanged. */
-export async function backOn(memory: MachineMemory): Promise<void> {
+export async function backOn(memory: MachineMemory, end: number): Promise<void> {
   if (memory.offByUs !== true) return;
+  const leftMs = (): number => undoMs(end - Date.now());
   try {
-    if (can(memory, 'SET_BOOT')) await runAction(memory, 'SET_BOOT', { order: { boot: 'disk' } });
-    if (can(memory, 'POWER_ON')) await runAction(memory, 'POWER_ON');
+    if (memory.bootByUs === true)
+      await runAction(memory, 'SET_BOOT', { order: { boot: 'disk' }, leftMs: leftMs() });
+    if (can(memory, 'POWER_ON')) await runAction(memory, 'POWER_ON', { leftMs: leftMs() });
   } catch (error) {
     if (isCancellation(error)) throw error;
     note(memory, `it could not be switched on again: ${toNotDone(memory, 'POWER_ON', error).message}`);

@@ -13,8 +13,10 @@ export interface MachineMemory extends EntityMemory {
   cancelled?: true;
   /** Tasks of this run so far: two of one action in one operation are two. */
   tasks?: number;
-  /** The operation under way has switched the machine off, or tried to. */
+  /** The operation under way has switched the machine off, or may have. */
   offByUs?: true;
+  /** The operation under way has set what the machine boots from, or may have. */
+  bootByUs?: true;
   /** The operation under way has begun the steps after loading. */
   postLoadBegun?: true;
   /** A periodic check was signalled and has not run yet. */

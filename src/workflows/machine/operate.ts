@@ -15,6 +15,7 @@ export async function operate(
   const scope = new CancellationScope({ cancellable: true });
   memory.scope = scope;
   delete memory.offByUs;
+  delete memory.bootByUs;
   delete memory.postLoadBegun;
   if (memory.cancelled === true) scope.cancel();
   try {

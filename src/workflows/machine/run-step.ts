@@ -38,7 +38,7 @@ export async function runAction(
   } = memory.state;
   if (account === undefined) throw new Error(`${name} has no account yet`);
   memory.tasks = (memory.tasks ?? 0) + 1;
-  if (action === 'POWER_OFF') memory.offByUs = true;
+  const noteNotDone = noteUndoable(memory, action);
   if (action === 'POST_LOAD') memory.postLoadBegun = true;
   // Until the command is done, the power is unknown.
   if (switchesPower(action)) change(memory, { power: undefined });
@@ -68,12 +68,25 @@ export async function runAction(
       order: { at: operation?.startedAt ?? now(), ...(system === null ? {} : { system }), ...order },
     },
     { site: account.site, provider: registration.provider, leftMs },
-  );
+  ).catch((error: unknown) => {
+    noteNotDone(error);
+    throw error;
+  });
   if (outcome.payload !== undefined)
     change(memory, { payload: mergePayload(memory.state.payload, outcome.payload) });
   const power = powerAfter(action, outcome);
   if (power !== undefined) change(memory, { power });
   return outcome;
+}
+
+/** What a failed operation has to undo; returns what takes the note back if the action was certainly not done. */
+function noteUndoable(memory: MachineMemory, action: MachineAction): (error: unknown) => void {
+  const fact = action === 'POWER_OFF' ? 'offByUs' : action === 'SET_BOOT' ? 'bootByUs' : undefined;
+  if (fact === undefined || memory[fact] === true) return () => undefined;
+  memory[fact] = true;
+  return (error) => {
+    if (!isCancellation(error) && toNotDone(memory, action, error).answer === 'not done') delete memory[fact];
+  };
 }
 
 export function can(memory: MachineMemory, action: MachineAction): boolean {
@@ -121,7 +134,8 @@ export async function runStep(
   const limitMs = Math.min(leftMs, withinMs);
   const limited = limitMs === Number.POSITIVE_INFINITY ? options : { ...options, leftMs: limitMs };
   const outcome = await runAction(memory, step.action, limited).catch(async (error: unknown) => {
-    if (startsRun.includes(step.action) && can(memory, 'END_RUN')) await endRun(memory);
+    if (startsRun.includes(step.action) && can(memory, 'END_RUN'))
+      await endRun(memory, undoMs(limitMs - (Date.now() - began)));
     throw error;
   });
   change(memory, { measured: { ...memory.state.measured, [step.step]: Date.now() - began } });
@@ -132,9 +146,18 @@ export async function runStep(
 const startsRun: readonly MachineAction[] = ['RETRIEVE_IMAGE', 'LOAD', 'CAPTURE'];
 
 /** An attempt that was lost with its worker, or cancelled without one, has not ended its program. */
-async function endRun(memory: MachineMemory): Promise<void> {
-  await CancellationScope.nonCancellable(() => runAction(memory, 'END_RUN')).catch((error: unknown) => {
-    if (isCancellation(error)) throw error;
-    note(memory, toNotDone(memory, 'END_RUN', error).message);
-  });
+async function endRun(memory: MachineMemory, leftMs: number): Promise<void> {
+  await CancellationScope.nonCancellable(() => runAction(memory, 'END_RUN', { leftMs })).catch(
+    (error: unknown) => {
+      if (isCancellation(error)) throw error;
+      note(memory, toNotDone(memory, 'END_RUN', error).message);
+    },
+  );
+}
+
+const shortestUndoMs = 10_000;
+
+/** Time for an undo of an operation that has so much left: some, also if its time is over. */
+export function undoMs(leftMs: number): number {
+  return Math.max(leftMs, shortestUndoMs);
 }

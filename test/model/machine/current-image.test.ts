@@ -26,7 +26,7 @@ const written = writeCurrentImage({
 const parse = (text: string): CurrentImage => parseCurrentImage(text) ?? { name: 'nothing', values: {} };
 
 describe('currentimage.txt', () => {
-  it('is written in the format of older systems: name, keys in their order, no trailing line break, no tags', () => {
+  it('is written in the format of older systems: name, keys in their order, no tags', () => {
     expect(written).toBe(
       [
         'rh7-base',
@@ -36,8 +36,21 @@ describe('currentimage.txt', () => {
         'imagerevision_datecreated=2026-01-02 03:04:05',
         'computer_id=9',
         'computer_hostname=blade-9',
+        '',
       ].join('\n'),
     );
+  });
+
+  it.each([
+    ['that ends with a line break', written],
+    ['of older systems, without a line break at its end', written.trimEnd()],
+    ['of older systems whose last line is a tag', `${written}${tags.postLoad}=success (Mon)`],
+    ['that is only a name', 'rh7-base'],
+  ])('keeps a taint that another program appends to a record %s', (_, record) => {
+    const tainted = parse(`${record}${tags.tainted}=user ada (Tue)\n`);
+    expect(isTainted(tainted)).toBe(true);
+    expect(taintReasons(tainted)).toEqual(['user ada']);
+    expect(tainted.name).toBe('rh7-base');
   });
 
   it.each<readonly [what: string, text: string, name: string, revision: string | undefined]>([
@@ -75,7 +88,7 @@ describe('currentimage.txt', () => {
     expect(twice.split('\n').filter((line) => line.startsWith(tags.postLoad))).toEqual([
       `${tags.postLoad}=success (Tue Jan 6 10:00:00 2026)`,
     ]);
-    expect(twice.endsWith(')')).toBe(true);
+    expect(twice.endsWith(')\n')).toBe(true);
     expect(postLoadOf(parse(twice))).toBe('success (Tue Jan 6 10:00:00 2026)');
     expect(revisionOf(parse(twice))).toBe('117');
   });
@@ -84,7 +97,7 @@ describe('currentimage.txt', () => {
     const first = addTaint(written, 'user ada', 'T1');
     const second = addTaint(addTaint(first, 'user bob, too', 'T2'), 'user ada', 'T3');
     expect(taintReasons(parse(second))).toEqual(['user ada', 'user bob; too']);
-    expect(second.split('\n').at(-1)).toBe(`${tags.tainted}=user ada, user bob; too (T3)`);
+    expect(second.trimEnd().split('\n').at(-1)).toBe(`${tags.tainted}=user ada, user bob; too (T3)`);
     expect(isTainted(parse(written))).toBe(false);
   });
 

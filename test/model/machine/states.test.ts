@@ -234,6 +234,7 @@ describe('tables of steps', () => {
       'write',
       'power on',
       'wait',
+      'check disk',
       'check access',
       'erase',
       'post-load',

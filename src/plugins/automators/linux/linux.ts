@@ -50,13 +50,17 @@ export class LinuxAutomator extends UniformAutomator implements SystemPart, CanG
   }
 
   /**
-   * An installed image, unlike a captured one, has no record. A record of another revision is a failed load.
+   * An installed image, unlike a captured one, has no record. A record of another image, or of another revision of this
+   * one, is a failed load.
    */
   async postLoad(input: SystemInput): Promise<Outcome> {
     const found = await readRecord(this.shell);
-    const { revision } = input.image;
-    if (found?.revision !== undefined && found.revision !== revision)
-      return { answer: 'not done', why: `its record names revision ${found.revision}, not ${revision}` };
+    const { name, revision } = input.image;
+    if (found?.revision !== undefined && (found.name !== name || found.revision !== revision))
+      return {
+        answer: 'not done',
+        why: `its record names ${found.name || 'an image without a name'}@${found.revision}, not ${name}@${revision}`,
+      };
     const text = found?.revision === undefined ? freshRecord(input) : found.text;
     await writeRecord(this.shell, setTag(text, tags.postLoad, 'success', input.at));
     return { answer: 'done' };
@@ -102,7 +106,10 @@ export class LinuxAutomator extends UniformAutomator implements SystemPart, CanG
   }
 
   async #exec(wrong: string, program: string): Promise<Outcome> {
-    return outcomeOf(wrong, await this.#run(program));
+    const outcome = await this.#run(program);
+    if (outcome.exitCode === 0 && outcome.stderr.trim() !== '')
+      this.log.warn(outcome.stderr.trim().slice(-300));
+    return outcomeOf(wrong, outcome);
   }
 
   #run(program: string, words: readonly string[] = []): Promise<RunOutcome> {

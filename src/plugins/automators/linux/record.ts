@@ -22,12 +22,12 @@ export function freshRecord({ image, machine, at }: SystemInput): string {
 /** Undefined if there is none. */
 export async function readRecord(
   shell: Shell,
-): Promise<{ readonly text: string; readonly revision?: string } | undefined> {
+): Promise<{ readonly text: string; readonly name?: string; readonly revision?: string } | undefined> {
   const read = recordIn(await shell.exec(readRecordCommand(), { timeoutMs: 20_000 }));
   if ('why' in read) throw new PluginError('Retryable', read.why);
   if (read.text === undefined) return undefined;
   const record = parseCurrentImage(read.text);
-  return { text: read.text, revision: record && revisionOf(record) };
+  return { text: read.text, name: record?.name, revision: record && revisionOf(record) };
 }
 
 export async function writeRecord(shell: Shell, text: string): Promise<void> {

@@ -1,15 +1,19 @@
+import { markFile } from '../../../model/machine/load-mark.js';
+import { renewHostKeys } from './host-keys.js';
+
 /**
  * Removes what names this machine or its users before a capture. Outside of the home only if HOME is the home
  * that the system knows: a machine that is a folder shares the rest with others.
  */
 export const capturePrograms = `
 set -eu
-rm -rf "\${HOME:?}/.heddle"
+rm -rf "\${HOME:?}/.heddle" "$HOME/${markFile}"
 rm -f "$HOME/.bash_history" "$HOME/.ash_history" "$HOME/.sh_history" "$HOME/.viminfo" "$HOME/.lesshst"
 own=$(getent passwd "$(id -u)" 2>/dev/null | cut -d: -f6) || own=
 if [ "$(id -u)" = 0 ] && [ "$own" = "$HOME" ]; then
   if [ -s /etc/machine-id ] && [ ! -L /etc/machine-id ]; then : >/etc/machine-id; fi
   rm -f /var/lib/dhcp/*.leases /etc/udev/rules.d/70-persistent-net.rules
+  ${renewHostKeys}
 fi
 sync
 `;
