@@ -1,12 +1,12 @@
 import { PluginError } from '../../plugins/errors.js';
 import type { Knowledge, Outcome } from '../../plugins/contract.js';
 
-/** Delay before an unknown answer is requested again, in ms. */
+/** Delay before a question is asked again, in ms. */
 const askAgainMs = 2_000;
 
 /**
- * Returns if done; fails permanently if not done; an unknown outcome is asked again until the action's budget
- * is over.
+ * Returns if done; fails permanently if not done; an unknown outcome is asked again, with growing pauses, until the
+ * action's budget is over.
  */
 export function insist(verb: string, { answer, why }: Outcome): void {
   if (answer === 'done') return;
@@ -15,7 +15,6 @@ export function insist(verb: string, { answer, why }: Outcome): void {
   throw new PluginError(
     'Retryable',
     `whether ${verb} was done is not known: ${why ?? 'no reason was given'}`,
-    { retryAfterMs: askAgainMs },
   );
 }
 

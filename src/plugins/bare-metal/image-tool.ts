@@ -4,7 +4,7 @@ import { fillWords } from '../fill-words.js';
 import type { ImageInput } from '../machine-abilities.js';
 import type { Imager } from './machine-fields.js';
 import type { MachineRuns } from './machine-runs.js';
-import { programEnvironment, runCommand } from './run-command.js';
+import { programEnvironment, programExits, runCommand } from './run-command.js';
 
 interface ImageToolOptions {
   readonly imager: Imager;
@@ -13,9 +13,6 @@ interface ImageToolOptions {
   readonly signal: AbortSignal;
   readonly detach: AbortSignal | undefined;
 }
-
-/** Exit codes of the programs; any other means unknown. */
-const exits = { yes: 0, no: 1 } as const;
 
 /** The administrator's programs for images, as the engine's questions and detached runs. */
 export class ImageTool {
@@ -32,15 +29,15 @@ export class ImageTool {
   async exists(input: ImageInput): Promise<Knowledge> {
     const result = await this.#ask('exists', input);
     if (result === undefined) return { is: 'unknown', why: missing('exists') };
-    if (result.code === exits.yes) return { is: 'yes' };
-    return result.code === exits.no ? { is: 'no' } : { is: 'unknown', why: describeExit(result) };
+    if (result.code === programExits.yes) return { is: 'yes' };
+    return result.code === programExits.no ? { is: 'no' } : { is: 'unknown', why: describeExit(result) };
   }
 
   async size(input: ImageInput): Promise<SizeReading> {
     const result = await this.#ask('size', input);
     if (result === undefined) return { why: missing('size') };
     const sizeMb = /^\s*(\d{1,9})\s*$/.exec(result.stdout)?.[1];
-    return result.code === exits.yes && sizeMb !== undefined
+    return result.code === programExits.yes && sizeMb !== undefined
       ? { sizeMb: Number(sizeMb) }
       : { why: `no number of megabytes came: ${describeExit(result)}` };
   }
@@ -55,14 +52,14 @@ export class ImageTool {
       token,
       program: () => filled,
       // A program whose outcome is unknown is started again, with the same token.
-      isAnswer: (code) => code === exits.yes || code === exits.no,
+      isAnswer: (code) => code === programExits.yes || code === programExits.no,
       progress,
       signal,
       detach,
     };
     const end = await runs.run(order);
-    if (end.code === exits.yes) return { answer: 'done' };
-    return { answer: end.code === exits.no ? 'not done' : 'unknown', why: describeEnd(end) };
+    if (end.code === programExits.yes) return { answer: 'done' };
+    return { answer: end.code === programExits.no ? 'not done' : 'unknown', why: describeEnd(end) };
   }
 
   async #ask(

@@ -9,4 +9,5 @@ export {
   type PowerLimits,
   type Told,
 } from './power-driver.js';
-export { runCommand } from './run-command.js';
+export { programExits, runCommand } from './run-command.js';
+export { ControllerLogin } from './refused-logins.js';

@@ -16,20 +16,24 @@ export const ipmiSchema = z.strictObject({
   user: argument,
   password: z.string(),
   cipher: z.int().min(0).max(17).default(3),
+  /** How long an answer may take, and how often a request is sent again. */
+  timeoutSeconds: z.int().min(1).max(60).default(1),
+  retries: z.int().min(0).max(20).default(2),
 });
 export type IpmiController = z.output<typeof ipmiSchema>;
 
 /**
  * A command of ipmitool; the password is in the environment, where other users cannot see it. The cipher is fixed, since
- * probing it takes seconds; an unreachable controller is reported after six.
+ * probing it takes seconds.
  */
 export function ipmitool(
-  { host, port: number, user, cipher, password }: IpmiController,
+  { host, port: number, user, cipher, password, timeoutSeconds, retries }: IpmiController,
   words: readonly string[],
 ): Required<ConsoleCommand> {
   const target = ['-H', host, '-p', String(number), '-U', user, '-E', '-C', String(cipher)];
+  const patience = ['-N', String(timeoutSeconds), '-R', String(retries)];
   return {
-    command: ['ipmitool', '-I', 'lanplus', ...target, '-N', '1', '-R', '2', ...words],
+    command: ['ipmitool', '-I', 'lanplus', ...target, ...patience, ...words],
     environment: { IPMI_PASSWORD: password },
   };
 }

@@ -60,8 +60,8 @@ const inventoryMachineSchema = machineSchema.extend({
 const controllersSchema = z.record(z.string(), z.record(z.string(), z.json()));
 
 /**
- * Programs on the workers of the site that know where images are: with 0 it is done or so, with 1 it is not,
- * any other answer is unknown.
+ * Programs on the workers of the site that know where images are. The exit code 0 means done or present, 10 certainly
+ * not; any other is unknown.
  */
 const imagerSchema = z.strictObject({
   exists: command.optional(),

@@ -54,6 +54,9 @@ export function powerLimitsOf(fields: PowerFields, readings: number): PowerLimit
 
 const commands = 2;
 
+/** Readings without a state, or that contradict the one before, after which the power is unknown. */
+const spoiledReadings = 2;
+
 /**
  * Power verbs over a controller: reads the state first, sends only necessary commands, and trusts only the
  * state read afterwards.
@@ -72,20 +75,25 @@ export class PowerDriver {
   }
 
   /**
-   * Controllers that switch slowly show the old state for a while, and a faulty one shows either: a reading
-   * counts when the next ones are equal.
+   * Controllers that switch slowly show the old state for a while, and a faulty one shows either: a reading counts when
+   * the next ones are equal. One that gives no state is repeated, and so is the whole if they differ.
    */
   async status(): Promise<PowerReading> {
     const { readings, everyMs } = this.#limits;
-    const first = await this.#read();
-    for (let count = 1; count < readings && first.power !== 'unknown'; count += 1) {
-      await this.#pause(everyMs);
+    let last: PowerReading | undefined;
+    let equal = 0;
+    let why: string | undefined;
+    for (let spoiled = 0; ; await this.#pause(everyMs)) {
       const next = await this.#read();
-      if (next.power === 'unknown') return next;
-      if (next.power !== first.power)
-        return { power: 'unknown', why: `the controller reads ${first.power}, then ${next.power}` };
+      if (next.power === 'unknown') why = next.why;
+      else if (last !== undefined && last.power !== next.power)
+        why = `the controller reads ${last.power}, then ${next.power}`;
+      if (next.power === 'unknown' || (last !== undefined && last.power !== next.power)) spoiled += 1;
+      if (spoiled > spoiledReadings) return { power: 'unknown', ...(why === undefined ? {} : { why }) };
+      equal = next.power === last?.power ? equal + 1 : 1;
+      last = next.power === 'unknown' ? undefined : next;
+      if (last !== undefined && equal >= readings) return next;
     }
-    return first;
   }
 
   async on(): Promise<Outcome> {

@@ -1,6 +1,12 @@
 import { spawn } from 'node:child_process';
 import { childEnvironment } from '../../config/child-environment.js';
 
+/**
+ * What the exit codes of the administrator's programs mean; any other code means unknown. `no` is a code that shells,
+ * interpreters and clients do not end with by themselves: a crash must not read as "certainly not".
+ */
+export const programExits = { yes: 0, no: 10 } as const;
+
 interface CommandResult {
   /** Null where it could not be started, or was ended. */
   readonly code: number | null;

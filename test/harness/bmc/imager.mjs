@@ -21,13 +21,13 @@ async function carryOut() {
   if (what === 'exists' || what === 'size') {
     const { status, body } = await call('GET', `/v1/images/${image}`);
     if (what === 'size') process.stdout.write(`${Math.max(1, Math.ceil((body.sizeBytes ?? 0) / 2 ** 20))}\n`);
-    return status === 200 ? 0 : status === 404 ? 1 : 2;
+    return status === 200 ? 0 : status === 404 ? 10 : 2;
   }
   const path = `/v1/machines/${machines[machine]}`;
   const { status, body } = await call('POST', `${path}/${what}`, { image, token });
   if (status >= 300) {
     process.stderr.write(`${JSON.stringify(body)}\n`);
-    return status === 409 || status === 404 ? 1 : 2;
+    return status === 409 || status === 404 ? 10 : 2;
   }
   for (;;) {
     const {

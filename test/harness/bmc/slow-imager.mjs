@@ -15,7 +15,7 @@ function note(text) {
 }
 
 async function carryOut() {
-  if (what === 'exists') return existsSync(imageFile) ? 0 : 1;
+  if (what === 'exists') return existsSync(imageFile) ? 0 : 10;
   if (what === 'size') {
     process.stdout.write('1\n');
     return 0;

@@ -25,8 +25,15 @@ it.each<readonly [what: string, answers: readonly Told[], answer: string]>([
   ).toMatchObject({ answer });
 });
 
-it.each<readonly [readings: readonly ('on' | 'off')[], power: string]>([
+type Reading = 'on' | 'off' | 'unknown';
+
+it.each<readonly [readings: readonly Reading[], power: string]>([
   [['off', 'off'], 'off'],
+  [['unknown', 'off', 'off'], 'off'],
+  [['off', 'unknown', 'off', 'off'], 'off'],
+  [['on', 'off', 'off'], 'off'],
+  [['off', 'unknown'], 'unknown'],
+  [['unknown'], 'unknown'],
   [['off', 'on'], 'unknown'],
   [['on', 'off'], 'unknown'],
 ])(

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import {
   PluginError,
   type BootDevice,
@@ -10,6 +11,7 @@ import {
   type PowerReading,
 } from '../../contract.js';
 import {
+  ControllerLogin,
   PowerDriver,
   RealMachines,
   ipmiSchema,
@@ -29,14 +31,20 @@ const noCycle = /not supported in present state|Invalid data field|Invalid comma
 const refusedLogin =
   /RAKP 2 HMAC is invalid|RAKP \d message indicates an error : (?:unauthorized|invalid role)[^\n]*/i;
 
-/** What ipmitool prints if the controller is silent. */
-const noAnswer = /Unable to establish|Error: Unable|timeout/i;
+/**
+ * What ipmitool prints when an answer came after its time. It then takes the late answer for one to its repetition, and
+ * calls it a wrong password.
+ */
+const lateAnswer = /no response from|Request Match NOT FOUND/i;
 
 /**
- * Logins after which a refusal counts. A busy controller may refuse one with the right password, and locks the
- * account after a few.
+ * Pauses after a refused login, in ms; after the last of them a refusal counts. A busy controller may refuse a login with
+ * the right password, and locks the account after a few.
  */
-const mostLogins = 3;
+const refusedPauses = [1_000, 4_000] as const;
+
+/** Longest wait for one answer of a controller that answers late, in seconds. */
+const longestTimeout = 20;
 
 /** Real machines whose management controllers speak IPMI 2.0 over the network, by the program ipmitool. */
 export class IpmiProvider extends RealMachines implements CanOpenConsole {
@@ -77,13 +85,14 @@ export class IpmiProvider extends RealMachines implements CanOpenConsole {
 
   /** A controller may have neither an inventory nor sensors, and list no devices but the first. */
   override async hardwareOf(machine: RealMachine): Promise<Hardware> {
-    const all = await this.#ask(machine, ['fru', 'print']);
-    if (all.code === null || (all.code !== 0 && noAnswer.test(all.said)))
-      throw new PluginError('Retryable', all.text);
-    const found = readFru(all.printed);
-    const fru =
-      found.model === undefined ? readFru((await this.#ask(machine, ['fru', 'print', '0'])).printed) : found;
-    const sensors = readSensors((await this.#ask(machine, ['sdr', 'list'])).printed);
+    const { power, why } = await this.#readPower(machine);
+    if (power === 'unknown')
+      throw new PluginError('Retryable', why ?? `the controller of ${machine.name} does not say`);
+    const print = async (...words: readonly string[]): Promise<string> =>
+      (await this.#run(machine, words, {})).printed;
+    const found = readFru(await print('fru', 'print'));
+    const fru = found.model === undefined ? readFru(await print('fru', 'print', '0')) : found;
+    const sensors = readSensors(await print('sdr', 'list'));
     return { ...fru, ...(sensors.length === 0 ? {} : { sensors }) };
   }
 
@@ -93,51 +102,75 @@ export class IpmiProvider extends RealMachines implements CanOpenConsole {
     return code === 0 && selector !== undefined ? selector.toLowerCase() : undefined;
   }
 
-  /** @throws PluginError Auth if the controller refuses the credentials. */
   async #readPower(machine: RealMachine): Promise<PowerReading> {
-    let refused: string | undefined;
-    for (let login = 1; login <= mostLogins; login += 1) {
-      // Only with -v does ipmitool tell a refused login from silence.
-      const { code, text, said } = await this.#ask(machine, ['-v', 'chassis', 'power', 'status']);
-      refused = code === 0 ? undefined : refusedLogin.exec(said)?.[0];
-      if (refused === undefined) return readPower(code, text);
-    }
-    throw new PluginError(
-      'Auth',
-      `the controller of ${machine.name} refused the login ${mostLogins} times: ${refused}; check its user and password in heddle.yaml`,
-    );
+    const { printed, text } = await this.#ask(machine, ['chassis', 'power', 'status']);
+    // Also if the end of the session was lost.
+    const power = /Chassis Power is (on|off)/i.exec(printed)?.[1]?.toLowerCase();
+    return power === 'on' || power === 'off' ? { power } : { power: 'unknown', why: text };
   }
 
-  async #ask(
+  /**
+   * Tells a refused login from silence and from a late answer. A late answer is waited for longer at the next login.
+   * @throws PluginError Auth if the controller refuses the credentials.
+   */
+  async #ask(machine: RealMachine, words: readonly string[]): Promise<Answer> {
+    const login = loginOf(machine);
+    login.check();
+    let timeoutFactor = 1;
+    for (let tries = 0; ; tries += 1) {
+      // Only with -v does ipmitool say why a login failed.
+      const answer = await this.#run(machine, ['-v', ...words], { timeoutFactor });
+      const refused = answer.code === 0 ? undefined : refusedLogin.exec(answer.said)?.[0];
+      if (answer.code === 0) login.accepted();
+      if (refused === undefined) return answer;
+      const pauseMs = refusedPauses[tries];
+      const isLate = lateAnswer.test(answer.said);
+      if (pauseMs === undefined && isLate) return answer;
+      if (pauseMs === undefined)
+        throw login.refused(
+          `the controller of ${machine.name} refused the login ${refusedPauses.length + 1} times: ${refused}; check its user and password in heddle.yaml`,
+        );
+      if (isLate) timeoutFactor *= 2;
+      else await pause(pauseMs, undefined, { signal: this.signal });
+    }
+  }
+
+  async #run(
     { name, bmc: written }: RealMachine,
     words: readonly string[],
-  ): Promise<{
-    readonly code: number | null;
-    readonly text: string;
-    readonly said: string;
-    readonly printed: string;
-  }> {
-    const bmc = parseFields(ipmiSchema, written, `bmc of machine ${name}`);
-    const { command, environment } = ipmitool(bmc, words);
+    { timeoutFactor = 1 }: { readonly timeoutFactor?: number },
+  ): Promise<Answer> {
+    const fields = parseFields(ipmiSchema, written, `bmc of machine ${name}`);
+    const timeoutSeconds = Math.max(
+      fields.timeoutSeconds,
+      Math.min(fields.timeoutSeconds * timeoutFactor, longestTimeout),
+    );
+    const { command, environment } = ipmitool({ ...fields, timeoutSeconds }, words);
     await this.calls.take();
     const { code, stdout, stderr } = await runCommand(command, { signal: this.signal, environment });
     if (code === null && /ENOENT/.test(stderr))
       return { code, text: 'ipmitool is not installed on this worker', said: stderr, printed: '' };
     const said = `${stdout.trim()} ${stderr.trim()}`.trim();
     this.log.debug(`ipmitool ${words.join(' ')} of ${name}`, { code: code ?? -1, said: said.slice(0, 300) });
+    const where = `the controller of ${name} at ${fields.host}:${fields.port}`;
     return {
       code,
       said,
       printed: stdout,
-      text:
-        code === 0
-          ? stdout
-          : `the controller of ${name} at ${bmc.host}:${bmc.port}: ${said.split('\n').at(-1)?.slice(0, 300) ?? ''}`,
+      text: code === 0 ? stdout : `${where}: ${said.split('\n').at(-1)?.slice(0, 300) ?? ''}`,
     };
   }
 }
 
-function readPower(code: number | null, text: string): PowerReading {
-  const power = /Chassis Power is (on|off)/i.exec(text)?.[1]?.toLowerCase();
-  return code === 0 && (power === 'on' || power === 'off') ? { power } : { power: 'unknown', why: text };
+function loginOf({ name, bmc }: RealMachine): ControllerLogin {
+  const { host, port, user, password } = parseFields(ipmiSchema, bmc, `bmc of machine ${name}`);
+  return new ControllerLogin(host, port, user, password);
+}
+
+interface Answer {
+  readonly code: number | null;
+  /** What was printed; of a failure, where and why. */
+  readonly text: string;
+  readonly said: string;
+  readonly printed: string;
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isUnprotected } from '../../../model/endpoint.js';
 import { unsafeText } from '../../../model/safe-text.js';
 import { PluginError, type Calls } from '../../contract.js';
+import { ControllerLogin } from '../../bare-metal/index.js';
 import { hostKeys } from '../../provider-base/fields.js';
 import { sendRequest, type HttpResponse } from '../../provider-base/http.js';
 
@@ -61,14 +62,17 @@ export class RedfishHttp {
         `the controller at ${base.origin} would get its password unencrypted; use https://, or set \`insecure: true\` of the controller`,
       );
     }
+    const { user, password } = this.#controller;
+    const login = new ControllerLogin(base.origin, user, password);
+    login.check();
     let target = new URL(path, base);
     for (let hop = 0; hop <= maxRedirects; hop += 1) {
       const answer = await this.#send(method, target, body, headers);
       if (answer.status === 401 || answer.status === 403)
-        throw new PluginError(
-          'Auth',
+        throw login.refused(
           `${method} ${target.href} was refused (${answer.status}); check user and password of the controller`,
         );
+      login.accepted();
       const { location } = answer.headers;
       if (![301, 302, 303, 307, 308].includes(answer.status) || location === undefined) return answer;
       const next = new URL(location, target);

@@ -1,14 +1,8 @@
 import { parseImageRef } from '../../../model/machine/image.js';
 import type { CurrentReading, Outcome } from '../../contract.js';
+import { programExits } from '../../bare-metal/index.js';
 import { fillWords } from '../../fill-words.js';
 import type { Resource } from './fields.js';
-
-/**
- * What the exit codes of an account's programs mean; any other code means unknown. `no` is a code that
- * shells and clients do not end with by themselves: pg_dump, for one, ends with 1 when no server answers,
- * which must not read as "certainly not".
- */
-export const exits = { yes: 0, no: 10 } as const;
 
 /** The words that a program is about, as `{word}` in its command and as `HEDDLE_WORD` in its environment. */
 export interface Words {
@@ -54,14 +48,14 @@ export function fillCommand(
 }
 
 export function answerOf(code: number | null, why: string): Outcome {
-  if (code === exits.yes) return { answer: 'done' };
-  return { answer: code === exits.no ? 'not done' : 'unknown', why };
+  if (code === programExits.yes) return { answer: 'done' };
+  return { answer: code === programExits.no ? 'not done' : 'unknown', why };
 }
 
 /** Program current prints `NAME@REVISION`, then `tainted: REASON` for each possible change by a user. */
 export function readCurrent(code: number | null, stdout: string, said: string): CurrentReading {
-  if (code === exits.no) return { is: 'no' };
-  if (code !== exits.yes) return { is: 'unknown', why: said };
+  if (code === programExits.no) return { is: 'no' };
+  if (code !== programExits.yes) return { is: 'unknown', why: said };
   const [first = '', ...others] = stdout
     .split('\n')
     .map((line) => line.trim())
@@ -81,6 +75,6 @@ export function readCurrent(code: number | null, stdout: string, said: string): 
 
 export function describeExit(code: number | null, said: string): string {
   const last = said.split('\n').at(-1)?.trim().slice(-300) ?? '';
-  if (code === exits.no && last !== '') return last;
+  if (code === programExits.no && last !== '') return last;
   return `it ended with ${code ?? 'no exit code'}${last === '' ? '' : `: ${last}`}`;
 }

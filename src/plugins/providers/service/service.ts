@@ -4,7 +4,7 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { endDetached, runDetached, type RunEnd } from '../../../detached/detached-run.js';
 import type { TaskResult } from '../../../model/node/task.js';
-import { ClaimingProvider, runCommand } from '../../bare-metal/index.js';
+import { ClaimingProvider, programExits, runCommand } from '../../bare-metal/index.js';
 import type {
   CanBeReached,
   CanCapture,
@@ -28,7 +28,7 @@ import type {
 import { hasTags } from '../../provider-base/machines.js';
 import { readFolder, readPrograms, readResources, type Programs, type Resource } from './fields.js';
 import { dataIn, Library } from './library.js';
-import { answerOf, describeExit, exits, fillCommand, readCurrent, type Words } from './program.js';
+import { answerOf, describeExit, fillCommand, readCurrent, type Words } from './program.js';
 
 const megabyte = 1_048_576;
 
@@ -67,8 +67,8 @@ export class ServiceProvider
 
   async reach(input: MachineInput): Promise<Knowledge> {
     const { code, said } = await this.ask('reach', await this.own(input));
-    if (code === exits.yes) return { is: 'yes' };
-    return { is: code === exits.no ? 'no' : 'unknown', why: said };
+    if (code === programExits.yes) return { is: 'yes' };
+    return { is: code === programExits.no ? 'no' : 'unknown', why: said };
   }
 
   async currentImage(input: MachineInput): Promise<CurrentReading> {
@@ -86,8 +86,8 @@ export class ServiceProvider
         why: found.is === 'no' ? `there is no image ${input.providerImage} to compare it with` : found.why,
       };
     const { code, said } = await this.ask('check', resource, { ...aboutOf(input), file: found.file });
-    if (code === exits.yes) return { is: 'yes' };
-    return { is: code === exits.no ? 'no' : 'unknown', why: said };
+    if (code === programExits.yes) return { is: 'yes' };
+    return { is: code === programExits.no ? 'no' : 'unknown', why: said };
   }
 
   async taint(
@@ -139,7 +139,7 @@ export class ServiceProvider
       dataIn(join(folder, 'image')),
     );
     const folder = join(directory, 'image');
-    if (code !== exits.yes) {
+    if (code !== programExits.yes) {
       await rm(folder, { recursive: true, force: true });
       return answerOf(code, describeExit(code, lastLine));
     }
@@ -248,7 +248,7 @@ export class ServiceProvider
       what: `program ${what} of ${resource.name}`,
       token: input.token,
       // A program whose outcome is unknown is started again.
-      isAnswer: (code) => code === exits.yes || code === exits.no,
+      isAnswer: (code) => code === programExits.yes || code === programExits.no,
       progress: input.progress,
       signal: this.signal,
       detach: this.detach,
