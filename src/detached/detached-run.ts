@@ -38,8 +38,11 @@ export interface DetachedRun {
   readonly progress?: (text: string) => void;
   /** A file that the program writes: its size counts as progress. */
   readonly grows?: (directory: string) => string;
-  /** What this process does when the program has written a file of its directory, in each attempt. */
-  readonly ready?: { readonly file: string; readonly act: (directory: string) => Promise<void> };
+  /** What this process does when the program has written a file of its directory, in each attempt, until it is true. */
+  readonly ready?: readonly {
+    readonly file: string;
+    readonly act: (directory: string) => Promise<boolean>;
+  }[];
   /** Limit from the start of the program, in ms. */
   readonly timeoutMs?: number;
   /** Aborted: the program is ended, unless `detach` is aborted too. */
@@ -141,12 +144,12 @@ function growthOf({ grows, progress }: DetachedRun, directory: string): () => Pr
   };
 }
 
-function readyOf({ ready }: DetachedRun, directory: string): () => Promise<void> {
-  let isDone = ready === undefined;
+function readyOf({ ready = [] }: DetachedRun, directory: string): () => Promise<void> {
+  let left = ready;
   return async () => {
-    if (isDone || ready === undefined || !existsSync(join(directory, ready.file))) return;
-    isDone = true;
-    await ready.act(directory);
+    for (const one of left)
+      if (existsSync(join(directory, one.file)) && (await one.act(directory)))
+        left = left.filter((other) => other !== one);
   };
 }
 

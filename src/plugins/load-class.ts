@@ -51,7 +51,7 @@ const requiredMethods = {
 } as const;
 const knownAbilities: readonly string[] = `
   list find describe quota offers consoleOutput nodeDeleted nodeReused power images zones powerStatus powerOn powerOff
-  powerReset setBoot bootOnce bootTarget hardware console imageExists imageSize retrieveImage load capture endRun unload disksToErase
+  powerReset setBoot bootOnce bootTarget hardware console imageExists imageSize retrieveImage verifyImage machineNames load capture endRun unload disksToErase
   assignedImage reach currentImage isAsImage taint uploadImage listImages downloadImage deleteImage
   preCapture postLoad preReload sanitize checkImage grantAccess revokeAccess
 `

@@ -122,6 +122,19 @@ export interface CanShowImages {
   imageSize(input: ImageInput): Promise<SizeReading>;
 }
 
+/** Ability of a provider of machines that exist: names all of the account, allocated or not, for a test of the account. */
+export interface CanNameMachines {
+  machineNames(): Promise<readonly string[]>;
+}
+
+/**
+ * Ability: finds out that an image cannot be loaded before anything is done to the machine. `not done`: it is not whole, or
+ * something else that a load needs is missing.
+ */
+export interface CanVerifyImage {
+  verifyImage(input: ImageInput): Promise<Outcome>;
+}
+
 /** Ability: copies an image from elsewhere into the library that `load` reads, unless it is there. */
 export interface CanRetrieve {
   retrieveImage(input: ImageInput): Promise<Outcome>;
@@ -244,6 +257,8 @@ export type MachineAbilities = CanPower &
   CanOpenConsole &
   CanShowImages &
   CanRetrieve &
+  CanVerifyImage &
+  CanNameMachines &
   CanLoad &
   CanCapture &
   CanEndRun &

@@ -38,6 +38,10 @@ export abstract class ClaimingProvider<Thing extends Claimed> extends Provider {
   /** Those of the account. */
   protected abstract things(): Promise<readonly Thing[]>;
 
+  async machineNames(): Promise<readonly string[]> {
+    return (await this.things()).map(({ name }) => name);
+  }
+
   /**
    * Ends a program that works on one for an earlier task or owner; returns when it no longer runs.
    * @throws PluginError Retryable if that is not certain.

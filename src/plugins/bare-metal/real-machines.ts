@@ -18,6 +18,7 @@ import type {
   CanRetrieve,
   CanSetBoot,
   CanShowImages,
+  CanVerifyImage,
   DiskToErase,
   ImageInput,
 } from '../machine-abilities.js';
@@ -49,6 +50,7 @@ export abstract class RealMachines
     CanDescribeHardware,
     CanShowImages,
     CanRetrieve,
+    CanVerifyImage,
     CanLoad,
     CanCapture,
     CanEndRun,
@@ -129,6 +131,12 @@ export abstract class RealMachines
       : network.retrieve(input);
   }
 
+  /** The programs of an account find out in `load` only. */
+  async verifyImage(input: ImageInput): Promise<Outcome> {
+    const { network } = await this.imager(input);
+    return network === undefined ? { answer: 'done' } : network.verify(input);
+  }
+
   async load(input: ImageInput): Promise<Outcome> {
     const { network, programs } = await this.imager(input);
     return network === undefined ? programs.execute('load', input) : network.load(input);
@@ -182,15 +190,24 @@ export abstract class RealMachines
         'Invalid',
         `provider ${provider.name} has both imaging and a load program of its imager; remove one from heddle.yaml`,
       );
-    const boot = (): Promise<void> => this.#bootFromNetwork(machine);
-    const network = new NetworkImager({ ...common, imaging, machine, attempt, boot });
+    const boot = (beforeOn: () => Promise<void>): Promise<void> => this.#bootFromNetwork(machine, beforeOn);
+    const isOff = (): Promise<boolean> =>
+      this.power(machine)
+        .status()
+        .then(
+          ({ power }) => power === 'off',
+          // The image is on the disk: only the machine's end is waited for.
+          () => false,
+        );
+    const network = new NetworkImager({ ...common, imaging, machine, attempt, boot, isOff });
     return { programs, network, images: imager.exists === undefined ? network : undefined };
   }
 
   /** From off: a machine that runs may be in an earlier rescue system. */
-  async #bootFromNetwork(machine: RealMachine): Promise<void> {
+  async #bootFromNetwork(machine: RealMachine, beforeOn: () => Promise<void>): Promise<void> {
     await this.#switchOff(machine);
     insist(await this.setBootOf(machine, 'image'), `machine ${machine.name} is to boot from the network`);
+    await beforeOn();
     const on = await this.power(machine).on().catch(throwUnknown);
     insist(on, `machine ${machine.name} is to be switched on`);
   }

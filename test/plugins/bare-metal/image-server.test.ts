@@ -10,6 +10,7 @@ import { Gateway, socketFolder, socketOf } from '../../../src/plugins/bare-metal
 import { ImageServer } from '../../../src/plugins/bare-metal/imaging/image-server.js';
 import { freePort } from '../../harness/free-port.js';
 import { until } from '../../harness/until.js';
+import { fetchFrom } from './support/fetch-from.js';
 
 const mac = '52:54:00:aa:bb:01';
 const megabyte = 2 ** 20;
@@ -152,6 +153,41 @@ describe('the server of an image', () => {
     expect([server.stage, server.hasServed]).toEqual(['rescue', true]);
     expect(await text(`${again}/disks`, `sda 512 0 0 - -`)).toBe('refused');
     expect(await server.ended).toMatchObject({ is: 'broken' });
+  });
+
+  it('binds what it gives to the first host that asks, and tells of every other one', async () => {
+    const url = new URL(await start()).pathname;
+    expect(await fetchFrom('127.0.0.9', port, `/boot/${mac}`)).toMatch(/sleep 5/);
+    expect(await fetchFrom('127.0.0.9', port, `/boot/${mac}`)).not.toContain(url);
+    expect(await fetchFrom('127.0.0.9', port, `${url}/piece/0`)).toBe('404');
+    expect(await fetchFrom('127.0.0.9', port, `${url}/digest`, sha256)).toBe('404');
+    expect(server.hasServed).toBe(false);
+    expect(server.doubt).toMatch(/127\.0\.0\.1 was served, and 127\.0\.0\.9 asked/);
+    expect(lines.filter((line) => line.startsWith('warning: '))).toEqual([
+      expect.stringContaining('127.0.0.9 asked for the boot script'),
+      expect.stringContaining('127.0.0.9 used what 127.0.0.1 was given'),
+    ]);
+    // Another token at each hand-out.
+    expect(new URL(await start()).pathname).not.toBe(url);
+    expect((await read(at(`${url}/script`))).status).toBe(404);
+  });
+
+  it('gives nothing to a neighbour with another Ethernet address', async () => {
+    const other = '52:54:00:aa:bb:03';
+    const careful = new ImageServer({
+      image: { file: join(folder, 'image'), bytes: content.length, sha256 },
+      mac: other,
+      disk: undefined,
+      rescue: folder,
+      progress: (line) => lines.push(line),
+      macOf: (address) => Promise.resolve(address === '127.0.0.9' ? mac : other),
+    });
+    const listensToo = await careful.listen(socketOf(folder, other));
+    expect(await fetchFrom('127.0.0.9', port, `/boot/${other}`)).toBe('404');
+    expect(lines.join()).toContain(`its address is ${mac}`);
+    expect(await fetchFrom('127.0.0.1', port, `/boot/${other}`)).toContain('heddle.url=');
+    expect(careful.doubt).toBeUndefined();
+    listensToo.close();
   });
 
   it('shares its port with other loads', async () => {

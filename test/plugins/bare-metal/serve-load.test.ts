@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,6 +9,7 @@ import { socketFolder } from '../../../src/plugins/bare-metal/imaging/gateway.js
 import { runFiles, type ImagingOrder } from '../../../src/plugins/bare-metal/imaging/imaging-order.js';
 import { serveLoad, type LoadEnd } from '../../../src/plugins/bare-metal/imaging/serve-load.js';
 import { freePort } from '../../harness/free-port.js';
+import { fetchFrom } from './support/fetch-from.js';
 import { until } from '../../harness/until.js';
 
 const mac = '52:54:00:aa:bb:07';
@@ -49,6 +51,7 @@ describe('the program of a load', () => {
   };
   const switchOn = async (): Promise<void> => {
     await until('it serves', () => existsSync(file('ready')));
+    await writeFile(file('booting'), '');
     await writeFile(file('booted'), '');
   };
   const waits = (): readonly string[] => lines.filter((line) => line.startsWith('waits for the machine: '));
@@ -70,6 +73,61 @@ describe('the program of a load', () => {
     expect(lines.findIndex((line) => line.includes('boot script'))).toBeLessThan(
       lines.indexOf(waits().at(-1) ?? ''),
     );
+  });
+
+  /** What a host does that has read the script of the machine; gives what it reported to. */
+  const writeAll = async (from: string): Promise<void> => {
+    const ask = (path: string, body?: string): Promise<string> => fetchFrom(from, port, path, body);
+    const url = /heddle\.url=http:\/\/[^/]+(\S+)\/script/.exec(await ask(`/boot/${mac}`))?.[1] ?? '';
+    await ask(`${url}/script`);
+    await ask(
+      `${url}/digest`,
+      createHash('sha256')
+        .update(Buffer.alloc(2 ** 20))
+        .digest('hex'),
+    );
+  };
+
+  it('is done when the machine is off after it reported the image', async () => {
+    const end = serve(60_000);
+    await switchOn();
+    await writeAll('127.0.0.1');
+    await until('the report is noted', () => existsSync(file('reported')));
+    await writeFile(file('off'), '');
+    expect(await end).toMatchObject({ is: 'done' });
+  });
+
+  it('is done after the time to boot if a machine cannot switch itself off', async () => {
+    const end = serve(3_000);
+    await switchOn();
+    await writeAll('127.0.0.1');
+    expect(await end).toMatchObject({ is: 'done' });
+  });
+
+  it('is not done if another host reported the image, and the machine asks for its script later', async () => {
+    const end = serve(60_000);
+    await switchOn();
+    await writeAll('127.0.0.9');
+    await until('the report is noted', () => existsSync(file('reported')));
+    expect(await fetchFrom('127.0.0.1', port, `/boot/${mac}`)).toMatch(/^#!ipxe\nsleep 5\nchain /);
+    expect(await end).toMatchObject({
+      is: 'broken',
+      why: expect.stringMatching(
+        /not certainly by the machine: 127\.0\.0\.9 was served, and 127\.0\.0\.1 asked/,
+      ),
+    });
+    expect(lines.join('\n')).toMatch(
+      /warning: 127\.0\.0\.1 asked for the boot script, which 127\.0\.0\.9 has/,
+    );
+  });
+
+  it('gives nothing to a host that asks before the machine is switched on', async () => {
+    const end = serve(3_000);
+    await until('it serves', () => existsSync(file('ready')));
+    expect(await fetchFrom('127.0.0.9', port, `/boot/${mac}`)).toBe('404');
+    await switchOn();
+    expect(await end).toMatchObject({ is: 'unwritten' });
+    expect(lines.join('\n')).toContain('warning: 127.0.0.9 asked for the boot script before');
   });
 
   it('leaves no unpacked image, however it ends', async () => {

@@ -6,6 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
+/** Tells the server of a load who asks; what the client sent in it is overwritten. */
+export const peerHeader = 'heddle-peer';
+
 const retryMs = 300;
 /** A number that the server at the port signs. */
 const nonceBytes = 16;
@@ -154,7 +157,8 @@ async function answer(folder: string, incoming: IncomingMessage, outgoing: Serve
 }
 
 function pass(folder: string, incoming: IncomingMessage, outgoing: ServerResponse): void {
-  const { url = '/', method = 'GET', headers } = incoming;
+  const { url = '/', method = 'GET' } = incoming;
+  const headers = { ...incoming.headers, [peerHeader]: incoming.socket.remoteAddress ?? '' };
   const [, boot = '', written, rest = ''] =
     /^\/(boot\/)?([0-9a-f]{2}(?:(?::|%3a)[0-9a-f]{2}){5})(\/.*)?$/i.exec(url) ?? [];
   const refuse = (): void => {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Knowledge, SizeReading } from '../../../model/machine/answer.js';
@@ -34,6 +35,22 @@ export async function findImage(
   } catch (error) {
     return { is: 'unknown', why: `the folder of images cannot be read: ${(error as Error).message}` };
   }
+}
+
+/**
+ * The file of an image that is to be written, when all is there that a load needs.
+ * @throws Error
+ */
+export async function openImage(
+  { images, rescue }: { readonly images: string; readonly rescue: string },
+  name: string,
+): Promise<ImageFile> {
+  for (const file of ['kernel', 'initramfs'])
+    if (!existsSync(join(rescue, file)))
+      throw new Error(`${rescue} has no ${file}; make the rescue system: heddle image rescue ${rescue}`);
+  const found = await findImage(images, name);
+  if (found.image === undefined) throw new Error(found.why ?? `there is no image ${name} in ${images}`);
+  return found.image;
 }
 
 /** Megabytes of the file as it is stored. */

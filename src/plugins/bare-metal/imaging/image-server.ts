@@ -7,6 +7,8 @@ import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { chooseDisk, readDisks } from './choose-disk.js';
+import { peerHeader } from './gateway.js';
+import { macOfNeighbour } from './neighbour.js';
 import type { RawImage } from './prepare-image.js';
 
 /** How a load ended, or can no longer succeed. */
@@ -26,6 +28,9 @@ interface ImageServerOptions {
   /** The folder of the rescue system. */
   readonly rescue: string;
   readonly progress: (text: string) => void;
+  /** Whether the machine was switched on; who asks before is not the machine. */
+  readonly isSwitchedOn?: () => boolean;
+  readonly macOf?: (address: string) => Promise<string | undefined>;
 }
 
 const megabyte = 2 ** 20;
@@ -37,23 +42,28 @@ const mostText = 300;
 /** How long a named disk may take to appear. */
 const appearMs = 30_000;
 const showMs = 30_000;
+const mostWarnings = 50;
 
 const writeImage = readFileSync(new URL('./write-image.sh', import.meta.url), 'utf8');
 
 /**
  * Serves one machine for one load: what it boots, the image in pieces, and what it reports. Everything but the boot
- * script is under a random token. The machine's reports are data: they choose among what is offered, and the digest
- * must be that of the image.
+ * script is under a random token, which the host that first asks for the script gets, and no other. The machine's reports
+ * are data: they choose among what is offered, and the digest must be that of the image.
  */
 export class ImageServer {
   stage: Stage = 'nothing';
   /** The machine got a part of the image, so its disk may be written. */
   hasServed = false;
+  /** Why it is not known that the host that was served is the machine. */
+  doubt: string | undefined;
   /** When the machine was last heard. */
   heardAt = Date.now();
   readonly ended: Promise<ImagingEnd>;
   readonly #options: ImageServerOptions;
-  readonly #token = randomBytes(16).toString('hex');
+  /** The host that got the boot script, and its token. */
+  #served: { readonly peer: string; readonly token: string } | undefined;
+  readonly #warned = new Set<string>();
   #resolve: (end: ImagingEnd) => void = () => undefined;
   #isStopped = false;
   #absentSince: number | undefined;
@@ -88,12 +98,16 @@ export class ImageServer {
     // It becomes a part of scripts.
     const host = /^[A-Za-z0-9.:-]{1,255}$/.exec(headers.host ?? '')?.[0];
     if (host === undefined) return refuse(outgoing);
-    if (method === 'GET' && url === `/boot/${mac}`) {
-      this.#reach('script', 'the machine asked for its boot script');
-      return answer(outgoing, this.#bootScript(host));
+    const peer = String(headers[peerHeader] ?? '');
+    if (method === 'GET' && url === `/boot/${mac}`) return this.#boot(outgoing, host, peer);
+    const prefix = `/${mac}/${this.#served?.token}/`;
+    if (this.#served === undefined || !url.startsWith(prefix)) return refuse(outgoing);
+    if (peer !== this.#served.peer) {
+      this.#warn(
+        `${peer} used what ${this.#served.peer} was given, and gets nothing; if both are the machine, let the DHCP server give it one address`,
+      );
+      return refuse(outgoing);
     }
-    const prefix = `/${mac}/${this.#token}/`;
-    if (!url.startsWith(prefix)) return refuse(outgoing);
     this.heardAt = Date.now();
     const [what = '', number, ...others] = url.slice(prefix.length).split('/');
     if (others.length > 0) return refuse(outgoing);
@@ -125,18 +139,49 @@ export class ImageServer {
     return refuse(outgoing);
   }
 
+  /** A host that cannot be the machine gets nothing. Of several that can be, the first is served. */
+  async #boot(outgoing: ServerResponse, host: string, peer: string): Promise<void> {
+    const { mac, isSwitchedOn = () => true, macOf = macOfNeighbour } = this.#options;
+    if (!isSwitchedOn()) {
+      this.#warn(`${peer} asked for the boot script before the machine was switched on, and got nothing`);
+      return refuse(outgoing);
+    }
+    const known = await macOf(peer);
+    if (known !== undefined && known !== mac) {
+      this.#warn(`${peer} asked for the boot script, and got nothing: its address is ${known}`);
+      return refuse(outgoing);
+    }
+    if (this.#served !== undefined && this.#served.peer !== peer) {
+      this.doubt ??= `${this.#served.peer} was served, and ${peer} asked for the boot script of the same machine`;
+      this.#warn(`${peer} asked for the boot script, which ${this.#served.peer} has; it waits`);
+      return answer(outgoing, waitScript(host, mac));
+    }
+    // A machine that restarts begins anew.
+    this.#served = { peer, token: randomBytes(16).toString('hex') };
+    this.#reach('script', `the machine asked for its boot script from ${peer}`);
+    return answer(outgoing, this.#bootScript(host, this.#served.token));
+  }
+
+  #warn(text: string): void {
+    if (this.#warned.has(text) || this.#warned.size >= mostWarnings) return;
+    this.#warned.add(text);
+    this.#options.progress(`warning: ${text}`);
+  }
+
   #end(end: ImagingEnd): void {
     this.stop();
     this.#resolve(end);
   }
 
-  #bootScript(host: string): string {
+  #bootScript(host: string, token: string): string {
     const { mac } = this.#options;
-    const base = `http://${host}/${mac}/${this.#token}`;
+    const base = `http://${host}/${mac}/${token}`;
     const words = [
       'initrd=initramfs',
       `heddle.url=${base}/script`,
       `heddle.mac=${mac}`,
+      // The rescue system asks DHCP for the address that iPXE has: what follows is for that alone.
+      'heddle.ip=${ip}',
       'console=tty0',
       'console=ttyS0,115200',
       'quiet',
@@ -221,6 +266,11 @@ export class ImageServer {
           why: `the disk has the SHA-256 ${text}, and the image ${sha256}: check the disk and its cables`,
         };
   }
+}
+
+/** A machine that boots its old disk instead could no longer be loaded. */
+function waitScript(host: string, mac: string): string {
+  return ['#!ipxe', 'sleep 5', `chain http://${host}/boot/${mac} || reboot`, ''].join('\n');
 }
 
 async function readPart(file: string, start: number, length: number): Promise<Buffer> {

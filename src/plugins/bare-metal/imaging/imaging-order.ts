@@ -13,17 +13,24 @@ export interface ImagingOrder {
 }
 
 /**
- * Exit codes of the program. `unwritten`: the disk is certainly as it was. `broken`: it is not, or that is not known,
- * and a repetition does not help. Any other means that the program or the machine was lost, and is begun again.
+ * Exit codes of the program; Node.js ends a crash with 1 to 13. `unwritten`: the disk is certainly as it was. `broken`: it
+ * is not, or that is not known, and a repetition does not help. Any other means that the program or the machine was lost,
+ * and is begun again.
  */
-export const exits = { done: 0, unwritten: 1, lost: 2, broken: 3 } as const;
+export const exits = { done: 0, unwritten: 70, lost: 71, broken: 72 } as const;
 
 /** Files in the directory of a run. */
 export const runFiles = {
   /** The program serves the machine. */
   ready: 'ready',
+  /** The worker is about to switch the machine on: no earlier request comes from it. */
+  booting: 'booting',
   /** The worker has switched the machine on since. */
   booted: 'booted',
+  /** The program was told that the image is on the disk. */
+  reported: 'reported',
+  /** The worker has seen the machine off since: it has come to the end of its rescue system. */
+  off: 'off',
   /** The image, unpacked. */
   copy: 'image.raw',
 } as const;

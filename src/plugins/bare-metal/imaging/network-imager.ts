@@ -8,16 +8,18 @@ import type { ImageInput } from '../../machine-abilities.js';
 import type { RealMachine } from '../machine-fields.js';
 import type { MachineRuns } from '../machine-runs.js';
 import { programEnvironment } from '../run-command.js';
-import { findImage, sizeOfImage } from './image-folder.js';
+import { findImage, openImage, sizeOfImage } from './image-folder.js';
 import type { Imaging } from './imaging-fields.js';
 import { exits, runFiles, type ImagingOrder } from './imaging-order.js';
+import { verifyImage } from './prepare-image.js';
 
 interface NetworkImagerOptions {
   readonly imaging: Imaging;
   readonly machine: RealMachine;
   readonly runs: MachineRuns;
   /** Switches the machine off, then on so that it boots from the network once. */
-  readonly boot: () => Promise<void>;
+  readonly boot: (beforeOn: () => Promise<void>) => Promise<void>;
+  readonly isOff: () => Promise<boolean>;
   /** Of the task: in a later one, an earlier attempt may have written. */
   readonly attempt: number;
   readonly signal: AbortSignal;
@@ -54,8 +56,19 @@ export class NetworkImager {
     return sizeOfImage(this.#options.imaging.images, providerImage);
   }
 
+  async verify({ providerImage, progress }: ImageInput): Promise<Outcome> {
+    const { imaging, signal } = this.#options;
+    try {
+      await verifyImage(await openImage(imaging, providerImage), progress, signal);
+      return { answer: 'done' };
+    } catch (error) {
+      signal.throwIfAborted();
+      return { answer: 'not done', why: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
   async load({ image, providerImage, token, progress }: ImageInput): Promise<Outcome> {
-    const { imaging, machine, runs, boot, attempt, signal, detach } = this.#options;
+    const { imaging, machine, runs, boot, isOff, attempt, signal, detach } = this.#options;
     const { name, mac, disk = imaging.disk } = machine;
     if (mac === undefined)
       throw new PluginError(
@@ -81,14 +94,25 @@ export class NetworkImager {
         environment: programEnvironment,
       }),
       isAnswer: (exit) => exit === exits.done || exit === exits.unwritten || exit === exits.broken,
-      ready: {
-        file: runFiles.ready,
-        act: async (own) => {
-          if (existsSync(join(own, runFiles.booted))) return;
-          await boot();
-          await writeFile(join(own, runFiles.booted), '');
+      ready: [
+        {
+          file: runFiles.ready,
+          act: async (own) => {
+            if (existsSync(join(own, runFiles.booted))) return true;
+            await boot(() => writeFile(join(own, runFiles.booting), ''));
+            await writeFile(join(own, runFiles.booted), '');
+            return true;
+          },
         },
-      },
+        {
+          file: runFiles.reported,
+          act: async (own) => {
+            if (!(await isOff())) return false;
+            await writeFile(join(own, runFiles.off), '');
+            return true;
+          },
+        },
+      ],
       progress,
       signal,
       detach,

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { createGunzip } from 'node:zlib';
@@ -33,19 +34,56 @@ export async function prepareImage(
   everyMs = progressMs,
 ): Promise<RawImage> {
   const report = paced(progress, everyMs);
+  const stored = await checkStored({ file, format }, report);
+  if (format === 'gzip') await unpack(file, createWriteStream(copy, { mode: 0o600 }), report);
+  if (format === 'qcow2') await convert(file, copy, report);
+  const raw = format === 'raw' ? file : copy;
+  const { size: bytes } = await stat(raw);
+  requireSectors(file, bytes);
+  const sha256 = format === 'raw' ? (stored ?? '') : await digest(raw, 'unpacked image', report);
+  return { file: raw, bytes, sha256 };
+}
+
+/**
+ * Reads the image as `prepareImage` does, and keeps nothing.
+ * @throws Error if the image cannot be written.
+ */
+export async function verifyImage(
+  { file, format }: ImageFile,
+  progress: (text: string) => void,
+  signal: AbortSignal,
+  everyMs = progressMs,
+): Promise<void> {
+  const report = paced((text) => {
+    signal.throwIfAborted();
+    progress(text);
+  }, everyMs);
+  await checkStored({ file, format }, report);
+  signal.throwIfAborted();
+  if (format === 'raw') requireSectors(file, (await stat(file)).size);
+  if (format === 'gzip') {
+    const nowhere = new Writable({ write: (_chunk, _encoding, written) => written() });
+    requireSectors(file, await unpack(file, nowhere, report));
+  }
+  if (format === 'qcow2') {
+    await refuseOtherFiles(file);
+    await qemuImg(['check', '-q', '-f', 'qcow2', file], { signal, leaks: true });
+  }
+}
+
+/** The digest of the stored file, if it was read for its checksum or because it is what is written. */
+async function checkStored({ file, format }: ImageFile, report: Report): Promise<string | undefined> {
   const expected = await readExpected(file);
   const stored =
     expected === undefined && format !== 'raw' ? undefined : await digest(file, 'stored image', report);
   if (expected !== undefined && stored !== expected)
     throw new Error(`${file} has the SHA-256 ${stored}, and ${file}.sha256 says ${expected}`);
-  if (format === 'gzip') await unpack(file, copy, report);
-  if (format === 'qcow2') await convert(file, copy, report);
-  const raw = format === 'raw' ? file : copy;
-  const { size: bytes } = await stat(raw);
+  return stored;
+}
+
+function requireSectors(file: string, bytes: number): void {
   if (bytes === 0 || bytes % sector !== 0)
     throw new Error(`${file} has ${bytes} bytes, which is not a disk of whole sectors`);
-  const sha256 = format === 'raw' ? (stored ?? '') : await digest(raw, 'unpacked image', report);
-  return { file: raw, bytes, sha256 };
 }
 
 async function readExpected(file: string): Promise<string | undefined> {
@@ -81,7 +119,8 @@ async function digest(file: string, what: string, report: Report): Promise<strin
   return hash.digest('hex');
 }
 
-async function unpack(file: string, copy: string, report: Report): Promise<void> {
+/** Returns how many bytes it was. */
+async function unpack(file: string, target: Writable, report: Report): Promise<number> {
   let written = 0;
   async function* counted(chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
     for await (const chunk of chunks) {
@@ -91,12 +130,8 @@ async function unpack(file: string, copy: string, report: Report): Promise<void>
     }
   }
   try {
-    await pipeline(
-      createReadStream(file),
-      createGunzip({ chunkSize: 2 ** 20 }),
-      counted,
-      createWriteStream(copy, { mode: 0o600 }),
-    );
+    await pipeline(createReadStream(file), createGunzip({ chunkSize: 2 ** 20 }), counted, target);
+    return written;
   } catch (error) {
     throw new Error(`${file} cannot be unpacked: ${(error as Error).message}`, { cause: error });
   }
@@ -104,11 +139,12 @@ async function unpack(file: string, copy: string, report: Report): Promise<void>
 
 async function convert(file: string, copy: string, report: Report): Promise<void> {
   await refuseOtherFiles(file);
-  await qemuImg(['convert', '-p', '-f', 'qcow2', '-O', 'raw', file, copy], (printed) => {
+  const listen = (printed: string): void => {
     // A quick conversion prints all of its progress at once.
     const percent = [...printed.matchAll(/([\d.]+)\/100%/g)].at(-1)?.[1];
     if (percent !== undefined) report(() => `image: ${percent} % converted`);
-  });
+  };
+  await qemuImg(['convert', '-p', '-f', 'qcow2', '-O', 'raw', file, copy], { listen });
 }
 
 /**
@@ -127,13 +163,25 @@ async function refuseOtherFiles(file: string): Promise<void> {
   if (hasDataFile) throw new Error(`${name} needs another file, which has its data`);
 }
 
-async function qemuImg(words: readonly string[], listen: (printed: string) => void): Promise<void> {
-  const ended = promisify(execFile)('qemu-img', words, { env: childEnvironment() });
-  ended.child.stdout?.on('data', listen);
+interface QemuImgOptions {
+  readonly listen?: (printed: string) => void;
+  readonly signal?: AbortSignal;
+  /** Blocks that nothing uses are no error. */
+  readonly leaks?: true;
+}
+
+/** How `qemu-img check` ends if blocks are lost and nothing else is wrong. */
+const leaksCode = 3;
+
+async function qemuImg(words: readonly string[], { listen, signal, leaks }: QemuImgOptions): Promise<void> {
+  const ended = promisify(execFile)('qemu-img', words, { env: childEnvironment(), signal });
+  if (listen !== undefined) ended.child.stdout?.on('data', listen);
   try {
     await ended;
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
+    signal?.throwIfAborted();
+    const { code, message } = error as { readonly code?: string | number; readonly message: string };
+    if (leaks === true && code === leaksCode) return;
     throw code === 'ENOENT'
       ? new Error('qcow2 needs qemu-img, which is not installed on this worker host (package qemu-utils)')
       : new Error(`the image cannot be converted: ${message}`, { cause: error });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { activityTable } from '../../../model/activities.js';
 import { Gateway, socketFolder, socketOf } from './gateway.js';
-import { findImage } from './image-folder.js';
+import { openImage } from './image-folder.js';
 import { ImageServer, type ImagingEnd } from './image-server.js';
 import { runFiles, type ImagingOrder } from './imaging-order.js';
 import { prepareImage } from './prepare-image.js';
@@ -46,13 +46,10 @@ async function prepareServer(
   { images, image, rescue, mac, disk }: ImagingOrder,
   { directory, progress }: LoadRun,
 ): Promise<ImageServer> {
-  for (const name of ['kernel', 'initramfs'])
-    if (!existsSync(join(rescue, name)))
-      throw new Error(`${rescue} has no ${name}; make the rescue system: heddle image rescue ${rescue}`);
-  const found = await findImage(images, image);
-  if (found.image === undefined) throw new Error(found.why ?? `there is no image ${image} in ${images}`);
-  const raw = await prepareImage(found.image, join(directory, runFiles.copy), progress);
-  return new ImageServer({ image: raw, mac, disk, rescue, progress });
+  const found = await openImage({ images, rescue }, image);
+  const raw = await prepareImage(found, join(directory, runFiles.copy), progress);
+  const isSwitchedOn = (): boolean => existsSync(join(directory, runFiles.booting));
+  return new ImageServer({ image: raw, mac, disk, rescue, progress, isSwitchedOn });
 }
 
 async function serve(server: ImageServer, order: ImagingOrder, run: LoadRun): Promise<LoadEnd> {
@@ -71,12 +68,39 @@ async function serve(server: ImageServer, order: ImagingOrder, run: LoadRun): Pr
     server.stop();
     // The machine gets its last answer.
     await pause(1_000);
-    return end;
+    return end.is === 'done' ? await seeMachine(server, end, order, run) : end;
   } finally {
     await gateway.close();
     listening.close();
     await rm(socket, { force: true });
   }
+}
+
+/**
+ * A host that reports success may be another than the machine, which would ask for its boot script later. The machine has
+ * come to the end of its rescue system when it is off; one that cannot switch itself off has had time to ask.
+ */
+async function seeMachine(
+  server: ImageServer,
+  end: LoadEnd,
+  { bootMs }: ImagingOrder,
+  { directory, progress, waitShownMs: shownMs = waitShownMs }: LoadRun,
+): Promise<LoadEnd> {
+  await writeFile(join(directory, runFiles.reported), '');
+  progress(`${end.why}; waits until the machine is off`);
+  const startedAt = Date.now();
+  for (let shownAt = startedAt; server.doubt === undefined && Date.now() < startedAt + bootMs;) {
+    if (existsSync(join(directory, runFiles.off))) return end;
+    await pause(lookMs);
+    if (Date.now() - shownAt < shownMs) continue;
+    shownAt = Date.now();
+    progress(`waits until the machine is off: ${Math.round((shownAt - startedAt) / 1_000)} s`);
+  }
+  if (server.doubt === undefined) return end;
+  return {
+    is: 'broken',
+    why: `that the image is on the disk was reported, and not certainly by the machine: ${server.doubt}; see that no other host uses its address`,
+  };
 }
 
 /** Resolves when the machine did not boot, or went silent. */
