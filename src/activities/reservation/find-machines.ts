@@ -14,12 +14,13 @@ const mostReasons = 10;
 
 /**
  * The activity FIND_CANDIDATES: registered machines that would do, best first, and why the others would not.
+ * @throws Error if too few would do, and others do not answer.
  */
 export async function findCandidates(
   { computers, settings, webhooks }: ReservationParts,
-  { wanted, image }: FindCandidatesRequest,
+  { wanted, image, others: { count, than } = { count: wanted.count, than: [] } }: FindCandidatesRequest,
 ): Promise<FindCandidatesReply> {
-  const names = wanted.machines ?? (await computers.names());
+  const names = (wanted.machines ?? (await computers.names())).filter((name) => !than.includes(name));
   const looked = await pLimit(asked).map(names, async (name) => ({
     name,
     view: await lookAt(computers, name),
@@ -27,10 +28,10 @@ export async function findCandidates(
   const judged = looked.map(({ name, view }) => ({
     name,
     view,
-    why: typeof view === 'string' ? view : unfitText(view, wanted),
+    why: typeof view === 'string' ? view : view instanceof Error ? undefined : unfitText(view, wanted),
   }));
   const fitting = judged.flatMap(({ view, why }) =>
-    why === undefined && typeof view !== 'string' ? [view] : [],
+    why === undefined && typeof view !== 'string' && !(view instanceof Error) ? [view] : [],
   );
   const without = await providersWithout(computers, fitting, image);
   const left = fitting
@@ -40,6 +41,14 @@ export async function findCandidates(
     ...judged.flatMap(({ name, why }) => (why === undefined ? [] : [`${name}: ${why}`])),
     ...[...without].map((provider) => `provider ${provider} has no image ${formatImageRef(image)}`),
   ];
+  const silent = looked.flatMap(({ name, view }) =>
+    view instanceof Error ? [`${name} (${view.message})`] : [],
+  );
+  // That a machine does not answer now says nothing of whether it fits.
+  if (left.length < count && silent.length > 0)
+    throw new Error(
+      `${silent.length} of ${names.length} machines do not answer, and one of them may be needed: ${silent.slice(0, mostReasons).join(', ')}; check that workers run, and ask again`,
+    );
   return {
     computers: left.map(({ name, uid, defaultImage }) => ({ name, uid, defaultImage })),
     others: others.slice(0, mostReasons),
@@ -48,14 +57,18 @@ export async function findCandidates(
   };
 }
 
-async function lookAt(computers: ReservationParts['computers'], name: string): Promise<MachineView | string> {
+/** The machine; why there is none, or the error of a workflow that does not answer. */
+async function lookAt(
+  computers: ReservationParts['computers'],
+  name: string,
+): Promise<MachineView | string | Error> {
   try {
     return (
       (await computers.view(name)) ??
       `there is no machine ${name}; 'heddle machine list' shows those there are`
     );
   } catch (error) {
-    return `its workflow does not answer: ${error instanceof Error ? error.message : String(error)}`;
+    return error instanceof Error ? error : new Error(String(error));
   }
 }
 

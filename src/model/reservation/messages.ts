@@ -39,6 +39,8 @@ export interface ReserveReply {
 export interface FindCandidatesRequest {
   readonly wanted: Wanted;
   readonly image: ImageRef;
+  /** For a reservation that has machines, or had them: how many more it needs, and those that it does not want again. */
+  readonly others?: { readonly count: number; readonly than: readonly string[] };
 }
 
 export interface FindCandidatesReply {

@@ -1,4 +1,4 @@
-import { ActivityFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
+import { ActivityFailure, CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
 import { afterStep } from '../../model/reservation/after-step.js';
 import { choose } from '../../model/reservation/calendar.js';
 import { endReservation, lacking } from '../../model/reservation/decide.js';
@@ -141,25 +141,43 @@ async function ask(request: OperateMachineRequest): Promise<OperateMachineReply>
   }
 }
 
+/** Pause before machines that did not answer are asked again, in ms. */
+const askAgainMs = 30_000;
+
+/** Machines that do not answer now may do later: the reservation stays, and the next search follows. */
+async function waitForMachines(memory: ReservationsMemory, id: string, why: string): Promise<void> {
+  const reservation = memory.state.reservations[id];
+  if (reservation === undefined || reservation.over !== undefined) return;
+  const text = `waits for a machine: ${why}`;
+  if (reservation.notes.at(-1)?.text.startsWith('waits for a machine: ') !== true)
+    setState(memory, withReservation(memory.state, withNote(reservation, Date.now(), text)));
+  await sleep(askAgainMs);
+}
+
+function namesHad({ tried, assignments }: Reservation): readonly string[] {
+  return [...tried, ...assignments.map(({ machine }) => machine)];
+}
+
 /** Takes other machines in the place of those that were given up; where there are too few, none is kept. */
 async function findOthers(memory: ReservationsMemory, id: string): Promise<void> {
   const before = memory.state.reservations[id];
   if (before === undefined) return;
-  let computers: Parameters<typeof choose>[1]['computers'] = [];
-  let others: readonly string[] = [];
-  try {
-    ({ computers, others } = await schedule('FIND_CANDIDATES', {
-      wanted: before.wanted,
-      image: before.image,
-    }));
-  } catch (error) {
+  const { wanted, image } = before;
+  const than = namesHad(before);
+  const found = await schedule('FIND_CANDIDATES', {
+    wanted,
+    image,
+    others: { count: lacking(before), than },
+  }).catch((error: unknown) => {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-    others = [error.cause?.message ?? error.message];
-  }
+    return error.cause?.message ?? error.message;
+  });
+  if (typeof found === 'string') return waitForMachines(memory, id, found);
+  const { computers, others } = found;
   const reservation = memory.state.reservations[id];
   if (reservation === undefined || reservation.over !== undefined) return;
   const now = Date.now();
-  const had = new Set([...reservation.tried, ...reservation.assignments.map(({ machine }) => machine)]);
+  const had = new Set(namesHad(reservation));
   const choice = choose(memory.state, {
     count: lacking(reservation),
     computers: computers.filter(({ name }) => !had.has(name)),

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { findCandidates } from '../../../src/activities/reservation/find-machines.js';
+import type { Computers, ReservationParts } from '../../../src/activities/reservation/parts.js';
+import type { MachineView } from '../../../src/model/machine/state.js';
+
+const image = { name: 'web', revision: '1' };
+
+/** Machines that fit, except those that do not answer, or do not exist. */
+function partsOf(
+  names: readonly string[],
+  silent: readonly string[],
+  gone: readonly string[] = [],
+): ReservationParts {
+  const view = (name: string): MachineView =>
+    ({
+      name,
+      uid: `uid-of-${name}`,
+      state: 'available',
+      provider: 'rack',
+      type: 'ipmi',
+      groups: [],
+      can: ['LOAD'],
+      drift: [],
+      history: [],
+    }) as unknown as MachineView;
+  const computers = {
+    names: () => Promise.resolve(names),
+    view: (name: string) =>
+      silent.includes(name)
+        ? Promise.reject(new Error('deadline exceeded'))
+        : Promise.resolve(gone.includes(name) ? undefined : view(name)),
+    askImage: () => Promise.resolve({ is: 'yes' }),
+  } as unknown as Computers;
+  return { computers, settings: {}, webhooks: {} } as unknown as ReservationParts;
+}
+
+describe('the search for machines of a reservation', () => {
+  it('finds those that fit, and needs no answer of the others', async () => {
+    const { computers } = await findCandidates(partsOf(['a', 'b'], ['b']), { wanted: { count: 1 }, image });
+    expect(computers.map(({ name }) => name)).toEqual(['a']);
+  });
+
+  it('is repeated if a machine that may be needed does not answer', async () => {
+    await expect(findCandidates(partsOf(['a', 'b'], ['b']), { wanted: { count: 2 }, image })).rejects.toThrow(
+      /1 of 2 machines do not answer, and one of them may be needed: b \(deadline exceeded\)/,
+    );
+  });
+
+  it('is repeated if the machines that answer were tried in vain', async () => {
+    const request = { wanted: { count: 1 }, image, others: { count: 1, than: ['a'] } };
+    await expect(findCandidates(partsOf(['a', 'b'], ['b']), request)).rejects.toThrow(/do not answer/);
+  });
+
+  it('ends with reasons if every machine answers', async () => {
+    const { computers, others } = await findCandidates(partsOf(['a', 'b'], [], ['b']), {
+      wanted: { count: 2 },
+      image,
+    });
+    expect(computers).toHaveLength(1);
+    expect(others).toEqual([expect.stringContaining('b: there is no machine b')]);
+  });
+});
