@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CliError } from './errors.js';
 import type { ServerView } from '../schema/output/status.js';
@@ -16,6 +17,8 @@ export function catchInterrupt(): {
   readonly release: () => void;
 } {
   const controller = new AbortController();
+  // One for each of the things that are waited for at once.
+  setMaxListeners(0, controller.signal);
   const abort = (): void => controller.abort(new Error('interrupted'));
   const happened = new Promise<never>((_resolve, reject) => {
     controller.signal.addEventListener('abort', () => reject(controller.signal.reason), { once: true });

@@ -209,7 +209,8 @@ function resultOf(machine: MachineView, { state, result, failure }: MachineOpera
 }
 
 /** What was accepted and has a `why` could not be waited for. */
-function isDone({ result, power, why }: MachineResult): boolean {
+function isDone({ result, power, status, why }: MachineResult): boolean {
   if (result === 'unchanged') return true;
-  return (result === 'accepted' && why === undefined) || (result === 'done' && power !== 'unknown');
+  const isKnown = power !== 'unknown' && status !== 'UNKNOWN';
+  return (result === 'accepted' && why === undefined) || (result === 'done' && isKnown);
 }

@@ -76,7 +76,11 @@ export function hasEndedAs(outcome: Outcome, states: readonly MachineOperation['
 
 /** A question that was answered with "unknown". */
 function isUnknown(outcome: Outcome): boolean {
-  return 'operation' in outcome && outcome.operation.result?.power?.power === 'unknown';
+  if (!('operation' in outcome)) return false;
+  const { power, status } = outcome.operation.result ?? {};
+  // In other operations the status is what they began with.
+  const isAsked = outcome.operation.intent.kind === 'status';
+  return power?.power === 'unknown' || (isAsked && status?.status === 'UNKNOWN');
 }
 
 function showCommand(name: string): string {
