@@ -12,17 +12,19 @@ export interface Login {
   readonly auth: JsonObject;
   /** The account's jump host, as heddle.yaml has it. */
   readonly jump?: JsonObject;
+  /** Its host key need not be known: the first login shows it. */
+  readonly mayPin?: boolean;
 }
 
 /**
  * How to log in to a node, by the conventional keys of its payload.
  * @throws CliError Refused when the node is not there yet: it has no address, or its host key is not known.
  */
-export function readTarget(node: string, { payload, auth, jump }: Login): SshTarget {
+export function readTarget(node: string, { payload, auth, jump, mayPin = false }: Login): SshTarget {
   const host = payload['ipaddress'];
   const { user } = auth;
   const hostKey = readHostKey(payload['ssh-host-key']);
-  if (typeof host !== 'string' || typeof user !== 'string' || hostKey.length === 0) {
+  if (typeof host !== 'string' || typeof user !== 'string' || (hostKey.length === 0 && !mayPin)) {
     throw new CliError(
       'Refused',
       `login to ${node} is not possible yet: its address, login or host key is unknown until its CONFIRM is done`,
@@ -76,17 +78,23 @@ export async function findTarget(
     node,
     account,
     payload,
-  }: { readonly node: string; readonly account: string; readonly payload: JsonObject },
+    mayPin,
+  }: {
+    readonly node: string;
+    readonly account: string;
+    readonly payload: JsonObject;
+    readonly mayPin?: boolean;
+  },
 ): Promise<SshTarget> {
   const auth = await resolveLogin(config, { node, account, auth: authOf(payload) });
   const jump = config.providers[account]?.jump;
-  if (jump === undefined) return readTarget(node, { payload, auth });
+  if (jump === undefined) return readTarget(node, { payload, auth, mayPin });
   const { value: way } = await resolveSecrets(
     jump,
     { environment: config.environment },
     { writtenBy: 'administrator', place: `jump host on the way to ${node}` },
   );
-  return readTarget(node, { payload, auth, ...(isJsonObject(way) ? { jump: way } : {}) });
+  return readTarget(node, { payload, auth, mayPin, ...(isJsonObject(way) ? { jump: way } : {}) });
 }
 
 type LoginConfig = Pick<Config, 'environment' | 'providers' | 'pluginFolders' | 'programs'>;

@@ -26,6 +26,8 @@ export interface ProviderAccount {
     readonly ratePerSecond?: number;
     readonly callsPerSecond?: number;
     readonly concurrency?: number;
+    /** Of CONFIRM, in seconds. */
+    readonly confirmWithin?: number;
     /** Of a LOAD altogether, and of its write without new progress, in seconds. */
     readonly loadWithin?: number;
     readonly progressWithin?: number;

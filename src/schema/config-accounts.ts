@@ -133,6 +133,14 @@ export const providerSchema = z
           .max(10_000)
           .exactOptional()
           .meta({ title: 'Concurrency', description: 'Most such calls at a time on one worker.' }),
+        confirmWithin: durationSchema
+          .refine((seconds) => seconds >= 1 && seconds <= 86_400, { error: 'is not 1 s to 24 hours' })
+          .exactOptional()
+          .meta({
+            title: 'Confirm',
+            description:
+              'Longest wait until the machine of a node answers, unless its group says otherwise: 1 minute for machines that exist and have no controller, 10 minutes for others.',
+          }),
         loadWithin: durationSchema
           .refine((seconds) => seconds >= 1 && seconds <= 86_400, { error: 'is not 1 s to 24 hours' })
           .exactOptional()

@@ -112,7 +112,10 @@ async function carryOut(owner: Owner, chain: readonly Step[], step: Step): Promi
 async function obtainMachine(owner: Owner, chain: readonly Step[]): Promise<ChainEnd> {
   const create = chain.find((step) => step.action === 'CREATE') ?? { action: 'CREATE' };
   const confirm = chain.find((step) => step.action === 'CONFIRM') ?? { action: 'CONFIRM' };
-  const limit = owner.launches ?? Math.max(launches, owner.placements?.length ?? 0);
+  const { placements = [] } = owner;
+  const areExisting = placements.length > 0 && placements.every(({ isExisting }) => isExisting === true);
+  const least = areExisting ? 1 : launches;
+  const limit = owner.launches ?? Math.max(least, placements.length);
   for (let launch = 1; ; launch += 1) {
     if (owner.state().facts.machine === undefined) choosePlacement(owner, launch);
     const end = await createAndConfirm(owner, create, confirm);

@@ -46,6 +46,9 @@ export function requestFor(owner: CarriedNode, step: Step, run: number): TaskReq
       type: placement?.type ?? '',
       fields: placement?.fields ?? {},
     },
+    ...(action === 'CONFIRM' && placement?.answerWithinMs !== undefined
+      ? { answerWithinMs: placement.answerWithinMs }
+      : {}),
     ...(action === 'CREATE' && placement?.labels !== undefined ? { labels: placement.labels } : {}),
     ...(peers === 'none' ? { peers } : {}),
     ...(step.without === undefined ? {} : { without: step.without }),

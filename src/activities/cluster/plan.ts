@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Json } from '../../model/json.js';
 import type { Labels } from '../../model/cluster/labels.js';
-import { milliseconds } from '../../model/milliseconds.js';
 import { stableJson } from '../../model/node/payload.js';
 import type { PlanRequest } from '../../model/cluster/messages.js';
 import { bootstrapDigest, type PreparingAutomator } from '../../model/plan/bootstrap.js';
@@ -25,6 +24,7 @@ import type { ActivityParts } from '../parts.js';
 import type { ProviderAccount } from '../../model/provider-account.js';
 import type { Webhook } from '../../model/event.js';
 import { knownWebhooks } from '../../model/webhook.js';
+import { patienceFor } from '../provider/patience.js';
 
 export interface PlanParts {
   readonly registry: Registry;
@@ -278,7 +278,7 @@ function placementsOf(
     };
     return {
       ...asked,
-      ...(group.confirmWithin === undefined ? {} : { confirmWithinMs: milliseconds(group.confirmWithin) }),
+      ...patienceFor(parts, provider, group.confirmWithin),
       ...(labels === undefined ? {} : { labels }),
       // Labels are no part of it: a changed label must not replace machines.
       digest: digest(asked),

@@ -15,9 +15,9 @@ import { checkFields } from '../../schema/fields.js';
 import { parsePool } from '../../schema/pool/read.js';
 import { errorAt, formatProblem, hasErrors, type Path, type Problem } from '../../schema/problem.js';
 import { suggest } from '../../schema/suggest.js';
-import type { ProviderAccount } from '../../model/provider-account.js';
 import { isReachedByPlugin } from '../provider/reached-by-plugin.js';
 import type { PlanParts } from '../cluster/plan.js';
+import { patienceFor } from '../provider/patience.js';
 
 /** Added to the time of one call for further attempts to delete a machine, in ms. */
 const attemptsMs = 2 * 60_000;
@@ -48,7 +48,7 @@ export async function planPool(
   const batchedAccounts = accounts.filter((name) => bearsTogether(parts, name));
   return {
     spec,
-    placements: placementsOf(parts.providers, spec),
+    placements: placementsOf(parts, spec),
     ...(notifiedOfReuse.length === 0 ? {} : { notifiedOfReuse }),
     ...(batchedAccounts.length === 0 ? {} : { batchedAccounts }),
     providerTypes: Object.fromEntries(accounts.flatMap((name) => traitsOf(parts, name))),
@@ -147,28 +147,23 @@ function checkProviderPool(
   });
 }
 
-function placementsOf(
-  providers: Readonly<Record<string, ProviderAccount>>,
-  spec: PoolSpec,
-): PoolPlan['placements'] {
+function placementsOf(parts: Parts, spec: PoolSpec): PoolPlan['placements'] {
   return Object.fromEntries(
     Object.entries(spec.providerPools).map(([name, { provider, labels }]) => [
       name,
       Object.fromEntries(
-        Object.entries(labels).map(([label, offer]) => [
-          label,
-          placementOf(provider, providers[provider], offer),
-        ]),
+        Object.entries(labels).map(([label, offer]) => [label, placementOf(parts, provider, offer)]),
       ),
     ]),
   );
 }
 
 function placementOf(
+  parts: Parts,
   provider: string,
-  account: ProviderAccount | undefined,
   { hardware, image = 'default', libraryImage, fields, launchWithin, confirmWithin, slots }: OfferSpec,
 ): OfferPlacement {
+  const account = parts.providers[provider];
   const asked = {
     provider,
     type: account?.type ?? '',
@@ -183,7 +178,7 @@ function placementOf(
   return {
     ...asked,
     ...(launchWithin === undefined ? {} : { launchWithinMs: milliseconds(launchWithin) }),
-    ...(confirmWithin === undefined ? {} : { confirmWithinMs: milliseconds(confirmWithin) }),
+    ...patienceFor(parts, provider, confirmWithin),
     digest,
   };
 }

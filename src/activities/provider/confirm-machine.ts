@@ -1,6 +1,7 @@
+import { activityInfo } from '@temporalio/activity';
 import { setTimeout as wait } from 'node:timers/promises';
 import { anySignal } from '../../model/signals.js';
-import type { JsonObject } from '../../model/json.js';
+import { isJsonObject, type JsonObject } from '../../model/json.js';
 import { mergePayload } from '../../model/node/payload.js';
 import type { MachineInput } from '../../plugins/contract.js';
 import { isPluginError, PluginError } from '../../plugins/errors.js';
@@ -10,12 +11,18 @@ import type { ProviderCall } from './provider-call.js';
 import { acceptResult } from '../../schema/accept-result.js';
 import { refuseFailure } from '../results.js';
 
+interface ConfirmOptions {
+  /** An image was just written: its system may refuse logins until its first boot is over. */
+  readonly isFresh?: boolean;
+}
+
 /**
  * Ready means: the provider says so, there is an address, and SSH answers there under the expected host key.
  */
 export async function confirmMachine(
   { parts, plugin, provider, request, attempt, machine, secrets, admission }: ProviderCall,
   budget: AbortSignal,
+  { isFresh = false }: ConfirmOptions = {},
 ): Promise<JsonObject> {
   const taken = acceptResult(await lookSoon(provider, machine, attempt, budget), {
     plugin: plugin.descriptor,
@@ -45,6 +52,9 @@ export async function confirmMachine(
     return { ...taken.result, 'ssh-host-key': hostKey, 'boot-id': bootId ?? null };
   } catch (error) {
     if (!isPluginError(error) || error.kind === 'Invalid') throw error;
+    // No boot of a machine that exists is to be waited for, and hosts lock accounts.
+    if (plugin.descriptor.capabilities.includes('claims') && !isFresh)
+      giveUpExisting(error, { request, attempt }, taken.result);
     // A fresh machine may refuse for a while, or not know its keys yet: the boot budget ends the waiting.
     throw new PluginError('NotReady', error.message, {
       cause: error,
@@ -52,6 +62,44 @@ export async function confirmMachine(
       result: taken.result,
     });
   }
+}
+
+/** Pauses after a refused login, in ms; after the last of them a refusal counts. A host refuses while it boots. */
+const refusedPauses = [5_000, 20_000] as const;
+
+/** What an attempt notes for later ones. */
+interface Noted {
+  /** Refused logins in a row. */
+  readonly refusals: number;
+  /** When the first retry was due, by the server's clock: the wait for a worker before is not the machine's. */
+  readonly since?: number;
+}
+
+/** @throws PluginError if the login was refused, or the machine has not answered for too long. */
+function giveUpExisting(
+  { kind, message }: PluginError,
+  { request, attempt }: Pick<ProviderCall, 'request' | 'attempt'>,
+  result: JsonObject,
+): void {
+  const { currentAttemptScheduledTimestampMs: at } = activityInfo();
+  const marked = attempt.marked();
+  const before: Noted = isJsonObject(marked) ? (marked as unknown as Noted) : { refusals: 0 };
+  const since = before.since ?? (attempt.number > 1 ? at : undefined);
+  const refusals = kind === 'Auth' ? before.refusals + 1 : 0;
+  attempt.mark({ refusals, ...(since === undefined ? {} : { since }) });
+  const next = 'correct its entry in heddle.yaml or its inventory, and try again';
+  if (kind === 'Auth') {
+    const retryAfterMs = refusedPauses[refusals - 1];
+    if (retryAfterMs !== undefined) throw new PluginError('NotReady', message, { retryAfterMs, result });
+    throw new PluginError('Auth', `${message}. It was refused ${refusals} times; ${next}`, { result });
+  }
+  const { answerWithinMs = Infinity } = request;
+  if (since === undefined || at - since < answerWithinMs) return;
+  throw new PluginError(
+    'MachineFailed',
+    `${message}. It has not answered for ${answerWithinMs / 1_000} s; switch it on, or ${next}`,
+    { result },
+  );
 }
 
 /** Such a resource has no log-in: it is ready when it accepts requests. */

@@ -1,9 +1,12 @@
+import type { Config } from '../../config/index.js';
 import type { JsonObject } from '../../model/json.js';
 import { tagNames } from '../../model/names.js';
+import type { ProviderAccount } from '../../model/provider-account.js';
 import { isPluginError } from '../../plugins/errors.js';
 import { loadRegistry, type RegisteredProvider } from '../../plugins/registry.js';
 import { createRedactor } from '../../secrets/redact.js';
 import { callInTime, contextOf, openFields } from '../provider-call.js';
+import { testMachines } from './test-machines.js';
 import type { Workspace } from './workspace.js';
 
 export interface AccountTest {
@@ -13,8 +16,8 @@ export interface AccountTest {
 }
 
 /**
- * Asks the provider of an account for its machines, or for its quota where it has no list. Runs on
- * this computer, with secrets as its workers resolve them; changes nothing at the provider.
+ * Tries every machine of an account of existing machines; else asks the provider for its machines, or for its quota where
+ * it has no list. Runs on this computer, with secrets as its workers resolve them; changes nothing at the provider.
  */
 export async function testAccount({ config }: Pick<Workspace, 'config'>, name: string): Promise<AccountTest> {
   const account = config.providers[name];
@@ -31,7 +34,8 @@ export async function testAccount({ config }: Pick<Workspace, 'config'>, name: s
     const plugin = registry.provider(account.type);
     const { fields, secrets } = await openFields(plugin, account, environment);
     redact = (text) => createRedactor(secrets).redact(text);
-    return await ask(plugin, name, fields);
+    const answer = await ask(plugin, name, { fields, config, account });
+    return { ...answer, says: redact(answer.says) };
   } catch (error) {
     const kind = isPluginError(error) ? `${error.kind}: ` : '';
     return { works: false, says: redact(`${kind}${error instanceof Error ? error.message : String(error)}`) };
@@ -40,8 +44,21 @@ export async function testAccount({ config }: Pick<Workspace, 'config'>, name: s
   }
 }
 
-async function ask(plugin: RegisteredProvider, name: string, fields: JsonObject): Promise<AccountTest> {
+async function ask(
+  plugin: RegisteredProvider,
+  name: string,
+  {
+    fields,
+    config,
+    account,
+  }: { readonly fields: JsonObject; readonly config: Config; readonly account: ProviderAccount },
+): Promise<AccountTest> {
   const has = (ability: string): boolean => plugin.abilities.includes(ability);
+  if (has('machineNames')) {
+    const context = contextOf(plugin, { name, fields });
+    const names = await callInTime(plugin, context, async (provider) => provider.machineNames?.());
+    return testMachines({ config, plugin, account, name, fields }, names ?? []);
+  }
   return callInTime(plugin, contextOf(plugin, { name, fields }), async (provider) => {
     if (has('list')) {
       await provider.list?.({ [tagNames.installation]: 'account-test' });

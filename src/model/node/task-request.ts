@@ -29,6 +29,8 @@ export interface TaskRequest {
   readonly adopt?: true;
   /** For DELETE by the sweep: the machine must have no owner at that moment. */
   readonly swept?: true;
+  /** For CONFIRM: longest time that the machine may not answer, in ms. */
+  readonly answerWithinMs?: number;
   /** Digest of the placement of the node's machine. */
   readonly placement?: string;
   /** For CREATE: tags besides Heddle's own. */

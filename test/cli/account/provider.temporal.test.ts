@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { type Ended, runHeddle } from '../../harness/cli/run-heddle.js';
+import { freePort } from '../../harness/free-port.js';
+import { startNode } from '../../harness/ssh-server.js';
 
 const written = `# ours
 providers:
@@ -118,9 +120,42 @@ describe('heddle provider', () => {
       code: 1,
       stdout: expect.stringMatching(/^rack: .*rack\.yaml/),
     });
-    await writeFile(join(folder, 'rack.yaml'), 'machines: [{name: r1, address: 192.0.2.1}]\n');
-    const { code, stdout } = await run(['test', 'rack', '--json']);
-    expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, provider: 'rack', works: true });
+    const [node, second] = await Promise.all([startNode(), startNode()]);
+    try {
+      const { host: address, port, user, password, hostKey } = node.target;
+      const machine = (name: string, more: object): object => ({ name, address, user, hostKey, ...more });
+      const write = (...machines: readonly object[]): Promise<void> =>
+        writeFile(join(folder, 'rack.yaml'), JSON.stringify({ machines }));
+      const secret = join(folder, 'password');
+      await writeFile(secret, password ?? '');
+      const right = machine('right', { port, password: { secret: `file:${secret}` } });
+      await write(right);
+      const { code, stdout } = await run(['test', 'rack', '--json']);
+      expect({ code, ...JSON.parse(stdout) }).toMatchObject({
+        code: 0,
+        provider: 'rack',
+        works: true,
+        says: 'The login to its machine succeeded.',
+      });
+      await writeFile(`${secret}-2`, 'hunter22');
+      await write(
+        right,
+        machine('wrong', {
+          port: second.target.port,
+          hostKey: second.target.hostKey,
+          password: { secret: `file:${secret}-2` },
+        }),
+        machine('absent', { port: await freePort(), password: { secret: `file:${secret}` } }),
+      );
+      const failed = await run(['test', 'rack']);
+      expect(failed.code).toBe(1);
+      expect(failed.stdout).toMatch(/2 of 3 machines failed/);
+      expect(failed.stdout).toMatch(/wrong: .*refused the login.*check the user and the key or password/);
+      expect(failed.stdout).toMatch(new RegExp(`absent: cannot reach .*${address}.*ECONNREFUSED`));
+      expect(failed.stdout).not.toContain('hunter22');
+    } finally {
+      await Promise.all([node.close(), second.close()]);
+    }
     expect(await run(['test', 'nosuch'])).toMatchObject({
       code: 4,
       stderr: expect.stringContaining('there is no provider account "nosuch"'),

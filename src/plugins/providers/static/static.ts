@@ -178,6 +178,10 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota, CanHe
     };
   }
 
+  async machineNames(): Promise<readonly string[]> {
+    return (await this.account()).machines.map(({ name }) => name);
+  }
+
   /** A machine without a flavor or an image is taken for any. */
   async offers(): Promise<AccountOffers> {
     const { machines } = await this.account();

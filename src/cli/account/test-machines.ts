@@ -1,0 +1,89 @@
+import pLimit from 'p-limit';
+import type { Config } from '../../config/index.js';
+import type { JsonObject } from '../../model/json.js';
+import type { ProviderAccount } from '../../model/provider-account.js';
+import type { Claims, MachineInput } from '../../plugins/contract.js';
+import type { ProviderWithAbilities, RegisteredProvider } from '../../plugins/registry.js';
+import { probe } from '../../ssh/probe.js';
+import { findTarget } from '../login.js';
+import { callInTime, contextOf, resolveFields } from '../provider-call.js';
+
+/** Machines that are tried at once. */
+const atOnce = 20;
+/** Failures that are worth reading. */
+const mostShown = 20;
+
+interface TestedAccount {
+  readonly config: Config;
+  readonly plugin: RegisteredProvider;
+  readonly account: ProviderAccount;
+  readonly name: string;
+  readonly fields: JsonObject;
+}
+
+/** Tries every machine of an account as CONFIRM does: its controller, its plugin, or a login. Changes nothing on it. */
+export async function testMachines(
+  tested: TestedAccount,
+  names: readonly string[],
+): Promise<{ readonly works: boolean; readonly says: string }> {
+  const results = await pLimit(atOnce).map(names, async (machine) => ({
+    machine,
+    why: await tryMachine(tested, machine).catch((error: unknown) =>
+      error instanceof Error ? error.message : String(error),
+    ),
+  }));
+  const failed = results.flatMap(({ machine, why }) => (why === undefined ? [] : [`  ${machine}: ${why}`]));
+  const total = names.length === 1 ? 'its machine' : `all ${names.length} machines`;
+  if (failed.length === 0) return { works: true, says: `${wayOf(tested.plugin)} ${total} succeeded.` };
+  const more = failed.length > mostShown ? [`  and ${failed.length - mostShown} more`] : [];
+  return {
+    works: false,
+    says: [
+      `${wayOf(tested.plugin)} ${failed.length} of ${names.length} machines failed:`,
+      ...failed.slice(0, mostShown),
+      ...more,
+    ].join('\n'),
+  };
+}
+
+function wayOf({ abilities }: RegisteredProvider): string {
+  if (abilities.includes('powerStatus')) return 'Asking the controllers of';
+  return abilities.includes('reach') ? 'Reaching' : 'The login to';
+}
+
+/** Undefined if it works. */
+async function tryMachine(tested: TestedAccount, machine: string): Promise<string | undefined> {
+  const { plugin, config, account, name, fields } = tested;
+  const context = {
+    ...contextOf(plugin, { name, fields, claims: claimOf(machine) }),
+    resolveReferences: async (value: JsonObject, place: string) =>
+      (await resolveFields(config.environment, value, place)).fields,
+  };
+  const input: MachineInput = { providerid: machine, key: machine, tags: {}, fields };
+  const call = <Answer>(work: (provider: ProviderWithAbilities) => Promise<Answer>): Promise<Answer> =>
+    callInTime(plugin, context, work);
+  if (plugin.abilities.includes('powerStatus')) {
+    const reading = await call(async (provider) => provider.powerStatus?.(input));
+    return reading?.power === 'unknown'
+      ? (reading.why ?? 'its controller does not say its power')
+      : undefined;
+  }
+  if (plugin.abilities.includes('reach')) {
+    const reached = await call(async (provider) => provider.reach?.(input));
+    return reached?.is === 'yes' ? undefined : (reached?.why ?? 'it takes no orders now');
+  }
+  const { result = {} } = (await call((provider) => provider.confirm(input))) ?? {};
+  if (account.hostKeys === 'provided' && result['ssh-host-key'] === undefined)
+    return 'it has no hostKey, and `hostKeys: provided` of the account requires one';
+  const target = await findTarget(config, { node: machine, account: name, payload: result, mayPin: true });
+  await probe({ ...target, ...(account.hostKeys === 'pin' ? { pinsWithPassword: true } : {}) });
+  return undefined;
+}
+
+function claimOf(machine: string): Claims {
+  return {
+    take: () => Promise.resolve(machine),
+    release: () => Promise.resolve(),
+    held: () => Promise.resolve({}),
+  };
+}
