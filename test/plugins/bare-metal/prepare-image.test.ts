@@ -1,12 +1,16 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findImage, sizeOfImage } from '../../../src/plugins/bare-metal/imaging/image-folder.js';
-import { prepareImage, type RawImage } from '../../../src/plugins/bare-metal/imaging/prepare-image.js';
+import {
+  prepareImage,
+  verifyImage,
+  type RawImage,
+} from '../../../src/plugins/bare-metal/imaging/prepare-image.js';
 
 const content = Buffer.concat([randomBytes(64 * 1024), Buffer.alloc(64 * 1024)]);
 const digestOf = (data: Buffer): string => createHash('sha256').update(data).digest('hex');
@@ -44,6 +48,25 @@ describe('an image in a folder', () => {
       sha256: digestOf(content),
     });
     expect(await sizeOfImage(folder, 'web@1')).toEqual({ sizeMb: 1 });
+  });
+
+  it.each<readonly [what: string, files: Readonly<Record<string, Buffer | string>>, why: RegExp | undefined]>(
+    [
+      ['a raw image', { 'web@1.raw': content }, undefined],
+      ['a packed image', { 'web@1.raw.gz': gzipSync(content) }, undefined],
+      ['a cut raw image', { 'web@1.raw': content.subarray(0, 1_000) }, /not a disk of whole sectors/],
+      ['a cut packed image', { 'web@1.raw.gz': gzipSync(content).subarray(0, 40_000) }, /cannot be unpacked/],
+      ['another checksum', { 'web@1.raw': content, 'web@1.raw.sha256': '0'.repeat(64) }, /SHA-256/],
+      ['a file that is no qcow2', { 'web@1.qcow2': content }, /not an image of format qcow2/],
+    ],
+  )('is verified without a copy: %s', async (_what, files, why) => {
+    for (const [name, data] of Object.entries(files)) await put(name, data);
+    const { image } = await findImage(folder, 'web@1');
+    if (image === undefined) throw new Error('there is no image');
+    const verified = verifyImage(image, () => undefined, new AbortController().signal);
+    if (why === undefined) await verified;
+    else await expect(verified).rejects.toThrow(why);
+    expect((await readdir(folder)).toSorted()).toEqual(Object.keys(files).toSorted());
   });
 
   it('is unpacked, with new progress for each part', async () => {

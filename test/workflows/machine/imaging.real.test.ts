@@ -37,6 +37,7 @@ describe.skipIf(noEmulators !== undefined)(
       await mkdir(images);
       await mkdir(rescue);
       await writeFile(join(images, 'web@1.raw.gz'), gzipSync(content));
+      await writeFile(join(images, 'cut@1.raw.gz'), gzipSync(content).subarray(0, 1_000));
       for (const file of ['kernel', 'initramfs']) await writeFile(join(rescue, file), file);
       port = await freePort();
       rack = await buildRack(stack.service, stack.folder, names);
@@ -160,6 +161,21 @@ describe.skipIf(noEmulators !== undefined)(
       expect(machine).toMatchObject({ state: 'available', image: web });
       expect(await logOf('loaded')).toEqual(['off', 'on', 'on']);
       expect(await rack.commands('loaded')).toContain('boot network');
+    });
+
+    it('leave a machine alone if the image is not whole, and do not count that against it', async () => {
+      const before = await rack.commands('loaded');
+      const image = { name: 'cut', revision: '1' };
+      for (let time = 1; time <= 4; time += 1) {
+        const { operation, machine } = await ground.operate('loaded', { kind: 'load', image, force: true });
+        expect(operation).toMatchObject({
+          answer: 'not done',
+          failure: { action: 'VERIFY_IMAGE', message: expect.stringContaining('cannot be unpacked') },
+        });
+        expect(machine.state).toBe('available');
+        expect(machine.quarantine).toBeUndefined();
+      }
+      expect(await rack.commands('loaded')).toEqual(before);
     });
 
     it('are cancelled though their worker is dead: the server is ended, and then the machine is off', async () => {
