@@ -30,7 +30,7 @@ import { probe } from '../ssh/probe.js';
 import { ping } from './ping.js';
 import { createShell } from '../ssh/shell.js';
 import type { SshTarget } from '../ssh/target.js';
-import { pruneLogsDaily } from '../store/prune-logs.js';
+import { pruneLogsHourly } from '../store/prune-logs.js';
 import { heddle } from '../temporal-plugin.js';
 import { createClaims, createRateLimiters, locksOf } from './account-workflows.js';
 import { readClusterRecords } from './cluster-records.js';
@@ -164,7 +164,7 @@ export async function prepareWorkers({
   resources
     .clear()
     .catch((error: unknown) => log.warn({ error: String(error) }, 'old resources were not removed'));
-  const stopPruning = pruneLogsDaily({
+  const stopPruning = pruneLogsHourly({
     folder: config.storeFolder,
     days: config.logDays,
     say: (removed) => log.info({ removed }, 'old logs of tasks were removed'),

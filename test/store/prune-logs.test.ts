@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createFolderStore } from '../../src/store/folder.js';
-import { pruneLogs } from '../../src/store/prune-logs.js';
+import { measureLogs, pruneLogs } from '../../src/store/prune-logs.js';
 
 let folder: string;
 beforeEach(() => {
@@ -31,6 +31,21 @@ it('removes logs without recent writes, with folders that contain nothing else',
   expect(existsSync(join(folder, 'logs', 'mixed', 'app-2'))).toBe(false);
   expect(readFileSync(join(folder, 'logs', 'mixed', 'app-1', '2.log'), 'utf8')).toBe('line\n');
   expect(existsSync(join(folder, 'logs', 'mixed', 'app-3', 'notes.txt'))).toBe(true);
+});
+
+it('removes the logs that were written the longest ago, beyond a number and a size', async () => {
+  const store = createFolderStore({ folder });
+  for (const [index, name] of ['u/a/1.log', 'u/a/2.log', 'u/b/3.log', 'u/b/4.log'].entries()) {
+    await store.append(name, Buffer.alloc(100, 'x'));
+    age(name, 10 - index);
+  }
+  const before = Date.now() - 90 * day;
+  expect(await measureLogs(folder)).toEqual({ files: 4, bytes: 400 });
+  expect(await pruneLogs({ folder, before, bounds: { files: 3, bytes: 1_000 } })).toBe(1);
+  expect(existsSync(join(folder, 'logs', 'u', 'a', '1.log'))).toBe(false);
+  expect(await pruneLogs({ folder, before, bounds: { files: 3, bytes: 250 } })).toBe(1);
+  expect(existsSync(join(folder, 'logs', 'u', 'a'))).toBe(false);
+  expect(await measureLogs(folder)).toEqual({ files: 2, bytes: 200 });
 });
 
 it('does nothing without logs, and a removed log can be started again', async () => {

@@ -7,6 +7,7 @@ import { type Config, loadConfig } from '../../config/index.js';
 import { isWritable } from '../../config/prepare-folder.js';
 import type { Registry } from '../../plugins/registry.js';
 import { openKeys } from '../configuration.js';
+import { logBounds, measureLogs } from '../../store/prune-logs.js';
 import { messageOf } from '../report-error.js';
 import type { DevRecord } from './dev-record.js';
 
@@ -42,6 +43,16 @@ export async function checkDisk(folder: string): Promise<Finding> {
   return free < gibibyte
     ? warn('disk', `${text}: little for the server's database and logs`)
     : ok('disk', text);
+}
+
+/** How much of their bounds the logs of tasks take. */
+export async function checkLogs(folder: string): Promise<Finding> {
+  const { files, bytes } = await measureLogs(folder);
+  const gib = (size: number): string => (size / gibibyte).toFixed(1);
+  const text = `${files} of at most ${logBounds.files} logs of tasks, ${gib(bytes)} of at most ${gib(logBounds.bytes)} GiB`;
+  return files > logBounds.files || bytes > logBounds.bytes
+    ? warn('logs', `${text}: a worker with this store removes the oldest within an hour`, 'heddle worker')
+    : ok('logs', text);
 }
 
 export function checkKeys(config: Config): Finding {
