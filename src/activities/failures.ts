@@ -6,6 +6,7 @@ import type { FailureDetails, Loss } from '../model/node/failure.js';
 import { isPluginError, ProgramFault, type FailureKind } from '../plugins/errors.js';
 import { acceptFailure } from '../schema/accept-result.js';
 import type { Attempt } from './attempt.js';
+import { announceReplaced } from './tail.js';
 
 /** The machine of a task no longer runs, as its provider says: a retry cannot reach it. */
 export class MachineLost extends Error {
@@ -80,8 +81,8 @@ export function toFailure(error: unknown, attempt: Attempt, retry: RetryRow, act
   const result = action === undefined ? undefined : acceptFailure(error.result, action);
   const details: FailureDetails = {
     ...detailsOf(attempt),
-    ...(error.stdout === undefined ? {} : { stdout: attempt.redact(error.stdout).slice(-2_048) }),
-    ...(error.stderr === undefined ? {} : { stderr: attempt.redact(error.stderr).slice(-2_048) }),
+    ...(error.stdout === undefined ? {} : { stdout: endOf(attempt.redact(error.stdout)) }),
+    ...(error.stderr === undefined ? {} : { stderr: endOf(attempt.redact(error.stderr)) }),
     ...(result === undefined ? {} : { result }),
     ...(error.exitCode === undefined ? {} : { exitCode: error.exitCode }),
   };
@@ -107,6 +108,11 @@ function delayOf({ number }: Attempt, { initialMs, maximumMs }: RetryRow): numbe
 
 function detailsOf(attempt: Attempt): FailureDetails {
   return { ...attempt.output.tails(), log: attempt.output.name };
+}
+
+function endOf(output: string): string {
+  const end = output.slice(-2_048);
+  return end.includes('\uFFFD') ? announceReplaced(end) : end;
 }
 
 function causeOf(cause: unknown, attempt: Attempt): { readonly cause?: Error } {

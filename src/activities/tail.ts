@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+
 /** Longest tail of a stream that a result or a failure carries, in bytes. */
 const tailBytes = 2 * 1024;
 
@@ -14,11 +16,19 @@ export class Tail {
   }
 
   /**
-   * Bytes that are no UTF-8 become U+FFFD; where the tail begins within a character, that one is left out.
+   * Bytes that are not UTF-8 become U+FFFD, which a first line says; if the tail begins within a character, that one
+   * is left out.
    */
   toString(): string {
     const begin =
       this.#bytes.length < tailBytes ? 0 : this.#bytes.findIndex((byte) => (byte & 0xc0) !== 0x80);
-    return this.#bytes.toString('utf8', Math.max(0, begin));
+    const bytes = this.#bytes.subarray(Math.max(0, begin));
+    const text = bytes.toString('utf8');
+    return isUtf8(bytes) ? text : announceReplaced(text);
   }
+}
+
+/** Says in a first line that bytes were replaced. */
+export function announceReplaced(text: string): string {
+  return `[heddle: bytes that are not UTF-8 are shown as \uFFFD; the log has them]\n${text}`;
 }

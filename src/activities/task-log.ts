@@ -1,11 +1,14 @@
-import { StringDecoder } from 'node:string_decoder';
+import { isUtf8 } from 'node:buffer';
 import { setImmediate as otherWork } from 'node:timers/promises';
 import type { JsonObject } from '../model/json.js';
 import { openLogWriter } from './log-writer.js';
 import type { LogStore, Redactor } from './parts.js';
 import { Tail } from './tail.js';
 
-/** A task's log in JSON lines: `{t, level, message}` for log entries and `{t, stream, text}` for output. */
+/**
+ * A task's log in JSON lines: `{t, level, message}` for log entries and `{t, stream, text}` for output, with `bytes` in
+ * base64 instead of `text` where that is not UTF-8.
+ */
 export interface TaskLog {
   readonly name: string;
   note(level: string, message: string, attributes?: JsonObject): void;
@@ -44,11 +47,14 @@ export function openTaskLog(store: LogStore, name: string, redactor: () => Redac
   const streams = ['stdout', 'stderr'] as const;
 
   const keep = (stream: (typeof streams)[number], redacted: Uint8Array): void => {
-    const { tail, decoder } = printed[stream];
-    tail.add(redacted);
-    if (writer.full()) return;
-    const text = decoder.write(Buffer.from(redacted.buffer, redacted.byteOffset, redacted.byteLength));
-    if (text !== '') writer.line({ stream, text });
+    printed[stream].tail.add(redacted);
+    if (!writer.full()) write(stream, printed[stream].wholeCharacters(redacted));
+  };
+  const write = (stream: (typeof streams)[number], bytes: Buffer): void => {
+    if (bytes.length === 0) return;
+    writer.line(
+      isUtf8(bytes) ? { stream, text: bytes.toString('utf8') } : { stream, bytes: bytes.toString('base64') },
+    );
   };
   return {
     name,
@@ -68,7 +74,10 @@ export function openTaskLog(store: LogStore, name: string, redactor: () => Redac
         }),
       ),
     async close() {
-      for (const stream of streams) keep(stream, printed[stream].end());
+      for (const stream of streams) {
+        keep(stream, printed[stream].end());
+        write(stream, printed[stream].incompleteCharacter());
+      }
       return writer.close();
     },
     flush: () => store.flush(name),
@@ -78,8 +87,8 @@ export function openTaskLog(store: LogStore, name: string, redactor: () => Redac
 /** One output stream of a task: state between two chunks. */
 class PrintedStream {
   readonly tail = new Tail();
-  /** A character may be split between two pieces. */
-  readonly decoder = new StringDecoder('utf8');
+  /** The beginning of a character that was split between two pieces. */
+  #begun: Buffer<ArrayBufferLike> = Buffer.alloc(0);
   readonly #redactor: () => Redactor;
   #current: { readonly redactor: Redactor; readonly stream: ReturnType<Redactor['stream']> } | undefined;
 
@@ -96,9 +105,34 @@ class PrintedStream {
     return this.#current.stream.push(held.length === 0 ? piece : Buffer.concat([held, piece]));
   }
 
+  /** The bytes, with what was left of the previous ones, up to the last whole character. */
+  wholeCharacters(bytes: Uint8Array): Buffer {
+    const all = Buffer.concat([this.#begun, bytes]);
+    const end = endOfCharacters(all);
+    this.#begun = Buffer.from(all.subarray(end));
+    return all.subarray(0, end);
+  }
+
+  incompleteCharacter(): Buffer {
+    const begun = this.#begun;
+    this.#begun = Buffer.alloc(0);
+    return begun;
+  }
+
   end(): Uint8Array {
     const held = this.#current?.stream.end() ?? new Uint8Array();
     this.#current = undefined;
     return held;
   }
+}
+
+/** Where an unfinished last character begins; the end if there is none. */
+function endOfCharacters(bytes: Buffer): number {
+  for (let back = 1; back <= 3 && back <= bytes.length; back++) {
+    const byte = bytes.at(-back) ?? 0;
+    if ((byte & 0xc0) === 0x80) continue;
+    const width = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+    return width > back ? bytes.length - back : bytes.length;
+  }
+  return bytes.length;
 }

@@ -72,7 +72,10 @@ describe('a task log', () => {
     const log = open();
     await log.print('stdout', Buffer.from('ä'.repeat(3_000)));
     await log.print('stderr', Buffer.from([0xff, 0x41, 0x00]));
-    expect(log.tails()).toEqual({ stdout: 'ä'.repeat(1_024), stderr: '\uFFFDA\0' });
+    expect(log.tails()).toEqual({
+      stdout: 'ä'.repeat(1_024),
+      stderr: '[heddle: bytes that are not UTF-8 are shown as \uFFFD; the log has them]\n\uFFFDA\0',
+    });
     await log.close();
   });
 

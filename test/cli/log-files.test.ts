@@ -44,6 +44,26 @@ it('a line that a connection delivers in pieces is read as one line', async () =
   ]);
 });
 
+it('output that is not UTF-8 is kept byte for byte, and a character in two pieces is not torn', async () => {
+  const name = 'binary/app-1/1.1.-.EXEC.1.log';
+  const redactor = createRedactor([]);
+  const log = openTaskLog(createFolderStore({ folder }), name, () => redactor);
+  const bytes = Buffer.from([0, 255, 0x1b, 0x80, 0xe4, 10]);
+  await log.print('stdout', bytes);
+  const euro = Buffer.from('€');
+  await log.print('stderr', euro.subarray(0, 1));
+  await log.print('stderr', euro.subarray(1));
+  await log.close();
+  const sources = await findLogs(openFolderArchive(folder), 'binary');
+  const read: LogEntry[] = [];
+  for await (const { entry } of mergeLogs(sources.map((source) => new LogReader(source)))) read.push(entry);
+  expect(Buffer.from(read[0]?.bytes ?? '', 'base64')).toEqual(bytes);
+  expect(read[0]?.text).toContain('\uFFFD');
+  expect(read.slice(1).map(({ stream, text, bytes: none }) => ({ stream, text, none }))).toEqual([
+    { stream: 'stderr', text: '€' },
+  ]);
+});
+
 it('the last lines of many logs are read without the logs that were not written to since', async () => {
   const store = createFolderStore({ folder });
   for (let log = 1; log <= 5; log++) {

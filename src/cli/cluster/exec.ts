@@ -79,6 +79,10 @@ function printResults(output: Output, cluster: string, results: readonly ExecRes
     );
     write(process.stdout, stdout);
     write(process.stderr, stderr);
+    if (`${stdout}${stderr}`.includes('\uFFFD'))
+      output.note(
+        `bytes of ${cleanLine(node)} that are not UTF-8 are shown as \uFFFD; heddle logs --json has them in base64`,
+      );
     if (result.cut === true) output.note(describeCut(cluster, cleanLine(node), result));
   }
 }

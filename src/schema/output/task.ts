@@ -38,6 +38,10 @@ export const taskDocuments = {
         attributes: opaque<JsonObject>('Of the message.').optional(),
         stream: z.enum(['stdout', 'stderr']).optional(),
         text: z.string().optional(),
+        bytes: z
+          .string()
+          .optional()
+          .describe('The same in base64 if it is not UTF-8; text shows some bytes as U+FFFD.'),
       })
       .describe('One line of a log.'),
   ],

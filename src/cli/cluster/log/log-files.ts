@@ -12,6 +12,8 @@ export interface LogEntry {
   /** Of what a script printed. */
   readonly stream?: 'stdout' | 'stderr';
   readonly text?: string;
+  /** The same in base64, where it is not UTF-8: `text` shows some bytes as U+FFFD. */
+  readonly bytes?: string;
 }
 
 /** What the name of a log says: one run of one task, as one worker wrote it. */
@@ -109,7 +111,10 @@ export class LogReader {
       const entry = JSON.parse(line) as Partial<LogEntry> | null;
       if (typeof entry?.t === 'string') {
         this.#last = entry.t;
-        return { ...entry, t: entry.t };
+        const { t, bytes } = entry;
+        return typeof bytes === 'string'
+          ? { ...entry, t, text: Buffer.from(bytes, 'base64').toString('utf8') }
+          : { ...entry, t };
       }
     } catch {
       /* Shown as it is. */
@@ -122,15 +127,15 @@ export class LogReader {
 const longestJoined = 64 * 1024;
 
 /** Printed text arrives as the connection delivers it, which may be in the middle of a line. */
-function isPiece({ text }: LogEntry): boolean {
-  return text !== undefined && !text.endsWith('\n') && text.length < longestJoined;
+function isPiece({ text, bytes }: LogEntry): boolean {
+  return text !== undefined && bytes === undefined && !text.endsWith('\n') && text.length < longestJoined;
 }
 
 function joinPieces(entries: readonly LogEntry[]): LogEntry[] {
   const joined: LogEntry[] = [];
   for (const entry of entries) {
     const last = joined.at(-1);
-    if (last !== undefined && isPiece(last) && last.stream === entry.stream)
+    if (last !== undefined && isPiece(last) && last.stream === entry.stream && entry.bytes === undefined)
       joined[joined.length - 1] = { ...last, text: `${last.text}${entry.text ?? ''}` };
     else joined.push(entry);
   }
@@ -163,8 +168,8 @@ export async function readLastLines(
 }
 
 function linesOf(entry: LogEntry): readonly LogEntry[] {
-  const { text } = entry;
-  if (text === undefined) return [entry];
+  const { text, bytes } = entry;
+  if (text === undefined || bytes !== undefined) return [entry];
   return text
     .replace(/\n$/, '')
     .split('\n')

@@ -139,6 +139,8 @@ function print(output: Output, { source, entry }: PlacedEntry, isShown: (entry: 
   const head = `${formatClock(new Date(entry.t))} ${cleanLine(source.node)} ${cleanLine(title)}`;
   if (entry.stream !== undefined) {
     const sign = entry.stream === 'stdout' ? '|' : '!';
+    if (entry.bytes !== undefined)
+      output.line(`${head} info: not UTF-8, some bytes are shown as \uFFFD; --json has all of them`);
     for (const line of cleanText(entry.text ?? '')
       .replace(/\n$/, '')
       .split('\n'))
