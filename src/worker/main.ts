@@ -1,11 +1,13 @@
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { parseArgs } from 'node:util';
-import { pino } from 'pino';
 import { endWithParent } from '../config/end-with-parent.js';
 import { loadConfig } from '../config/index.js';
 import { prepareFolder } from '../config/prepare-folder.js';
 import { secretSourcesOf } from '../secrets/reference.js';
 import { collectGarbageSooner } from './heap.js';
 import { keyRingOf } from './key-ring.js';
+import { openLog } from './open-log.js';
 import { startWorker } from './worker.js';
 
 await main();
@@ -14,7 +16,7 @@ await main();
 async function main(): Promise<void> {
   collectGarbageSooner();
   // What each task does is in the task's own log.
-  const log = pino({ level: 'info', base: { pid: process.pid } });
+  let log = openLog({});
   let what = 'did not start';
   let parentEnded = (): void => process.exit(1);
   endWithParent(() => parentEnded());
@@ -24,6 +26,7 @@ async function main(): Promise<void> {
     });
     const config = loadConfig({ configFlag: values.config });
     prepareFolder(config.dataFolder);
+    log = openLog({ host: hostname(), site: config.site, version: readVersion() });
     const worker = await startWorker({
       config,
       keyRing: keyRingOf(config),
@@ -47,4 +50,9 @@ async function main(): Promise<void> {
     // The native part of Temporal's SDK would keep the process alive.
     process.exit(1);
   }
+}
+
+function readVersion(): string {
+  const file = new URL('../../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string }).version;
 }
