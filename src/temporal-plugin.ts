@@ -1,10 +1,16 @@
 import { fileURLToPath } from 'node:url';
-import { Connection, type ClientOptions, type WorkflowClientInterceptor } from '@temporalio/client';
+import {
+  Connection,
+  type ClientOptions,
+  type ConnectionLike,
+  type WorkflowClientInterceptor,
+} from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { SimplePlugin } from '@temporalio/plugin';
 import type { BundleOptions, ReplayWorkerOptions, WorkerOptions } from '@temporalio/worker';
 import { askAgain } from './client/ask-again.js';
 import { checkKeys } from './client/check-keys.js';
+import { tellHistoryLength } from './client/tell-history-length.js';
 import { sealMessages, sealSchedules } from './client/seal-messages.js';
 import { scheduledWorkflowIds } from './model/names.js';
 import { EncryptionCodec, type EncryptionCodecOptions, type OnPlaintext } from './secrets/codec.js';
@@ -62,9 +68,7 @@ export const failureConverterPath = fileURLToPath(
 );
 
 /** Built interceptors for every bundle with Heddle's workflows; the bundler reads no TypeScript. */
-const interceptorPaths = ['message-guard', 'refused-results'].map((name) =>
-  fileURLToPath(new URL(`../dist/workflows/${name}.js`, import.meta.url)),
-);
+const interceptorsPath = fileURLToPath(new URL('../dist/workflows/interceptors.js', import.meta.url));
 
 export class HeddlePlugin extends SimplePlugin {
   readonly #keyRing: KeyRing;
@@ -89,7 +93,7 @@ export class HeddlePlugin extends SimplePlugin {
       ...super.configureClient(options),
       interceptors: {
         ...options.interceptors,
-        workflow: withOurs(workflow, this.#checks(options)),
+        workflow: withOurs(workflow, [...this.#checks(options), ...this.#tellLength(options)]),
         schedule: [...new Set([...schedule, sealSchedules])],
       },
       dataConverter: dataConverterFor(this.#codec(options.namespace, 'throw'), options.dataConverter),
@@ -115,7 +119,7 @@ export class HeddlePlugin extends SimplePlugin {
     return {
       ...super.configureBundler(options),
       workflowInterceptorModules: [
-        ...new Set([...(options.workflowInterceptorModules ?? []), ...interceptorPaths]),
+        ...new Set([...(options.workflowInterceptorModules ?? []), interceptorsPath]),
       ],
       failureConverterPath: chooseFailureConverter(options),
     };
@@ -127,6 +131,16 @@ export class HeddlePlugin extends SimplePlugin {
     const check = this.#keyChecks.get(connection) ?? checkKeys({ connection, namespace }, this.#keyRing);
     this.#keyChecks.set(connection, check);
     return [check];
+  }
+
+  /** One for all clients of a connection, for this plugin may configure a connection and its clients. */
+  #tellLength({ connection, namespace = this.#namespace }: ClientOptions): WorkflowClientInterceptor[] {
+    if (connection === undefined) return [];
+    const known = lengthTellers.get(connection) ?? new Map<string, WorkflowClientInterceptor>();
+    lengthTellers.set(connection, known);
+    const tell = known.get(namespace) ?? tellHistoryLength(connection, namespace);
+    known.set(namespace, tell);
+    return [tell];
   }
 
   #codec(namespace: string | undefined, onRefused: 'throw' | 'mark'): EncryptionCodecOptions {
@@ -145,15 +159,17 @@ type WorkflowClientInterceptors = NonNullable<NonNullable<ClientOptions['interce
 /** Ours come last, nearest to the wire; the same plugin on a connection and on its client adds them once. */
 function withOurs(
   own: WorkflowClientInterceptors,
-  checks: readonly WorkflowClientInterceptor[],
+  more: readonly WorkflowClientInterceptor[],
 ): WorkflowClientInterceptors {
-  if (Array.isArray(own)) return [...new Set([...own, askAgain, ...checks, sealMessages])];
+  if (Array.isArray(own)) return [...new Set([...own, askAgain, ...more, sealMessages])];
   // The deprecated form creates them per workflow.
   const { calls = [] } = own;
   return calls.includes(makeSealMessages)
     ? own
-    : { ...own, calls: [...calls, () => askAgain, ...checks.map((check) => () => check), makeSealMessages] };
+    : { ...own, calls: [...calls, () => askAgain, ...more.map((one) => () => one), makeSealMessages] };
 }
+
+const lengthTellers = new WeakMap<ConnectionLike, Map<string, WorkflowClientInterceptor>>();
 
 const makeSealMessages = (): typeof sealMessages => sealMessages;
 

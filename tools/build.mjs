@@ -107,12 +107,7 @@ async function bundleWorkflows() {
   const { bundleWorkflowCode } = await import('@temporalio/worker');
   const { code } = await bundleWorkflowCode({
     workflowsPath: entry,
-    workflowInterceptorModules: [
-      'no-task-by-query.js',
-      'no-empty-task.js',
-      'message-guard.js',
-      'refused-results.js',
-    ].map((name) => join(dist, 'workflows', name)),
+    workflowInterceptorModules: [join(dist, 'workflows', 'interceptors.js')],
     ...(existsSync(converter) ? { failureConverterPath: converter } : {}),
     logger: quietLogger,
   });

@@ -2,6 +2,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { activityInfo } from '@temporalio/activity';
 import { openMessage, purposeOf } from '../model/messages/envelope.js';
+import { withTime, type TimedResult } from '../model/messages/timed-result.js';
 import { isRefusal, type Refusal } from '../model/messages/refusal.js';
 
 /** Wait for a missing key, in ms. */
@@ -9,11 +10,15 @@ const retryAfterMs = 10_000;
 
 /**
  * Runs an activity only on an input that was sealed for it; a replayed or plaintext input fails before a
- * plugin runs.
+ * plugin runs. The result gets the time at which the attempt ended, by the server's clock as far as this worker knows
+ * it: workflows take time from recorded values alone (`src/workflows/recorded.ts`).
  */
-export const openInputs: ActivityInterceptorsFactory = ({ info: { activityType } }) => ({
+export const openInputs: ActivityInterceptorsFactory = ({
+  info: { activityType, currentAttemptScheduledTimestampMs: scheduledAt },
+}) => ({
   inbound: {
-    async execute(input, next) {
+    async execute(input, next): Promise<TimedResult> {
+      const began = performance.now();
       // Another worker may have the key, and it may still be imported.
       const unopened = [...input.args, activityInfo().heartbeatDetails].find(isUnopened);
       if (unopened !== undefined)
@@ -24,7 +29,8 @@ export const openInputs: ActivityInterceptorsFactory = ({ info: { activityType }
         });
       const opened = openMessage(purposeOf('activity', activityType), input.args, Date.now());
       if (!opened.ok) throw ApplicationFailure.nonRetryable(opened.why, 'Invalid');
-      return next({ ...input, args: [...opened.args] });
+      const result = await next({ ...input, args: [...opened.args] });
+      return withTime(scheduledAt + Math.floor(performance.now() - began), result);
     },
   },
 });

@@ -2,19 +2,19 @@ import {
   allHandlersFinished,
   ApplicationFailure,
   CancellationScope,
-  condition,
   isCancellation,
   makeContinueAsNewFunc,
   setCurrentDetails,
   setHandler,
   sleep,
   upsertMemo,
-  workflowInfo,
   type QueryDefinition,
   type SignalDefinition,
 } from '@temporalio/workflow';
 import type { UpdateDefinition } from '@temporalio/common';
 import { originsOf, type Moved } from '../model/move.js';
+import { condition, conditionOf, enqueue, takeMessages } from './inbox.js';
+import { leaveMark, reachTime, recorded, taskTime } from './recorded.js';
 
 /** What the base keeps about an entity during one run. An entity's own memory extends it. */
 export interface EntityMemory {
@@ -89,14 +89,18 @@ interface HistoryBudget {
   readonly isPostponed?: () => boolean;
 }
 
-const maxBytes = 12 * 1024 * 1024;
+/**
+ * About what a message or the result of an activity adds to a history. The length itself depends on how many workflow
+ * tasks there were.
+ */
+const eventsPerInput = 5;
 const maxUpdates = 1_500;
 
 export function newMemory(): EntityMemory {
   return { changes: 0, updates: 0, draining: false };
 }
 
-/** The time of the current workflow task, RFC 3339. */
+/** The time of the workflow's clock, RFC 3339. */
 export function now(): string {
   return new Date(Date.now()).toISOString();
 }
@@ -129,6 +133,7 @@ async function live<Result>(
   cancelled: Promise<never>,
 ): Promise<Result> {
   for (const register of entity.messages) register(memory);
+  void takeMessages();
   describeEntity = entity.details;
   cancelled.catch(() => {
     memory.renew = true;
@@ -148,7 +153,7 @@ async function live<Result>(
     }
     setAlarm(memory, next.wakeAt);
     const mayRenew = (): boolean => next.renew === true || isBudgetExceeded(memory, entity);
-    await condition(() => memory.changes !== seen || mayRenew());
+    await conditionOf('step', () => memory.changes !== seen || mayRenew());
     if (!mayRenew()) continue;
     memory.draining = true;
     if ((await entity.drain?.()) !== false) {
@@ -178,12 +183,12 @@ export function isBudgetExceeded(
 ): boolean {
   if (budget.isPostponed?.() === true) return false;
   if (memory.renew === true || memory.updates > maxUpdates || budget.isExceeded?.() === true) return true;
-  const { continueAsNewSuggested, historyLength, historySize } = workflowInfo();
-  if (historySize > maxBytes) return true;
+  const { continueAsNewSuggested, isLarge, inputs } = recorded();
+  if (isLarge) return true;
+  const events = inputs * eventsPerInput;
   const { idleEvents = Infinity, busyEvents } = budget;
-  if (isBusy?.() === true)
-    return busyEvents === undefined ? continueAsNewSuggested : historyLength > busyEvents;
-  return continueAsNewSuggested || historyLength > idleEvents;
+  if (isBusy?.() === true) return busyEvents === undefined ? continueAsNewSuggested : events > busyEvents;
+  return continueAsNewSuggested || events > idleEvents;
 }
 
 /** Keeps one timer, the earliest: each costs events. */
@@ -194,9 +199,10 @@ function setAlarm(memory: EntityMemory, at: number | undefined): void {
   const alarm = { at, scope };
   memory.alarm = alarm;
   scope
-    .run(() => sleep(Math.max(1, at - Date.now())))
+    .run(() => sleep(Math.max(1, at - taskTime())))
     .then(
       () => {
+        reachTime(at);
         if (memory.alarm === alarm) delete memory.alarm;
         noteChange(memory);
       },
@@ -242,14 +248,17 @@ export function update<Result, Args extends unknown[]>(
   refusalOf: (...args: NoInfer<Args>) => Refusal | undefined = () => undefined,
 ): Message {
   return (memory) => {
-    const accept = (...args: Args): Result | Promise<Result> => {
-      memory.updates += 1;
-      noteChange(memory);
-      const result = handle(...args);
-      return result instanceof Promise ? result.finally(() => noteChange(memory)) : result;
-    };
-    const validator = (...args: Args): void => refuse(refusalOf(...args));
-    setHandler(definition, accept as never, { validator: validator as never, description });
+    const refuseThese = (...args: Args): void => refuse(refusalOf(...args));
+    const accept = (...args: Args): Promise<Result> =>
+      enqueue(() => {
+        memory.updates += 1;
+        noteChange(memory);
+        // What arrived with the update may have changed what the validator saw.
+        refuseThese(...args);
+        const result = handle(...args);
+        return result instanceof Promise ? result.finally(() => noteChange(memory)) : result;
+      });
+    setHandler(definition, accept as never, { validator: refuseThese as never, description });
   };
 }
 
@@ -259,10 +268,12 @@ export function signal<Args extends unknown[]>(
   handle: (...args: NoInfer<Args>) => void,
 ): Message {
   return (memory) => {
-    const accept = (...args: Args): void => {
-      noteChange(memory);
-      handle(...args);
-    };
+    const accept = (...args: Args): Promise<void> =>
+      enqueue(() => {
+        leaveMark();
+        noteChange(memory);
+        handle(...args);
+      });
     setHandler(definition, accept as never, { description });
   };
 }

@@ -20,6 +20,7 @@ import {
   requireAllOpen,
   requireOpenStart,
 } from './payload-keys.js';
+import { taskTime } from './recorded.js';
 
 /**
  * The one place where messages enter and leave Heddle's workflows. A handler gets only messages that were
@@ -84,7 +85,7 @@ const inbound: WorkflowInboundCallsInterceptor = {
     const opened = tryOpen('signal', name, {
       args: input.args,
       shapes: argumentsOf(messages, 'signals', name),
-      now: Date.now(),
+      now: taskTime(),
     });
     if (opened.ok) return next({ ...input, args: [...opened.args] });
     ignore(name, opened.why);
@@ -98,7 +99,7 @@ const inbound: WorkflowInboundCallsInterceptor = {
     const args =
       input.args.length === 0
         ? checked(shapes, [])
-        : open('query', input.queryName, { args: input.args, shapes, now: Date.now() });
+        : open('query', input.queryName, { args: input.args, shapes, now: taskTime() });
     return next({ ...input, args: [...args] });
   },
 };
@@ -161,7 +162,7 @@ type Opened = ReturnType<typeof openMessage>;
 function openUpdate(name: string, args: unknown[]): unknown[] {
   const messages = messagesOf(workflowInfo().workflowType);
   if (messages === undefined) return args;
-  return open('update', name, { args, shapes: argumentsOf(messages, 'updates', name), now: Date.now() });
+  return open('update', name, { args, shapes: argumentsOf(messages, 'updates', name), now: taskTime() });
 }
 
 /**

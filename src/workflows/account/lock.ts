@@ -1,6 +1,6 @@
-import { condition } from '@temporalio/workflow';
 import { isBudgetExceeded, newMemory, runEntity, update } from '../entity.js';
 import { releaseLockUpdate, acquireLockUpdate } from '../cluster/messages.js';
+import { condition } from '../inbox.js';
 
 /** The holder of a lock, and when its lease ends, in ms since the epoch. */
 interface LockState {

@@ -1,5 +1,6 @@
-import { condition, setHandler } from '@temporalio/workflow';
+import { setHandler } from '@temporalio/workflow';
 import { dropPartSignal, keepPartSignal, type PartHeader } from './messages.js';
+import { condition } from '../inbox.js';
 
 /** How long a part waits for the rest of its content: its sender may have died. */
 const unclaimed = '1 hour';

@@ -1,4 +1,4 @@
-import { ApplicationFailure, condition, getExternalWorkflowHandle } from '@temporalio/workflow';
+import { ApplicationFailure, getExternalWorkflowHandle } from '@temporalio/workflow';
 import { artifactPartWorkflowId } from '../../model/names.js';
 import {
   prunable,
@@ -26,6 +26,7 @@ import {
   rollBackResourceUpdate,
   setResourceUpdate,
 } from './messages.js';
+import { condition } from '../inbox.js';
 
 /**
  * The catalogue of resources. There is one such workflow per namespace, so its history orders all changes of

@@ -1,4 +1,3 @@
-import { condition } from '@temporalio/workflow';
 import { replacedDrifts } from '../../model/cluster/repair.js';
 import type { Drift } from '../../model/node/drift.js';
 import { queueOperation } from './accept.js';
@@ -7,6 +6,7 @@ import { noteChange } from '../entity.js';
 import type { Memory } from './memory.js';
 import { servicesOf } from '../../model/cluster/state.js';
 import { probeNodes } from './probe-nodes.js';
+import { condition } from '../inbox.js';
 
 /** Looks at the machines between operations: for a preview, and from time to time where the spec says so. */
 export function requestCheck(memory: Memory): number {

@@ -1,7 +1,7 @@
-import { condition } from '@temporalio/workflow';
 import type { Work } from '../../model/cluster/work.js';
 import { startRun, type Executor } from './executor.js';
 import { dropNode, hideNode } from './memory.js';
+import { condition } from '../inbox.js';
 
 /**
  * A cancelled operation leaves no machine that was asked for and never confirmed. Machines of a previous run of the cluster

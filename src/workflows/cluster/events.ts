@@ -1,4 +1,3 @@
-import { condition } from '@temporalio/workflow';
 import { noEvents, outcomeOf, type ClusterEvent, type ClusterEventType } from '../../model/cluster/event.js';
 import { withEvent, withLostNodes } from '../../model/cluster/add-event.js';
 import type { Operation, OperationState } from '../../model/cluster/operation.js';
@@ -9,6 +8,7 @@ import { patchedOnce } from '../patched-once.js';
 import { signalIfThere } from '../signal-if-there.js';
 import type { Memory } from './memory.js';
 import { clusterEventSignal } from './messages.js';
+import { conditionOf } from '../inbox.js';
 
 const eventOf: Readonly<Partial<Record<OperationState, ClusterEventType>>> = {
   held: 'operation.held',
@@ -40,14 +40,13 @@ function note(memory: Memory, type: ClusterEventType, operation: Operation): voi
 
 /** Delivers events in their order, one at a time. */
 export async function keepPublishing(memory: Memory): Promise<never> {
+  let seen = -1;
   for (;;) {
-    const seen = memory.changes;
+    await conditionOf('events', () => memory.changes !== seen);
+    seen = memory.changes;
     memory.state = withLostNodes(memory.state, now());
     const [event] = memory.state.events?.waiting ?? [];
-    if (event === undefined || memory.closing === true) {
-      await condition(() => memory.changes !== seen);
-      continue;
-    }
+    if (event === undefined || memory.closing === true) continue;
     memory.publishing = true;
     await publish(memory.state, event);
     memory.state = withoutEvent(memory.state, event);

@@ -1,4 +1,4 @@
-import { CancellationScope, condition, isCancellation, log } from '@temporalio/workflow';
+import { CancellationScope, isCancellation, log } from '@temporalio/workflow';
 import type { FailureRecord } from '../../model/node/failure.js';
 import type { CurrentTask, NodeState } from '../../model/node/state.js';
 import type { Step } from '../../model/plan/plan.js';
@@ -10,6 +10,7 @@ import { announceNode, changeNode, dropNode, type NodesMemory } from './memory.j
 import { createSemaphore, type Semaphore } from '../permits.js';
 import { runNode, type NodeHooks } from '../run-node.js';
 import type { CarriedNode, TaskBase } from '../task-request.js';
+import { condition } from '../inbox.js';
 
 /**
  * The nodes that one workflow carries, and what it must ask of the whole cluster: gates, batch slots,

@@ -1,4 +1,3 @@
-import { condition } from '@temporalio/workflow';
 import type { Instruction } from '../../model/cluster/group.js';
 import { withoutService } from '../../model/node/record.js';
 import { discardIncomplete } from './discard.js';
@@ -6,6 +5,7 @@ import { groupExecutor, type GroupMemory } from './group-executor.js';
 import { changeNode, changeNodes, dropNode, hideNode, showNode } from './memory.js';
 import { probeNodes } from './probe-nodes.js';
 import { applyPlan } from './apply-plan.js';
+import { condition } from '../inbox.js';
 
 /** Longest wait, in ms, for tasks that were cancelled; see operate. */
 const haltMs = 60_000;

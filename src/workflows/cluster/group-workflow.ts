@@ -1,4 +1,4 @@
-import { allHandlersFinished, condition, getExternalWorkflowHandle, patched } from '@temporalio/workflow';
+import { allHandlersFinished, getExternalWorkflowHandle, patched } from '@temporalio/workflow';
 import { clusterWorkflowId } from '../../model/names.js';
 import {
   nothingPending,
@@ -23,6 +23,7 @@ import {
 import { newMemory, query, runEntity, signal, update, type Message, type NextStep } from '../entity.js';
 import { nodeIn } from './lease.js';
 import { disownInGroup, ownershipInGroup } from './ownership.js';
+import { condition, conditionOf } from '../inbox.js';
 
 /** How long, in ms, a group with running tasks collects progress before it reports. */
 const collectMs = 3_000;
@@ -152,7 +153,7 @@ async function keepReporting(memory: GroupMemory): Promise<never> {
   let reported = '';
   const isUrgent = (): boolean => isAwaited(memory) || progressText(memory) !== reported;
   for (;;) {
-    await condition(() => memory.closing !== true && (memory.unreported === true || isUrgent()));
+    await conditionOf('reports', () => memory.closing !== true && (memory.unreported === true || isUrgent()));
     if (collects && !isUrgent()) await condition(() => memory.closing === true || isUrgent(), collectMs);
     // The run may have begun to end since the condition held.
     if (memory.closing === true) continue;

@@ -1,12 +1,5 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import {
-  condition,
-  getExternalWorkflowHandle,
-  log,
-  ParentClosePolicy,
-  sleep,
-  startChild,
-} from '@temporalio/workflow';
+import { getExternalWorkflowHandle, log, ParentClosePolicy, sleep, startChild } from '@temporalio/workflow';
 import { groupQueue, groupWorkflowId, groupWorkflowType } from '../../model/names.js';
 import {
   addMember,
@@ -22,6 +15,7 @@ import { workflowTaskMs } from '../../model/resumption.js';
 import { defaultPriorityKey } from '../schedule.js';
 import { changeOperation, type Memory } from './memory.js';
 import { instructSignal } from './messages.js';
+import { condition } from '../inbox.js';
 
 /** The cluster's side of its groups: membership, and the instructions sent to them. */
 export function groupOf({ state }: Memory, specGroup: string, index: number): string | undefined {

@@ -1,4 +1,4 @@
-import { ActivityFailure, condition, isCancellation, log } from '@temporalio/workflow';
+import { ActivityFailure, isCancellation, log } from '@temporalio/workflow';
 import type { Json } from '../../model/json.js';
 import { unfitText, type ReleaseRequest, type LeaseRequest, type NodeReply } from '../../model/node/lease.js';
 import { refuseLocked } from '../../model/cluster/locked.js';
@@ -12,6 +12,7 @@ import { groupOfNode } from './groups.js';
 import { changeNode, type Memory } from './memory.js';
 import { recordObservation } from '../../model/node/record.js';
 import { refuseBusy, refuseDeleting, refuseUnknownNodes } from './refuse.js';
+import { condition } from '../inbox.js';
 
 /** How often a cluster asks the holder of its node whether it still works on it, in ms. */
 const checkLeaseMs = 5 * 60_000;

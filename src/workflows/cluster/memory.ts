@@ -1,4 +1,4 @@
-import { condition, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import { upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { stableJson } from '../../model/node/payload.js';
 import { summariseSpec } from '../../model/cluster/spec-summary.js';
@@ -13,6 +13,7 @@ import { phaseOf } from '../../model/cluster/report.js';
 import type { ClusterState, Halt } from '../../model/cluster/state.js';
 import { noteChange, type EntityMemory } from '../entity.js';
 import type { NodesState } from '../../model/cluster/work.js';
+import { conditionOf } from '../inbox.js';
 
 /** Holds the nodes of a workflow during one run. The state itself is never mutated. */
 export interface NodesMemory {
@@ -127,7 +128,7 @@ export async function keepMemo(memory: Memory): Promise<never> {
       published = stableJson(summary);
       upsertMemo({ heddleSpec: summary });
     }
-    await condition(() => memory.changes !== seen);
+    await conditionOf('memo', () => memory.changes !== seen);
   }
 }
 
@@ -156,6 +157,6 @@ export async function keepSearchAttributes(memory: Memory): Promise<never> {
       ]);
       labelled = labels.length > 0;
     }
-    await condition(() => memory.changes !== seen);
+    await conditionOf('search attributes', () => memory.changes !== seen);
   }
 }

@@ -1,4 +1,4 @@
-import { allHandlersFinished, ApplicationFailure, condition } from '@temporalio/workflow';
+import { allHandlersFinished, ApplicationFailure } from '@temporalio/workflow';
 import { withDependents, withNeeds } from '../../model/plan/dependencies.js';
 import type { Intent } from '../../model/plan/intent.js';
 import type { Json } from '../../model/json.js';
@@ -11,6 +11,7 @@ import { now } from '../entity.js';
 import { isPublished, noteOutcome } from './events.js';
 import { changeNodes, changeOperation, showNode, type Memory } from './memory.js';
 import { operate, type OperationEnd } from './operate.js';
+import { condition } from '../inbox.js';
 
 export function hasWork({ state }: Memory): boolean {
   return state.operation?.state === 'running' || nextQueued(state) !== undefined;

@@ -1,10 +1,4 @@
-import {
-  ActivityFailure,
-  ApplicationFailure,
-  condition,
-  isCancellation,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { ActivityFailure, ApplicationFailure, isCancellation } from '@temporalio/workflow';
 import type { PlanRequest } from '../../model/cluster/messages.js';
 import type { Webhook } from '../../model/event.js';
 import { taskTitle } from '../../model/names.js';
@@ -27,6 +21,8 @@ import { nextNodenum, assignGroups } from './assign-groups.js';
 import { importsFor, reportAgain } from './outputs.js';
 import { probeNodes } from './probe-nodes.js';
 import { servicesOfGroups, applyPlan } from './apply-plan.js';
+import { condition } from '../inbox.js';
+import { recorded } from '../recorded.js';
 
 export type OperationEnd = 'done' | 'failed' | 'held' | 'rejected' | 'halted' | 'continue';
 
@@ -225,7 +221,7 @@ async function carryOut(memory: Memory): Promise<OperationEnd> {
   if (work === undefined) return settle(memory);
   const executor = clusterExecutor(memory);
   const run = startRun(executor, work);
-  const isFull = (): boolean => workflowInfo().continueAsNewSuggested;
+  const isFull = (): boolean => recorded().continueAsNewSuggested;
   const isSettled = (): boolean => run.quiet() && groupsQuiet(memory);
   await condition(() => memory.halt !== undefined || isFull() || isSettled());
   if (memory.halt !== undefined) return halt(memory, run);

@@ -1,4 +1,4 @@
-import { ActivityFailure, condition, log } from '@temporalio/workflow';
+import { ActivityFailure, log } from '@temporalio/workflow';
 import type { HealthObservation, ProbedNode, ProbeRequest } from '../../model/node/probe.js';
 import type { NodeState } from '../../model/node/state.js';
 import { recordHealth, recordObservation } from '../../model/node/record.js';
@@ -7,6 +7,7 @@ import { changeNode, type NodesMemory } from './memory.js';
 import { now } from '../entity.js';
 import { probeBatches } from '../probe-batches.js';
 import { schedule } from '../schedule.js';
+import { condition } from '../inbox.js';
 
 export interface Probed {
   readonly memory: NodesMemory;

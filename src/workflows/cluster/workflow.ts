@@ -1,5 +1,5 @@
 import { milliseconds } from '../../model/milliseconds.js';
-import { ApplicationFailure, condition, log, patched, uuid4, workflowInfo } from '@temporalio/workflow';
+import { ApplicationFailure, log, patched, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { ClusterStart, PlainRequest } from '../../model/cluster/messages.js';
 import { clusterWorkflowId } from '../../model/names.js';
 import { noPeers, peersPage } from '../../model/node/peers.js';
@@ -78,6 +78,7 @@ import {
 } from '../entity.js';
 import { applyReport } from './reports.js';
 import { hasWork, isOver, startNextOperation } from './next-operation.js';
+import { condition } from '../inbox.js';
 
 /**
  * What a cluster workflow starts with: a Heddle client's word, a raw spec, or the state of its earlier run.

@@ -1,10 +1,10 @@
-import { condition } from '@temporalio/workflow';
 import { isSameOffers, offersOf, type ImageUpdate, type Offers } from '../../model/image/notification.js';
 import { isOver } from '../../model/image/decide.js';
 import type { ImageState, Published } from '../../model/image/state.js';
 import { signalIfThere } from '../signal-if-there.js';
 import { imageUpdateSignal } from './messages.js';
 import { change, type ImageMemory } from './memory.js';
+import { conditionOf } from '../inbox.js';
 
 const nothingPublished: Published = { version: 0, offers: {}, watchers: {} };
 
@@ -25,7 +25,7 @@ export function addWatcher(memory: ImageMemory, workflowId: string): void {
 /** Sends the offered versions to subscribers whenever they change; a running build does not delay this. */
 export async function publishChanges(memory: ImageMemory): Promise<never> {
   for (;;) {
-    await condition(() => !isPublished(memory.state));
+    await conditionOf('reports', () => !isPublished(memory.state));
     const update = noteNews(memory);
     const behind = Object.entries(memory.state.published?.watchers ?? {}).filter(
       ([, known]) => known < update.version,

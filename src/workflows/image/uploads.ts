@@ -1,10 +1,11 @@
-import { ApplicationFailure, condition } from '@temporalio/workflow';
+import { ApplicationFailure } from '@temporalio/workflow';
 import type { ImageFile } from '../../model/image/build.js';
 import type { CheckedImage } from '../../model/image/messages.js';
 import type { ImageSpec } from '../../model/image/spec.js';
 import { whyOf } from './failure.js';
 import { runLibraryTask } from './library.js';
 import { buildOf, changeUpload, type ImageMemory } from './memory.js';
+import { condition } from '../inbox.js';
 
 export interface Target {
   readonly provider: string;

@@ -1,4 +1,4 @@
-import { ApplicationFailure, condition, uuid4, workflowInfo } from '@temporalio/workflow';
+import { ApplicationFailure, uuid4, workflowInfo } from '@temporalio/workflow';
 import { isOver, nextWork, uploadsDue, type ImageWork } from '../../model/image/decide.js';
 import type { ImageState } from '../../model/image/state.js';
 import { viewOfImage } from '../../model/image/view.js';
@@ -13,6 +13,7 @@ import { takeBack } from './machine.js';
 import { buildOf, changeUpload, noteBuild, type ImageMemory } from './memory.js';
 import { isPublished, publishChanges } from './publish.js';
 import { uploadAll } from './uploads.js';
+import { condition } from '../inbox.js';
 
 export type ImageInput = { readonly uid?: string } | { readonly carried: ImageState };
 

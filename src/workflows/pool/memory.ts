@@ -15,8 +15,10 @@ export interface PoolMemory extends EntityMemory {
   looks: Semaphore;
   /** Nodes whose task failed beside others, and in how many ms it is tried again, by itself. */
   readonly alone: Record<string, number>;
-  /** About how many ms of CPU a worker needs to replay what this run did. */
+  /** About how many ms of CPU a worker needs to replay the work on nodes that this run began. */
   replayMs: number;
+  /** Nodes and requests at the start of this run, and nodes on which it began work. */
+  entries: number;
   /** The first configuration was refused, so there is no pool. */
   refused?: boolean;
   /** Do not continue as new before this time: the state is too large. In ms since the epoch. */

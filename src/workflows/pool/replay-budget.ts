@@ -1,6 +1,7 @@
 import { workflowInfo } from '@temporalio/workflow';
 import type { PoolState } from '../../model/pool/state.js';
 import { workflowTaskMs } from '../../model/resumption.js';
+import { recorded } from '../recorded.js';
 import type { PoolMemory } from './memory.js';
 
 /**
@@ -13,24 +14,22 @@ const replayShare = 0.1;
 const quickEntries = 200;
 /** The server's default, in ms. */
 const slowTaskMs = 10_000;
-/** Replay time in ms: per decision step, per examined node and request, and per work begun on a node. */
-const replayMs = { step: 0.5, examined: 0.006, batch: 0.3, alone: 4 } as const;
-
-/** Notes what another step adds to the replay of this run. */
-export function noteReplayOfStep(memory: PoolMemory): void {
-  const { nodes, requests } = memory.pool;
-  memory.replayMs +=
-    replayMs.step + replayMs.examined * (Object.keys(nodes).length + Object.keys(requests).length);
-}
+/** Replay time in ms: per recorded input, per node and request then examined, and per work begun on a node. */
+const replayMs = { input: 0.5, examined: 0.006, batch: 0.3, alone: 4 } as const;
 
 /** Notes what the work on a node adds. */
 export function noteReplayOfWork(memory: PoolMemory, how: 'batch' | 'alone'): void {
   memory.replayMs += replayMs[how];
+  memory.entries += 1;
 }
 
-/** Whether a worker that replays this run would need too long. */
-export function isReplayTooLong({ replayMs: takesMs }: PoolMemory): boolean {
-  return takesMs > workflowInfo().taskTimeoutMs * replayShare;
+/**
+ * Whether a worker that replays this run would need too long. Recorded inputs are counted, not decision steps: a replay
+ * may take the same history in fewer or more steps.
+ */
+export function isReplayTooLong({ replayMs: workMs, entries }: PoolMemory): boolean {
+  const stepsMs = recorded().inputs * (replayMs.input + replayMs.examined * entries);
+  return workMs + stepsMs > workflowInfo().taskTimeoutMs * replayShare;
 }
 
 /** A short limit: the workflow task of a worker that died goes to another one sooner. */

@@ -1,4 +1,4 @@
-import { ApplicationFailure, condition, log, uuid4, workflowInfo } from '@temporalio/workflow';
+import { ApplicationFailure, log, uuid4, workflowInfo } from '@temporalio/workflow';
 import { poolWorkflowId } from '../../model/names.js';
 import { admit } from '../../model/pool/admit.js';
 import { mostCarried, packPool, unpackPool, type CarriedPool } from '../../model/pool/carry.js';
@@ -16,8 +16,9 @@ import { beginProbes } from './probes.js';
 import { nothingPublished, publishMetrics } from './metrics.js';
 import { nextWatch, watchImages } from './watch-images.js';
 import { patchedOnce } from '../patched-once.js';
-import { isReplayTooLong, nextTaskTimeoutMs, noteReplayOfStep } from './replay-budget.js';
+import { isReplayTooLong, nextTaskTimeoutMs } from './replay-budget.js';
 import { beginWork } from './work.js';
+import { condition } from '../inbox.js';
 
 type PoolInput = PoolStart | { readonly carried: CarriedPool };
 
@@ -48,6 +49,7 @@ export async function pool(input?: PoolInput): Promise<string> {
     looks: createSemaphore(checkedAt),
     alone: {},
     replayMs: 0,
+    entries: Object.keys(state.nodes).length + Object.keys(state.requests).length,
     looking: {},
     watched: {},
   };
@@ -97,7 +99,6 @@ function openState(input: PoolInput | undefined): PoolState {
 function carryOut(memory: PoolMemory): NextStep {
   const { pool: state, carryAt } = memory;
   const now = Date.now();
-  noteReplayOfStep(memory);
   if (state.exported !== undefined) return rest(memory, now);
   carryOutDue(state, now);
   admit(state, now);

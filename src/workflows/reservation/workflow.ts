@@ -1,4 +1,4 @@
-import { condition, uuid4 } from '@temporalio/workflow';
+import { uuid4 } from '@temporalio/workflow';
 import { packReservations } from '../../model/reservation/carry.js';
 import { nextDue, applyTime } from '../../model/reservation/decide.js';
 import {
@@ -12,6 +12,7 @@ import { newMemory, runEntity } from '../entity.js';
 import { messagesOf } from './handlers.js';
 import type { ReservationsMemory } from './memory.js';
 import { beginWork } from './work.js';
+import { condition } from '../inbox.js';
 
 export type ReservationsInput = { readonly uid?: string } | { readonly carried: ReservationsState };
 

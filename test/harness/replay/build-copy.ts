@@ -39,9 +39,7 @@ export async function buildWith(distPath: string, before: string): Promise<Build
   );
   const { code } = await bundleWorkflowCode({
     workflowsPath: join(dist, 'workflows', 'index.js'),
-    workflowInterceptorModules: ['message-guard.js', 'refused-results.js'].map((name) =>
-      join(dist, 'workflows', name),
-    ),
+    workflowInterceptorModules: [join(dist, 'workflows', 'interceptors.js')],
     failureConverterPath: join(dist, 'secrets', 'failure-converter.js'),
     logger: new DefaultLogger('ERROR', () => undefined),
   });

@@ -1,6 +1,7 @@
 import { call } from '../../../client/call.js';
 import type { Action } from '../../../model/action.js';
 import type { Json, JsonObject } from '../../../model/json.js';
+import { readTimed } from '../../../model/messages/timed-result.js';
 import type { LogArchive } from '../../../store/store.js';
 import { taskTitle } from '../../../model/names.js';
 import { stripSecrets } from '../../../model/node/strip-secrets.js';
@@ -73,7 +74,7 @@ async function searchTask({ temporal }: Session, cluster: string, wanted: string
 
 async function describeTask({ temporal, config }: Session, { run, pending }: FoundTask): Promise<TaskView> {
   const { end } = run;
-  const outcome = end?.result ? asObject(await decodeFirst(temporal, end.result)) : {};
+  const outcome = end?.result ? asObject(readTimed(await decodeFirst(temporal, end.result)).result) : {};
   const result = asObject(outcome['result']);
   const cause = end?.failure ?? pending?.lastFailure;
   const failure = cause ? await decodeFailure(temporal, cause) : undefined;

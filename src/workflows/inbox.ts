@@ -1,0 +1,104 @@
+import { condition as sdkCondition, type WorkflowInterceptors } from '@temporalio/workflow';
+import type { Duration } from '@temporalio/common';
+import { takeMessage } from './recorded.js';
+
+/**
+ * Messages wait here until what arrived with them, results of activities and timers, has been taken in. The SDK
+ * runs the handlers of an activation before it continues the code that waits for results, and a replay may
+ * present the same events in more or fewer activations. With one order for all of them (results, then messages, then
+ * what follows from the state) the commands are the same. See docs/decisions/0034-any-cut.md.
+ */
+const inbox: (() => void)[] = [];
+/** The SDK hands over the jobs of an activation; what they start runs afterwards. */
+let isDelivering = false;
+
+export const interceptors = (): WorkflowInterceptors => ({
+  internals: [
+    {
+      activate(input, next) {
+        isDelivering = true;
+        try {
+          next(input);
+        } finally {
+          isDelivering = false;
+        }
+      },
+    },
+  ],
+});
+
+/** Does the work of a message when its turn has come. */
+export function enqueue<Result>(work: () => Result | Promise<Result>): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    inbox.push(() => {
+      try {
+        resolve(work());
+      } catch (error) {
+        reject(error as Error);
+      }
+    });
+  });
+}
+
+/** Takes messages in, in the order of their arrival, as long as the workflow runs. */
+export async function takeMessages(): Promise<never> {
+  for (;;) {
+    await sdkCondition(() => !isDelivering && inbox.length > 0);
+    for (let work = inbox.shift(); work !== undefined; work = inbox.shift()) {
+      takeMessage();
+      work();
+    }
+  }
+}
+
+/**
+ * The order in which code that waits for the same change continues, after all other code. Otherwise it would be the order
+ * in which it began to wait, and that depends on the activations.
+ */
+const places = ['step', 'memo', 'search attributes', 'reports', 'events'] as const;
+
+interface Waiting {
+  readonly fn: () => boolean;
+  /** -1 for code without a place. */
+  readonly place: number;
+}
+
+const waiting = new Set<Waiting>();
+
+/**
+ * Like the SDK's condition, but met only after the messages that have arrived. `fn` may read the state of the
+ * workflow alone: a replay does not see every activation.
+ */
+export function condition(fn: () => boolean, timeout: Duration): Promise<boolean>;
+export function condition(fn: () => boolean): Promise<void>;
+export function condition(fn: () => boolean, timeout?: Duration): Promise<boolean | void> {
+  return wait({ fn, place: -1 }, timeout);
+}
+
+/** A condition of code that has a place. Never met at once: what arrived with the last result comes first. */
+export async function conditionOf(place: (typeof places)[number], fn: () => boolean): Promise<void> {
+  let isAsked = false;
+  const isMet = (): boolean => {
+    // The SDK asks once while the code begins to wait.
+    const isFirst = !isAsked;
+    isAsked = true;
+    return !isFirst && fn();
+  };
+  await wait({ fn: isMet, place: places.indexOf(place) });
+}
+
+async function wait(self: Waiting, timeout?: Duration): Promise<boolean | void> {
+  const isMet = (): boolean => !isDelivering && inbox.length === 0 && self.fn() && !isBehind(self);
+  waiting.add(self);
+  try {
+    return await (timeout === undefined ? sdkCondition(isMet) : sdkCondition(isMet, timeout));
+  } finally {
+    waiting.delete(self);
+  }
+}
+
+function isBehind({ place }: Waiting): boolean {
+  if (place < 0) return false;
+  for (const other of waiting) if (other.place < place && other.fn()) return true;
+  return false;
+}
