@@ -4,13 +4,15 @@ import type { Client } from '@temporalio/client';
 import type { Intent } from '../model/plan/intent.js';
 import type { ApplyReply, ApplyRequest, ClusterStart, OperateRequest } from '../model/cluster/messages.js';
 import { clusterWorkflowId, clusterWorkflowType } from '../model/names.js';
-import type { JsonObject } from '../model/json.js';
+import { isJsonObject, type JsonObject } from '../model/json.js';
 import type { Resumption, SweepReport } from '../model/sweep/sweep.js';
 import { quickNodes, workflowTaskMs } from '../model/resumption.js';
 import type { Labels } from '../model/cluster/labels.js';
 import type { ClusterSpec } from '../model/cluster/spec.js';
 import type { Outputs } from '../model/cluster/outputs.js';
 import type { ClusterStatus } from '../model/cluster/view.js';
+import { parseSpec } from '../schema/cluster/read.js';
+import { formatProblem } from '../schema/problem.js';
 import {
   abandonUpdate,
   applyUpdate,
@@ -94,9 +96,11 @@ export class HeddleClient extends EntityClient {
    * Brings a cluster to a spec, and creates it if necessary. Returns as soon as the request is accepted.
    * Applying the same spec again returns the operation that applies it. Names of resources are bound to their
    * present versions.
-   * @throws HeddleError Refused when the cluster is busy, being deleted, or exists with `createOnly`.
+   * @throws HeddleError Invalid for what is no spec; Refused when the cluster is busy, being deleted, or exists
+   * with `createOnly`.
    */
   async apply(spec: ClusterSpec, options: ApplyOptions = {}): Promise<ApplyReply> {
+    requireSpec(spec);
     const { name } = spec;
     const uid = randomUUID();
     const input: ClusterStart = { heddle: { uid } };
@@ -138,6 +142,7 @@ export class HeddleClient extends EntityClient {
     spec: ClusterSpec,
     { width, nodes, services }: Pick<ApplyOptions, 'width' | 'nodes' | 'services'> = {},
   ): Promise<PlanPreview> {
+    requireSpec(spec);
     const intent = { kind: 'apply', width, nodes, services } as const;
     return preview(this.temporal, spec.name, intent, await this.resources.pin(spec));
   }
@@ -302,6 +307,24 @@ export class HeddleClient extends EntityClient {
 }
 
 /** Shown by the Web UI beside the workflow. */
+/** Types are no protection: a spec may come from JavaScript or JSON. PLAN checks the rest of it. */
+function requireSpec(spec: unknown): asserts spec is ClusterSpec {
+  const isSpec =
+    isJsonObject(spec) &&
+    typeof spec['name'] === 'string' &&
+    isJsonObject(spec['nodes']) &&
+    Object.values(spec['nodes']).every(
+      (group) => isJsonObject(group) && typeof group['count'] === 'number',
+    ) &&
+    isJsonObject(spec['services']);
+  if (isSpec) return;
+  const reading = parseSpec(spec);
+  const why = reading.ok
+    ? 'it is not normalised: pass what parseSpec returns'
+    : reading.problems.map(formatProblem).join('; ');
+  throw new HeddleError('Invalid', `this is no spec of a cluster: ${why}`);
+}
+
 function detailsOf({ name }: ClusterSpec, by: string): string {
   return [
     `Cluster **${name}**, made by ${by}. This workflow lives as long as the cluster; current details show its nodes.`,
