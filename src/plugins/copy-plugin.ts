@@ -7,9 +7,9 @@ import {
   realpathSync,
   symlinkSync,
 } from 'node:fs';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { findFiles, type FoundPlugin } from './find-plugins.js';
-import { digestFolder, FileFault, isInside, isPartOfDigest, linkTarget } from './plugin-files.js';
+import { digestFolder, FileFault, isInside, linkTarget } from './plugin-files.js';
 
 /**
  * Copies a plugin, with its dependencies and hidden files, into a folder of its own under `root`.
@@ -58,12 +58,9 @@ function copyFolder(source: string, target: string, plugin: string): void {
 /** Large or outdated in a copy, and nothing runs from there. */
 const generated: ReadonlySet<string> = new Set(['.git', '__pycache__']);
 
-/** Links of dependencies may lead outside, such as to a workspace or an interpreter; those of the plugin may not. */
+/** Links of dependencies may lead outside, such as to a workspace or an interpreter; others were refused. */
 function copyLink(from: string, to: string, plugin: string): void {
   const target = linkTarget(from);
   const path = resolve(dirname(from), target);
-  if (isInside(plugin, path)) return symlinkSync(target, to);
-  if (isPartOfDigest(relative(plugin, from)))
-    throw new FileFault(`${from} is a link to outside of the plugin's folder. Put the file itself there`);
-  symlinkSync(path, to);
+  symlinkSync(isInside(plugin, path) ? target : path, to);
 }

@@ -17,6 +17,7 @@ import { errorAt, placeProblems, type Path, type Place, type Problem } from '../
 import { readTextFile } from '../schema/read-text.js';
 import { readYaml } from '../schema/yaml-source.js';
 import { problemsFromZod } from '../schema/zod-problems.js';
+import { checkAbilities } from './abilities.js';
 import {
   checkTreeTrust,
   checkTrust,
@@ -184,6 +185,7 @@ function readDescriptors(file: string, type: PluginType): DescriptorReading {
     ...(descriptor.type === type ? checkKeysOfType(parsed.data) : [wrongType]),
     ...(descriptor.name === fileName ? [] : [wrongName]),
     ...checkDescriptor(descriptor),
+    ...checkAbilities(descriptor),
     ...checkDefaults(descriptor),
   ];
   return {

@@ -1,5 +1,6 @@
 import { pathToFileURL } from 'node:url';
 import { clientFault } from './clients.js';
+import { abilities } from './abilities.js';
 import type { FoundPlugin } from './find-plugins.js';
 
 export interface LoadedClass<Context, Instance> {
@@ -42,22 +43,13 @@ export function abilitiesOf(
 ): readonly string[] {
   const missing = requiredMethods[type].filter((method) => !methods.includes(method));
   if (missing.length > 0) throw new Error(`class ${name} in ${entry} has no method ${missing.join(', ')}`);
-  return knownAbilities.filter((method) => methods.includes(method));
+  return abilities[type].filter((method) => methods.includes(method));
 }
 
 const requiredMethods = {
   provider: ['create', 'confirm', 'delete'],
   automator: ['bootstrap', 'install', 'configure', 'init', 'start', 'stop', 'remove'],
 } as const;
-const knownAbilities: readonly string[] = `
-  list find describe quota offers consoleOutput nodeDeleted nodeReused power images zones powerStatus powerOn powerOff
-  powerReset setBoot bootOnce bootTarget hardware console imageExists imageSize retrieveImage verifyImage machineNames load capture endRun unload disksToErase
-  assignedImage reach currentImage isAsImage taint uploadImage listImages downloadImage deleteImage
-  preCapture postLoad preReload sanitize checkImage grantAccess revokeAccess
-`
-  .trim()
-  .split(/\s+/);
-
 /** Reads no getter: one would run code of the plugin. */
 function methodsOf(Class: object): readonly string[] {
   const names = new Set<string>();

@@ -49,11 +49,6 @@ const maxBytes = 64 * 1024 * 1024;
 /** Not part of a plugin: hidden files, dependencies, output of compilers, also of Python's while it runs. */
 const skipped = /^\.|^node_modules$|^__pycache__$|\.d\.[cm]?ts$|\.map$/;
 
-/** Whether the digest covers a file, given by its path within the plugin's folder. */
-export function isPartOfDigest(path: string): boolean {
-  return !path.split(sep).some((name) => skipped.test(name));
-}
-
 /** The target of a link, relative to the folder that the link is in. */
 export function linkTarget(link: string): string {
   const folder = dirname(link);
@@ -61,7 +56,7 @@ export function linkTarget(link: string): string {
 }
 
 /**
- * SHA-256 over names and contents of a folder's files; a link counts as its target's path.
+ * SHA-256 over names and contents of a folder's files; a link counts as its target's path, and may not lead outside.
  * @throws FileFault
  */
 export function digestFolder(folder: string): string {
@@ -81,6 +76,10 @@ export function digestFolder(folder: string): string {
       bytes += item.isFile() ? statSync(full).size : 0;
       if (files > maxFiles || bytes > maxBytes)
         throw new FileFault(`is too large for a plugin: more than ${maxFiles} files or ${maxBytes} bytes`);
+      if (item.isSymbolicLink() && !isInside(folder, resolve(dirname(full), linkTarget(full))))
+        throw new FileFault(
+          `contains ${name}, a link to outside of the plugin's folder. Put the file itself there`,
+        );
       const content = item.isFile() ? readFileSync(full) : Buffer.from(linkTarget(full));
       hash.update(`${name}\0${content.length}\0`).update(content);
     }

@@ -1,0 +1,92 @@
+import type { Descriptor, PluginType } from '../schema/descriptor.js';
+import { errorAt, type Problem } from '../schema/problem.js';
+import { suggest } from '../schema/suggest.js';
+import type {
+  CanFind,
+  CanGrantAccess,
+  CanHear,
+  CanList,
+  CanOffer,
+  CanQuota,
+  CanShowConsole,
+  MachineAbilities,
+  SystemPart,
+} from './contract.js';
+
+type ProviderAbility = keyof (CanList &
+  CanFind &
+  CanHear &
+  CanQuota &
+  CanOffer &
+  CanShowConsole &
+  MachineAbilities);
+type AutomatorAbility = keyof (SystemPart & CanGrantAccess);
+
+/** By name, so that the compiler reports one that the contract adds or drops. */
+const providerAbilities: Readonly<Record<ProviderAbility, true>> = {
+  list: true,
+  find: true,
+  quota: true,
+  offers: true,
+  consoleOutput: true,
+  nodeDeleted: true,
+  nodeReused: true,
+  powerStatus: true,
+  powerOn: true,
+  powerOff: true,
+  powerReset: true,
+  setBoot: true,
+  bootOnce: true,
+  bootTarget: true,
+  hardware: true,
+  console: true,
+  imageExists: true,
+  imageSize: true,
+  retrieveImage: true,
+  verifyImage: true,
+  machineNames: true,
+  load: true,
+  capture: true,
+  endRun: true,
+  unload: true,
+  disksToErase: true,
+  assignedImage: true,
+  reach: true,
+  currentImage: true,
+  isAsImage: true,
+  taint: true,
+  uploadImage: true,
+  listImages: true,
+  downloadImage: true,
+  deleteImage: true,
+};
+const automatorAbilities: Readonly<Record<AutomatorAbility, true>> = {
+  preCapture: true,
+  postLoad: true,
+  preReload: true,
+  sanitize: true,
+  checkImage: true,
+  grantAccess: true,
+  revokeAccess: true,
+};
+
+/** The optional methods that the engine calls. */
+export const abilities: Readonly<Record<PluginType, readonly string[]>> = {
+  provider: Object.keys(providerAbilities),
+  automator: Object.keys(automatorAbilities),
+};
+
+/** A name that the engine never calls is a typing error, or a method of plugins of the other type. */
+export function checkAbilities({ type, abilities: written }: Descriptor): readonly Problem[] {
+  return written.flatMap((name, index) =>
+    abilities[type].includes(name)
+      ? []
+      : [
+          errorAt(
+            ['abilities', index],
+            `${name} is no optional method of ${type}s`,
+            suggest(name, abilities[type]) ?? 'docs/plugin-contract.md lists them.',
+          ),
+        ],
+  );
+}

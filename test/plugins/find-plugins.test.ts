@@ -1,0 +1,62 @@
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { findPlugins } from '../../src/plugins/find-plugins.js';
+import { formatProblem } from '../../src/schema/problem.js';
+import { writeFiles } from '../harness/programs/bench.js';
+
+let root: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'heddle-found-'));
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+/** What is wrong with a program in the folder. */
+function problemsOf(more: object, type: 'provider' | 'automator' = 'provider'): string {
+  const descriptor = {
+    name: 'cloud',
+    type,
+    version: '1.0.0',
+    description: 'One of a test.',
+    command: ['true'],
+  };
+  writeFiles(root, { [`${type}s/cloud/cloud.json`]: JSON.stringify({ ...descriptor, ...more }) });
+  return findPlugins([root]).problems.map(formatProblem).join('\n');
+}
+
+describe('the scan of plugin folders', () => {
+  test('finds a program with optional methods', () => {
+    expect(problemsOf({ abilities: ['list', 'find'] })).toBe('');
+    expect(problemsOf({ abilities: ['sanitize'] }, 'automator')).toBe('');
+  });
+
+  test.each([
+    ['lsit', 'abilities[0]: lsit is no optional method of providers. Did you mean "list"?'],
+    ['sanitize', 'abilities[0]: sanitize is no optional method of providers'],
+  ])('refuses the optional method %s of a provider', (ability, message) => {
+    expect(problemsOf({ abilities: [ability] })).toContain(message);
+  });
+
+  test.each(['shared.sh', 'lib'])(
+    'refuses a link to %s outside of the folder, as a worker does',
+    (target) => {
+      writeFiles(root, { 'shared.sh': '', 'lib/a.sh': '', 'providers/cloud/own.sh': '' });
+      symlinkSync(join('../..', target), join(root, 'providers/cloud/link'));
+      expect(problemsOf({})).toContain(
+        "contains link, a link to outside of the plugin's folder. Put the file itself there",
+      );
+    },
+  );
+
+  test('accepts a link within the folder, and one of a dependency', () => {
+    writeFiles(root, {
+      'providers/cloud/own.sh': '',
+      'providers/cloud/node_modules/a/x': '',
+      'lib/a.sh': '',
+    });
+    symlinkSync('own.sh', join(root, 'providers/cloud/link'));
+    symlinkSync('../../../lib', join(root, 'providers/cloud/node_modules/lib'));
+    expect(problemsOf({})).toBe('');
+  });
+});
