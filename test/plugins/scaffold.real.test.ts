@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
 import { runHeddle } from '../harness/cli/run-heddle.js';
 
-test('a plugin from `heddle plugin new` passes the whole suite, after npm install and npm test', async () => {
+test('a plugin from `heddle plugin new` passes the whole suite, types included, after npm install and npm test', async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'heddle-new-'));
   try {
     for (const words of [
@@ -17,6 +17,15 @@ test('a plugin from `heddle plugin new` passes the whole suite, after npm instal
         await runHeddle(['plugin', 'new', ...words], { distPath: inject('distPath'), cwd }),
       ).toMatchObject({ code: 0 });
     }
+    // There is no registry in this test: the compiler is the one of this repository.
+    const manifest = join(cwd, 'package.json');
+    const typescript = join(import.meta.dirname, '../../node_modules/typescript');
+    const written = readFileSync(manifest, 'utf8');
+    expect(written).toMatch(/"typescript": "\d/);
+    writeFileSync(
+      manifest,
+      written.replace(/("typescript": )"[^"]*"/, `$1${JSON.stringify(`file:${typescript}`)}`),
+    );
     const npm = (...words: readonly string[]) => spawnSync('npm', words, { cwd, encoding: 'utf8' });
     expect(npm('install', '--offline', '--no-audit', '--no-fund')).toMatchObject({ status: 0 });
     const { stdout, status } = npm('test');

@@ -31,8 +31,11 @@ export const create = localVerb(
     const files: Readonly<Record<string, string>> = {
       ...sources(type, name, language),
       [`test/${name}.test.mjs`]: fill(`${type}.test.mjs`, name),
-      'package.json': fill('package.json', name),
-      'tsconfig.json': fill('tsconfig.json', name),
+      'package.json': fill('package.json', name).replace(
+        '{{check}}',
+        language === 'typescript' ? 'tsc && ' : '',
+      ),
+      ...(language === 'typescript' ? { 'tsconfig.json': fill('tsconfig.json', name) } : {}),
     };
     const written = Object.entries(files).filter(([path]) => !existsSync(join(root, path)));
     for (const [path, text] of written) {
@@ -98,15 +101,23 @@ function fill(file: string, name: string): string {
   return readFileSync(join(templates, `${file}.template`), 'utf8')
     .replaceAll('{{name}}', name)
     .replaceAll('{{Class}}', className)
-    .replaceAll('{{heddle}}', heddleVersion());
+    .replaceAll('{{heddle}}', heddleVersion())
+    .replaceAll('{{typescript}}', packageOf(home).devDependencies.typescript);
 }
 
 /** A checkout is linked to; what came from a registry is asked for by its version. */
 function heddleVersion(): string {
-  const { version } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as {
-    readonly version: string;
-  };
+  const { version } = packageOf(home);
   return home.includes(`${join('node_modules', 'heddle')}`)
     ? `^${version}`
     : `file:${home.replace(/\/$/, '')}`;
+}
+
+interface OwnPackage {
+  readonly version: string;
+  readonly devDependencies: { readonly typescript: string };
+}
+
+function packageOf(folder: string): OwnPackage {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as OwnPackage;
 }
