@@ -35,6 +35,8 @@ export interface Attempt {
   marked(): Json | undefined;
   /** Runs that were claimed on the node. A later attempt starts none of them, whatever is left on the node. */
   readonly claims: RunClaims;
+  /** What its heartbeats say now. */
+  heartbeat(): Json;
   /** Notes, for later attempts, whether it ended by a fault. Returns how many in a row did, itself included. */
   countFaults(isFault: boolean): number;
   close(): Promise<void>;
@@ -117,14 +119,16 @@ export function beginAttempt(
   const { faults: faultsBefore = 0, claims: claimsBefore = [] } = heartbeatBefore();
   let faults = faultsBefore;
   const claims = new Set(claimsBefore);
-  const heartbeat = (): void => {
-    beat = Date.now();
-    context.heartbeat({
+  const details = () =>
+    ({
       step: step.step,
-      mark,
+      ...(mark === undefined ? {} : { mark }),
       ...(faults === 0 ? {} : { faults }),
       ...(claims.size === 0 ? {} : { claims: [...claims].slice(-longestClaims) }),
-    } satisfies Heartbeat);
+    }) satisfies Heartbeat;
+  const heartbeat = (): void => {
+    beat = Date.now();
+    context.heartbeat(details());
   };
   const timer = setInterval(heartbeat, Math.max(250, (info.heartbeatTimeoutMs ?? 5_000) / 4));
   const forget = parts.inFlight.add({
@@ -168,6 +172,7 @@ export function beginAttempt(
     },
     marked: () => mark,
     claims,
+    heartbeat: details,
     countFaults(isFault) {
       const before = faults;
       faults = isFault ? before + 1 : 0;

@@ -90,6 +90,18 @@ export interface WorkflowRuns {
    * When a run began by a reset of another run, in ms since the epoch; undefined when it did not. Remembered.
    */
   resetAt(workflowId: string, runId: string): Promise<number | undefined>;
+  /**
+   * Records the details of a heartbeat at once, while the SDK sends heartbeats some seconds apart. False if
+   * the attempt has ended for the server.
+   */
+  recordHeartbeat(task: TaskAttempt, details: Json): Promise<boolean>;
+}
+
+/** An attempt of an activity, as the server knows it. */
+export interface TaskAttempt {
+  readonly workflowId: string;
+  readonly activityId: string;
+  readonly token: Uint8Array;
 }
 
 export interface WorkflowRun {

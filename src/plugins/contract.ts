@@ -2,7 +2,16 @@ import type { Json, JsonObject } from '../model/json.js';
 import type { Task, TaskResult } from '../model/node/task.js';
 import { PluginError } from './errors.js';
 import type { MachineInput } from './machine-abilities.js';
-import type { Calls, Claims, NodeAddress, NodePools, PluginLog, RunRecords, Shell } from './services.js';
+import type {
+  Calls,
+  Claims,
+  CreateRecord,
+  NodeAddress,
+  NodePools,
+  PluginLog,
+  RunRecords,
+  Shell,
+} from './services.js';
 
 export type * from './machine-abilities.js';
 export type * from './services.js';
@@ -39,6 +48,8 @@ export interface PluginContext {
   readonly runs?: RunRecords;
   /** For providers: the account's rate limit. */
   readonly calls?: Calls;
+  /** For CREATE: what its attempts have made. */
+  readonly record?: CreateRecord;
   /**
    * For providers that run in the worker: resolves the references in what the administrator wrote into a file
    * that the fields name. `place` names it in messages.
@@ -99,7 +110,8 @@ export interface Machine {
   readonly address?: string;
   /**
    * Set by `find`: the result CREATE returned. Lets a retry adopt a machine whose CREATE response was lost.
-   * Left out where the provider cannot repeat all of it, such as a password that it shows once.
+   * Left out while a part of the machine is missing, and where the provider cannot repeat all of it, such as a
+   * password that it shows once: such a machine is replaced.
    */
   readonly created?: JsonObject;
 }
@@ -129,6 +141,8 @@ abstract class Plugin {
 }
 
 const unlimited: Calls = { take: () => Promise.resolve() };
+/** Without an engine, as in `heddle plugins run`, an earlier CREATE may have been sent. */
+const unrecorded: CreateRecord = { read: () => Promise.resolve({}), write: () => Promise.resolve() };
 
 /**
  * A provider creates, confirms and deletes machines. Three methods are required; abilities such as `list`,
@@ -136,10 +150,13 @@ const unlimited: Calls = { take: () => Promise.resolve() };
  */
 export abstract class Provider extends Plugin {
   readonly calls: Calls;
+  /** What attempts of CREATE have made; `takeSteps` reads and writes it. */
+  readonly record: CreateRecord;
 
   constructor(context: PluginContext) {
     super(context);
     this.calls = context.calls ?? unlimited;
+    this.record = context.record ?? unrecorded;
   }
 
   /**

@@ -116,6 +116,23 @@ export interface RunRecords {
   readonly claims: Claims;
 }
 
+/**
+ * What CREATE of one machine has made, for its later attempts. The Temporal server keeps it until CREATE ends,
+ * so it outlives the worker.
+ */
+export interface CreateRecord {
+  /**
+   * What earlier attempts recorded last, `{}` if they recorded nothing. Undefined if no earlier CREATE of this
+   * machine can have been sent.
+   */
+  read(): Promise<JsonObject | undefined>;
+  /**
+   * Replaces the record, at most 8 KiB. Resolves when it is recorded.
+   * @throws PluginError Retryable if it cannot be recorded, also because another attempt has replaced this one.
+   */
+  write(made: JsonObject): Promise<void>;
+}
+
 /** Rate limit of a provider account over all workers: `limits.callsPerSecond` in heddle.yaml. */
 export interface Calls {
   /**

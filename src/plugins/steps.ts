@@ -1,16 +1,23 @@
-import type { JsonObject } from '../model/json.js';
+import { isJsonObject, type JsonObject } from '../model/json.js';
 import { isPluginError, PluginError } from './errors.js';
+import type { CreateRecord } from './services.js';
 
 /**
- * One part of a machine: a volume, an address, the instance itself. Its functions may be called again after
- * any call was cut, so each looks before it acts, or sends a token that its API knows.
+ * One part of a machine: a volume, an address, the instance itself, or an attachment. Its functions may be
+ * called again after any call was cut.
  */
 export interface Step<Subject> {
-  /** For messages and logs. */
+  /** Unique in its table; for messages, logs and the record. */
   readonly name: string;
   /**
-   * Creates the part, or finds what an earlier call created. Returns what later steps and the payload need;
-   * `made` has the results of the steps before.
+   * Looks for the part that an interrupted CREATE may have made, and returns what `make` would have; undefined
+   * if there is none. Called before `make` only if an earlier CREATE may have been sent. Without it, `make`
+   * itself must find what it made, for example by a token that its API knows.
+   */
+  readonly find?: (subject: Subject, made: JsonObject) => Promise<JsonObject | undefined>;
+  /**
+   * Creates the part. Returns what later steps and the payload need; `made` has the results of the steps
+   * before.
    * @throws PluginError; NotReady where the next step has to wait.
    */
   readonly make: (subject: Subject, made: JsonObject) => Promise<JsonObject>;
@@ -22,24 +29,57 @@ export interface Step<Subject> {
 }
 
 /**
- * Runs the steps in order. A step that ran before returns the same again, so an interrupted CREATE continues.
- * If a step fails, parts stay for DELETE; except after Capacity and Quota, which mean that nothing was
- * created: then all steps are undone.
+ * Runs the steps in order, and records each as soon as its result is known. A later attempt continues after
+ * the last recorded step. If a step fails, parts stay for DELETE; except after Capacity and Quota, which mean
+ * that nothing was created: then all steps are undone.
  */
 export async function takeSteps<Subject>(
   steps: readonly Step<Subject>[],
   subject: Subject,
+  record: CreateRecord,
 ): Promise<JsonObject> {
+  refuseSameNames(steps);
+  const before = await record.read();
+  let recorded: JsonObject = { ...before };
+  let made: JsonObject = {};
   try {
-    let made: JsonObject = {};
-    for (const step of steps)
-      made = { ...made, ...(await withName(`make ${step.name}`, () => step.make(subject, made))) };
+    for (const step of steps) {
+      const known = recorded[step.name];
+      const result = isJsonObject(known) ? known : await takeStep(step, subject, made, before !== undefined);
+      made = { ...made, ...result };
+      // The last one is recorded as the result of CREATE.
+      if (isJsonObject(known) || step === steps.at(-1)) continue;
+      recorded = { ...recorded, [step.name]: result };
+      await record.write(recorded);
+    }
     return made;
   } catch (error) {
-    if (isPluginError(error) && (error.kind === 'Capacity' || error.kind === 'Quota'))
+    if (isPluginError(error) && (error.kind === 'Capacity' || error.kind === 'Quota')) {
+      // A later attempt must not skip what is undone now.
+      if (Object.keys(recorded).length > 0) await record.write({});
       await undoSteps(steps, subject);
+    }
     throw error;
   }
+}
+
+async function takeStep<Subject>(
+  { name, find, make }: Step<Subject>,
+  subject: Subject,
+  made: JsonObject,
+  mayExist: boolean,
+): Promise<JsonObject> {
+  return withName(
+    `make ${name}`,
+    async () => (mayExist ? await find?.(subject, made) : undefined) ?? make(subject, made),
+  );
+}
+
+function refuseSameNames(steps: readonly Step<never>[]): void {
+  const names = steps.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined)
+    throw new PluginError('Invalid', `two steps have the name ${twice}; a step is recorded by its name`);
 }
 
 /**

@@ -73,6 +73,8 @@ export const programSchemas = {
         'claims.release',
         'claims.held',
         'calls.take',
+        'record.read',
+        'record.write',
         'progress',
         'resetNode',
       ]),

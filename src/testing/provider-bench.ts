@@ -7,7 +7,7 @@ import type { JsonObject } from '../model/json.js';
 import { hostname, machineKey, tagNames } from '../model/names.js';
 import { mergePayload } from '../model/node/payload.js';
 import { anySignal } from '../model/signals.js';
-import type { Machine, MachineInput } from '../plugins/contract.js';
+import type { CreateRecord, Machine, MachineInput } from '../plugins/contract.js';
 import { isPluginError } from '../plugins/errors.js';
 import type { ProviderWithAbilities, RegisteredProvider } from '../plugins/registry.js';
 import { CountedCalls, createClaims, makeTask, takeResult, Transcript } from './attempt.js';
@@ -68,6 +68,8 @@ export class ProviderBench {
   readonly #runClaims = createClaims();
   readonly #runFolder = join(tmpdir(), `heddle-runs-${randomUUID()}`);
   readonly #clusterUid = randomUUID();
+  /** What CREATE recorded, by the machine's key. */
+  readonly #records = new Map<string, JsonObject>();
   #count = 0;
 
   constructor(opened: OpenedAccount) {
@@ -241,10 +243,26 @@ export class ProviderBench {
     if (this.plugin.descriptor.idempotency === 'token') return this.#createOnce(subject, options);
     await this.untilVisible(subject.createdAt);
     const [found] = await this.find(subject.key);
-    if (found === undefined) return this.#createOnce(subject, options);
+    const isRecorded = Object.keys(this.#records.get(subject.key) ?? {}).length > 0;
+    if (found === undefined || isRecorded) return this.#createOnce(subject, options);
+    if (found.created === undefined) {
+      // The engine replaces it too, under another key.
+      await this.remove(subject, { withId: false });
+      return this.#createOnce(subject, options);
+    }
     const result: JsonObject = { ...found.created, providerid: found.providerid };
     subject.config = mergePayload(subject.config, result);
     return result;
+  }
+
+  #recordOf({ key, createdAt }: Subject): CreateRecord {
+    return {
+      read: () => Promise.resolve(this.#records.get(key) ?? (createdAt === undefined ? undefined : {})),
+      write: (made) => {
+        this.#records.set(key, made);
+        return Promise.resolve();
+      },
+    };
   }
 
   get #patienceMs(): number {
@@ -267,10 +285,11 @@ export class ProviderBench {
 
   #open(
     taskName: Action,
-    { nodeId, config }: Subject,
+    subject: Subject,
     options: CallOptions,
     limitMs = this.plugin.descriptor.callDeadlineMs,
   ): ProviderWithAbilities {
+    const { nodeId, config } = subject;
     const fields = this.#fields(options);
     const provider = { name: 'suite', type: this.plugin.descriptor.name, fields };
     const limit = AbortSignal.timeout(limitMs);
@@ -282,6 +301,7 @@ export class ProviderBench {
       claims: this.#claims,
       runs: { folder: this.#runFolder, claims: this.#runClaims },
       calls: this.calls,
+      ...(taskName === 'CREATE' ? { record: this.#recordOf(subject) } : {}),
     });
   }
 

@@ -8,6 +8,7 @@ import {
   lacksProxy,
   type CallFaultKind,
 } from './api-faults.js';
+import { halfMadeCase } from './half-made-case.js';
 import type { CallOptions, ProviderBench, Subject } from './provider-bench.js';
 import type { ApiProxy } from './proxy.js';
 import type { Case } from './runner.js';
@@ -15,6 +16,7 @@ import { failureOf } from './until.js';
 
 export type FaultCaseId =
   | 'lost-create'
+  | 'half-made'
   | 'lost-delete'
   | 'cancel'
   | 'garbage'
@@ -54,6 +56,7 @@ export const faultCases: readonly Case<FaultCaseId, ProviderBench>[] = [
         },
       ),
   },
+  halfMadeCase,
   {
     id: 'lost-delete',
     title: 'deletes a machine, whichever API response is lost during DELETE',

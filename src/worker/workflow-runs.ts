@@ -3,10 +3,11 @@ import type { Payload } from '@temporalio/common';
 import {
   decodeArrayFromPayloads,
   decodeMapFromPayloads,
+  encodeToPayloadsWithContext,
 } from '@temporalio/common/lib/internal-non-workflow/codec-helpers.js';
 import { loadDataConverter } from '@temporalio/common/lib/internal-non-workflow/data-converter-helpers.js';
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
-import type { WorkflowRun, WorkflowRuns } from '../activities/parts.js';
+import type { TaskAttempt, WorkflowRun, WorkflowRuns } from '../activities/parts.js';
 import { clusterWorkflowId } from '../model/names.js';
 
 /** Runs of which it is remembered whether they began by a reset. */
@@ -40,6 +41,7 @@ export function readWorkflowRuns(temporal: Client): WorkflowRuns {
       resets.set(runId, run?.resetAt);
       return run?.resetAt;
     },
+    recordHeartbeat: (task, details) => recordHeartbeat(temporal, task, details),
   };
 }
 
@@ -118,6 +120,38 @@ async function describeRun(
   };
 }
 
+async function recordHeartbeat(
+  temporal: Client,
+  { workflowId, activityId, token: taskToken }: TaskAttempt,
+  details: unknown,
+): Promise<boolean> {
+  const { namespace, dataConverter, identity } = temporal.options;
+  const payloads = await encodeToPayloadsWithContext(
+    loadDataConverter(dataConverter),
+    heartbeatContext(namespace, workflowId, activityId),
+    [details],
+  );
+  try {
+    await temporal.withDeadline(Date.now() + patienceMs, () =>
+      temporal.workflowService.recordActivityTaskHeartbeat({
+        namespace,
+        identity,
+        taskToken,
+        details: { payloads },
+      }),
+    );
+    return true;
+  } catch (error) {
+    if (hasCode(error, status.NOT_FOUND)) return false;
+    throw error;
+  }
+}
+
+/** The owner to which the codec binds heartbeats. */
+function heartbeatContext(namespace: string, workflowId: string, activityId: string) {
+  return { type: 'activity', namespace, workflowId, activityId, isLocal: false } as const;
+}
+
 /** The two of gRPC's status codes that say something here. */
 const status = { NOT_FOUND: 5, UNIMPLEMENTED: 12 } as const;
 
@@ -156,7 +190,7 @@ async function readHeartbeat(
   payloads: readonly Payload[],
 ): Promise<unknown> {
   const { namespace, dataConverter } = temporal.options;
-  const context = { type: 'activity', namespace, workflowId, activityId, isLocal: false } as const;
+  const context = heartbeatContext(namespace, workflowId, activityId);
   try {
     return (await decodeArrayFromPayloads(loadDataConverter(dataConverter), [...payloads], context))[0];
   } catch {

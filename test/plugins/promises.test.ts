@@ -64,6 +64,7 @@ const runs = {
   openGroups: () => Promise.resolve([]),
   describe: () => Promise.resolve(present),
   resetAt: () => Promise.resolve(undefined),
+  recordHeartbeat: () => Promise.resolve(true),
 };
 
 let bench: ProgramBench;

@@ -3,23 +3,27 @@ import type { JsonObject } from '../../model/json.js';
 import type { Machine } from '../../plugins/contract.js';
 import { PluginError } from '../../plugins/errors.js';
 import { createOnce } from './create-once.js';
+import { recordedSteps } from './create-record.js';
 import type { ProviderCall } from './provider-call.js';
 import { acceptResult } from '../../schema/accept-result.js';
 import { refuseFailure } from '../results.js';
 
 /**
  * Creates at most one machine per key. With a client token the call is simply repeated. Otherwise, if an
- * earlier call may have been sent, the caller has waited until its effect is over and visible; this then
- * looks for the machine and adopts it.
+ * earlier call may have been sent, the caller has waited until its effect is over and visible; this then looks
+ * for the machine. A CREATE that recorded steps continues. A machine is adopted only if its provider says what
+ * CREATE returned, which it does for complete ones.
  */
 export async function createMachine(call: ProviderCall, mayBeThere: boolean): Promise<JsonObject> {
   const { plugin, provider, request, attempt, machine, secrets } = call;
   if (request.adopt === true) return adoptMachine(call);
   const earlier = mayBeThere ? await findMachine(call) : undefined;
-  if (earlier !== undefined) {
+  const steps = Object.keys(recordedSteps(attempt, machine.key));
+  if (steps.length > 0) attempt.log.info(`continues after ${steps.join(', ')}`);
+  else if (earlier?.created !== undefined) {
     attempt.log.warn(`adopts machine ${earlier.providerid}, which an earlier attempt made`);
     return resultOf(call, earlier);
-  }
+  } else if (earlier !== undefined) throw halfMade(machine.key, earlier);
   const { config } = request;
   const hostname = textOf(config, 'hostname');
   const create = async (): Promise<unknown> =>
@@ -53,7 +57,23 @@ export async function createMachine(call: ProviderCall, mayBeThere: boolean): Pr
       `plugin ${plugin.descriptor.name} returned no providerid from CREATE; it must be a string that names the machine`,
     );
   }
+  if (earlier !== undefined && earlier.providerid !== id) {
+    throw new PluginError(
+      'MachineFailed',
+      `plugin ${plugin.descriptor.name} made machine ${id} although the key had machine ${earlier.providerid}: a step that it repeats must look for what it made. Both are deleted`,
+      { result: { providerid: id } },
+    );
+  }
   return taken.result;
+}
+
+/** DELETE by the key removes its parts, and the next machine has another key. */
+function halfMade(key: string, { providerid }: Machine): PluginError {
+  return new PluginError(
+    'MachineFailed',
+    `machine ${providerid} of key ${key} may lack parts: an interrupted CREATE made it, and the provider does not say what CREATE returned for it. It is replaced`,
+    { result: { providerid } },
+  );
 }
 
 /**

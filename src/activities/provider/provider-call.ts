@@ -10,6 +10,7 @@ import type { Attempt } from '../attempt.js';
 import type { ActivityParts } from '../parts.js';
 import { openAccount, type AccountName, type OpenAccount } from './account.js';
 import { admit, type Admission } from './admission.js';
+import { openCreateRecord } from './create-record.js';
 import { machineInput } from './machine-input.js';
 import { resolveOwnSecret } from './own-secret.js';
 
@@ -90,6 +91,7 @@ export async function callProvider<Value>(
     claims: parts.claims(account),
     runs: { folder: parts.runFolder, claims: parts.claims(runsOf(account)) },
     calls: admission.calls(signal),
+    record: isRepeated(task, plugin) ? openCreateRecord(parts, attempt, machine.key) : undefined,
     pools: parts.pools,
     resolveReferences: async (value, place) => {
       const resolved = await parts.resolveSecrets(value, { writtenBy: 'administrator', place });
@@ -112,4 +114,9 @@ export async function callProvider<Value>(
   } finally {
     await admission.release();
   }
+}
+
+/** CREATE of idempotency `none` is never repeated by itself: it has nothing to continue. */
+function isRepeated({ taskName }: Task, { descriptor }: RegisteredProvider): boolean {
+  return taskName === 'CREATE' && descriptor.idempotency !== 'none';
 }

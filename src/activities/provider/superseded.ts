@@ -5,7 +5,7 @@ import type { ActivityParts } from '../parts.js';
 /**
  * When the run that this task belongs to began by a reset, in ms since the epoch; undefined when it did not.
  */
-export async function resetTime(parts: ActivityParts): Promise<number | undefined> {
+export async function resetTime(parts: Pick<ActivityParts, 'runs'>): Promise<number | undefined> {
   const { workflowExecution: execution } = activityInfo();
   if (execution === undefined) return undefined;
   return patiently(execution.workflowId, parts.runs.resetAt(execution.workflowId, execution.runId));

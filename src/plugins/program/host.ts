@@ -3,7 +3,17 @@ import pLimit from 'p-limit';
 import { copyPlainJson } from '../../schema/plain-json.js';
 import { formatPath } from '../../schema/problem.js';
 import { parseResult } from '../../schema/result.js';
-import type { Calls, Claims, Outcome, PluginContext, PluginLog, RunOutcome, Shell } from '../contract.js';
+import type {
+  Calls,
+  Claims,
+  CreateRecord,
+  JsonObject,
+  Outcome,
+  PluginContext,
+  PluginLog,
+  RunOutcome,
+  Shell,
+} from '../contract.js';
 import { Clients } from '../clients.js';
 import { failureKinds, isPluginError, PluginError } from '../errors.js';
 import { loadClass, type LoadedClass } from '../load-class.js';
@@ -60,6 +70,11 @@ class HostServices {
   };
 
   readonly calls: Calls = { take: () => this.#ask('calls.take', {}) };
+
+  readonly record: CreateRecord = {
+    read: async () => (await this.#ask<JsonObject | null>('record.read', {})) ?? undefined,
+    write: (made) => this.#ask('record.write', { made }),
+  };
 
   /** The functions that JSON cannot carry. */
   readonly input = {
@@ -163,6 +178,7 @@ async function answer(
       shell: services.shell,
       claims: call.claims ? services.claims : undefined,
       calls: call.calls ? services.calls : undefined,
+      record: call.record ? services.record : undefined,
     });
     const method: unknown = Reflect.get(plugin, call.call);
     if (typeof method !== 'function')

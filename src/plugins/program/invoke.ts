@@ -74,7 +74,7 @@ async function invoke(
   isAction: boolean,
 ): Promise<Finish> {
   const { descriptor, hosted, timeMs } = plugin;
-  const { task, fields, signal, log, shell, claims, calls, resolveSecret, detach, endsAt } = context;
+  const { task, fields, signal, log, shell, claims, calls, record, resolveSecret, detach, endsAt } = context;
   const attempt = anySignal([
     signal,
     ...(detach === undefined ? [] : [detach]),
@@ -91,13 +91,14 @@ async function invoke(
     fields,
     claims: claims !== undefined,
     calls: calls !== undefined,
+    record: record !== undefined,
     isAction,
     functions: inputFunctions.filter((name) => functions[name] !== undefined),
   };
   const finish = await reservation.run({
     message: hosted ? hostCall : callMessage(method.name, method.input, task),
     allowed: hosted ? requestNames : descriptor.requests,
-    services: { shell, claims, calls, secret: resolveSecret, ...functions },
+    services: { shell, claims, calls, record, secret: resolveSecret, ...functions },
     log,
     stop,
   });

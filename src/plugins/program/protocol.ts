@@ -40,9 +40,10 @@ export interface HostCall {
   readonly arguments: readonly unknown[];
   readonly task: Task;
   readonly fields: JsonObject;
-  /** Whether the task has claims, and a limit of calls. */
+  /** Whether the task has claims, a limit of calls, and a record of CREATE. */
   readonly claims: boolean;
   readonly calls: boolean;
+  readonly record: boolean;
   /** Whether the method carries out an action; an ability may return any JSON. */
   readonly isAction: boolean;
   /** Functions that the first argument has besides: the host makes requests of them. */
@@ -77,6 +78,8 @@ export const requestNames = [
   'claims.release',
   'claims.held',
   'calls.take',
+  'record.read',
+  'record.write',
   'progress',
   'resetNode',
 ] as const;

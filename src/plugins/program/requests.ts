@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../model/json.js';
-import type { Calls, Claims, ImageInput, RunOutcome, Shell, SystemInput } from '../contract.js';
+import type { Calls, Claims, CreateRecord, ImageInput, RunOutcome, Shell, SystemInput } from '../contract.js';
 import { isPluginError, PluginError } from '../errors.js';
 import {
   limits,
@@ -16,6 +16,7 @@ export interface Services {
   readonly shell?: Shell;
   readonly claims?: Claims;
   readonly calls?: Calls;
+  readonly record?: CreateRecord;
   /** Resolves a secret reference that occurs in the program's task. */
   readonly secret?: (reference: string) => Promise<string>;
   /** Of the input of the ability that is called. */
@@ -58,7 +59,7 @@ function request<Service extends keyof Services, Shape extends z.ZodType>(
     const engine = services[service];
     if (engine === undefined)
       throw invalid(
-        `request ${name} cannot be served in this task: shell requests belong to automators, claims to providers, progress and resetNode to abilities whose input has them`,
+        `request ${name} cannot be served in this task: shell requests belong to automators, claims to providers, record to CREATE, progress and resetNode to abilities whose input has them`,
       );
     const parsed = shape.safeParse(given);
     if (parsed.success) return serve(engine, parsed.data);
@@ -135,6 +136,12 @@ const requests: Readonly<Record<RequestName, Serve>> = {
   'claims.held': request('claims', nothing, (claims) => claims.held()),
   // An account without a limit of calls has no such service.
   'calls.take': async (_name, _fields, { calls }) => calls?.take(),
+  'record.read': request('record', nothing, (record) => record.read()),
+  'record.write': request(
+    'record',
+    z.strictObject({ made: z.record(z.string(), z.json()) }),
+    (record, { made }) => record.write(made),
+  ),
   progress: request('progress', z.strictObject({ text: name }), async (progress, { text }) => progress(text)),
   resetNode: request('resetNode', nothing, (resetNode) => resetNode()),
 };

@@ -145,6 +145,7 @@ export async function openBench(
       openGroups: () => Promise.resolve([]),
       describe: (_, runId) => Promise.resolve(runOf(runId)),
       resetAt: () => Promise.resolve(undefined),
+      recordHeartbeat: () => Promise.resolve(true),
     },
     clusters: noClusters,
     ...changes,

@@ -66,6 +66,7 @@ export async function openPrograms(
     openGroups: () => Promise.resolve([]),
     describe: () => Promise.resolve(present),
     resetAt: () => Promise.resolve(undefined),
+    recordHeartbeat: () => Promise.resolve(true),
   };
   const bench = await openBench('create() {} confirm() {} delete() {}', {
     registry,

@@ -135,10 +135,10 @@ export class DockerProvider
 
   async find(key: string): Promise<readonly Machine[]> {
     const fields = readFields(this.fields);
-    return (await this.list({ [tagNames.key]: key })).map((machine) => ({
-      ...machine,
-      created: created(machine.providerid, fields),
-    }));
+    // One that was never started is what a cut CREATE left.
+    return (await this.list({ [tagNames.key]: key })).map((machine) =>
+      machine.state === 'starting' ? machine : { ...machine, created: created(machine.providerid, fields) },
+    );
   }
 
   /** A flavor follows a form, and images need not have names: only what is wanted is looked at. */

@@ -40,13 +40,8 @@ const lookAgainMs = 300;
 export class ExampleProvider extends Provider implements CanList, CanFind {
   override async create({ key, token, tags, hostname, flavor, image }: CreateInput): Promise<TaskResult> {
     const { volumeGb } = this.#fields();
-    return {
-      result: await takeSteps(parts, {
-        api: this.#api(),
-        key,
-        wanted: { token, tags, hostname, flavor, image, volumeGb },
-      }),
-    };
+    const wanted = { token, tags, hostname, flavor, image, volumeGb };
+    return { result: await takeSteps(parts, { api: this.#api(), key, wanted }, this.record) };
   }
 
   override async confirm({ providerid = '-', key }: MachineInput): Promise<TaskResult> {
@@ -92,10 +87,15 @@ export class ExampleProvider extends Provider implements CanList, CanFind {
       (await this.#pages([['key', key]])).map(async (summary) => {
         const details = await api.call(detailsSchema, 'GET', machinePath(summary.id, key));
         if (details === undefined) return { ...machineOf(summary), state: 'gone' as const };
-        if (volume === undefined || address === undefined) return machineOf(summary);
+        if (volume?.machine !== summary.id || address?.machine !== summary.id) return machineOf(summary);
         return {
           ...machineOf(summary),
-          created: { providerid: summary.id, 'ssh-auth': { user: details.user }, volume, address },
+          created: {
+            providerid: summary.id,
+            'ssh-auth': { user: details.user },
+            volume: volume.id,
+            address: address.id,
+          },
         };
       }),
     );

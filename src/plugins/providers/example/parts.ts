@@ -21,8 +21,11 @@ export interface Subject {
 }
 
 const madeSchema = z.object({ id: z.string() });
-const volumesSchema = z.object({ volumes: z.array(madeSchema) });
-const addressesSchema = z.object({ addresses: z.array(madeSchema) });
+/** `machine` is the one that it is attached to. */
+const extraSchema = madeSchema.extend({ machine: z.string().optional() });
+type Extra = z.output<typeof extraSchema>;
+const volumesSchema = z.object({ volumes: z.array(extraSchema) });
+const addressesSchema = z.object({ addresses: z.array(extraSchema) });
 const instanceSchema = z.object({ id: z.string(), state: z.string(), user: z.string().optional() });
 const instancesSchema = z.object({ machines: z.array(madeSchema) });
 
@@ -48,7 +51,7 @@ export const parts: readonly Step<Subject>[] = [
       };
     },
     undo: async (subject) => {
-      for (const id of await volumesOf(subject))
+      for (const { id } of await volumesOf(subject))
         await subject.api.call(z.unknown(), 'DELETE', `/v1/volumes/${id}`);
       return 'gone';
     },
@@ -64,7 +67,7 @@ export const parts: readonly Step<Subject>[] = [
       };
     },
     undo: async (subject) => {
-      for (const id of await addressesOf(subject))
+      for (const { id } of await addressesOf(subject))
         await subject.api.call(z.unknown(), 'DELETE', `/v1/addresses/${id}`);
       return 'gone';
     },
@@ -121,16 +124,13 @@ export function machinePath(id: string, key: string): string {
   return `/v1/machines/${encodeURIComponent(id)}?key=${encodeURIComponent(key)}`;
 }
 
-export async function volumesOf({ api, key }: Subject): Promise<readonly string[]> {
-  return one(await api.call(volumesSchema, 'GET', `/v1/volumes?key=${encodeURIComponent(key)}`)).volumes.map(
-    ({ id }) => id,
-  );
+export async function volumesOf({ api, key }: Subject): Promise<readonly Extra[]> {
+  return one(await api.call(volumesSchema, 'GET', `/v1/volumes?key=${encodeURIComponent(key)}`)).volumes;
 }
 
-export async function addressesOf({ api, key }: Subject): Promise<readonly string[]> {
-  return one(
-    await api.call(addressesSchema, 'GET', `/v1/addresses?key=${encodeURIComponent(key)}`),
-  ).addresses.map(({ id }) => id);
+export async function addressesOf({ api, key }: Subject): Promise<readonly Extra[]> {
+  return one(await api.call(addressesSchema, 'GET', `/v1/addresses?key=${encodeURIComponent(key)}`))
+    .addresses;
 }
 
 const taggedSchema = z

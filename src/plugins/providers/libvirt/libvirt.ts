@@ -166,7 +166,9 @@ export class LibvirtProvider
 
   async find(key: string): Promise<readonly Machine[]> {
     const domain = await domainOf(this.#open().virsh, key);
-    return domain === undefined ? [] : [{ ...machineOf(domain), created: created(domain.uuid, domain.user) }];
+    if (domain === undefined) return [];
+    if (mayBeHalfMade(domain, identify(key))) return [machineOf(domain)];
+    return [{ ...machineOf(domain), created: created(domain.uuid, domain.user) }];
   }
 
   async consoleOutput({ key }: MachineInput): Promise<string | undefined> {

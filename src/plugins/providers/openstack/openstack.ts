@@ -80,14 +80,14 @@ export class OpenStackProvider
       key: input.key,
       tags: input.tags,
       partName: partName(input.key),
-      servers: () => Promise.resolve([]),
+      servers: async () => (await serversOf(session, { [tagNames.key]: input.key })).map(({ id }) => id),
       request: async () =>
         makeServer(input, fields, {
           flavorRef: await flavorId(session, input.flavor),
           imageRef: await imageId(session, input.image),
         }),
     };
-    const { providerid = '', 'ssh-auth': auth = {} } = await takeSteps(partsOf(fields), subject);
+    const { providerid = '', 'ssh-auth': auth = {} } = await takeSteps(partsOf(fields), subject, this.record);
     this.log.info('the server is on its way', { providerid });
     return { result: { providerid, 'ssh-auth': auth } };
   }

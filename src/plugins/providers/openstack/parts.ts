@@ -16,7 +16,7 @@ export interface Subject {
   readonly tags?: Readonly<Record<string, string>>;
   /** Name of the port and of the server; not unique, but it identifies ours. */
   readonly partName: string;
-  /** The servers of the key, or the one that CREATE returned. */
+  /** The servers of the key; for DELETE the one that CREATE returned, if it is known. */
   readonly servers: () => Promise<readonly string[]>;
   /** Known to CREATE alone: the body of the creating call, but for its networks. */
   readonly request?: () => Promise<object>;
@@ -47,8 +47,8 @@ type Described = z.output<typeof describedSchema>;
 
 /**
  * With a floating address a machine is a port, the address on the port, and the server at the port: so the
- * address is there before the server is, and CONFIRM only has to look. Neutron has no tokens; each step looks
- * by what it made before it makes more.
+ * address is there before the server is, and CONFIRM only has to look. Neither Neutron nor Nova has tokens, so
+ * each step finds what an interrupted CREATE made.
  */
 export function partsOf({ floatingNetwork }: OpenStackFields): readonly Step<Subject>[] {
   return floatingNetwork === undefined ? [server] : allParts;
@@ -85,14 +85,16 @@ export async function partsWithTags(
 
 const port: Step<Subject> = {
   name: 'port',
+  find: async (subject) => {
+    const [found] = await portsOf(subject);
+    return found === undefined ? undefined : { port: found };
+  },
   make: async (subject) => {
     const {
       session,
       fields: { networks: [network] = [] },
       partName,
     } = subject;
-    const [found] = await portsOf(subject);
-    if (found !== undefined) return { port: found };
     if (network === undefined)
       throw new PluginError(
         'Invalid',
@@ -113,12 +115,13 @@ const port: Step<Subject> = {
 
 const floatingAddress: Step<Subject> = {
   name: 'floating address',
+  find: async ({ session }, { port: portId }) =>
+    typeof portId === 'string' && (await floatingsOf(session, portId)).length > 0 ? {} : undefined,
   make: async (subject, { port: portId }) => {
     const {
       session,
       fields: { floatingNetwork },
     } = subject;
-    if (typeof portId === 'string' && (await floatingsOf(session, portId)).length > 0) return {};
     await session.read(floatingSchema, 'network', {
       method: 'POST',
       path: '/floatingips',
@@ -145,6 +148,10 @@ const floatingAddress: Step<Subject> = {
 
 const server: Step<Subject> = {
   name: 'server',
+  find: async ({ fields, servers }) => {
+    const [providerid] = await servers();
+    return providerid === undefined ? undefined : { providerid, 'ssh-auth': { user: fields.user } };
+  },
   make: async ({ session, fields, request }, { port: portId }) => {
     if (request === undefined) throw new PluginError('Invalid', 'only CREATE makes anything');
     const networks = [
