@@ -22,6 +22,8 @@ export interface MachinesParts {
   /** What new machines are made of. */
   readonly kind: Kind;
   readonly library: Library;
+  /** Most machines in one answer. */
+  readonly pageSize: number;
 }
 
 /** The calls of the API. Each one decides, writes and journals synchronously, so calls cannot interleave. */
@@ -86,7 +88,7 @@ export class Machines {
       .filter(({ place }) => request.page === undefined || place > request.page)
       .toSorted((one, other) => (one.place < other.place ? -1 : 1));
     this.#parts.journal.append({ operation: 'list', tags: Object.fromEntries(wanted), key: request.key });
-    const page = found.slice(0, request.limit);
+    const page = found.slice(0, Math.min(request.limit, this.#parts.pageSize));
     const last = page.at(-1);
     return {
       machines: page.map(({ machine }) => summaryOf(machine)),

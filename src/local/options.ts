@@ -12,6 +12,7 @@ export const usage = `Usage: main.js --data FOLDER [options]
   --boot-delay MS        time between CREATE and boot (default 300)
   --delete-delay MS      how long a deleted machine is still seen (default 200)
   --write-delay MS       how long writing and capturing an image takes at least (default 0)
+  --page-size N          most machines in one answer, whatever limit is asked for (default 1000)
   --log-level LEVEL      debug, info (default), warn or error`;
 
 export interface Options {
@@ -26,6 +27,7 @@ export interface Options {
   readonly bootDelayMs: number;
   readonly deleteDelayMs: number;
   readonly writeDelayMs: number;
+  readonly pageSize: number;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
 }
 
@@ -45,6 +47,7 @@ export function parseOptions(args: readonly string[]): Options {
       'boot-delay': text,
       'delete-delay': text,
       'write-delay': text,
+      'page-size': text,
       'log-level': text,
     },
   });
@@ -60,6 +63,7 @@ export function parseOptions(args: readonly string[]): Options {
     bootDelayMs: number('--boot-delay', values['boot-delay'], 300, 3_600_000),
     deleteDelayMs: number('--delete-delay', values['delete-delay'], 200, 3_600_000),
     writeDelayMs: number('--write-delay', values['write-delay'], 0, 3_600_000),
+    pageSize: Math.max(1, number('--page-size', values['page-size'], 1_000, 1_000)),
     logLevel: oneOf('--log-level', values['log-level'], ['info', 'debug', 'warn', 'error']),
   };
 }

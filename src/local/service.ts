@@ -98,6 +98,7 @@ async function startLocked(
     power,
     kind: chosen,
     library,
+    pageSize: options.pageSize,
   });
   const imaging = new Imaging({
     inventory,

@@ -25,8 +25,8 @@ export type AutomatorCaseId =
   | 'drain'
   | 'tried';
 
-/** Text that breaks unquoted shell text or JSON. */
-const oddText = 'a \'b\' "c" $HOME `id` \\ \\n %s ü € {"d": [1]}\n  second line\t!';
+/** Text that breaks unquoted shell text or JSON, with space at both ends. */
+const oddText = '\n \ta \'b\' "c" $HOME `id` \\ \\n %s ü € {"d": [1]}\r\n\n  second line\t! \n\n';
 
 /** A secret that nothing else looks like. */
 const secret = 'suite-secret-7f3a9c2e5b';
@@ -37,9 +37,20 @@ export const automatorCases: readonly Case<AutomatorCaseId, AutomatorBench>[] = 
     id: 'bootstrap',
     title: 'prepares a node repeatedly, before and after another automator, with the same result',
     run: async (bench) => {
+      const kept = bench.file();
+      await bench.node.look(`echo kept > ${kept}; mkdir -p ${kept}.d; echo kept > ${kept}.d/.hidden`);
+      const own = `cat ${kept} ${kept}.d/.hidden 2>&1 || true`;
+      const before = await bench.node.look(own);
       const first = await bench.bootstrap();
+      strictEqual(await bench.node.look(own), before, "BOOTSTRAP changes files of others in the user's home");
       await bench.bootstrap(bench.neighbour);
+      const once = await bench.node.look(homeFiles);
       deepStrictEqual(await bench.bootstrap(), first);
+      strictEqual(
+        await bench.node.look(homeFiles),
+        once,
+        'BOOTSTRAP of a prepared node changes files in the home of its user',
+      );
       await bench.bootstrap(bench.neighbour);
     },
   },
@@ -58,9 +69,11 @@ export const automatorCases: readonly Case<AutomatorCaseId, AutomatorBench>[] = 
     title: 'passes script and data on byte for byte',
     run: (bench) =>
       prepared(bench, async (file) => {
-        const script = `cat > ${file}\n: ${quote(oddText)}\nprintf %s ${quote(oddText)} >> ${file}`;
+        // Scripts may be converted from Windows' line ends, data not.
+        const words = oddText.replaceAll('\r', '');
+        const script = `cat > ${file}\n: ${quote(words)}\nprintf %s ${quote(words)} >> ${file}`;
         await bench.act('INSTALL', bench.options.script(script, oddText));
-        strictEqual(await bench.node.look(`cat ${file}`), oddText + oddText);
+        strictEqual(await bench.node.look(`cat ${file}`), oddText + words);
       }),
   },
   {
@@ -156,11 +169,15 @@ export const automatorCases: readonly Case<AutomatorCaseId, AutomatorBench>[] = 
   },
   {
     id: 'unreachable',
-    title: 'fails with Retryable for a node that does not answer',
+    title: 'fails with Retryable for a node that does not answer, unless BOOTSTRAP has nothing to do there',
     run: async (bench) => {
       // Nothing listens on port 1 of loopback.
       const target = { ...bench.node.target, port: 1 };
-      await failureOf(bench.bootstrap(bench.plugin, { target }), ['Retryable']);
+      const before = bench.node.connections();
+      await bench.bootstrap();
+      const bootstrap = bench.bootstrap(bench.plugin, { target });
+      if (bench.node.connections() > before) await failureOf(bootstrap, ['Retryable']);
+      else await bootstrap;
       await failureOf(
         bench.act('INSTALL', bench.options.script('true', ''), { operation: bench.next(), target }),
         ['Retryable'],
@@ -232,6 +249,10 @@ export const automatorCases: readonly Case<AutomatorCaseId, AutomatorBench>[] = 
     scope === 'user' ? bench.options.script('true', '') : (bench.options.admin ?? {}),
   ),
 ];
+
+/** Names and checksums of the files in the home, without what the engine keeps there. */
+const homeFiles =
+  'cd "$HOME" && find . -path ./.heddle -prune -o ! -type d -print | LC_ALL=C sort | while IFS= read -r file; do cksum "$file" 2>/dev/null || echo "$file"; done';
 
 /** On a node that the automator has prepared, with a file of its own. */
 async function prepared(bench: AutomatorBench, use: (file: string) => Promise<void>): Promise<void> {

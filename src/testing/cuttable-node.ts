@@ -12,6 +12,8 @@ export interface CuttableNode {
   readonly target: SshTarget;
   /** Cuts all connections; commands on the node continue. */
   cut(): void;
+  /** Connections of the automator since the node was opened. */
+  connections(): number;
   /** Runs shell text on the node for the suite itself, past the cuts; gives its output. */
   look(text: string): Promise<string>;
   close(): Promise<void>;
@@ -47,6 +49,7 @@ export async function openNode(open: () => Promise<SuiteNode> = () => openMachin
   return {
     target: { ...target, host: '127.0.0.1', port: link.port },
     cut: link.cut,
+    connections: link.connections,
     look: async (text) =>
       (await createShell({ pool, target, runId: 'look' }).exec(['sh', '-c', text])).stdout,
     close: async () => {
@@ -79,7 +82,9 @@ export async function openMachine(kind?: 'directory' | 'sandbox'): Promise<Suite
 
 async function openLink(host: string, port: number) {
   const sockets = new Set<Socket>();
+  let connections = 0;
   const server = createServer((near) => {
+    connections += 1;
     const far = connect(port, host);
     for (const [socket, other] of [
       [near, far],
@@ -102,6 +107,7 @@ async function openLink(host: string, port: number) {
   return {
     port: (server.address() as AddressInfo).port,
     cut,
+    connections: () => connections,
     close: async () => {
       const closed = once(server, 'close');
       server.close();

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import type { Machine } from '../plugins/contract.js';
 import { childEnvironment } from '../config/child-environment.js';
 
 /** A machine service for one test: real SSH on loopback and a REST API. See docs/providers/local.md. */
@@ -13,10 +14,24 @@ export interface MachineService {
   readonly apiKey: string;
   /** Calls the API. @throws Error for any answer but success. */
   call(method: string, path: string, body?: object): Promise<unknown>;
+  /** How many machines one page of a list holds. */
+  readonly pageSize: number;
+  /** The state of a machine in the words of plugins; undefined if it is gone. */
+  stateOf(id: string): Promise<Machine['state'] | undefined>;
   /** Machines that are there. */
   machines(): Promise<readonly Readonly<Record<string, unknown>>[]>;
   close(): Promise<void>;
 }
+
+/** So that lists have several pages. */
+const pageSize = 2;
+
+const states: Readonly<Record<string, Machine['state']>> = {
+  running: 'running',
+  stopped: 'stopped',
+  failed: 'failed',
+  deleting: 'deleting',
+};
 
 /** Found from the built product as well as from source. */
 const program = fileURLToPath(new URL('../../dist/local/main.js', import.meta.url));
@@ -26,9 +41,20 @@ export async function startMachineService(
   kind: 'directory' | 'sandbox' = 'directory',
   /** How long a machine takes to go, in ms. */
   deleteDelayMs = 20,
+  /** How long a machine takes to boot, in ms. */
+  bootDelayMs = 20,
 ): Promise<MachineService> {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-machines-'));
-  const settings = ['--boot-delay', '20', '--delete-delay', `${deleteDelayMs}`, '--log-level', 'warn'];
+  const settings = [
+    '--boot-delay',
+    `${bootDelayMs}`,
+    '--delete-delay',
+    `${deleteDelayMs}`,
+    '--page-size',
+    `${pageSize}`,
+    '--log-level',
+    'warn',
+  ];
   const child = spawn(process.execPath, [program, '--data', folder, '--kind', kind, ...settings], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: childEnvironment(),
@@ -60,14 +86,29 @@ export async function startMachineService(
   return {
     endpoint,
     apiKey,
+    pageSize,
     call,
     close,
-    machines: async () =>
-      (
-        (await call('GET', '/v1/machines?limit=1000')) as {
+    stateOf: async (id) => {
+      const answer = await fetch(`${endpoint}/v1/machines/${id}`, {
+        headers: { authorization: `Bearer ${apiKey}` },
+      });
+      const { state = '' } = (await answer.json()) as { readonly state?: string };
+      return answer.ok ? (states[state] ?? 'starting') : undefined;
+    },
+    machines: async () => {
+      const found: Readonly<Record<string, unknown>>[] = [];
+      for (let page: string | undefined = ''; page !== undefined;) {
+        const query = page === '' ? '' : `&page=${encodeURIComponent(page)}`;
+        const answer = (await call('GET', `/v1/machines?limit=1000${query}`)) as {
           readonly machines: readonly Readonly<Record<string, unknown>>[];
-        }
-      ).machines,
+          readonly next?: string;
+        };
+        found.push(...answer.machines);
+        page = answer.next;
+      }
+      return found;
+    },
   };
 }
 

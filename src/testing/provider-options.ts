@@ -1,4 +1,5 @@
 import type { JsonObject } from '../model/json.js';
+import type { Machine } from '../plugins/contract.js';
 
 /** What a provider may do with an existing machine, by its name in the suite's options. */
 export const machineVerbs = {
@@ -20,6 +21,13 @@ export interface SuiteAccount {
   /** As the provider names them. */
   readonly flavor: string;
   readonly image: string;
+  /**
+   * How many machines one answer of the API holds; the smaller, the faster is the test. Absent if its lists have no
+   * pages.
+   */
+  readonly pageSize?: number;
+  /** The state that the account itself shows of a machine; undefined once there is none. */
+  readonly stateOf?: (providerid: string) => Promise<Machine['state'] | undefined>;
   /** For a provider that takes images as files: a small one, and its format. */
   readonly upload?: { readonly file: string; readonly format: string };
   /** For a provider without `endpoint`: administrator's fields of an API that does not answer. */

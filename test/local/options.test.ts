@@ -13,6 +13,7 @@ describe('command line of the machine service', () => {
       bootDelayMs: 300,
       deleteDelayMs: 200,
       writeDelayMs: 0,
+      pageSize: 1_000,
       logLevel: 'info',
     });
   });

@@ -32,9 +32,15 @@ export function providerFailure(
   id: string | readonly string[],
   {
     front,
+    bootDelayMs = 20,
+    listLagMs = 0,
     ...options
   }: Pick<ProviderSuiteOptions, 'machines'> & {
     readonly front?: (endpoint: string) => Promise<ApiProxy>;
+    /** How long machines boot. */
+    readonly bootDelayMs?: number;
+    /** How late the cloud lists a new machine. */
+    readonly listLagMs?: number;
   } = {},
 ): Promise<string | undefined> {
   return failureOf('provider', changes, id, (runner, folder) =>
@@ -44,12 +50,19 @@ export function providerFailure(
       endpoint: 'endpoint',
       patienceMs: 20_000,
       open: async () => {
-        const service = await startMachineService('directory', front === undefined ? deleteDelayMs : 20);
+        const service = await startMachineService(
+          'directory',
+          front === undefined ? deleteDelayMs : 20,
+          bootDelayMs,
+        );
+        if (listLagMs > 0) await service.call('POST', '/v1/faults', { fault: 'list-lag', ms: listLagMs });
         const api = await front?.(service.endpoint);
         return {
           admin: { endpoint: api?.endpoint ?? service.endpoint, apiKey: service.apiKey },
           flavor: 'tiny',
           image: 'host',
+          pageSize: service.pageSize,
+          stateOf: (machine) => service.stateOf(machine),
           close: async () => {
             await api?.close();
             await service.close();

@@ -20,7 +20,9 @@ const noHttp =
 const without: ProviderSuiteOptions['without'] = {
   gone: 'its machines stay as they are: DELETE only releases them',
   'missing-fields': 'it needs machines or an inventory, so that neither alone is required',
+  'list-pages': 'its machines are in its configuration',
   'lost-create': noApi,
+  'half-made': noApi,
   'lost-delete': noApi,
   cancel: noApi,
   garbage: noApi,

@@ -46,6 +46,7 @@ else {
         };
       },
       without: {
+        'list-pages': 'the list of its API has no pages',
         'wrong-credentials': 'its API takes no credentials; who may connect may do everything',
         redaction: 'its API takes no credentials; the client key of TLS stays in the TLS layer',
       },

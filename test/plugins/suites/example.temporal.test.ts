@@ -13,6 +13,8 @@ providerSuite(
         user: { volumeGb: 5 },
         flavor: 'tiny',
         image: 'host',
+        pageSize: service.pageSize,
+        stateOf: (id) => service.stateOf(id),
         close: () => service.close(),
       };
     },

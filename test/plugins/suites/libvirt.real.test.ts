@@ -40,8 +40,10 @@ else {
         };
       },
       without: {
+        'list-pages': 'virsh lists all domains in one answer',
         login: inMemory,
         'lost-create': noHttp,
+        'half-made': noHttp,
         'lost-delete': noHttp,
         cancel: noHttp,
         garbage: noHttp,

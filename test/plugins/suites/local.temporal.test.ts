@@ -17,6 +17,8 @@ providerSuite(
         admin: { endpoint: service.endpoint, apiKey: service.apiKey },
         flavor: 'tiny',
         image: 'host',
+        pageSize: service.pageSize,
+        stateOf: (id) => service.stateOf(id),
         close: async () => {
           remove();
           await service.close();

@@ -15,6 +15,8 @@ providerSuite(
         admin: { endpoint: service.endpoint, apiKey: service.apiKey },
         flavor: 'tiny',
         image: 'host',
+        pageSize: service.pageSize,
+        stateOf: (id) => service.stateOf(id),
         close: () => service.close(),
       };
     },

@@ -98,6 +98,7 @@ else {
         };
       },
       without: {
+        'list-pages': "Nova's pages hold 500 servers: too many for one machine",
         'same-moment':
           'Nova knows no client tokens: the engine calls CREATE once at a time, and looks before it calls again',
         login: "Nova's fake hypervisor boots nothing: there is nothing to log in to",

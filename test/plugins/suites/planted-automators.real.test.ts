@@ -50,6 +50,24 @@ describe('the suite of automators detects a plugin', () => {
     ],
     ['that changes the data', 'data', [[run, run.replace('stdin,', "stdin: stdin.replace('€', '?'),")]], '€'],
     [
+      'that strips the data',
+      'data',
+      [[run, run.replace('stdin,', 'stdin: stdin.trim(),')]],
+      'strictly equal',
+    ],
+    [
+      'that empties the home of its user',
+      'bootstrap',
+      [['mkdir -p', 'find "$HOME" -mindepth 1 -maxdepth 1 ! -name .heddle -exec rm -rf {} + ; mkdir -p']],
+      'BOOTSTRAP changes files of others',
+    ],
+    [
+      'that appends to a file each time',
+      'bootstrap',
+      [['mkdir -p', 'echo line >> "$HOME/.profile"; mkdir -p']],
+      'BOOTSTRAP of a prepared node changes files',
+    ],
+    [
       'that drops results',
       'results',
       [['return results === undefined ? {} : { result: results };', 'return {};']],
@@ -158,6 +176,11 @@ describe('the suite of automators detects a plugin', () => {
   ])('%s', async (_what, id, changes, message) => {
     expect(await automatorFailure(changes, id)).toContain(message);
   });
+});
+
+test.concurrent('the suite of automators passes a plugin whose BOOTSTRAP has nothing to do', async () => {
+  const nothing: Change = [`${made};`, "const [exitCode, stderr] = [0, ''];"];
+  expect(await automatorFailure([nothing], ['bootstrap', 'unreachable'])).toBeUndefined();
 });
 
 /** The methods for loading and capturing. */

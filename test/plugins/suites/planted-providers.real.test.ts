@@ -51,6 +51,12 @@ describe('the suite of providers detects a plugin', () => {
       'waited',
     ],
     [
+      'whose list reads one page',
+      'list-pages',
+      [["page = typeof body['next'] === 'string' ? body['next'] : undefined;", 'page = undefined;']],
+      'list shows 2 of 3 machines',
+    ],
+    [
       'that ignores its signal',
       'cancel',
       [['method, signal: this.signal,', 'method,']],
@@ -83,7 +89,35 @@ describe('the suite of providers detects a plugin', () => {
   });
 });
 
+const early: Change = ["if (state !== 'running') throw", "if (state === '-') throw"];
+const running: Change = [
+  "states[text(body, 'state')] ?? 'starting'",
+  "states[text(body, 'state')] ?? 'running'",
+];
+
+describe('the suite of providers, with a cloud whose machines boot slowly, detects a plugin', () => {
+  test.concurrent.each<readonly [string, readonly Change[], string]>([
+    ['that shows a machine as running before it is', [running], 'find does not show the state'],
+    ['that confirms a machine before it is running', [early], 'that find does not show as running'],
+    ['that does both', [early, running], 'find does not show the state'],
+  ])('%s', async (_what, faults, message) => {
+    expect(await providerFailure(faults, 'states', { bootDelayMs: 8_000 })).toContain(message);
+  });
+
+  test.concurrent('without a fault not', async () => {
+    expect(await providerFailure([], 'states', { bootDelayMs: 8_000 })).toBeUndefined();
+  });
+});
+
 describe('the suite of providers passes a plugin whose cloud', () => {
+  test.concurrent.each(['life', 'gone', 'other-key', 'find', 'created', 'list'])(
+    'lists new machines late, within the window that it declares, case %s',
+    async (id) => {
+      const declared: Change = ['"consistencyWindowMs": 0', '"consistencyWindowMs": 1500'];
+      expect(await providerFailure([declared], id, { listLagMs: 1_000 })).toBeUndefined();
+    },
+  );
+
   const cases = ['life', 'repetition', 'absent', 'gone', 'find', 'created', 'list', 'lost-create', 'cancel'];
 
   test.concurrent.each(cases)('answers 429 or 502 now and then, case %s', async (id) => {

@@ -57,7 +57,9 @@ else {
       machines: ['load', 'capture', 'reach'],
       open: openDatabases,
       without: {
+        'list-pages': 'its resources are in its configuration',
         'lost-create': noApi,
+        'half-made': noApi,
         'lost-delete': noApi,
         cancel: noApi,
         garbage: noApi,

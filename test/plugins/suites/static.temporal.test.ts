@@ -42,7 +42,9 @@ providerSuite(
       return { admin: { machines, programs }, flavor: 'tiny', image: 'host', close: () => service.close() };
     },
     without: {
+      'list-pages': 'its machines are in its configuration',
       'lost-create': noApi,
+      'half-made': noApi,
       'lost-delete': noApi,
       cancel: noApi,
       garbage: noApi,

@@ -141,16 +141,6 @@ describe('provider local', () => {
     expect(await provider.find(key)).toEqual([]);
   });
 
-  it('lists more machines than one page holds, by tag', async () => {
-    const made = [];
-    const tags = { 'heddle-installation': 'paged' };
-    for (let index = 0; index < 201; index += 1) made.push(service.create({ key: `uid/p-${index}/1`, tags }));
-    const ids = await Promise.all(made);
-    const listed = await provider.list(tags);
-    expect(listed.map((machine) => machine.providerid).toSorted()).toEqual(ids.toSorted());
-    await Promise.all(ids.map((id) => service.call('DELETE', `/v1/machines/${id}`)));
-  });
-
   it('fails CONFIRM without retries if the machine died or was deleted', async () => {
     const died = await create();
     await service.waitForState(died.providerid, 'running');
