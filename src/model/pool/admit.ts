@@ -1,4 +1,3 @@
-import { amountsText, type Amounts } from './amounts.js';
 import { addShare, offerKey, openLedger, type CapacityLedger } from './capacity-ledger.js';
 import { makeRoom } from './evict.js';
 import { fitIn, isAvoided, refusalOf, type Fit } from './fit.js';
@@ -28,6 +27,9 @@ export function admit(pool: PoolState, now: number): void {
     if (!serve(pool, ledger, request, now)) unserved.add(signatureOf(request));
   keepReady(pool, ledger, now);
   replaceOld(pool, ledger, now);
+  pool.awaitsQuota = Object.fromEntries(
+    [...ledger.awaitsQuota].map((account) => [account, pool.awaitsQuota[account] ?? now]),
+  );
 }
 
 interface Candidate {
@@ -138,6 +140,8 @@ function wait(
     waiting.find(({ name }) => name === request.target) ??
     waiting.find(({ fit }) => fit.is === 'short') ??
     waiting[0];
+  for (const { fit } of candidates)
+    if (fit.is === 'short' && fit.missing.account !== undefined) ledger.awaitsQuota.add(fit.missing.account);
   const why = reasonFor(request, target ?? candidates[0]);
   if (request.waits !== why || request.target !== target?.name) {
     const { target: _target, ...rest } = request;
@@ -153,16 +157,20 @@ function wait(
   for (const [index, label] of request.labels.entries()) {
     if (target.fit.takes[index] !== undefined) ledger.idle[offerKey(target.name, label)]?.shift();
   }
-  makeRoom(pool, ledger, { name: target.name, missing: target.fit.missing, request: request.id, now });
+  makeRoom(pool, ledger, {
+    name: target.name,
+    missing: target.fit.missing.amounts,
+    request: request.id,
+    now,
+  });
 }
 
 function reasonFor({ tenant }: NodeRequest, candidate: Candidate | undefined): string {
   if (candidate === undefined) return 'no provider pool';
   const { name, fit } = candidate;
-  const over = (missing: Amounts): string => `${amountsText(missing)} too much at the moment`;
   switch (fit.is) {
     case 'tenant':
-      return `the limits of its tenant: ${over(fit.missing)}`;
+      return fit.why;
     case 'behind':
       return `provider pool ${name}: ${behindText(tenant, fit.tenant)}`;
     case 'withoutImage':
@@ -170,7 +178,7 @@ function reasonFor({ tenant }: NodeRequest, candidate: Candidate | undefined): s
     case 'paused':
       return `provider pool ${name}: ${fit.why}`;
     case 'short':
-      return `provider pool ${name}: ${over(fit.missing)}`;
+      return `provider pool ${name}: ${fit.missing.why}`;
     default:
       return '';
   }

@@ -1,6 +1,6 @@
 import { milliseconds } from '../milliseconds.js';
 import { bareRecord } from '../bare-record.js';
-import { addTo, excess, most, plus, times, type Amounts } from './amounts.js';
+import { addTo, amountsText, excess, isNothing, most, plus, times, type Amounts } from './amounts.js';
 import { versionStatusOf } from './library.js';
 import { isSeen } from './last-seen.js';
 import { isIdle, type PoolNode } from './node.js';
@@ -24,6 +24,8 @@ export interface CapacityLedger {
   readonly rooms: Record<string, Room[]>;
   /** By tenant, those without one under an empty name: nodes in use, and nodes being created for requests. */
   readonly shares: Record<string, number>;
+  /** Accounts whose quota leaves no room for a node that is wanted. */
+  readonly awaitsQuota: Set<string>;
   /** Provider pools where a request waits for room, and its tenant. */
   readonly blocked: Map<string, string | undefined>;
 }
@@ -47,6 +49,7 @@ export function openLedger(pool: PoolState, now: number): CapacityLedger {
     idle: {},
     rooms: {},
     shares: bareRecord(),
+    awaitsQuota: new Set(),
     blocked: new Map(),
   };
   const idle: PoolNode[] = [];
@@ -107,18 +110,45 @@ export function tenantUse({ backing, uses }: Pick<PoolNode, 'backing' | 'uses'>)
   return backing === undefined ? uses : { nodes: 1 };
 }
 
-/** How much too much it would be, by all limits that hold in the provider pool. */
+/** How much too much something would be in a provider pool. */
+export interface Missing {
+  /** By all limits that hold there. */
+  readonly amounts: Amounts;
+  /** By the quota of this account; absent if that leaves room. */
+  readonly account?: string;
+  /** For people: which limits, and their sizes. */
+  readonly why: string;
+}
+
+/** How much too much it would be, by all limits that hold in the provider pool; undefined if there is room. */
 export function missingFor(
   pool: PoolState,
   ledger: CapacityLedger,
   name: string,
-  provider: ProviderPoolSpec,
+  { provider: account, limits, ignoreQuota }: ProviderPoolSpec,
   cost: Amounts,
-): Amounts {
-  const own = excess(plus(ledger.used[name] ?? {}, cost), pickUsed(cost, provider.limits));
-  const quota = provider.ignoreQuota === true ? undefined : pool.quotas[provider.provider]?.limits;
-  if (quota === undefined) return own;
-  return most(own, excess(plus(ledger.accounts[provider.provider] ?? {}, cost), pickUsed(cost, quota)));
+): Missing | undefined {
+  const own = excess(plus(ledger.used[name] ?? {}, cost), pickUsed(cost, limits));
+  const quota = ignoreQuota === true ? undefined : pool.quotas[account]?.limits;
+  const byQuota =
+    quota === undefined ? {} : excess(plus(ledger.accounts[account] ?? {}, cost), pickUsed(cost, quota));
+  const amounts = most(own, byQuota);
+  if (isNothing(amounts)) return undefined;
+  const whys = [
+    ...Object.keys(own).map(
+      (key) => `${overLimit(own, key)} its limit of ${amountsText({ [key]: limits[key] ?? 0 })}`,
+    ),
+    ...Object.keys(byQuota).map(
+      (key) =>
+        `${overLimit(byQuota, key)} what the quota of account ${account} leaves, ${amountsText({ [key]: quota?.[key] ?? 0 })}`,
+    ),
+  ];
+  return { amounts, ...(isNothing(byQuota) ? {} : { account }), why: whys.join('; ') };
+}
+
+/** `1 node over`. */
+export function overLimit(over: Amounts, key: string): string {
+  return `${amountsText({ [key]: over[key] ?? 0 })} over`;
 }
 
 /** A limit below the present use does not affect offers that use none of it. */

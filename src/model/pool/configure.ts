@@ -27,7 +27,7 @@ export function configurePool(
   }
   delete pool.failures;
   delete pool.refusals;
-  for (const record of [pool.resting, pool.quotas, pool.paused])
+  for (const record of [pool.resting, pool.quotas, pool.quotasAskedAt, pool.paused])
     for (const key of Object.keys(record)) delete record[key];
 }
 

@@ -12,8 +12,10 @@ import type { PoolState } from './state.js';
 const failedShownMs = 60 * 60_000;
 /** Interval of checks of failed nodes that are kept, where the file gives none. */
 const keptCheckMs = 60_000;
-/** How long an account's quota is believed. */
-export const quotaAgeMs = 5 * 60_000;
+/** How long an account's quota is believed while it leaves room. */
+const quotaAgeMs = 5 * 60_000;
+/** While something waits for it: a quarter of the wait so far, within these. */
+const awaitedAgeMs = { least: 10_000, most: 60_000 } as const;
 
 /** Carries out what is due by the clock: expired leases, old nodes, ended holds and pauses. */
 export function carryOutDue(pool: PoolState, now: number): void {
@@ -134,8 +136,19 @@ export function nextDue(pool: PoolState, now: number): number | undefined {
   for (const name of Object.keys(pool.spec?.providerPools ?? {})) {
     if (hasToCheck(pool, name)) times.push((pool.checkedAt[name] ?? now) + checkIntervalMs(pool, name));
   }
+  // Nothing announces that an account has room again.
+  for (const account of Object.keys(pool.awaitsQuota)) times.push(quotaDueAt(pool, account));
   const soonest = times.reduce((least, time) => Math.min(least, time), Infinity);
   return soonest === Infinity ? undefined : Math.max(soonest, now);
+}
+
+/** When the quota of an account is to be read next, while the pool makes machines or would like to. */
+export function quotaDueAt({ quotasAskedAt, awaitsQuota }: PoolState, account: string): number {
+  const askedAt = quotasAskedAt[account];
+  if (askedAt === undefined) return 0;
+  const since = awaitsQuota[account];
+  if (since === undefined) return askedAt + quotaAgeMs;
+  return askedAt + Math.min(awaitedAgeMs.most, Math.max(awaitedAgeMs.least, (askedAt - since) / 4));
 }
 
 /** Whether nodes of the provider pool are checked periodically. */

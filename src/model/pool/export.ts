@@ -56,6 +56,8 @@ export function restoredPool(records: PoolRecords, now: number): CarriedPool {
     // The accounts are to be asked anew, from here.
     paused: {},
     quotas: {},
+    quotasAskedAt: {},
+    awaitsQuota: {},
     resting: {},
     checkedAt: {},
     requests: Object.fromEntries(

@@ -1,5 +1,12 @@
-import { excess, isNothing, overText, plus, times, type Amounts } from './amounts.js';
-import { missingFor, offerKey, tenantUse, type CapacityLedger } from './capacity-ledger.js';
+import { amountsText, excess, isNothing, overText, plus, times, type Amounts } from './amounts.js';
+import {
+  missingFor,
+  offerKey,
+  overLimit,
+  tenantUse,
+  type CapacityLedger,
+  type Missing,
+} from './capacity-ledger.js';
 import { lacksImage } from './library.js';
 import { pauseOf } from './pause.js';
 import type { NodeRequest } from './request.js';
@@ -12,11 +19,11 @@ export type Fit =
   /** `takes` has a node's id for each label, or nothing where one is to be made. */
   | { readonly is: 'fits'; readonly takes: readonly (string | undefined)[]; readonly made: number }
   /** There is no capacity now. `takes`: the existing nodes that it would use. */
-  | { readonly is: 'short'; readonly missing: Amounts; readonly takes: readonly (string | undefined)[] }
+  | { readonly is: 'short'; readonly missing: Missing; readonly takes: readonly (string | undefined)[] }
   /** A request of this tenant waits there, and comes first. */
   | { readonly is: 'behind'; readonly tenant: string | undefined }
   | { readonly is: 'paused'; readonly why: string }
-  | { readonly is: 'tenant'; readonly missing: Amounts }
+  | { readonly is: 'tenant'; readonly why: string }
   /** The image that its nodes are made from is not there yet. */
   | { readonly is: 'withoutImage'; readonly why: string };
 
@@ -28,7 +35,7 @@ export function fitIn(
   provider: ProviderPoolSpec,
 ): Fit {
   const over = tenantExcess(pool, ledger, request, name);
-  if (!isNothing(over)) return { is: 'tenant', missing: over };
+  if (!isNothing(over)) return { is: 'tenant', why: tenantText(pool, request.tenant, over) };
   const used: Record<string, number> = {};
   const takes = request.labels.map((label) => {
     const key = offerKey(name, label);
@@ -48,7 +55,7 @@ export function fitIn(
     .find((found) => found !== undefined);
   if (pause !== undefined) return { is: 'paused', why: pause.why };
   const missing = missingFor(pool, ledger, name, provider, cost);
-  return isNothing(missing) ? { is: 'fits', takes, made: open.length } : { is: 'short', missing, takes };
+  return missing === undefined ? { is: 'fits', takes, made: open.length } : { is: 'short', missing, takes };
 }
 
 /** Why the provider pool can never serve these labels as things are configured; undefined where it can. */
@@ -114,6 +121,13 @@ function tenantExcess(
   const limit = tenantLimits(pool, tenant);
   if (tenant === undefined || limit === undefined) return {};
   return excess(plus(ledger.tenants[tenant] ?? {}, tenantCost(pool, name, labels)), limit);
+}
+
+function tenantText(pool: PoolState, tenant: string | undefined, over: Amounts): string {
+  const limits = tenantLimits(pool, tenant) ?? {};
+  return Object.keys(over)
+    .map((key) => `${overLimit(over, key)} its tenant's limit of ${amountsText({ [key]: limits[key] ?? 0 })}`)
+    .join('; ');
 }
 
 /** A tenant is any text, and most have no limits. */

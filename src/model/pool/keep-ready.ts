@@ -1,4 +1,3 @@
-import { isNothing } from './amounts.js';
 import { missingFor, offerKey, take, type CapacityLedger } from './capacity-ledger.js';
 import { lacksImage } from './library.js';
 import { makeNode } from './make.js';
@@ -51,7 +50,11 @@ export function makeOne(pool: PoolState, ledger: CapacityLedger, label: string, 
     )
       continue;
     const uses = usesOf(pool, name, label);
-    if (!isNothing(missingFor(pool, ledger, name, provider, uses))) continue;
+    const missing = missingFor(pool, ledger, name, provider, uses);
+    if (missing !== undefined) {
+      if (missing.account !== undefined) ledger.awaitsQuota.add(missing.account);
+      continue;
+    }
     take(pool, ledger, name, uses);
     const node = makeNode(pool, offer, { providerPool: name, label, now });
     if (offer.slots === undefined) {

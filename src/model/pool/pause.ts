@@ -28,6 +28,7 @@ export function pause(pool: PoolState, { providerPool, label }: Offered, why: st
   const account = accountOf(pool, providerPool);
   if (account === undefined) return;
   delete pool.quotas[account];
+  delete pool.quotasAskedAt[account];
   const key = pool.pausesLabels === true ? offerKey(providerPool, label) : account;
   const before = pool.paused[key];
   if (pool.pausesLabels !== true) {

@@ -130,7 +130,7 @@ function missingIn(
     (pool.resting[offerKey(providerPool, label)]?.until ?? 0) > now
   )
     return undefined;
-  return missingFor(pool, ledger, providerPool, provider, usesOf(pool, providerPool, label));
+  return missingFor(pool, ledger, providerPool, provider, usesOf(pool, providerPool, label))?.amounts ?? {};
 }
 
 function pick(

@@ -35,6 +35,10 @@ export interface PoolState {
   readonly paused: Record<string, Pause>;
   /** What the accounts' quotas leave for this pool, if the accounts report them. */
   readonly quotas: Record<string, Quota>;
+  /** By account: when its quota was last asked for. */
+  readonly quotasAskedAt: Record<string, number>;
+  /** Accounts whose quota leaves no room for a node that is wanted, and since when. */
+  awaitsQuota: Readonly<Record<string, number>>;
   /** Labels in provider pools whose spare machines failed: `<provider pool>/<label>`. */
   readonly resting: Record<string, { readonly until: number; readonly failures: number }>;
   /** By `<provider pool>/<label>`: the last failure since a machine was ready there. */
@@ -100,6 +104,8 @@ export function newPool(name: string, uid: string): PoolState {
     counters: { node: 0, request: 0, version: 0 },
     paused: {},
     quotas: {},
+    quotasAskedAt: {},
+    awaitsQuota: {},
     resting: {},
     checkedAt: {},
   };

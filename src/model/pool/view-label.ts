@@ -1,5 +1,4 @@
 import { formatImageRef } from '../machine/image.js';
-import { amountsText, isNothing } from './amounts.js';
 import { missingFor, offerKey, type CapacityLedger } from './capacity-ledger.js';
 import { lacksImage, placementFor } from './library.js';
 import type { PoolNodeState } from './node.js';
@@ -69,7 +68,7 @@ function lacksOf(pool: PoolState, ledger: CapacityLedger, label: string, now: nu
       lacksImage(pool, name, label) ??
       pool.failures?.[key]?.why ??
       pauseOf(pool, { providerPool: name, label })?.why ??
-      (isNothing(missing) ? undefined : `${amountsText(missing)} too much at the moment`);
+      missing?.why;
     return why === undefined ? [] : [`${name}: ${why}${isResting ? ' (tried again later)' : ''}`];
   });
   return whys.length === 0 ? 'nodes are being created' : whys.join('; ');

@@ -1,7 +1,7 @@
 import { ActivityFailure, log } from '@temporalio/workflow';
 import { chunksOf } from '../../model/chunks.js';
 import { poolWorkflowId } from '../../model/names.js';
-import { checkedNodes, checkIntervalMs, quotaAgeMs } from '../../model/pool/due.js';
+import { checkedNodes, checkIntervalMs, quotaDueAt } from '../../model/pool/due.js';
 import { excess, minus, plus, type Amounts } from '../../model/pool/amounts.js';
 import type { ProbedNode } from '../../model/node/probe.js';
 import type { PoolNode } from '../../model/pool/node.js';
@@ -26,9 +26,10 @@ export function beginChecks(memory: PoolMemory, now: number): void {
   }
   for (const { id, reused } of Object.values(pool.nodes))
     if (reused === true) look(memory, `telling of ${id}`, () => notifyReused(pool, id));
-  if (!isBusy(pool)) return;
   for (const account of accountsOf(pool)) {
-    if ((pool.quotas[account]?.readAt ?? -Infinity) + quotaAgeMs > now) continue;
+    if (!isBusy(pool) && pool.awaitsQuota[account] === undefined) continue;
+    if (quotaDueAt(pool, account) > now) continue;
+    pool.quotasAskedAt[account] = now;
     look(memory, `quota of ${account}`, () => readQuota(pool, account));
   }
 }

@@ -1,15 +1,15 @@
 import { workflowInfo } from '@temporalio/workflow';
 import type { ImageUpdate } from '../../model/image/notification.js';
 import { imageWorkflowId } from '../../model/names.js';
-import { noteImageUpdate, librariesOf } from '../../model/pool/library.js';
+import { lacksImage, librariesOf, noteImageUpdate } from '../../model/pool/library.js';
 import { watchImageSignal } from '../image/messages.js';
 import { signalIfThere } from '../signal-if-there.js';
 import { noteChange } from '../entity.js';
 import type { PoolMemory } from './memory.js';
 
 /**
- * An unknown image is asked again after this; a known one some time later, since it may have been created
- * anew.
+ * An image without an offer that nodes wait for is asked again after this: the next one of its name does not know of the
+ * subscription. Others are asked some time later.
  */
 const againMs = 60_000;
 const believedMs = 3_600_000;
@@ -22,24 +22,33 @@ export function watchImages(memory: PoolMemory, now: number): void {
   const { pool, watched } = memory;
   if (pool.leaving !== undefined) return;
   for (const image of librariesOf(pool)) {
-    const { askedAt = -Infinity, missing } = watched[image] ?? {};
-    const isGone = missing === true || pool.library?.[image]?.gone === true;
-    if (now < askedAt + (isGone ? againMs : believedMs)) continue;
+    const { askedAt = -Infinity } = watched[image] ?? {};
+    if (now < askedAt + (isLacking(memory, image) ? againMs : believedMs)) continue;
     watched[image] = { askedAt: now };
     ask(memory, image, now);
   }
 }
 
-/** When an image that is not there is asked again. */
-export function nextWatch({ pool, watched }: PoolMemory): number | undefined {
+/** When an image without an offer is asked again. */
+export function nextWatch(memory: PoolMemory): number | undefined {
+  const { pool, watched } = memory;
   if (pool.leaving !== undefined) return undefined;
   const times = librariesOf(pool).flatMap((image) => {
     const known = watched[image];
-    return known !== undefined && (known.missing === true || pool.library?.[image]?.gone === true)
-      ? [known.askedAt + againMs]
-      : [];
+    return known !== undefined && isLacking(memory, image) ? [known.askedAt + againMs] : [];
   });
   return times.length === 0 ? undefined : Math.min(...times);
+}
+
+/** Whether a label cannot be served somewhere for want of this image. */
+function isLacking({ pool, watched }: PoolMemory, image: string): boolean {
+  if (watched[image]?.missing === true || pool.library?.[image]?.gone === true) return true;
+  return Object.entries(pool.placements).some(([providerPool, offers]) =>
+    Object.entries(offers).some(
+      ([label, { libraryImage }]) =>
+        libraryImage === image && lacksImage(pool, providerPool, label) !== undefined,
+    ),
+  );
 }
 
 /** Subscriptions are renewed after that. */

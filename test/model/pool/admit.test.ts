@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { admit } from '../../../src/model/pool/admit.js';
 import { addRequest, returnNodes, holdNode } from '../../../src/model/pool/allocate.js';
-import { carryOutDue, nextDue } from '../../../src/model/pool/due.js';
+import { carryOutDue, nextDue, quotaDueAt } from '../../../src/model/pool/due.js';
 import { launchFailed, nodeBuilt, nodeGone } from '../../../src/model/pool/outcome.js';
 import type { PoolState } from '../../../src/model/pool/state.js';
 import { begin, offer, openPool, providerPool, reconfigure, type Wanted } from './support.js';
@@ -103,7 +103,7 @@ describe('admission', () => {
     expect(pool.requests['large']?.state).toBe('pending');
     expect(pool.requests['small-0']).toMatchObject({
       state: 'requested',
-      waits: 'provider pool main: 1 node too much at the moment',
+      waits: 'provider pool main: 1 node over its limit of 3 nodes',
     });
   });
 
@@ -175,7 +175,7 @@ describe('admission', () => {
     ask(pool, 'z', ['a']);
     expect(pool.requests['y']).toMatchObject({
       state: 'requested',
-      waits: 'the limits of its tenant: 1 node too much at the moment',
+      waits: "1 node over its tenant's limit of 1 node",
     });
     expect(pool.requests['z']?.state).toBe('pending');
   });
@@ -300,6 +300,38 @@ describe('the clock of a pool', () => {
     admit(pool, now);
     expect(inState(pool, 'deleting')).toEqual(['a-1', 'a-2']);
     expect(inState(pool, 'building')).toEqual(['a-3']);
+  });
+
+  it.each([
+    { what: 'a request waits for it', minReady: 0, requests: 2 },
+    { what: 'nodes to be kept ready wait for it', minReady: 2, requests: 0 },
+  ])("reads an account's quota again while $what, with no other event", ({ minReady, requests }) => {
+    const pool = openPool({
+      labels: { a: { minReady } },
+      providerPools: { main: providerPool({ a: offer() }, { provider: 'cloud' }) },
+    });
+    const quota = (nodes: number): void => {
+      pool.quotas['cloud'] = { limits: { nodes }, total: { nodes: 9 }, readAt: now };
+      pool.quotasAskedAt['cloud'] = now;
+    };
+    quota(1);
+    for (let index = 0; index < requests; index += 1) ask(pool, `r${index}`, ['a']);
+    admit(pool, now);
+    build(pool);
+    expect(pool.awaitsQuota).toEqual({ cloud: expect.any(Number) });
+    for (let reads = 0; reads < 20; reads += 1) {
+      const due = nextDue(pool, now) ?? Infinity;
+      expect(due - now).toBeLessThanOrEqual(60_000);
+      now = due;
+      expect(quotaDueAt(pool, 'cloud')).toBeLessThanOrEqual(now);
+      quota(1);
+      carryOutDue(pool, now);
+      admit(pool, now);
+    }
+    quota(2);
+    admit(pool, now);
+    expect(inState(pool, 'building')).toHaveLength(1);
+    expect(pool.awaitsQuota).toEqual({});
   });
 
   it('does nothing while enough nodes are ready', () => {

@@ -161,7 +161,7 @@ describe('fairness between tenants', () => {
     ask(pool, { id: 'three', tenant: 'gamma' }, 3);
     ask(pool, { id: 'four' }, 4);
     admit(pool, 4);
-    expect(pool.requests['two']?.waits).toBe('provider pool main: 1 node too much at the moment');
+    expect(pool.requests['two']?.waits).toBe('provider pool main: 1 node over its limit of 1 node');
     expect(pool.requests['three']?.waits).toBe('provider pool main: requests of tenant beta come first');
     expect(pool.requests['four']?.waits).toBe('provider pool main: requests of tenant beta come first');
   });

@@ -106,7 +106,7 @@ describe('requests that are alike', () => {
   it('all show what they wait for', () => {
     const pool = open(1);
     for (const id of ['has', 'one', 'two']) ask(pool, id);
-    const why = 'provider pool main: 1 node too much at the moment';
+    const why = 'provider pool main: 1 node over its limit of 1 node';
     expect(viewRequests(pool, { since: 0 }).requests.map(({ waits }) => waits)).toEqual([
       undefined,
       why,

@@ -31,7 +31,7 @@ describe('what a machine takes', () => {
     ask(pool, 's');
     ask(pool, 't');
     expect(pool.requests['s']?.state).toBe('pending');
-    expect(pool.requests['t']?.waits).toBe('provider pool main: 2 cores too much at the moment');
+    expect(pool.requests['t']?.waits).toBe('provider pool main: 2 cores over its limit of 4 cores');
   });
 
   it('stays what it was when the machine was made, whatever hardware its label has later', () => {

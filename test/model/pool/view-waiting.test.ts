@@ -31,7 +31,7 @@ it('the view of waiting tenants says what each has, what it is entitled to, and 
       weight: 1,
       share: 0.25,
       fairShare: 0.25,
-      reasons: [{ why: 'the limits of its tenant: 1 node too much at the moment', requests: 1 }],
+      reasons: [{ why: "1 node over its tenant's limit of 1 node", requests: 1 }],
     },
     {
       tenant: 'acme',
@@ -42,7 +42,7 @@ it('the view of waiting tenants says what each has, what it is entitled to, and 
       share: 0.5,
       fairShare: 0.5,
       reasons: [
-        { why: 'provider pool main: 1 node too much at the moment', requests: 3 },
+        { why: 'provider pool main: 1 node over its limit of 4 nodes', requests: 3 },
         { why: 'provider pool other: there is no image web', requests: 1 },
       ],
     },
