@@ -15,10 +15,8 @@ export const exitCodes = {
   notFound: 4,
   /** No server, or no worker. */
   unavailable: 5,
-  /** Ctrl-C while waiting; the work continues. */
+  /** Ctrl-C while waiting; the work continues. Other interrupts have codes of their own: `interrupts.ts`. */
   interrupted: 130,
-  /** Nothing reads the output any more, as `kill -l 141` has it: SIGPIPE. */
-  outputClosed: 141,
 } as const;
 
 /** The client's words, and those of the command line itself. */

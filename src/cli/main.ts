@@ -1,5 +1,6 @@
 import { CommanderError, type Command } from 'commander';
 import { CliError, exitCodes } from './errors.js';
+import { exitCodeOfInterrupt, interruptByReader, isReaderGone } from './interrupts.js';
 import { createProgram, shortHelp } from './program.js';
 import { reportError } from './report-error.js';
 
@@ -8,7 +9,7 @@ await main(process.argv.slice(2));
 async function main(words: readonly string[]): Promise<void> {
   // Users cannot act on deprecations in libraries, such as that of TLS to an IP address.
   process.noDeprecation = true;
-  const isClosed = watchReader();
+  watchReader();
   if (words.length === 0) {
     process.stdout.write(shortHelp);
     return;
@@ -24,27 +25,25 @@ async function main(words: readonly string[]): Promise<void> {
         ? reportUsage(program, error, words)
         : reportError(error, { json: wantsJson(words) });
   }
-  if (isClosed()) process.exitCode = exitCodes.outputClosed;
+  const interrupted = exitCodeOfInterrupt();
+  if (isReaderGone() || process.exitCode === exitCodes.interrupted)
+    process.exitCode = interrupted ?? process.exitCode;
 }
 
 /**
  * The reader of the output may stop reading: `heddle list | head -1`. That ends the command at once, unless it waits
- * for something or has something to return: then it is interrupted. Tells whether that happened. A command that does
- * not wait goes on without a reader of its notes: its exit code says more than they do.
+ * for something or has something to return: then it is interrupted. A command that does not wait goes on without a reader of its notes: its exit code says more than they do.
  */
-function watchReader(): () => boolean {
-  let isClosed = false;
+function watchReader(): void {
   const watch = (stream: NodeJS.WriteStream, otherwise: () => void): void => {
     stream.on('error', (error) => {
-      if (!('code' in error) || error.code !== 'EPIPE') throw error;
-      if (isClosed) return;
-      if (process.emit('SIGPIPE')) isClosed = true;
-      else otherwise();
+      // A terminal that was closed answers EIO.
+      if (!('code' in error) || (error.code !== 'EPIPE' && error.code !== 'EIO')) throw error;
+      if (!isReaderGone() && !interruptByReader()) otherwise();
     });
   };
   watch(process.stdout, () => process.exit(process.exitCode ?? exitCodes.ok));
   watch(process.stderr, () => undefined);
-  return () => isClosed;
 }
 
 function reportUsage(program: Command, error: CommanderError, words: readonly string[]): number {

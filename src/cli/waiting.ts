@@ -1,40 +1,8 @@
-import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CliError } from './errors.js';
+import { catchInterrupt } from './interrupts.js';
 import type { ServerView } from '../schema/output/status.js';
 import { findTroubles } from './system/troubles.js';
-
-/**
- * Ctrl-C, a plain kill, a closed terminal, or the end of the reader of the output (SIGPIPE, which `main` emits),
- * once; the second one has its default effect. The listener of the latter stays after `release`: without the reader
- * the command does not end at once, and the exit code says so.
- */
-export function catchInterrupt(): {
-  readonly signal: AbortSignal;
-  readonly happened: Promise<never>;
-  /** The result of a wait, or a rejection as soon as there is an interrupt: the wait may end later. */
-  readonly race: <Result>(wait: Promise<Result>) => Promise<Result>;
-  readonly release: () => void;
-} {
-  const controller = new AbortController();
-  // One for each of the things that are waited for at once.
-  setMaxListeners(0, controller.signal);
-  const abort = (): void => controller.abort(new Error('interrupted'));
-  const happened = new Promise<never>((_resolve, reject) => {
-    controller.signal.addEventListener('abort', () => reject(controller.signal.reason), { once: true });
-  });
-  happened.catch(() => undefined);
-  process.once('SIGINT', abort).once('SIGTERM', abort).once('SIGHUP', abort).once('SIGPIPE', abort);
-  return {
-    signal: controller.signal,
-    happened,
-    race: (wait) => {
-      wait.catch(() => undefined);
-      return Promise.race([wait, happened]);
-    },
-    release: () => void process.off('SIGINT', abort).off('SIGTERM', abort).off('SIGHUP', abort),
-  };
-}
 
 /** How to find and report what keeps the workflows of an operation from continuing. */
 export interface Obstacles {

@@ -1,5 +1,8 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { stringify } from 'yaml';
@@ -146,6 +149,53 @@ describe('heddle run', () => {
     const { code, stderr } = await running.ended;
     expect(code).toBe(141);
     expect(await stateOf(requestOf(stderr))).toBe('returned');
+  });
+
+  it('ends the command and returns the node when the reader of much output ends', async () => {
+    const running = start('run', 'small', '--', 'yes');
+    await until('it runs', () => running.stdout().includes('y'));
+    running.child.stdout?.destroy();
+    const { code, stderr } = await running.ended;
+    expect(code).toBe(141);
+    expect(await stateOf(requestOf(stderr))).toBe('returned');
+  });
+
+  it.each([
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)('returns the node after %s, and ends with %i', async (signal, expected) => {
+    const sleep = `sleep 3150.${process.pid}`;
+    const running = start('run', 'small', '--', sleep);
+    await until('it runs', () => processesWith(sleep).some(({ line }) => line.startsWith('sleep')));
+    running.child.kill(signal);
+    const { code, stderr } = await running.ended;
+    expect(code).toBe(expected);
+    expect(await stateOf(requestOf(stderr))).toBe('returned');
+    expect(processesWith(sleep)).toEqual([]);
+  });
+
+  it('copies a folder with a socket, a FIFO and links of all kinds', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'heddle-copied-'));
+    const socket = createServer().listen(join(folder, 'socket'));
+    try {
+      execFileSync('mkfifo', [join(folder, 'fifo')]);
+      await writeFile(join(folder, 'file'), 'content');
+      await symlink('file', join(folder, 'link'));
+      await symlink('nothing', join(folder, 'dangling'));
+      await symlink('/etc/hostname', join(folder, 'outwards'));
+      const { code, stdout } = await run(
+        'run',
+        'small',
+        '--copy',
+        folder,
+        '--',
+        'cat link; ls | sort | xargs',
+      );
+      expect({ code, stdout }).toEqual({ code: 0, stdout: 'contentdangling file link outwards\n' });
+    } finally {
+      socket.close();
+      await rm(folder, { recursive: true });
+    }
   });
 
   it('names the file of --copy that cannot be read', async () => {

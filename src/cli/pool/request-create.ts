@@ -3,7 +3,7 @@ import type { DemandOptions, PoolClient } from '../../client/pool/pool-client.js
 import type { RequestView } from '../../model/pool/view.js';
 import type { ServerOptions } from '../configuration.js';
 import { CliError, exitCodes } from '../errors.js';
-import { catchInterrupt } from '../waiting.js';
+import { catchInterrupt } from '../interrupts.js';
 import type { Output } from '../output.js';
 import { poolVerb } from './pool-verb.js';
 import { heldFor, renewOften } from './renewal.js';

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
+import type { Stats } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
 import { Readable } from 'node:stream';
-import { create } from 'tar';
+import { create, type ReadEntry } from 'tar';
 import { runAttached, unpack } from '../../ssh/attached.js';
 import { wordsForFileError } from '../../schema/read-text.js';
 import { connect } from '../../ssh/connect.js';
@@ -10,6 +11,7 @@ import type { Connection } from '../../ssh/connection.js';
 import { Excerpt } from '../../ssh/excerpt.js';
 import type { SshTarget } from '../../ssh/target.js';
 import { cleanLine, cleanText } from '../clean-text.js';
+import { isReaderGone } from '../interrupts.js';
 import { messageOf } from '../report-error.js';
 
 /** How a command ended on a node. */
@@ -99,16 +101,21 @@ async function copyTo(
   });
 }
 
-/** A gzipped archive. Owners stay behind; modes and links are kept. */
+/** A gzipped archive. Owners, sockets, FIFOs and devices stay behind; modes and links are kept. */
 async function* pack(path: string, onFailure: (cause: unknown) => Error): AsyncGenerator<Uint8Array> {
   const place = resolve(path);
   try {
     const isFolder = (await lstat(`${place}/.`).catch(() => undefined))?.isDirectory() === true;
     const [cwd, entry] = isFolder ? [place, '.'] : [dirname(place), `./${basename(place)}`];
-    yield* create({ cwd, gzip: true, portable: true }, [entry]);
+    yield* create({ cwd, gzip: true, portable: true, filter: (_path, about) => isCopied(about) }, [entry]);
   } catch (cause) {
     throw onFailure(cause);
   }
+}
+
+/** What an archive can hold: reading a FIFO or a device may never end. */
+function isCopied(about: Stats | ReadEntry): boolean {
+  return !('isFile' in about) || about.isFile() || about.isDirectory() || about.isSymbolicLink();
 }
 
 interface Sink {
@@ -120,7 +127,8 @@ interface Sink {
 function sinkOf(stream: NodeJS.WriteStream, node: string, output: 'plain' | 'prefixed'): Sink {
   const clean = (text: string): string => (stream.isTTY ? cleanText(text) : text);
   const put = async (data: string | Buffer): Promise<void> => {
-    // If its reader is gone, the command is interrupted.
+    // Without a reader, the command is interrupted.
+    if (isReaderGone()) return;
     if (!stream.write(data)) await once(stream, 'drain').catch(() => undefined);
   };
   if (output === 'plain' && !stream.isTTY) return { write: put, end: async () => undefined };

@@ -5,7 +5,7 @@ import type { ServerOptions } from '../configuration.js';
 import { CliError } from '../errors.js';
 import type { Session } from '../session.js';
 import { verb } from '../verb.js';
-import { catchInterrupt } from '../waiting.js';
+import { catchInterrupt } from '../interrupts.js';
 import { askPools, withTroubles } from './pool-verb.js';
 import { heldFor, heldMs, renewOften } from './renewal.js';
 import { untilReturned } from './return-requests.js';

@@ -14,7 +14,7 @@ import { startParts, type DevOptions, type DevParts } from './dev-parts.js';
 import { createOutput, type Output } from '../output.js';
 import { webUiLink, webUiQueries } from './web-ui.js';
 import { endWithParent } from '../../config/end-with-parent.js';
-import { catchInterrupt } from '../waiting.js';
+import { catchInterrupt } from '../interrupts.js';
 import { formatClock } from '../format.js';
 
 /**

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { cleanLine, cleanText } from '../../clean-text.js';
 import type { ServerOptions } from '../../configuration.js';
 import { CliError, exitCodes } from '../../errors.js';
-import { catchInterrupt } from '../../waiting.js';
+import { catchInterrupt } from '../../interrupts.js';
 import type { LogArchive } from '../../../store/store.js';
 import type { Output } from '../../output.js';
 import type { Session } from '../../session.js';

@@ -1,0 +1,76 @@
+import { setMaxListeners } from 'node:events';
+
+/** What ends a wait: a signal, or the end of the reader of the output. */
+type Interrupt = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGPIPE';
+
+/** As shells have it: 128 and the number of the signal. */
+const exitCodes: Readonly<Record<Interrupt, number>> = {
+  SIGINT: 130,
+  SIGTERM: 143,
+  SIGHUP: 129,
+  SIGPIPE: 141,
+};
+
+// A process has one set of signals and of standard streams.
+const waiting = new Set<() => void>();
+let interrupt: Interrupt | undefined;
+let isGone = false;
+
+/** The exit code of a command that was interrupted; undefined if it was not. */
+export function exitCodeOfInterrupt(): number | undefined {
+  return interrupt === undefined ? undefined : exitCodes[interrupt];
+}
+
+/** Whether nothing reads the output any more. */
+export function isReaderGone(): boolean {
+  return isGone;
+}
+
+/**
+ * Interrupts what waits, as nothing reads the output any more. False if nothing ever waited. No listener of the signal
+ * SIGPIPE: without one, Node.js ignores the signal, and once one was removed, the next write would end the process.
+ */
+export function interruptByReader(): boolean {
+  if (waiting.size === 0) return false;
+  isGone = true;
+  for (const abort of waiting) abort();
+  return true;
+}
+
+export interface InterruptWatch {
+  readonly signal: AbortSignal;
+  readonly happened: Promise<never>;
+  /** The result of a wait, or a rejection as soon as there is an interrupt: the wait may end later. */
+  readonly race: <Result>(wait: Promise<Result>) => Promise<Result>;
+  readonly release: () => void;
+}
+
+/**
+ * Watches for Ctrl-C, a plain kill, a closed terminal, or the end of the reader of the output. A second Ctrl-C or kill
+ * has its default effect; a closed terminal, of which shell and system both notify, has none. The end of the reader is
+ * noticed after `release` too: without it the command does not end at once, and the exit code says so.
+ */
+export function catchInterrupt(): InterruptWatch {
+  const controller = new AbortController();
+  // One for each of the things that are waited for at once.
+  setMaxListeners(0, controller.signal);
+  const abort = (by: Interrupt): void => {
+    if (!controller.signal.aborted) interrupt = by;
+    controller.abort(new Error('interrupted'));
+  };
+  const happened = new Promise<never>((_resolve, reject) => {
+    controller.signal.addEventListener('abort', () => reject(controller.signal.reason), { once: true });
+  });
+  happened.catch(() => undefined);
+  process.once('SIGINT', abort).once('SIGTERM', abort).on('SIGHUP', abort);
+  waiting.add(() => abort('SIGPIPE'));
+  return {
+    signal: controller.signal,
+    happened,
+    race: (wait) => {
+      wait.catch(() => undefined);
+      return Promise.race([wait, happened]);
+    },
+    release: () => void process.off('SIGINT', abort).off('SIGTERM', abort).off('SIGHUP', abort),
+  };
+}
