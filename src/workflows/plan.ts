@@ -15,14 +15,17 @@ export async function plan({ checks, ...request }: PlanRequest): Promise<ServedP
   const marked =
     intent.kind === 'replace' ? { ...request, current: markForReplacement(current, intent.nodes) } : request;
   const planned = await schedule('PLAN', marked, { summary: `PLAN ${intent.kind} of ${clusterName}` });
-  if (checks === true) await checkSites(clusterName, planned);
+  if (checks === true) await checkSites(clusterName, placementChecks(clusterName, planned));
   return planned;
 }
 
 /** @throws ApplicationFailure Invalid with the problems, if there are any. */
-async function checkSites(clusterName: string, planned: ServedPlan): Promise<void> {
+export async function checkSites(
+  clusterName: string,
+  checks: ReturnType<typeof placementChecks>,
+): Promise<void> {
   const found = await Promise.all(
-    placementChecks(clusterName, planned).map(({ site, check }) =>
+    checks.map(({ site, check }) =>
       schedule('CHECK_PLACEMENT', check, {
         at: { site },
         summary: `CHECK_PLACEMENT ${check.provider.name} of ${clusterName}`,

@@ -33,7 +33,7 @@ async function checkAccount(
   attempt.at(`asks what provider ${provider.name} offers`);
   try {
     const view = await viewAccount(parts, lists, clusterId, provider, attempt);
-    const { flavors, images, refused = {} } = await view.offers({ flavor, image });
+    const { flavors, images, refused = {} } = await view.offers({ flavor, image: image ?? 'default' });
     const refuse = (key: string, name: string, known: readonly string[] | undefined, reason?: string) => {
       const wrong = `provider ${provider.name} has no ${key} ${JSON.stringify(name)}`;
       if (reason !== undefined) return [errorAt([...path, key], `${wrong}: ${attempt.redact(reason)}`)];
@@ -43,7 +43,7 @@ async function checkAccount(
     };
     return [
       ...refuse(provider.type === 'pool' ? 'label' : 'hardware', flavor, flavors, refused.flavor),
-      ...refuse('image', image, images, refused.image),
+      ...(image === undefined ? [] : refuse('image', image, images, refused.image)),
     ];
   } catch (error) {
     return [problemOf(error, [...path, provider.type === 'pool' ? 'pool' : 'provider'])];

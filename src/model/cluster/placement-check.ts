@@ -14,7 +14,8 @@ export interface PlacementCheck {
   /** Of the group, or of its alternative. */
   readonly path: Path;
   readonly flavor: string;
-  readonly image: string;
+  /** Absent where an image of the library is used. */
+  readonly image?: string;
   /** Values with secret references that workers of the site are to resolve. */
   readonly values: readonly { readonly path: Path; readonly value: Json }[];
 }

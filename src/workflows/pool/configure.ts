@@ -7,7 +7,9 @@ import type { ConfigureReply, ConfigureRequest } from '../../model/pool/messages
 import type { PlannedPool } from '../../model/pool/spec.js';
 import { schedule } from '../schedule.js';
 import { noteChange, refuse } from '../entity.js';
+import { checkSites } from '../plan.js';
 import type { PoolMemory } from './memory.js';
+import { offerChecks } from './offer-checks.js';
 import { forgetWatches } from './watch-images.js';
 
 /**
@@ -22,6 +24,7 @@ export async function configure(memory: PoolMemory, { spec }: ConfigureRequest):
       { poolName: pool.name, spec },
       { summary: `PLAN_POOL of ${pool.name}` },
     );
+    await checkSites(`pool ${pool.name}`, offerChecks(pool, plan));
     // The pool may have been exported meanwhile: its records no longer change.
     refuse(exportedText('pool', pool));
     const unchanged = textOf(pool) === textOf(plan);
@@ -32,6 +35,7 @@ export async function configure(memory: PoolMemory, { spec }: ConfigureRequest):
   } catch (error) {
     memory.refused = true;
     // Any other error of a handler would fail the workflow task again and again.
+    if (error instanceof ApplicationFailure) throw error;
     if (error instanceof ActivityFailure)
       throw ApplicationFailure.nonRetryable(
         error.cause?.message ?? error.message,

@@ -105,6 +105,44 @@ describe('pools on real machines', () => {
     await worker.stop();
   });
 
+  it('refuses hardware and images that the account does not have', async () => {
+    const worker = await stack.startWorker('checks');
+    const pool = new PoolClient(stack.client.temporal, 'unknown', { by: 'test' });
+    const refused = specOf(
+      'unknown',
+      {},
+      { labels: { a: { hardware: 'enormous', image: 'beos', fields: {}, uses: { nodes: 1 } } } },
+    );
+    const error = await pool.apply(refused).then(
+      () => undefined,
+      (cause: unknown) => String(cause),
+    );
+    expect(error).toContain(
+      'providerPools.main.labels.a.hardware: provider local has no hardware "enormous"',
+    );
+    expect(error).toContain('providerPools.main.labels.a.image: provider local has no image "beos"');
+    await worker.stop();
+  });
+
+  it('serves a request that waits for the quota once there is room, though nothing else happens', async () => {
+    const worker = await stack.startWorker('raised');
+    await stack.service.call('PUT', '/v1/quota', { machines: 1 });
+    const pool = new PoolClient(stack.client.temporal, 'raised', { by: 'test' });
+    await pool.apply(specOf('raised'));
+    const first = await pool.request(['a']);
+    await pool.waitFor(first.id);
+    const second = await pool.request(['a']);
+    await until('it waits for the quota', async () => {
+      const [request] = await pool.requests([second.id]);
+      return request?.waits?.includes('what the quota of account local leaves');
+    });
+    await stack.service.call('PUT', '/v1/quota', { machines: 2 });
+    expect((await pool.waitFor(second.id)).nodes).toHaveLength(1);
+    await pool.deletePool();
+    await pool.gone();
+    await worker.stop();
+  });
+
   it('takes a ready node without a machine out of service, and creates another one', async () => {
     const worker = await stack.startWorker('four');
     await stack.service.call('PUT', '/v1/quota', { machines: 100 });
