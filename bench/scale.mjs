@@ -10,7 +10,14 @@ try {
     const [each, clusters = 1] = size.split('x').map(Number);
     const nodes = each * clusters;
     const names = Array.from({ length: clusters }, (_, index) => `scale-${size}-${index + 1}`);
-    const applyAll = (everyMs) => Promise.all(names.map((name) => create(name, each, everyMs)));
+    const applyAll = async (everyMs) => {
+      // All end before the stack is closed, also if one fails.
+      const ends = await Promise.allSettled(names.map((name) => create(name, each, everyMs)));
+      const failed = ends.filter(({ status }) => status === 'rejected');
+      if (failed.length > 0)
+        throw new Error(`${failed.length} of ${ends.length} failed`, { cause: failed[0].reason });
+      return ends.map(({ value }) => value);
+    };
     const worker = await stack.startEmptyWorker();
     const { seconds, workerMs, serverMs } = await stack.measure(worker, async () =>
       (await applyAll(1_000)).reduce((sum, tasks) => sum + tasks, 0),

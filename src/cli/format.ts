@@ -1,3 +1,4 @@
+import { protoMs } from '../client/proto-time.js';
 import type { google } from '@temporalio/proto';
 
 /** `0.3 s`, `12 s`, `3 m 04 s`, `1 h 02 m`, `3 d 04 h`. */
@@ -35,11 +36,6 @@ export function formatCount(count: number, noun: string): string {
 /** The value after `before`, or nothing for undefined. */
 export function optional(before: string, value: string | number | undefined): string {
   return value === undefined ? '' : `${before}${value}`;
-}
-
-/** A time or a duration of the server, in ms. */
-export function protoMs(time: google.protobuf.ITimestamp | null | undefined): number {
-  return Number(String(time?.seconds ?? 0)) * 1_000 + Math.floor((time?.nanos ?? 0) / 1e6);
 }
 
 /** A time of the server, as RFC 3339. */

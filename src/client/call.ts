@@ -14,19 +14,34 @@ import { createNamespaceCommand, missingNamespaceText } from '../model/endpoint.
 import { grpcStatus } from '../model/grpc-status.js';
 import { workflowQueue, searchAttributes } from '../model/names.js';
 import { HeddleError, type HeddleErrorCode } from './errors.js';
+import { protoMs } from './proto-time.js';
 
-/** Longest wait for an answer, in ms; longer while a worker polls, which may be busy. */
+/** Longest wait for an answer while no worker polls, in ms. */
 const answerMs = 3_000;
+/** Longest wait without a sign of life of a worker, in ms. */
 const usualBusyMs = 12_000;
-/** Deadline of the call that lists the pollers, in ms. */
-const pollersMs = 5_000;
+/** Longest wait for an entity while workers show signs of life, in ms. */
+const longestMs = 15 * 60_000;
+/** Deadline of the calls that look for signs of life, and the pause between, in ms. */
+const lookMs = 5_000;
+const leastLookMs = 250;
+
+/** Workflow tasks of this attempt and later ones fail for a reason that waiting does not remove. */
+const failingAttempt = 5;
 
 /** Clients with another wait for busy workers, in ms. */
 const patience = new WeakMap<Client, number>();
 
-/** Sets how long calls of this client wait while a worker polls, in ms. */
+/** Sets how long calls of this client wait for a sign of life of a worker, in ms. */
 export function setPatience(temporal: Client, busyMs: number): void {
   patience.set(temporal, busyMs);
+}
+
+export interface CallOptions {
+  /** Least wait for an answer, in ms. */
+  readonly waitMs?: number;
+  /** The entity that answers. The call then waits for a busy worker as long as one polls for tasks. */
+  readonly workflowId?: string;
 }
 
 /** Makes one call with a deadline. @throws HeddleError that explains what went wrong. */
@@ -34,39 +49,60 @@ export async function call<Result>(
   temporal: Client,
   what: string,
   make: () => Promise<Result>,
-  waitMs = answerMs,
+  { waitMs = answerMs, workflowId }: CallOptions = {},
 ): Promise<Result> {
-  const answer = temporal.withDeadline(
-    Date.now() + Math.max(waitMs, patience.get(temporal) ?? usualBusyMs),
-    make,
+  const given = new AbortController();
+  const busyMs = patience.get(temporal) ?? usualBusyMs;
+  const limitMs = workflowId === undefined ? Math.max(waitMs, busyMs) : longestMs;
+  const answer = temporal.withAbortSignal(given.signal, () =>
+    temporal.withDeadline(Date.now() + limitMs, make),
   );
-  const silence = new AbortController();
   try {
-    return await Promise.race([answer, untilSilent(temporal, waitMs, silence.signal)]);
+    return await Promise.race([answer, untilSilent(temporal, { waitMs, workflowId, busyMs }, given.signal)]);
   } catch (error) {
     // The call may still reject.
     answer.catch(() => undefined);
     throw await explain(temporal, what, error);
   } finally {
-    silence.abort();
+    given.abort();
   }
 }
 
 /** Rejects if there is no answer in time, unless a worker polls, which may be busy. */
-async function untilSilent(temporal: Client, waitMs: number, signal: AbortSignal): Promise<never> {
-  const given = await pause(waitMs, undefined, { signal }).then(
-    () => true,
-    () => false,
-  );
-  const isBusy =
-    given &&
-    (await temporal
-      .withDeadline(Date.now() + Math.max(pollersMs, patience.get(temporal) ?? 0), () =>
-        countPollers(temporal),
-      )
-      .catch(() => 0)) > 0;
-  if (given && !isBusy) throw new SilenceError();
-  return new Promise<never>(() => undefined);
+async function untilSilent(
+  temporal: Client,
+  { waitMs, workflowId, busyMs }: CallOptions & { readonly waitMs: number; readonly busyMs: number },
+  signal: AbortSignal,
+): Promise<never> {
+  const never = new Promise<never>(() => undefined);
+  let lived = performance.now();
+  let last: number | undefined;
+  for (let pauseMs = waitMs; ; pauseMs = Math.max(leastLookMs, Math.min(lookMs, busyMs))) {
+    await pause(pauseMs, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return never;
+    const polls = await temporal
+      .withDeadline(Date.now() + Math.max(lookMs, busyMs), () => pollTimes(temporal))
+      .catch(() => []);
+    if (signal.aborted) return never;
+    if (polls.length === 0) throw new SilenceError();
+    if (workflowId === undefined) return never;
+    const newest = Math.max(...polls);
+    // A worker that was killed polls no more, though the server shows it for minutes.
+    if (newest > (last ?? newest) && !(await isFailing(temporal, workflowId))) lived = performance.now();
+    last = newest;
+    if (performance.now() - lived > Math.max(waitMs, busyMs)) throw new SilenceError();
+  }
+}
+
+/** Whether no worker can carry out the workflow's task, as often as it is repeated. */
+async function isFailing(temporal: Client, workflowId: string): Promise<boolean> {
+  const { namespace } = temporal.options;
+  const described = await temporal
+    .withDeadline(Date.now() + lookMs, () =>
+      temporal.workflowService.describeWorkflowExecution({ namespace, execution: { workflowId } }),
+    )
+    .catch(() => undefined);
+  return (described?.pendingWorkflowTask?.attempt ?? 0) >= failingAttempt;
 }
 
 class SilenceError extends Error {
@@ -137,7 +173,7 @@ async function explainSilence(temporal: Client, what: string, cause: unknown): P
   const { connection } = temporal;
   const address = connection instanceof Connection ? connection.options.address : 'its address';
   try {
-    const pollers = await temporal.withDeadline(Date.now() + pollersMs, () => countPollers(temporal));
+    const pollers = await temporal.withDeadline(Date.now() + lookMs, () => countPollers(temporal));
     const queue = `task queue "${workflowQueue}" of ${address}`;
     const seen =
       pollers === 0
@@ -158,12 +194,17 @@ async function explainSilence(temporal: Client, what: string, cause: unknown): P
 
 /** Workers that polled a queue in the last minutes. */
 export async function countPollers(temporal: Client, queue = workflowQueue): Promise<number> {
+  return (await pollTimes(temporal, queue)).length;
+}
+
+/** When each of them last polled, in ms by the server's clock. */
+async function pollTimes(temporal: Client, queue = workflowQueue): Promise<readonly number[]> {
   const described = await temporal.workflowService.describeTaskQueue({
     namespace: temporal.options.namespace,
     taskQueue: { name: queue },
     taskQueueType: 1,
   });
-  return described.pollers?.length ?? 0;
+  return (described.pollers ?? []).map(({ lastAccessTime }) => protoMs(lastAccessTime));
 }
 
 /** Whether this program closed the connection, so that no further call can succeed. */

@@ -131,7 +131,7 @@ export abstract class EntityClient {
       }
       return send(args, 'ALLOW_DUPLICATE');
     };
-    return call(this.temporal, what, make, waitMs);
+    return call(this.temporal, what, make, { waitMs, workflowId: this.#kind.workflowId(name) });
   }
 
   #startOptions(name: string): Pick<WorkflowStartOptions, 'workflowId' | 'taskQueue' | 'priority'> {
@@ -225,7 +225,10 @@ export abstract class EntityClient {
     make: (handle: WorkflowHandle) => Promise<Reply>,
   ): Promise<Reply> {
     try {
-      return await call(this.temporal, `${what} ${name}`.trimEnd(), () => make(this.handle(name)));
+      const workflowId = this.#kind.workflowId(name);
+      return await call(this.temporal, `${what} ${name}`.trimEnd(), () => make(this.handle(name)), {
+        workflowId,
+      });
     } catch (error) {
       throw error instanceof HeddleError && error.code === 'NotFound' ? this.notFound(name, error) : error;
     }

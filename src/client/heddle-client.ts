@@ -45,7 +45,7 @@ import { waitForOperation, type WaitOptions, type WaitResult } from './wait.js';
 export interface HeddleClientOptions {
   /** The requester that operations record; `user@host` by default. */
   readonly by?: string;
-  /** How long calls wait for an answer while a worker polls, in ms; 12 s by default. */
+  /** How long calls wait without a sign of life of a worker, in ms; 12 s by default. */
   readonly busyMs?: number;
 }
 

@@ -187,5 +187,5 @@ async function lastReport(
 
 function resultOf(temporal: Client, workflowId: string, patienceMs: number): Promise<SweepReport> {
   const result = (): Promise<SweepReport> => temporal.workflow.getHandle(workflowId).result();
-  return call(temporal, 'sweep', result, patienceMs);
+  return call(temporal, 'sweep', result, { waitMs: patienceMs });
 }

@@ -49,7 +49,7 @@ export async function preview(
     // A worker that took it up and is only slow is waited for.
     const silent = error instanceof HeddleError && error.code === 'NoWorker';
     if (!silent || (await handle.describe()).historyLength <= eventsBeforeWorker) throw error;
-    return call(temporal, what, () => handle.result(), 60_000);
+    return call(temporal, what, () => handle.result(), { waitMs: 60_000 });
   });
   await requireSites(temporal, plan);
   const before = plan.spec === undefined ? undefined : await specOf(temporal, name);

@@ -13,7 +13,7 @@ import { isPolled } from './workers.js';
 export async function requireSites(temporal: Client, { kinds, placements }: Plan): Promise<void> {
   const busy = new Set(kinds.filter(({ chain }) => chain.length > 0).map(({ group }) => group));
   const isServed = remember((queue) =>
-    call(temporal, `workers of queue ${queue}`, () => isPolled(temporal, queue), 10_000),
+    call(temporal, `workers of queue ${queue}`, () => isPolled(temporal, queue), { waitMs: 10_000 }),
   );
   for (const group of busy) {
     const choices = placements[group] ?? [];

@@ -44,7 +44,7 @@ export async function readResults(
     temporal,
     `results of ${cluster}`,
     () => readTasks(temporal, cluster, { operation: operation.id, action: 'EXEC', since }),
-    readMs,
+    { waitMs: readMs },
   );
   const archive = openArchive(config);
   const results: ExecResult[] = [];

@@ -47,7 +47,7 @@ export async function replay(files: readonly string[], options: ReplayVerbOption
 const replayRunning = verb(
   async ({ config, temporal, output }: Session, options: ReplayVerbOptions) => {
     const histories = runningHistories(temporal, {
-      call: (what, make) => call(temporal, what, make, fetchMs),
+      call: (what, make) => call(temporal, what, make, { waitMs: fetchMs }),
     });
     const how = replayOptions(config, openKeys(config), temporal.options.namespace, options);
     return replayAll(histories, how, output);

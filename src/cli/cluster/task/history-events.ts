@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
 import { clusterWorkflowId } from '../../../model/names.js';
-import { protoMs } from '../../format.js';
+import { protoMs } from '../../../client/proto-time.js';
 import { createTaskReader, type TaskRun } from './task-events.js';
 
 type HistoryEvent = temporal.api.history.v1.IHistoryEvent;

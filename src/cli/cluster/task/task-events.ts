@@ -1,5 +1,5 @@
 import type { temporal } from '@temporalio/proto';
-import { protoMs } from '../../format.js';
+import { protoMs } from '../../../client/proto-time.js';
 import { readIdentity } from '../../../model/worker-identity.js';
 
 type HistoryEvent = temporal.api.history.v1.IHistoryEvent;

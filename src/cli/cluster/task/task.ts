@@ -48,7 +48,7 @@ export const show = verb(
       session.temporal,
       `task of ${cleanLine(name)}`,
       () => searchTask(session, name, wanted),
-      searchMs,
+      { waitMs: searchMs },
     );
     if (found !== undefined) return describeTask(session, found);
     const some = known.length === 0 ? 'It has none.' : `Among those it has: ${known.slice(-5).join(', ')}.`;
