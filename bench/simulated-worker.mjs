@@ -77,6 +77,7 @@ const parts = {
   claims: () => ({}),
   pools: readNodePools(temporal),
   absences: createAbsences(),
+  serverNow: () => undefined,
   runs: readWorkflowRuns(temporal),
   clusters: readClusterRecords(temporal),
 };

@@ -50,6 +50,8 @@ export interface ActivityParts {
   /** Machines that this process missed at their providers. */
   readonly absences: Absences;
   readonly runs: WorkflowRuns;
+  /** The time by the server's clock, in ms since the epoch; undefined if the server does not show it. */
+  readonly serverNow: () => number | undefined;
   readonly clusters: ClusterRecords;
   readonly lastPass: LastPass;
   /** Present where the worker is a builder. */

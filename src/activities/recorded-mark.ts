@@ -33,8 +33,8 @@ export async function recordMark(
   attempt.at(`records ${what}`);
   try {
     for (
-      let pause = 20, until = Date.now() + patienceMs;
-      execution !== undefined && Date.now() < until;
+      let pause = 20, until = performance.now() + patienceMs;
+      execution !== undefined && performance.now() < until;
       pause = Math.min(pause * 2, 500)
     ) {
       const run = await runs.describe(execution.workflowId, execution.runId);

@@ -23,6 +23,7 @@ import {
 import type { ResourceClient } from './artifact/artifact-client.js';
 import { EntityClient, waitUntil, type ExportOptions, type WaitUntilOptions } from './entity-client.js';
 import { HeddleError } from './errors.js';
+import { serverTime } from './server-clock.js';
 
 /** Images, and how they are built. */
 export class ImageClient extends EntityClient {
@@ -156,8 +157,11 @@ export class ImageClient extends EntityClient {
    * Starts an image with the records of an exported one. It may return to where it was exported from.
    * @throws HeddleError Refused if there is another image of this name.
    */
-  restore(records: ImageRecords): Promise<{ readonly unchanged: boolean }> {
-    const carried = restoredImage(records, Date.now());
+  async restore(records: ImageRecords): Promise<{ readonly unchanged: boolean }> {
+    const carried = restoredImage(
+      records,
+      await serverTime(this.temporal.connection, this.temporal.options.namespace),
+    );
     return this.startRestored(carried.name, records, carried, () => this.show(carried.name));
   }
 

@@ -22,6 +22,7 @@ import type { ReservationsInput } from '../workflows/reservation/workflow.js';
 import { call } from './call.js';
 import { EntityClient, waitUntil, type WaitUntilOptions } from './entity-client.js';
 import { HeddleError } from './errors.js';
+import { serverTime } from './server-clock.js';
 
 export interface LogInOptions extends WaitUntilOptions<ReservationView> {
   /** The user's public key, as in a .pub file, in place of a password. */
@@ -57,7 +58,10 @@ export class ReservationClient extends EntityClient {
    * @throws HeddleError Invalid, or Refused with the reason.
    */
   async create(written: WrittenReservation): Promise<ReservationView> {
-    const reading = readReservation(written, Date.now());
+    const reading = readReservation(
+      written,
+      await serverTime(this.temporal.connection, this.temporal.options.namespace),
+    );
     if (!reading.ok)
       throw new HeddleError(
         'Invalid',

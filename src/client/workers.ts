@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
+import { serverTime } from './server-clock.js';
 import { coreQueue } from '../model/names.js';
 import {
   describeDifference,
@@ -47,8 +48,8 @@ export async function isPolled(client: Client, queue: string): Promise<boolean> 
 
 /** The identities of the workers of a queue, without those that are known to have ended. */
 export async function identitiesOn(server: Server, queue: string): Promise<readonly string[]> {
+  const since = (await serverTime(server.connection, server.namespace)) - staleMs;
   const pollers = await pollersOf(server, queue);
-  const since = Date.now() - staleMs;
   const identities = pollers
     .filter(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1_000 >= since)
     .map(({ identity }) => identity ?? '');

@@ -1,8 +1,5 @@
 import type { Payload } from '@temporalio/common';
-import { isEnvelope, type Envelope } from '../model/messages/envelope.js';
-
-/** How long a message that the codec server encrypted is valid. */
-const validMs = 10 * 60_000;
+import { isEnvelope, validMs, type Envelope } from '../model/messages/envelope.js';
 
 /**
  * Wraps the one argument of a message in an envelope of limited validity. An envelope keeps its purpose and

@@ -49,6 +49,7 @@ import { outputReader } from './read-outputs.js';
 import { keepLastPass } from './last-pass.js';
 import { openInputs } from './open-inputs.js';
 import { readInstallation } from '../client/installation.js';
+import { watchServerClock } from './server-clock.js';
 import { watchInstallation } from './watch-installation.js';
 import { readWorkflowRuns } from './workflow-runs.js';
 import { peersUpdate } from '../workflows/cluster/messages.js';
@@ -81,6 +82,8 @@ export interface PreparedWorkers {
   readonly parts: CoreParts;
   /** The namespace's UUID, which marks the machines; the workers must end when the server has another one. */
   readonly installation: string;
+  /** Resolves to the problem once this host's clock differs too much from the server's: the workers must end. */
+  readonly clockBeyond: Promise<string>;
   readonly inFlight: InFlightList;
   /** Closes connections and plugins. Call it after all workers have ended. */
   close(): Promise<void>;
@@ -97,11 +100,13 @@ export async function startWorker(options: HeddleWorkerOptions): Promise<HeddleW
   };
   const watch = watchInstallation(prepared.temporal, prepared.installation);
   let failure: Error | undefined;
-  void watch.replaced.then((other) => {
-    failure = replacedError(config, prepared.installation, other);
-    log.fatal(failure.message);
+  const endWith = (error: Error): void => {
+    failure ??= error;
+    log.fatal(error.message);
     shutdown();
-  });
+  };
+  void watch.replaced.then((other) => endWith(replacedError(config, prepared.installation, other)));
+  void prepared.clockBeyond.then((problem) => endWith(new Error(problem)));
   const done = Promise.all(workers.map((worker) => worker.run()))
     .then(() => prepared.close())
     .finally(() => watch.stop())
@@ -123,6 +128,7 @@ export async function startWorker(options: HeddleWorkerOptions): Promise<HeddleW
  * Loads plugins, connects to Temporal and prepares the options of all workers. Pass them to `Worker.create`,
  * with workflows and activities of your own added where you need them.
  * @throws ProblemsError if an account or an automator in the configuration is wrong.
+ * @throws Error if this host's clock differs too much from the server's.
  */
 export async function prepareWorkers({
   config,
@@ -144,6 +150,7 @@ export async function prepareWorkers({
   if (config.allowedReferences !== undefined && config.automators['ansible'] !== undefined)
     log.warn(playbooksReadSecrets);
   const { connection: connectionOptions, namespace } = config.temporal;
+  const clock = await watchServerClock(connectionOptions, namespace, log);
   const connection = await NativeConnection.connect(connectionOptions);
   const onPlaintext = config.encryption === 'optional' ? 'pass' : undefined;
   const plugin = heddle({ keys: keyRing, namespace, onPlaintext });
@@ -209,6 +216,7 @@ export async function prepareWorkers({
     pools: readNodePools(temporal),
     absences: createAbsences(),
     runs: readWorkflowRuns(temporal),
+    serverNow: clock.now,
     clusters: readClusterRecords(temporal),
     lastPass: keepLastPass(temporal, config.dataFolder, installation),
     builder: role === 'builder' ? { ...config.builder, name: hostname() } : undefined,
@@ -237,9 +245,11 @@ export async function prepareWorkers({
     connection,
     parts,
     installation,
+    clockBeyond: clock.beyond,
     inFlight,
     close: async () => {
       stopPruning();
+      await clock.stop();
       await logs.close();
       await pool.closeAll();
       await registry.close();

@@ -21,6 +21,8 @@ export interface StackOptions {
   readonly accounts?: Readonly<Record<string, object | 'service'>>;
   /** Added to heddle.yaml. */
   readonly config?: object;
+  /** Added to the environment of workers. */
+  readonly env?: Readonly<Record<string, string>>;
   /** How long the client waits for a busy worker, in ms. Default: a minute. */
   readonly busyMs?: number;
 }
@@ -184,6 +186,7 @@ async function startWorker(options: StackOptions, parts: WorkerParts): Promise<W
         HOME: dataFolder,
         TEMPORAL_ADDRESS: options.temporalAddress,
         TEMPORAL_NAMESPACE: parts.namespace,
+        ...options.env,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     },

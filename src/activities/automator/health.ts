@@ -30,7 +30,7 @@ export async function awaitHealth(
   if (check === undefined || service === undefined) return;
   const what = `check of ${service.name}: ${describeProbe(probeOf(check))}`;
   const stop = anySignal([attempt.signal, attempt.detach]);
-  const end = Date.now() + milliseconds(check.within);
+  const end = performance.now() + milliseconds(check.within);
   let said = '';
   for (let looks = 1; ; looks += 1) {
     attempt.at(`waits for the ${what}`);
@@ -38,7 +38,7 @@ export async function awaitHealth(
     if (found.well) return attempt.log.info(`${what}: passed`, { looks });
     if (found.why !== said) attempt.log.info(`${what}: not yet, ${found.why}`);
     said = found.why;
-    if (Date.now() + milliseconds(check.every) > end) {
+    if (performance.now() + milliseconds(check.every) > end) {
       throw new PluginError(
         'ScriptFailed',
         `its action was done, but the ${what} did not pass within ${check.within} s: ${said}`,

@@ -78,13 +78,13 @@ async function listWithOwn(
   workflowId: string,
   runId: string,
 ): Promise<readonly string[]> {
-  const begin = Date.now();
+  const begin = performance.now();
   let listed = await runs.list(workflowId);
   // Without search attributes previous runs are unknown; the tags of machines are searched in any case.
   if (listed === undefined) return [];
   for (
     let pause = 50;
-    !listed.includes(runId) && Date.now() - begin < patienceMs;
+    !listed.includes(runId) && performance.now() - begin < patienceMs;
     pause = Math.min(pause * 2, 2_000)
   ) {
     await wait(pause);
@@ -92,6 +92,6 @@ async function listWithOwn(
   }
   if (!listed.includes(runId) && activityInfo().attempt < 3)
     throw new Error(`the server's index does not show run ${runId} of ${workflowId} yet`);
-  await wait(Math.max(againMs, Date.now() - begin));
+  await wait(Math.max(againMs, performance.now() - begin));
   return [...new Set([...listed, ...((await runs.list(workflowId)) ?? [])])];
 }

@@ -74,7 +74,7 @@ async function probeAll(
   { clusterId, provider, nodes, answersWithinMs }: ProbeRequest,
   attempt: Attempt,
 ): Promise<readonly Verdict[]> {
-  const begun = Date.now();
+  const begun = performance.now();
   try {
     const view = await viewAccount(parts, lists, clusterId, provider, attempt);
     if (answersWithinMs !== undefined) {

@@ -159,14 +159,14 @@ const upLimitMs = 5 * 60_000;
 async function resetNode(call: MachineCall): Promise<Outcome> {
   const { parts, request, attempt } = call;
   await askProvider(call, (open) => resetPower(call, open));
-  for (const until = Date.now() + upLimitMs; ;) {
+  for (const until = performance.now() + upLimitMs; ;) {
     try {
       const { address } = await reachNode(parts, request, attempt);
       await parts.nodes.probe(address, anySignal([attempt.signal, attempt.detach]));
       return { answer: 'done' };
     } catch (error) {
       const why = whyOf(error, anySignal([attempt.signal, attempt.detach]));
-      if (Date.now() > until) return { answer: 'unknown', why };
+      if (performance.now() > until) return { answer: 'unknown', why };
       await pause(500, undefined, { signal: attempt.signal });
     }
   }

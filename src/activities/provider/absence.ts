@@ -19,7 +19,7 @@ export function createAbsences(): Absences {
   const missedAt = new Map<string, number>();
   return {
     miss(key) {
-      const now = Date.now();
+      const now = performance.now();
       const since = missedAt.get(key);
       if (since !== undefined && now - since < staleMs) return now - since;
       missedAt.delete(key);

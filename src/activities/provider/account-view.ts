@@ -33,7 +33,7 @@ export interface AccountView {
   readonly consistencyWindowMs: number;
   /**
    * All machines of this installation, or of another one, that the account has; undefined where the provider
-   * cannot list. The list may be one that another caller asked for, but not before `since` (ms since 1970; a
+   * cannot list. The list may be one that another caller asked for, but not before `since` (by `performance.now()`; a
    * second ago by default).
    */
   list(since?: number, installation?: string): Promise<readonly Machine[] | undefined>;

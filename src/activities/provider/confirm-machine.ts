@@ -133,7 +133,7 @@ async function lookSoon(
   attempt: ProviderCall['attempt'],
   budget: AbortSignal,
 ): ReturnType<ProviderCall['provider']['confirm']> {
-  for (const until = Date.now() + lookingMs; ;) {
+  for (const until = performance.now() + lookingMs; ;) {
     try {
       return await provider.confirm(machine);
     } catch (error) {
@@ -141,7 +141,7 @@ async function lookSoon(
         isPluginError(error) && error.kind === 'NotReady' && attempt.number === 1
           ? (error.retryAfterMs ?? Infinity)
           : Infinity;
-      if (waitMs > soonMs || Date.now() + waitMs > until) throw error;
+      if (waitMs > soonMs || performance.now() + waitMs > until) throw error;
       await wait(waitMs, undefined, { signal: anySignal([attempt.signal, attempt.detach, budget]) });
     }
   }

@@ -31,13 +31,13 @@ export async function takeLock(
   attempt: Pick<Attempt, 'at' | 'signal' | 'detach'>,
 ): Promise<Turn | undefined> {
   if (!descriptor.serial) return undefined;
-  const begin = Date.now();
+  const begin = performance.now();
   const own = turns(account);
   const holder = randomUUID();
   const leave = anySignal([attempt.signal, attempt.detach]);
   attempt.at(`waits for its turn to call ${account}`);
   for (;;) {
-    if (await ask(own, account, holder, leave)) return hold(own, holder, Date.now() - begin);
+    if (await ask(own, account, holder, leave)) return hold(own, holder, performance.now() - begin);
     leave.throwIfAborted();
   }
 }
@@ -62,16 +62,16 @@ async function ask(turns: Locks, account: string, holder: string, leave: AbortSi
 function hold(turns: Locks, holder: string, waitedMs: number): Turn {
   const lost = new AbortController();
   // The answer may have been on its way for a while.
-  let over = Date.now() + leaseMs / 2;
+  let over = performance.now() + leaseMs / 2;
   let renewing = false;
   const renew = async (): Promise<void> => {
-    if (Date.now() > over)
+    if (performance.now() > over)
       lost.abort(
         new PluginError('Retryable', 'the turn to call was lost: the server did not answer in time'),
       );
     if (renewing || lost.signal.aborted) return;
     renewing = true;
-    const sentAt = Date.now();
+    const sentAt = performance.now();
     if (await turns.take({ holder, leaseMs, waitMs: 0 }).catch(() => false))
       over = sentAt + leaseMs - renewMs;
     renewing = false;

@@ -21,8 +21,9 @@ import { refuseSuperseded, resetTime } from './superseded.js';
 
 /** Carries out CREATE, CONFIRM or DELETE by the plugin of the node's provider. */
 export async function runProviderTask({ parts, task, request, attempt }: TaskCall): Promise<JsonObject> {
-  const budget = budgetSignal(lastWordsMs);
-  const endsAt = Date.now() + leftMs();
+  const begunAt = performance.now();
+  const budgetMs = leftMs(parts);
+  const budget = budgetSignal(budgetMs, lastWordsMs);
   const target = await openTarget(parts, request, accountFor(request, task), attempt);
   const { plugin, machine } = target;
   if (request.swept === true)
@@ -32,13 +33,17 @@ export async function runProviderTask({ parts, task, request, attempt }: TaskCal
       cluster: request.clusterId === '-' ? undefined : request.clusterId,
     });
   const earlierCallAt = await earlierCall(parts, plugin, request, task, attempt);
-  if (earlierCallAt !== undefined) await untilVisible(plugin, earlierCallAt, attempt);
-  else if (task.taskName === 'DELETE' && machine.providerid === undefined)
-    await untilVisible(plugin, activityInfo().scheduledTimestampMs, attempt);
+  const lastCallAt =
+    task.taskName === 'DELETE' && machine.providerid === undefined
+      ? activityInfo().scheduledTimestampMs
+      : earlierCallAt;
+  if (lastCallAt !== undefined) await untilVisible(plugin, { lastCallAt, begunAt }, attempt);
   const isConfirm = task.taskName === 'CONFIRM';
   // The last attempt ends early enough for its console to be read.
   const callBudget =
-    isConfirm && plugin.abilities.includes('consoleOutput') ? budgetSignal(lastWordsMs + consoleMs) : budget;
+    isConfirm && plugin.abilities.includes('consoleOutput')
+      ? budgetSignal(budgetMs, lastWordsMs + consoleMs)
+      : budget;
   const options: CallOptions = {
     deadlineMs: plugin.descriptor.callDeadlineMs,
     signals: [callBudget],
@@ -64,7 +69,7 @@ export async function runProviderTask({ parts, task, request, attempt }: TaskCal
           })
         : cause;
     if (!isConfirm) throw error;
-    const late = callBudget.aborted || isLate(endsAt, attempt, error);
+    const late = callBudget.aborted || isLate(begunAt + budgetMs, attempt, error);
     throw await keepConsole({ parts, task, request, attempt, target, isLate: late, budget }, error);
   }
 }
@@ -90,17 +95,15 @@ const lateMs = 25_000;
 /** An attempt of CONFIRM has at least so long, in ms. */
 const shortMs = 2_000;
 
-/** Longest believable wait for a worker, in ms: a larger difference means that the clocks differ. */
-const queuedMs = 10_000;
-
 /**
  * The end of the task's time, a little early. Taken as an attempt begins: from then on our own clock
  * measures.
  */
-function budgetSignal(wordsMs: number): AbortSignal {
+function budgetSignal(budgetMs: number, wordsMs: number): AbortSignal {
   const { scheduleToCloseTimeoutMs } = activityInfo();
   if (scheduleToCloseTimeoutMs === 0) return new AbortController().signal;
-  return AbortSignal.timeout(Math.max(0, leftMs() - Math.min(wordsMs, scheduleToCloseTimeoutMs / 4)));
+  const ms = budgetMs - Math.min(wordsMs, scheduleToCloseTimeoutMs / 4);
+  return AbortSignal.timeout(Math.max(0, Math.round(ms)));
 }
 
 /** Perhaps no attempt follows: the last part of the task's time has begun, or the next attempt would be after it. */
@@ -111,24 +114,20 @@ function isLate(endsAt: number, { number }: Attempt, error: unknown): boolean {
   const pauseMs =
     (isPluginError(error) ? error.retryAfterMs : undefined) ??
     1.2 * Math.min(initialMs * 2 ** (number - 1), maximumMs);
-  const leftMs = endsAt - Date.now();
+  const leftMs = endsAt - performance.now();
   return leftMs < Math.min(lateMs, scheduleToCloseTimeoutMs / 4) || leftMs < pauseMs + shortMs;
 }
 
-/** What is left of the task's time when an attempt begins, in ms. */
-function leftMs(): number {
+/** What is left of the task's time when an attempt begins, in ms. All times are the server's. */
+function leftMs({ serverNow }: Pick<ActivityParts, 'serverNow'>): number {
   const { scheduledTimestampMs, currentAttemptScheduledTimestampMs, scheduleToCloseTimeoutMs } =
     activityInfo();
-  // Both times are the server's, whose clock may differ from ours; the wait for a worker is measured by our
-  // clock.
-  const spentMs = currentAttemptScheduledTimestampMs - scheduledTimestampMs;
-  const waitedMs = Date.now() - currentAttemptScheduledTimestampMs;
-  const queued = waitedMs > 0 && waitedMs < queuedMs ? waitedMs : 0;
-  return scheduleToCloseTimeoutMs - spentMs - queued;
+  const now = Math.max(currentAttemptScheduledTimestampMs, serverNow() ?? 0);
+  return scheduleToCloseTimeoutMs - (now - scheduledTimestampMs);
 }
 
 /**
- * When a CREATE of the same key with unknown outcome may last have been sent, in ms; undefined when
+ * When a CREATE of the same key with unknown outcome may last have been sent, in ms by the server's clock; undefined when
  * none can have been, or the provider itself sees to it that it does no harm. The first attempt of a workflow
  * that was reset may follow one that the reset removed from the history.
  */
@@ -146,16 +145,18 @@ async function earlierCall(
 
 /**
  * An earlier CREATE may have its effect up to its deadline, and be listed only later: until then looking says
- * nothing.
+ * nothing. What passed before this attempt was scheduled is measured by the server's clock, the rest by this process:
+ * their difference does not matter.
  */
 async function untilVisible(
   { descriptor }: RegisteredProvider,
-  lastCallAt: number,
+  { lastCallAt, begunAt }: { readonly lastCallAt: number; readonly begunAt: number },
   attempt: Attempt,
 ): Promise<void> {
-  const visibleAt = lastCallAt + descriptor.callDeadlineMs + descriptor.consistencyWindowMs;
+  const passedMs = activityInfo().currentAttemptScheduledTimestampMs - lastCallAt;
+  const windowMs = descriptor.callDeadlineMs + descriptor.consistencyWindowMs;
   attempt.at(`waits until an earlier call of ${descriptor.name} is over and visible`);
-  await wait(Math.max(0, visibleAt - Date.now()), undefined, {
+  await wait(Math.max(0, windowMs - Math.max(0, passedMs) - (performance.now() - begunAt)), undefined, {
     signal: anySignal([attempt.signal, attempt.detach]),
   });
 }

@@ -22,7 +22,7 @@ export function createSharedLists(): SharedLists {
     { readonly askedAt: number; readonly machines: Promise<readonly Machine[]> }
   >();
   return {
-    get({ name, plugin, fields }, tags, ask, since = Date.now() - freshMs) {
+    get({ name, plugin, fields }, tags, ask, since = performance.now() - freshMs) {
       const key = createHash('sha256')
         .update(stableJson([name, fields, tags]))
         .digest('hex');
@@ -30,7 +30,7 @@ export function createSharedLists(): SharedLists {
       if (shared !== undefined && shared.askedAt > since) return shared.machines;
       // Not tied to the first caller's signal: others wait for it too.
       const machines = ask(AbortSignal.timeout(plugin.descriptor.callDeadlineMs)).list(tags);
-      const entry = { askedAt: Date.now(), machines };
+      const entry = { askedAt: performance.now(), machines };
       lists.set(key, entry);
       const forget = (): void => {
         if (lists.get(key) === entry) lists.delete(key);

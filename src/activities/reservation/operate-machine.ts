@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import type { MachineOperation, MachineView } from '../../model/machine/state.js';
 import type { OperateMachineReply, OperateMachineRequest } from '../../model/reservation/messages.js';
-import { GoneError, RefusedError, type ReservationParts } from './parts.js';
+import { GoneError, msUntil, RefusedError, type ReservationParts } from './parts.js';
 
 /** Poll intervals in ms: short at first, longer for operations that take an hour. */
 const quickMs = 150;
@@ -19,7 +19,8 @@ export async function operateMachine(
   const { machine, uid, intent, holder, key } = request;
   const { cancellationSignal } = Context.current();
   const by = `reservation ${holder}`;
-  const began = Date.now();
+  const began = performance.now();
+  const patienceMs = msUntil(request.until);
   for (;;) {
     const view = await computers.view(machine);
     if (view?.uid !== uid)
@@ -37,14 +38,14 @@ export async function operateMachine(
       if (end !== undefined) return end;
       continue;
     }
-    if (mine === undefined && Date.now() > Date.parse(request.until)) {
+    if (mine === undefined && performance.now() - began > patienceMs) {
       return {
         is: 'not done',
         answer: 'not done',
         why: `machine ${machine} is busy: ${view.operation?.intent.kind} by ${view.operation?.by}, so ${intent.kind} was not begun`,
       };
     }
-    await pause(Math.min(slowMs, quickMs + (Date.now() - began) / 10), undefined, {
+    await pause(Math.min(slowMs, quickMs + (performance.now() - began) / 10), undefined, {
       signal: cancellationSignal,
     });
   }

@@ -1,3 +1,4 @@
+import { activityInfo } from '@temporalio/activity';
 import type { Knowledge } from '../../model/machine/answer.js';
 import type { UnneededLoad } from '../../model/machine/decide.js';
 import type { ImageRef } from '../../model/machine/image.js';
@@ -52,4 +53,9 @@ export class GoneError extends Error {
 /** The machine does not take it; the message says why. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError';
+}
+
+/** How long an attempt has until a moment of the server's clock, in ms from its start. */
+export function msUntil(moment: string): number {
+  return Date.parse(moment) - activityInfo().currentAttemptScheduledTimestampMs;
 }

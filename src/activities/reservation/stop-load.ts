@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import type { StopLoadRequest } from '../../model/reservation/messages.js';
-import type { ReservationParts } from './parts.js';
+import { msUntil, type ReservationParts } from './parts.js';
 
 const pollMs = 1_000;
 
@@ -14,7 +14,8 @@ export async function stopLoad(
   { machine, uid, key, until }: StopLoadRequest,
 ): Promise<void> {
   const { cancellationSignal } = Context.current();
-  while (Date.now() < Date.parse(until)) {
+  const [begunAt, leftMs] = [performance.now(), msUntil(until)];
+  while (performance.now() - begunAt < leftMs) {
     const view = await computers.view(machine);
     if (view?.uid !== uid) return;
     // The machine may be busy with something else and accept the load later.

@@ -31,7 +31,7 @@ export async function findLeaks(
   attempt.at(`lists the machines of ${provider.name}`);
   // Listed before owners are asked: a cluster records a machine before it creates it.
   // Its own list: one of a moment ago would show again what the pass before has deleted.
-  const since = Date.now();
+  const since = performance.now();
   const installations = [...new Set([parts.installation, ...origins.map((origin) => origin.installation)])];
   const listed = await listEach(installations, (installation) => view.list(since, installation));
   const uploaded = await listEach(installations, (installation) => view.images(installation));

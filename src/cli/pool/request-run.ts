@@ -1,11 +1,12 @@
 import { anySignal } from '../../model/signals.js';
 import type { ServerOptions } from '../configuration.js';
 import { CliError } from '../errors.js';
-import { catchInterrupt } from '../waiting.js';
+import { catchInterrupt } from '../interrupts.js';
 import { poolVerb } from './pool-verb.js';
 import { renewOften } from './renewal.js';
 import { chooseRequests } from './request.js';
 import { highestCode, readCommand, runOnNodes } from './run-on-nodes.js';
+import { serverTime } from '../../client/server-clock.js';
 
 interface RequestRunOptions extends ServerOptions {
   readonly id?: string;
@@ -38,8 +39,16 @@ export const runInRequest = poolVerb(
     if (request === undefined) throw new CliError('Refused', `request ${id} has ended`, { next });
     const { signal: interrupted, release } = catchInterrupt();
     const expired = new AbortController();
+    const {
+      connection,
+      options: { namespace },
+    } = session.temporal;
+    const leaseMs =
+      request.expiresAt === undefined
+        ? undefined
+        : Math.max(1_000, request.expiresAt - (await serverTime(connection, namespace)));
     const stopRenewal = renewOften(pool, [id], {
-      leaseMs: request.expiresAt === undefined ? undefined : Math.max(1_000, request.expiresAt - Date.now()),
+      leaseMs,
       onEnded: () => expired.abort(new Error(`request ${id} ended: its nodes are no longer ours`)),
     });
     try {

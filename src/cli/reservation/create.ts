@@ -7,6 +7,7 @@ import type { ServerOptions } from '../configuration.js';
 import { CliError } from '../errors.js';
 import { verb } from '../verb.js';
 import { printReservation } from './show.js';
+import { serverTime } from '../../client/server-clock.js';
 
 interface CreateOptions extends ServerOptions {
   readonly user: string;
@@ -47,13 +48,16 @@ export async function create(image: string, options: CreateOptions): Promise<num
   };
   const given = Object.entries(wanted).filter(([, value]) => value !== undefined);
   const written = Object.fromEntries(given) as WrittenReservation;
-  const reading = readReservation(written, Date.now());
-  if (!reading.ok) throw new ProblemsError('This is no reservation:', reading.problems);
   return reserve(written, options);
 }
 
 const reserve = verb(
-  ({ client }, written: WrittenReservation, _options: ServerOptions) => client.reservations.create(written),
+  async ({ client, temporal }, written: WrittenReservation, _options: ServerOptions) => {
+    const now = await serverTime(temporal.connection, temporal.options.namespace);
+    const reading = readReservation(written, now);
+    if (!reading.ok) throw new ProblemsError('This is no reservation:', reading.problems);
+    return client.reservations.create(written);
+  },
   {
     worker: true,
     document: (reservation) => ({ reservation }),

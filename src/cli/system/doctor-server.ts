@@ -16,7 +16,9 @@ import { openKeys } from '../configuration.js';
 import { fail, ok, warn, type Finding } from './doctor-local.js';
 import { lookAtQueue, type QueueTasks } from './pollers.js';
 import { messageOf } from '../report-error.js';
-import { formatAge, formatCount, protoMs } from '../format.js';
+import { formatAge, formatCount } from '../format.js';
+import { protoMs } from '../../client/proto-time.js';
+import { clockBoundMs, describeOffset, isBeyond, measureServerClock } from '../../client/server-clock.js';
 
 const askMs = 5_000;
 const grpcNotFound = 5;
@@ -85,6 +87,24 @@ export function checkEncryption(connection: Connection, namespace: string, confi
   };
   return make().catch((error: unknown) => warn(check, `could not be looked at: ${messageOf(error)}`));
 }
+
+/** Compares this host's clock with the server's. Workers on it take no tasks beyond the bound. */
+export async function checkClock(connection: Connection, namespace: string): Promise<Finding> {
+  const check = 'clock';
+  const offset = await measureServerClock(connection, namespace);
+  if (offset === undefined) return warn(check, "could not be compared with the server's");
+  const text = `this host's clock is ${describeOffset(offset)}`;
+  if (isBeyond(offset, clockBoundMs))
+    return fail(
+      check,
+      `${text}; workers of this host take no tasks with more than ${clockBoundMs / 1_000} s`,
+      'timedatectl',
+    );
+  return isBeyond(offset, unusualMs) ? warn(check, text, 'timedatectl') : ok(check, text);
+}
+
+/** Synchronised clocks differ by less, in ms. */
+const unusualMs = 5_000;
 
 /** Checks who polls for workflows, for the tasks of the site, and for those of each provider account. */
 export async function checkPollers(

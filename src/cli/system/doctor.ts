@@ -28,6 +28,7 @@ import { checkObjectStore } from './doctor-object-store.js';
 import { checkSweep } from './doctor-sweep.js';
 import {
   checkAttributes,
+  checkClock,
   checkDifferences,
   checkEncryption,
   checkLoadedPlugins,
@@ -94,6 +95,7 @@ async function* examine(options: ServerOptions): AsyncGenerator<Finding> {
     const namespace = await checkNamespace(connection, server.namespace);
     yield namespace;
     if (namespace.state === 'fail') return;
+    yield checkClock(connection, server.namespace);
     yield checkAttributes(connection, server.namespace);
     yield checkEncryption(connection, server.namespace, config);
     yield* await checkPollers(connection, server.namespace, workers);

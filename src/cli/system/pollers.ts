@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Client } from '@temporalio/client';
+import type { ConnectionLike } from '@temporalio/client';
+import { serverTime } from '../../client/server-clock.js';
 import { readIdentity } from '../../model/worker-identity.js';
 import type { QueueView } from '../../schema/output/status.js';
-import { protoMs } from '../format.js';
+import { protoMs } from '../../client/proto-time.js';
 import type { ServerLocation } from '../../server/check.js';
 import { openConnection } from '../../server/connect.js';
 
@@ -16,16 +17,17 @@ export type QueueTasks = QueueView['tasks'];
 const taskQueueTypes = { workflows: 1, activities: 2 } as const satisfies Record<QueueTasks, number>;
 
 export async function lookAtQueue(
-  { workflowService }: Pick<Client, 'workflowService'>,
+  connection: ConnectionLike,
   namespace: string,
   queue: string,
   tasks: QueueTasks,
 ): Promise<QueueView> {
-  const { pollers } = await workflowService.describeTaskQueue({
+  const { pollers } = await connection.workflowService.describeTaskQueue({
     namespace,
     taskQueue: { name: queue },
     taskQueueType: taskQueueTypes[tasks],
   });
+  const now = await serverTime(connection, namespace);
   const seen = (pollers ?? []).map(({ identity, lastAccessTime }) => ({
     worker: readIdentity(identity ?? '').worker,
     at: protoMs(lastAccessTime),
@@ -34,7 +36,7 @@ export async function lookAtQueue(
   return {
     queue,
     tasks,
-    workers: new Set(seen.filter(({ at }) => Date.now() - at <= staleMs).map(({ worker }) => worker)).size,
+    workers: new Set(seen.filter(({ at }) => now - at <= staleMs).map(({ worker }) => worker)).size,
     last: last === undefined ? undefined : { worker: last.worker, at: new Date(last.at).toISOString() },
   };
 }

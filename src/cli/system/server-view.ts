@@ -8,7 +8,8 @@ import { decodeFailure, decodeFirst, type HistoryFailure } from '../cluster/task
 import { pendingStates } from '../cluster/task/find-task.js';
 import { workflowsOf } from '../cluster/task/history-events.js';
 import { readTaskId } from '../cluster/task/task-events.js';
-import { protoMs, timeText } from '../format.js';
+import { timeText } from '../format.js';
+import { protoMs } from '../../client/proto-time.js';
 import { lookAtQueue, type QueueTasks } from './pollers.js';
 import { messageOf } from '../report-error.js';
 
@@ -36,7 +37,7 @@ export async function lookAtWorkflows(
   const activities = found.flatMap((one) => one.activities);
   const { namespace } = client.options;
   const lookAt = (queue: string, tasks: QueueTasks): Promise<QueueView> =>
-    call(client, `queue ${queue}`, () => lookAtQueue(client, namespace, queue, tasks));
+    call(client, `queue ${queue}`, () => lookAtQueue(client.connection, namespace, queue, tasks));
   const names = new Set(activities.flatMap(({ queue }) => queue ?? []));
   const queues = await Promise.all([
     lookAt(workflowQueue, 'workflows'),

@@ -33,6 +33,7 @@ import { EntityClient } from '../entity-client.js';
 import { HeddleError } from '../errors.js';
 import { listRunning } from '../list.js';
 import { ContentError, readContent, sendContent } from './content.js';
+import { serverTime } from '../server-clock.js';
 
 export interface PutOptions {
   readonly format: ResourceFormat;
@@ -118,7 +119,9 @@ export class ResourceClient extends EntityClient {
   async prunable(
     olderThanMs = defaultPruneAgeMs,
   ): Promise<{ readonly versions: readonly PrunedVersion[]; readonly pruning: Pruning }> {
-    const before = new Date(Date.now() - olderThanMs).toISOString();
+    const before = new Date(
+      (await serverTime(this.temporal.connection, this.temporal.options.namespace)) - olderThanMs,
+    ).toISOString();
     const catalogue = await this.catalogue();
     const pruning = { before, used: await this.#used() };
     return { versions: prunable(catalogue, pruning), pruning };

@@ -34,6 +34,7 @@ import { EntityClient, type ExportOptions } from '../entity-client.js';
 import { HeddleError } from '../errors.js';
 import { Batch } from './batch.js';
 import { Watch } from './watch.js';
+import { serverTime } from '../server-clock.js';
 
 /** Requests that one message carries. */
 const perMessage = 100;
@@ -274,8 +275,11 @@ export class PoolClient extends EntityClient {
    * Starts the pool with the records of an exported one. It may return to where it was exported from.
    * @throws HeddleError Refused if there is another pool of this name.
    */
-  restore(records: PoolRecords): Promise<{ readonly unchanged: boolean }> {
-    const carried = restoredPool(records, Date.now());
+  async restore(records: PoolRecords): Promise<{ readonly unchanged: boolean }> {
+    const carried = restoredPool(
+      records,
+      await serverTime(this.temporal.connection, this.temporal.options.namespace),
+    );
     return this.startRestored(this.name, records, carried, () => this.view());
   }
 

@@ -19,6 +19,11 @@ export interface Envelope {
   readonly until?: number;
 }
 
+/** How long a message that the codec server encrypted is valid, in ms. */
+export const validMs = 10 * 60_000;
+/** Largest difference of the codec server's clock that is accepted, in ms. */
+const skewMs = 60_000;
+
 export type MessageKind = 'start' | 'signal' | 'update' | 'query' | 'activity';
 
 export type OpenedEnvelope =
@@ -60,9 +65,17 @@ export function openMessage(purpose: string, args: readonly unknown[], now: numb
     return { ok: false, why: `${purpose} was refused: its payload belongs to the message ${other}` };
   }
   if (heddle === purpose && until === undefined) return { ok: true, args: opened };
-  if (typeof until === 'number' && now < until) return { ok: true, args: opened };
-  return { ok: false, why: `${purpose} was encrypted by the codec server too long ago: send it again` };
+  if (typeof until === 'number' && now < until && until <= now + validMs + skewMs)
+    return { ok: true, args: opened };
+  if (typeof until === 'number' && now < until) return { ok: false, why: `${purpose} ${fromLater}` };
+  return {
+    ok: false,
+    why: `${purpose} was encrypted by the codec server too long ago, or its clock is behind: send it again`,
+  };
 }
 
 const notSealed =
   "was not sent by Heddle's client: use the heddle command, or a Temporal client with Heddle's plugin";
+
+const fromLater =
+  "was encrypted by a codec server whose clock is ahead of the Temporal server's: synchronise it, then send it again";

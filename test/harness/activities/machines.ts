@@ -1,3 +1,4 @@
+import type { Info } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { createAbsences } from '../../../src/activities/provider/absence.js';
@@ -17,13 +18,20 @@ import { openBench, request } from './parts.js';
 export interface MachineBench {
   readonly service: TestService;
   readonly parts: ActivityParts;
-  run(action: Action, request: TaskRequest, attempt?: number): Promise<TaskOutcome>;
+  run(action: Action, request: TaskRequest, attempt?: number, times?: ServerTimes): Promise<TaskOutcome>;
   looks: Pick<TaskActivities, 'PROBE_NODES' | 'FIND_MACHINES' | 'FIND_LEAKS' | 'NODE_REUSED' | 'READ_QUOTA'>;
   survey(nodes: readonly ProbedNode[], attempt?: number): Promise<ProbeReply>;
   /** CREATE and CONFIRM. */
   up(nodeId: string, more?: Partial<TaskRequest>): Promise<ProbedNode>;
   close(): Promise<void>;
 }
+
+/** Of an attempt, by the server's clock, in ms since the epoch. */
+export type ServerTimes = Pick<Info, 'scheduledTimestampMs' | 'currentAttemptScheduledTimestampMs'>;
+
+/** The task was scheduled long before its attempt. */
+const hourMs = 3_600_000;
+const longAgo: ServerTimes = { scheduledTimestampMs: 1, currentAttemptScheduledTimestampMs: hourMs };
 
 export interface MachineBenchOptions {
   /** What the plugin `local` says of itself. */
@@ -52,13 +60,14 @@ export async function openMachineBench(
   };
   const tasks = createTaskActivities(parts);
   const inActivity =
-    <Request, Reply>(work: (request: Request) => Promise<Reply>, attempt = 1) =>
+    <Request, Reply>(work: (request: Request) => Promise<Reply>, attempt = 1, times = longAgo) =>
     (asked: Request): Promise<Reply> =>
       new MockActivityEnvironment(
-        { attempt, startToCloseTimeoutMs: 120_000, scheduleToCloseTimeoutMs: 120_000 },
+        { attempt, startToCloseTimeoutMs: 120_000, scheduleToCloseTimeoutMs: 120_000 + hourMs, ...times },
         { logger: new DefaultLogger('ERROR') },
       ).run(work, asked);
-  const run: MachineBench['run'] = (action, asked, attempt) => inActivity(tasks[action], attempt)(asked);
+  const run: MachineBench['run'] = (action, asked, attempt, times) =>
+    inActivity(tasks[action], attempt, times)(asked);
   return {
     service,
     parts,

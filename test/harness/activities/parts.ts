@@ -140,6 +140,7 @@ export async function openBench(
     rateLimiters: () => undefined,
     resources: () => Promise.reject(new Error('no resources here')),
     // No server here: the attempt under way is the only one there is.
+    serverNow: () => undefined,
     runs: {
       list: () => Promise.resolve([]),
       openGroups: () => Promise.resolve([]),

@@ -228,6 +228,7 @@ async function partsOf(temporal: Client, registry: Registry, cloud: Cloud): Prom
     rateLimiters: () => undefined,
     resources: () => Promise.reject(new Error('no resources here')),
     runs: readWorkflowRuns(temporal),
+    serverNow: () => undefined,
     clusters: readClusterRecords(temporal),
     lastPass: noLastPass,
   };

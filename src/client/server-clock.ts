@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Connection } from '@temporalio/client';
+import { protoMs } from './proto-time.js';
+
+/** How far this host's clock is ahead of the Temporal server's, in ms; negative if it is behind. */
+export interface ClockOffset {
+  readonly aheadMs: number;
+  /** Half of the time that the measurement took: the offset is exact to this. */
+  readonly uncertaintyMs: number;
+  /** `performance.now()` and `Date.now()` of the measurement. */
+  readonly at: { readonly monotonicMs: number; readonly wallMs: number };
+}
+
+/** Nothing is ever scheduled on this queue. */
+const taskQueue = { name: 'heddle.clock' };
+// temporal.api.enums.v1.TaskQueueType
+const activityTasks = 2;
+
+const limitMs = 5_000;
+
+/**
+ * Measures the clock of this host against the server's. No answer of the server carries its time, but it notes by
+ * its clock when a worker polled a queue: this polls a queue of its own and asks for the note.
+ * Undefined if the server does not show it.
+ */
+export async function measureServerClock(
+  connection: Connection,
+  namespace: string,
+): Promise<ClockOffset | undefined> {
+  const identity = `clock ${randomUUID()}`;
+  const end = new AbortController();
+  const polled = connection
+    .withAbortSignal(end.signal, () =>
+      connection.withDeadline(Date.now() + 2 * limitMs, () =>
+        connection.workflowService.pollActivityTaskQueue({ namespace, taskQueue, identity }),
+      ),
+    )
+    .then(
+      () => undefined,
+      () => undefined,
+    );
+  try {
+    return await readPollTime(connection, namespace, identity);
+  } catch {
+    return undefined;
+  } finally {
+    end.abort();
+    await polled;
+  }
+}
+
+async function readPollTime(
+  connection: Connection,
+  namespace: string,
+  identity: string,
+): Promise<ClockOffset | undefined> {
+  const begun = performance.now();
+  // Read once: a clock that jumps during the measurement would falsify it.
+  const wall = Date.now();
+  for (let pauseMs = 5; performance.now() - begun < limitMs; pauseMs = Math.min(2 * pauseMs, 500)) {
+    const { pollers } = await connection.withDeadline(Date.now() + limitMs, () =>
+      connection.workflowService.describeTaskQueue({ namespace, taskQueue, taskQueueType: activityTasks }),
+    );
+    const seen = (pollers ?? []).find((poller) => poller.identity === identity);
+    if (seen?.lastAccessTime != null) {
+      const uncertaintyMs = (performance.now() - begun) / 2;
+      return {
+        aheadMs: wall + uncertaintyMs - protoMs(seen.lastAccessTime),
+        uncertaintyMs,
+        at: { monotonicMs: begun + uncertaintyMs, wallMs: wall + uncertaintyMs },
+      };
+    }
+    await pause(pauseMs);
+  }
+  return undefined;
+}
+
+const offsets = new WeakMap<Connection, Promise<ClockOffset | undefined>>();
+
+/** The time by the server's clock, in ms since the epoch; by this host's clock if the server does not show its own. */
+export async function serverTime(connection: object, namespace: string): Promise<number> {
+  if (!(connection instanceof Connection)) return Date.now();
+  const measured = offsets.get(connection) ?? measureServerClock(connection, namespace);
+  offsets.set(connection, measured);
+  const offset = await measured;
+  return offset === undefined ? Date.now() : timeAt(offset);
+}
+
+/** The server's time now, from an earlier measurement, whatever has become of this host's clock. */
+export function timeAt({ aheadMs, at }: ClockOffset): number {
+  return Math.round(at.wallMs - aheadMs + (performance.now() - at.monotonicMs));
+}
+
+/** Largest difference with which a worker takes tasks, in ms. */
+export const clockBoundMs = 60_000;
+
+/** Whether the clocks differ by more than a bound for certain. */
+export function isBeyond({ aheadMs, uncertaintyMs }: ClockOffset, boundMs: number): boolean {
+  return Math.abs(aheadMs) - uncertaintyMs > boundMs;
+}
+
+/** `2 h ahead of` the server's, or behind it. */
+export function describeOffset({ aheadMs }: ClockOffset): string {
+  const ms = Math.abs(aheadMs);
+  const size = ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / 1_000)} s`;
+  return `${size} ${aheadMs < 0 ? 'behind' : 'ahead of'} the Temporal server's`;
+}
