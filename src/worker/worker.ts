@@ -216,7 +216,7 @@ export async function prepareWorkers({
     pools: readNodePools(temporal),
     absences: createAbsences(),
     runs: readWorkflowRuns(temporal),
-    serverNow: clock.now,
+    serverNow: () => clock.now(),
     clusters: readClusterRecords(temporal),
     lastPass: keepLastPass(temporal, config.dataFolder, installation),
     builder: role === 'builder' ? { ...config.builder, name: hostname() } : undefined,
