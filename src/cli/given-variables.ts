@@ -1,7 +1,7 @@
 import { givenByEnvironment } from '../config/index.js';
 import type { Json } from '../model/json.js';
 import type { GivenValue, GivenValues } from '../schema/cluster/bind.js';
-import { maxSpecBytes, maxSpecDepth } from '../schema/cluster/read.js';
+import { maxFileBytes, maxSpecDepth } from '../schema/cluster/read.js';
 import type { VariableDeclaration } from '../schema/cluster/variable.js';
 import { isPlainObject } from '../schema/plain-json.js';
 import { errorAt, ProblemsError, type Problem } from '../schema/problem.js';
@@ -43,7 +43,7 @@ function valueOf(text: string, { type = 'text' }: VariableDeclaration = {}): Jso
   if (type === 'text') return text;
   if (type === 'number') return /^\s*$/.test(text) || !Number.isFinite(Number(text)) ? text : Number(text);
   if (type === 'boolean') return text === 'true' || (text === 'false' ? false : text);
-  const reading = readYaml(text, '', { bytes: maxSpecBytes, depth: maxSpecDepth });
+  const reading = readYaml(text, '', { bytes: maxFileBytes, depth: maxSpecDepth });
   return reading.ok ? reading.value : text;
 }
 
@@ -51,10 +51,10 @@ function readValues(file: string, declared: Declared): GivenValues {
   const fail = (problems: readonly Problem[]): never => {
     throw new ProblemsError(`${file} cannot be used:`, problems);
   };
-  const read = readTextFile(file, maxSpecBytes);
+  const read = readTextFile(file, maxFileBytes);
   if (!read.ok)
     return fail([errorAt([], `cannot read the values: ${read.wrong}`, 'It was named by --var-file.')]);
-  const reading = readYaml(read.text, file, { bytes: maxSpecBytes, depth: maxSpecDepth });
+  const reading = readYaml(read.text, file, { bytes: maxFileBytes, depth: maxSpecDepth });
   if (!reading.ok) return fail(reading.problems);
   const { value, locate } = reading;
   if (!isPlainObject(value))

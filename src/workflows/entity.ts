@@ -3,6 +3,7 @@ import {
   ApplicationFailure,
   CancellationScope,
   isCancellation,
+  log,
   makeContinueAsNewFunc,
   setCurrentDetails,
   setHandler,
@@ -12,6 +13,7 @@ import {
   type SignalDefinition,
 } from '@temporalio/workflow';
 import type { UpdateDefinition } from '@temporalio/common';
+import { jsonBytes, mostSent } from '../model/carried.js';
 import { originsOf, type Moved } from '../model/move.js';
 import { condition, conditionOf, enqueue, takeMessages } from './inbox.js';
 import { leaveMark, reachTime, recorded, taskTime } from './recorded.js';
@@ -26,6 +28,8 @@ export interface EntityMemory {
   draining: boolean;
   /** A new run was requested, e.g. by a cancellation of the workflow. */
   renew?: true;
+  /** The state was too large for a next run when so many changes had been made. */
+  tooLargeAt?: number;
   alarm?: { readonly at: number; readonly scope: CancellationScope };
 }
 
@@ -152,9 +156,10 @@ async function live<Result>(
       return next.ended;
     }
     setAlarm(memory, next.wakeAt);
-    const mayRenew = (): boolean => next.renew === true || isBudgetExceeded(memory, entity);
+    const mayRenew = (): boolean =>
+      (next.renew === true && !isKept(memory)) || isBudgetExceeded(memory, entity);
     await conditionOf('step', () => memory.changes !== seen || mayRenew());
-    if (!mayRenew()) continue;
+    if (!mayRenew() || isTooLarge(memory, entity)) continue;
     memory.draining = true;
     if ((await entity.drain?.()) !== false) {
       memory.alarm?.scope.cancel();
@@ -164,6 +169,27 @@ async function live<Result>(
     }
     memory.draining = false;
   }
+}
+
+/** Changes after which it is checked again whether the state fits into a message. */
+const changesUntilCheck = 100;
+
+/** This run continues although its budget is exceeded, because a next run could not get its state. */
+function isKept({ changes, tooLargeAt }: EntityMemory): boolean {
+  return tooLargeAt !== undefined && changes < tooLargeAt + changesUntilCheck;
+}
+
+/** A last resort: messages that would make the state so large are refused. */
+function isTooLarge<Result>(memory: EntityMemory, entity: Entity<Result>): boolean {
+  const bytes = jsonBytes(entity.carry());
+  delete memory.tooLargeAt;
+  if (bytes <= mostSent) return false;
+  memory.tooLargeAt = memory.changes;
+  log.error('the state is too large for a next run, so this one continues; delete what is no longer needed', {
+    bytes,
+    limit: mostSent,
+  });
+  return true;
 }
 
 async function isWanted({
@@ -181,7 +207,7 @@ export function isBudgetExceeded(
   memory: EntityMemory,
   { budget = {}, isBusy }: Pick<Entity<never>, 'budget' | 'isBusy'> = {},
 ): boolean {
-  if (budget.isPostponed?.() === true) return false;
+  if (budget.isPostponed?.() === true || isKept(memory)) return false;
   if (memory.renew === true || memory.updates > maxUpdates || budget.isExceeded?.() === true) return true;
   const { continueAsNewSuggested, isLarge, inputs } = recorded();
   if (isLarge) return true;

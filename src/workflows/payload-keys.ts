@@ -11,7 +11,7 @@ export interface PayloadKey {
 
 /**
  * A history cannot tell which keys a worker had, so what a workflow does must not depend on them: a worker
- * that has another ring replays the same history. These rules make it so (docs/decisions/0033):
+ * that has another ring replays the same history. These rules make it so (docs/decisions/0037):
  * - The key of its start is the workflow's own. Signals and results under it are always taken.
  * - Under any other key, the activity FIND_KEY is asked first, and its outcome is part of the history.
  * - What was taken must be opened. A worker that cannot fails the task, which another worker repeats.

@@ -94,7 +94,7 @@ let historyAtTask = 0;
 let spentChars = 0;
 
 /** Waits for a later workflow task if this one would command too much. */
-async function spend(chars: number): Promise<void> {
+export async function spend(chars: number): Promise<void> {
   for (;;) {
     // The length of the history distinguishes workflow tasks.
     const { historyLength } = workflowInfo();

@@ -28,9 +28,6 @@ interface CarriedNode extends Omit<PoolNode, 'machine' | 'id'> {
 type CarriedRequest = Omit<NodeRequest, 'id' | 'declined' | 'failures' | 'attributes'> &
   Partial<Pick<NodeRequest, 'declined' | 'failures' | 'attributes'>>;
 
-/** What one message can carry, less room for what encryption and the message itself add. */
-export const mostCarried = 1_900_000;
-
 export function packPool({ nodes, requests, ...pool }: PoolState): CarriedPool {
   const machines: Placement[] = [];
   const places = new Map<string, number>();

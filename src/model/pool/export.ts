@@ -1,5 +1,6 @@
 import { movedBy, type Records } from '../move.js';
-import { mostCarried, packPool, type CarriedPool } from './carry.js';
+import { jsonBytes, mostCarried } from '../carried.js';
+import { packPool, type CarriedPool } from './carry.js';
 import type { PoolState } from './state.js';
 
 export type PoolRecords = Records<CarriedPool>;
@@ -19,7 +20,7 @@ export function refuseExport(pool: PoolState): string | undefined {
   ];
   if (clusters.length > 0)
     return `pool ${name} cannot be exported: machines of clusters of this server are its nodes (${clusters.slice(0, shownClusters).join(', ')}${clusters.length > shownClusters ? ', ...' : ''}); delete them first`;
-  const size = JSON.stringify(packPool(pool)).length;
+  const size = jsonBytes(packPool(pool));
   return size <= mostCarried
     ? undefined
     : `pool ${name} is too large to be exported (${size} of ${mostCarried} bytes); return nodes first`;

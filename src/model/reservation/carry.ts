@@ -1,10 +1,11 @@
+import { jsonBytes } from '../carried.js';
 import type { Reservation, ReservationsState } from './state.js';
 
-/** Most characters of what one run hands to the next; the server takes two megabytes. */
-const mostCarried = 1_200_000;
+/** Records that people only like to read are left out above this, in bytes. */
+const mostWithRecords = 1_200_000;
 
 /** The calendar for the next run: where it is too large, without what people only like to read. */
-export function packReservations(state: ReservationsState, limit = mostCarried): ReservationsState {
+export function packReservations(state: ReservationsState, limit = mostWithRecords): ReservationsState {
   const smaller: readonly ((one: ReservationsState) => ReservationsState)[] = [
     (one) => one,
     (one) => ({
@@ -24,7 +25,7 @@ export function packReservations(state: ReservationsState, limit = mostCarried):
   let packed = state;
   for (const shrink of smaller) {
     packed = shrink(packed);
-    if (JSON.stringify(packed).length <= limit) return packed;
+    if (jsonBytes(packed) <= limit) return packed;
   }
   return packed;
 }

@@ -12,6 +12,7 @@ import {
 } from '../problem.js';
 import { readTextFile } from '../read-text.js';
 import { problemsFromZod } from '../zod-problems.js';
+import { jsonBytes, maxSpecBytes } from '../../model/carried.js';
 import { bindVariables, declaredVariables, type GivenValues } from './bind.js';
 import { checkCluster } from './check.js';
 import { composeSpec } from './compose.js';
@@ -20,10 +21,8 @@ import { checkNoFiles } from './inline-files.js';
 import { clusterSchema, type ClusterSpec } from './spec.js';
 import type { VariableDeclaration } from './variable.js';
 
-/**
- * A spec as text, and normalised as JSON, has at most this many bytes: one message to the server holds it.
- */
-export const maxSpecBytes = 1024 * 1024;
+/** A spec as text has at most this many bytes. Normalised as JSON it must be smaller: clusters carry several. */
+export const maxFileBytes = 1024 * 1024;
 export const maxSpecDepth = 64;
 
 export type SpecReading =
@@ -35,7 +34,7 @@ export type SpecReading =
  * and never throws.
  */
 export function parseSpec(value: unknown): SpecReading {
-  const plain = copyPlainJson(value, { bytes: maxSpecBytes, depth: maxSpecDepth });
+  const plain = copyPlainJson(value, { bytes: maxFileBytes, depth: maxSpecDepth });
   if (!plain.ok) return plain;
   if (!isPlainObject(plain.value))
     return { ok: false, problems: [errorAt([], 'a spec is a mapping with name, nodes and services')] };
@@ -43,6 +42,7 @@ export function parseSpec(value: unknown): SpecReading {
   if (!parsed.success)
     return { ok: false, problems: problemsFromZod(clusterSchema, parsed.error, plain.value) };
   const problems = [
+    ...checkSize(parsed.data),
     ...checkNoFiles(plain.value),
     ...checkCluster(parsed.data),
     ...checkExpressions(parsed.data),
@@ -52,6 +52,15 @@ export function parseSpec(value: unknown): SpecReading {
   return errors.length > 0
     ? { ok: false, problems: [...errors, ...warnings].slice(0, maxProblems) }
     : { ok: true, spec: parsed.data, warnings };
+}
+
+function checkSize(spec: ClusterSpec): readonly Problem[] {
+  const bytes = jsonBytes(spec);
+  if (bytes <= maxSpecBytes) return [];
+  const wrong = `the spec has ${bytes} bytes as JSON, the files in it included, and at most ${maxSpecBytes} are possible`;
+  return [
+    errorAt([], wrong, "Put large scripts and files into resources ('heddle resource put') and name those."),
+  ];
 }
 
 /** A spec file that was read, and waits for the values of its variables. */
@@ -82,7 +91,7 @@ type Opening = ({ readonly ok: true } & OpenedSpec) | Extract<SpecReading, { rea
 
 /** Reads a spec file up to the values of its variables. */
 export function openSpecFile(fileName: string): Opening {
-  const read = readTextFile(fileName, maxSpecBytes);
+  const read = readTextFile(fileName, maxFileBytes);
   if (read.ok) return openSpec(read.text, fileName);
   const place = { file: fileName, line: 1, column: 1 };
   return {
@@ -94,7 +103,7 @@ export function openSpecFile(fileName: string): Opening {
 }
 
 function openSpec(text: string, fileName: string): Opening {
-  const composed = composeSpec(text, fileName, { bytes: maxSpecBytes, depth: maxSpecDepth });
+  const composed = composeSpec(text, fileName, { bytes: maxFileBytes, depth: maxSpecDepth });
   if (!composed.ok) return composed;
   const { value, locate } = composed;
   return {

@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { sourceOf } from '../../model/image/spec.js';
 import type { Json } from '../../model/json.js';
 import { inlineFiles } from '../cluster/inline-files.js';
-import { maxSpecBytes, maxSpecDepth, parseSpec } from '../cluster/read.js';
+import { maxFileBytes, maxSpecDepth, parseSpec } from '../cluster/read.js';
 import { copyPlainJson, isPlainObject } from '../plain-json.js';
 import { errorAt, maxProblems, placeProblems, type Path, type Problem } from '../problem.js';
 import { readTextFile } from '../read-text.js';
@@ -17,7 +17,7 @@ export type ImageReading =
 
 /** Reads an image.yaml; a file that cannot be read is a problem like any other. */
 export function loadImageFile(fileName: string): ImageReading {
-  const read = readTextFile(fileName, maxSpecBytes);
+  const read = readTextFile(fileName, maxFileBytes);
   if (read.ok) return readImageFile(read.text, fileName);
   const place = { file: fileName, line: 1, column: 1 };
   return {
@@ -33,7 +33,7 @@ export function loadImageFile(fileName: string): ImageReading {
  * with its place.
  */
 export function readImageFile(text: string, fileName: string): ImageReading {
-  const source = readYamlFile(text, fileName, { bytes: maxSpecBytes, depth: maxSpecDepth });
+  const source = readYamlFile(text, fileName, { bytes: maxFileBytes, depth: maxSpecDepth });
   if (!source.ok) return source;
   const fail = (problems: readonly Problem[]): ImageReading => ({
     ok: false,
@@ -49,7 +49,7 @@ export function readImageFile(text: string, fileName: string): ImageReading {
 
 /** Checks an image of unknown origin, as it reaches the activity CHECK_IMAGE. */
 export function parseImage(value: unknown): ImageReading {
-  const plain = copyPlainJson(value, { bytes: maxSpecBytes, depth: maxSpecDepth });
+  const plain = copyPlainJson(value, { bytes: maxFileBytes, depth: maxSpecDepth });
   return plain.ok ? checkShape(plain.value) : plain;
 }
 

@@ -1,4 +1,5 @@
 import type { ClaimRequest } from '../../model/node/claims.js';
+import { refuseGrowth } from '../../model/carried.js';
 import { newMemory, query, runEntity, update } from '../entity.js';
 import { claimUpdate, heldClaimsQuery } from '../cluster/messages.js';
 
@@ -33,7 +34,19 @@ export async function claims(input?: { readonly carried: ClaimsState }): Promise
 
   return runEntity(newMemory(), {
     messages: [
-      update(claimUpdate, 'Release machines, then claim the first free candidate for each key.', change),
+      update(
+        claimUpdate,
+        'Release machines, then claim the first free candidate for each key.',
+        change,
+        ({ take: added }) =>
+          added.length === 0
+            ? undefined
+            : refuseGrowth(
+                'the claims of this account',
+                { state: Object.fromEntries(holders), added },
+                'divide its machines among several accounts',
+              ),
+      ),
       query(heldClaimsQuery, 'Claimed machines and the keys that hold them.', () =>
         Object.fromEntries(holders),
       ),

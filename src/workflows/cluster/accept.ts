@@ -10,6 +10,8 @@ import type {
   OperateRequest,
   PlainRequest,
 } from '../../model/cluster/messages.js';
+import { jsonBytes } from '../../model/carried.js';
+import { bytesForHistory, refuseTooLarge } from '../../model/cluster/carry.js';
 import { refuseLocked } from '../../model/cluster/locked.js';
 import { describeIntent, rememberedOperations, type Operation } from '../../model/cluster/operation.js';
 import { stableJson } from '../../model/node/payload.js';
@@ -31,7 +33,10 @@ export function refuseApply(memory: Memory, request: ApplyRequest): string | und
   if (request.createOnly === true && (spec !== undefined || operation !== undefined || queue.length > 0)) {
     return `cluster ${name} is there already with another spec; apply without --create-only changes it`;
   }
-  return refuseBusy(memory.state, request.queue === true);
+  const { spec: wanted, ...intent } = request;
+  return (
+    refuseBusy(memory.state, request.queue === true) ?? refuseTooLarge(memory.state, { intent, spec: wanted })
+  );
 }
 
 export function acceptApply(memory: Memory, request: ApplyRequest): ApplyReply {
@@ -77,7 +82,7 @@ export function refuseOperate(memory: Memory, { intent, queue = false }: Operate
         ? refuseRollback(state)
         : undefined;
   if (unfit !== undefined) return unfit;
-  const busy = refuseBusy(state, queue);
+  const busy = refuseBusy(state, queue) ?? refuseTooLarge(state, { intent });
   if (busy !== undefined) return busy;
   if (operation?.state !== 'held' || queue || intent.kind === 'rollback') return undefined;
   if (intent.kind === 'replace' && ['apply', 'rollback', 'replace'].includes(operation.kind))
@@ -329,12 +334,20 @@ function hasScope(intent: Intent, wanted: Pick<ApplyRequest, 'nodes' | 'services
   );
 }
 
+/** The last operations, and of large ones fewer. */
+function rememberedOf(history: readonly Operation[]): readonly Operation[] {
+  let bytes = 0;
+  const isFull = (operation: Operation): boolean => (bytes += jsonBytes(operation)) > bytesForHistory;
+  const end = history.findIndex((operation, index) => index === rememberedOperations || isFull(operation));
+  return end < 0 ? history : history.slice(0, Math.max(1, end));
+}
+
 /** Puts an operation that is over among the remembered ones. */
 export function endOperation(memory: Memory, end: Operation['state'], operation: Operation): void {
   const { paused: _paused, ...rest } = operation;
   const ended: Operation = { ...rest, state: end, endedAt: now() };
   const { operation: current, target: _target, planned: _planned, ...state } = memory.state;
-  const history = [ended, ...state.history].slice(0, rememberedOperations);
+  const history = rememberedOf([ended, ...state.history]);
   memory.state =
     current === undefined || current.id === operation.id
       ? { ...state, history }

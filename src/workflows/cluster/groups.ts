@@ -12,7 +12,7 @@ import {
   type NodeGroup,
 } from '../../model/cluster/group.js';
 import { workflowTaskMs } from '../../model/resumption.js';
-import { defaultPriorityKey } from '../schedule.js';
+import { defaultPriorityKey, spend } from '../schedule.js';
 import { changeOperation, type Memory } from './memory.js';
 import { instructSignal } from './messages.js';
 import { condition } from '../inbox.js';
@@ -116,6 +116,7 @@ async function send(memory: Memory, id: string): Promise<void> {
   changeGroup(memory, id, { pending: [], sent: seq });
   try {
     if (seq === 1) await startGroup(memory, id);
+    await spend(JSON.stringify(instructions).length);
     await getExternalWorkflowHandle(groupWorkflowId(memory.state.name, id)).signal(
       instructSignal,
       instructions,

@@ -10,7 +10,12 @@ import { specBefore, type ClusterState } from '../../model/cluster/state.js';
 import { defaultLimits } from '../../model/cluster/limits.js';
 import { summarise } from '../../model/plan/summarise.js';
 import { importsOf } from '../../model/cluster/variables.js';
-import { upgradeState } from '../../model/cluster/upgrade-state.js';
+import {
+  packCluster,
+  refuseTooLarge,
+  unpackCluster,
+  type CarriedCluster,
+} from '../../model/cluster/carry.js';
 import {
   acceptAbandon,
   acceptApply,
@@ -70,6 +75,7 @@ import {
   newMemory,
   noteChange,
   query,
+  refuse,
   runEntity,
   signal,
   update,
@@ -83,7 +89,7 @@ import { condition } from '../inbox.js';
 /**
  * What a cluster workflow starts with: a Heddle client's word, a raw spec, or the state of its earlier run.
  */
-type ClusterInput = ClusterStart | { readonly carried: ClusterState } | object;
+type ClusterInput = ClusterStart | { readonly carried: CarriedCluster } | object;
 
 /**
  * A cluster: it carries out operations one at a time and is idle in between. It ends when the cluster was
@@ -93,8 +99,10 @@ export async function cluster(input: ClusterInput): Promise<string> {
   const { halt, ...state } = openState(input);
   const isFirst = 'heddle' in input && (input as ClusterStart).heddle.isFirst;
   const memory: Memory = { ...newMemory(), state, sending: [], placing: 0, halt, isFirst };
-  if (isRawSpec(input))
+  if (isRawSpec(input)) {
+    refuse(refuseTooLarge(memory.state, { intent: {}, spec: input }));
     queueOperation(memory, { intent: { kind: 'apply' }, by: 'workflow start', spec: input });
+  }
   return runEntity(memory, {
     uid: state.uid,
     messages: messagesOf(memory),
@@ -119,7 +127,7 @@ export async function cluster(input: ClusterInput): Promise<string> {
       // A cancel or delete may still arrive meanwhile; the next run carries it out.
       await condition(() => memory.sending.length === 0 && memory.publishing !== true);
     },
-    carry: () => ({ ...memory.state, halt: memory.halt }),
+    carry: () => packCluster({ ...memory.state, halt: memory.halt }),
     // Cancelling the workflow cancels the operation under way.
     onCancel: () => {
       if (memory.state.operation !== undefined)
@@ -159,7 +167,7 @@ async function checkMachines(memory: Memory): Promise<NextStep> {
 }
 
 function openState(input: ClusterInput): ClusterState {
-  if ('carried' in input) return upgradeState(input.carried);
+  if ('carried' in input) return unpackCluster(input.carried);
   const name = workflowInfo().workflowId.replace(/^cluster\//, '');
   const start = 'heddle' in input ? input.heddle : undefined;
   if (workflowInfo().workflowId !== clusterWorkflowId(name)) {

@@ -1,3 +1,4 @@
+import { maxSpecBytes, refuseGrowth } from '../../model/carried.js';
 import { sourceOf } from '../../model/image/spec.js';
 import type { ImageState } from '../../model/image/state.js';
 import { exportedText, type RecordsReply } from '../../model/move.js';
@@ -64,7 +65,15 @@ export function messagesOf(memory: ImageMemory): readonly Message[] {
       configureImageUpdate,
       'Apply a description of how the image is made.',
       (request) => configure(memory, request),
-      unlessExported(() => leavingText(memory)),
+      unlessExported(
+        ({ spec }) =>
+          leavingText(memory) ??
+          refuseGrowth(
+            `the description of image ${memory.state.name}`,
+            { state: {}, added: spec, most: maxSpecBytes },
+            "put large files into resources ('heddle resource put') and name those",
+          ),
+      ),
     ),
     update(
       buildImageUpdate,

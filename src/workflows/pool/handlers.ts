@@ -48,6 +48,7 @@ import {
   waitingQuery,
 } from './messages.js';
 import type { PoolMemory } from './memory.js';
+import { jsonBytes, maxSpecBytes, refuseGrowth } from '../../model/carried.js';
 import { learn } from './watch-images.js';
 
 /** Nodes of one page. */
@@ -63,7 +64,15 @@ export function messagesOf(memory: PoolMemory): readonly Message[] {
       configureUpdate,
       'Apply a configuration to the pool.',
       (request) => configure(memory, request),
-      unlessExported(() => leavingText(memory)),
+      unlessExported(
+        ({ spec }) =>
+          leavingText(memory) ??
+          refuseGrowth(
+            `the configuration of pool ${pool.name}`,
+            { state: {}, added: spec, most: maxSpecBytes },
+            'distribute its labels and providers over several pools',
+          ),
+      ),
     ),
     update(
       requestUpdate,
@@ -234,7 +243,15 @@ function refuseDemands({ pool }: PoolMemory, demands: readonly NodeDemand[]): st
     const why = refuseDemand(pool, demand);
     if (why !== undefined) return demands.length === 1 ? why : `request ${JSON.stringify(demand.id)}: ${why}`;
   }
-  return undefined;
+  const requests = Object.values(pool.requests);
+  // Most pools are far from the limit, and measuring takes milliseconds.
+  if (requests.length + Object.keys(pool.nodes).length < 100 && jsonBytes(demands) < 100_000)
+    return undefined;
+  return refuseGrowth(
+    `pool ${pool.name}`,
+    { state: packPool(pool), added: demands },
+    'return nodes first, or distribute it over several pools',
+  );
 }
 
 function leavingText({ pool }: PoolMemory): string | undefined {

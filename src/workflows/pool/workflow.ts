@@ -1,7 +1,8 @@
 import { ApplicationFailure, log, uuid4, workflowInfo } from '@temporalio/workflow';
 import { poolWorkflowId } from '../../model/names.js';
 import { admit } from '../../model/pool/admit.js';
-import { mostCarried, packPool, unpackPool, type CarriedPool } from '../../model/pool/carry.js';
+import { jsonBytes, mostCarried } from '../../model/carried.js';
+import { packPool, unpackPool, type CarriedPool } from '../../model/pool/carry.js';
 import { carryOutDue, nextDue } from '../../model/pool/due.js';
 import { deleteNode } from '../../model/pool/allocate.js';
 import type { PoolStart } from '../../model/pool/messages.js';
@@ -134,7 +135,7 @@ function isOver({ pool: { leaving, nodes }, work }: PoolMemory): boolean {
 
 /** A pool that is too large for one message continues in this run for a while: nodes come and go. */
 function mayCarry(memory: PoolMemory): boolean {
-  const size = JSON.stringify(packPool(memory.pool)).length;
+  const size = jsonBytes(packPool(memory.pool));
   if (size <= mostCarried) return true;
   log.warn('the pool is too large to continue as new; release nodes, or distribute it over several pools', {
     size,

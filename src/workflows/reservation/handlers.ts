@@ -1,3 +1,5 @@
+import { refuseGrowth } from '../../model/carried.js';
+import { packReservations } from '../../model/reservation/carry.js';
 import { refuseEnd, refuseLogIn, refuseExtension, refuseRequest } from '../../model/reservation/check.js';
 import { endReservation } from '../../model/reservation/decide.js';
 import type { ReserveReply } from '../../model/reservation/messages.js';
@@ -28,7 +30,7 @@ export function messagesOf(memory: ReservationsMemory): readonly Message[] {
       reserveUpdate,
       'Reserve machines: as many as wanted, or none.',
       (request) => reserve(memory, request),
-      (request) => refuseRequest(memory.state, request, Date.now()),
+      (request) => refuseRequest(memory.state, request, Date.now()) ?? refuseLarge(memory, request),
     ),
     update(
       extendUpdate,
@@ -63,7 +65,7 @@ export function messagesOf(memory: ReservationsMemory): readonly Message[] {
         const key = publicKey === undefined ? {} : { publicKey };
         return change(memory, id, (reservation) => ({ ...reservation, logInRequested: true, ...key }));
       },
-      (request) => refuseLogIn(memory.state, request),
+      (request) => refuseLogIn(memory.state, request) ?? refuseLarge(memory, request),
     ),
     query(reservationQuery, 'One reservation.', (id) => {
       const reservation = memory.state.reservations[id];
@@ -99,6 +101,14 @@ function known(memory: ReservationsMemory, id: string): Reservation {
   const reservation = memory.state.reservations[id];
   if (reservation === undefined) throw new Error(`there is no reservation ${id}`);
   return reservation;
+}
+
+function refuseLarge({ state }: ReservationsMemory, added: object): string | undefined {
+  return refuseGrowth(
+    'the calendar of reservations',
+    { state: packReservations(state), added },
+    'end reservations first, or make them smaller',
+  );
 }
 
 function pageOf(

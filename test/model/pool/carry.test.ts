@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { admit } from '../../../src/model/pool/admit.js';
-import { mostCarried, packPool, unpackPool } from '../../../src/model/pool/carry.js';
+import { mostCarried } from '../../../src/model/carried.js';
+import { packPool, unpackPool } from '../../../src/model/pool/carry.js';
 import { addRequest } from '../../../src/model/pool/allocate.js';
 import { nodeBuilt } from '../../../src/model/pool/outcome.js';
 import { changePoolNode, type PoolState } from '../../../src/model/pool/state.js';

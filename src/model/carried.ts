@@ -1,0 +1,52 @@
+/**
+ * What a run hands to the next, in bytes of JSON. The server takes 2 MiB (2,097,152 bytes), and above that the SDK fails
+ * the workflow task over and over. A run with more continues instead; the rest is for what the message and its
+ * encryption add.
+ */
+export const mostSent = 2_050_000;
+/** What messages may let a state grow to, together with what results may add. */
+export const mostCarried = 1_900_000;
+
+/** What messages may let a state grow to, if results may still add much. */
+const mostGrown = 1_500_000;
+
+/**
+ * Largest spec, normalised as JSON, in bytes. A cluster keeps up to four different ones: the present one, the two to
+ * roll back to, and one that waits.
+ */
+export const maxSpecBytes = 200 * 1024;
+
+/** The bytes of a value as JSON in UTF-8. */
+export function jsonBytes(value: unknown): number {
+  const text = value === undefined ? '' : JSON.stringify(value);
+  let bytes = text.length;
+  if (!/[^\0-\x7f]/.test(text)) return bytes;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code < 0x80) continue;
+    // Half of a pair of surrogates, which has four bytes together, or a letter of two or three.
+    const isHalf = code >= 0xd800 && code <= 0xdfff;
+    bytes += isHalf || code < 0x800 ? 1 : 2;
+  }
+  return bytes;
+}
+
+/**
+ * Why a state cannot take what a message adds; undefined if it can.
+ * @param what It with its verb: `pool web keeps`.
+ * @param remedy What a person can do.
+ */
+export function refuseGrowth(
+  what: string,
+  {
+    state,
+    added,
+    most = mostGrown,
+  }: { readonly state: unknown; readonly added: unknown; readonly most?: number },
+  remedy: string,
+): string | undefined {
+  const bytes = jsonBytes(state) + jsonBytes(added);
+  return bytes <= most
+    ? undefined
+    : `${what} would have ${bytes} bytes as JSON, and at most ${most} are possible; ${remedy}`;
+}
