@@ -55,7 +55,7 @@ export async function takeMessages(): Promise<never> {
  * The order in which code that waits for the same change continues, after all other code. Otherwise it would be the order
  * in which it began to wait, and that depends on the activations.
  */
-const places = ['step', 'memo', 'search attributes', 'reports', 'events'] as const;
+const places = ['operation', 'step', 'memo', 'search attributes', 'reports', 'events'] as const;
 
 interface Waiting {
   readonly fn: () => boolean;
@@ -77,18 +77,17 @@ export function condition(fn: () => boolean, timeout?: Duration): Promise<boolea
 
 /** A condition of code that has a place. Never met at once: what arrived with the last result comes first. */
 export async function conditionOf(place: (typeof places)[number], fn: () => boolean): Promise<void> {
-  let isAsked = false;
-  const isMet = (): boolean => {
-    // The SDK asks once while the code begins to wait.
-    const isFirst = !isAsked;
-    isAsked = true;
-    return !isFirst && fn();
-  };
-  await wait({ fn: isMet, place: places.indexOf(place) });
+  await wait({ fn, place: places.indexOf(place) });
 }
 
 async function wait(self: Waiting, timeout?: Duration): Promise<boolean | void> {
-  const isMet = (): boolean => !isDelivering && inbox.length === 0 && self.fn() && !isBehind(self);
+  // The SDK asks once while the code begins to wait, and again after all other code has run.
+  let isFirst = self.place >= 0;
+  const isMet = (): boolean => {
+    const isTooEarly = isFirst || isDelivering || inbox.length > 0;
+    isFirst = false;
+    return !isTooEarly && self.fn() && !isBehind(self);
+  };
   waiting.add(self);
   try {
     return await (timeout === undefined ? sdkCondition(isMet) : sdkCondition(isMet, timeout));

@@ -1,4 +1,5 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
@@ -25,9 +26,11 @@ beforeAll(async () => {
       });
 });
 
+type Cut = (history: WrittenHistory) => WrittenHistory;
+
 /** The errors of the histories that do not replay when they are cut like this, by name. */
 async function faultsOf(
-  cut: (history: WrittenHistory) => WrittenHistory,
+  cut: Cut,
   codePath = inject('workflowBundlePath'),
 ): Promise<Readonly<Record<string, string>>> {
   const histories = recorded.map(({ name, history }) => ({
@@ -54,5 +57,33 @@ function idOf({ events }: WrittenHistory): string | undefined {
 describe('a recorded history gives the same commands', () => {
   it.each(Object.entries(cuts))('when its workflow tasks are %s', async (_name, cut) => {
     expect(await faultsOf(cut)).toEqual({});
+  });
+});
+
+/** Rules in the built workflows, and what stands there without them. */
+const switchedOff = {
+  'messages wait for results': ['inbox.push(() => {', '((work) => work())(() => {'],
+  'time enters with inputs': ['setClock(isQuery ? taskAt : recorded().at)', 'setClock(taskAt)'],
+  'code is asked again what it waits for': [
+    'isFirst = false;',
+    'isFirst &&= isTooEarly && inbox.length > 0;',
+  ],
+} as const;
+
+describe('a recorded history gives other commands when its workflow tasks are merged', () => {
+  it.each(Object.entries(switchedOff))('without the rule that %s', async (_rule, [present, instead]) => {
+    const copy = await mkdtemp(join(tmpdir(), 'heddle-cuts-'));
+    try {
+      const bundle = await readFile(inject('workflowBundlePath'), 'utf8');
+      const changed = bundle.replace(present, instead);
+      expect(changed).not.toBe(bundle);
+      const codePath = join(copy, 'workflow-bundle.js');
+      await writeFile(codePath, changed);
+      const uncut = Object.keys(await faultsOf((history) => history, codePath));
+      const merged = Object.keys(await faultsOf(cuts['merged'] as Cut, codePath));
+      expect(merged.filter((name) => !uncut.includes(name))).not.toEqual([]);
+    } finally {
+      await rm(copy, { recursive: true, force: true });
+    }
   });
 });

@@ -1,7 +1,7 @@
 import type { Work } from '../../model/cluster/work.js';
 import { startRun, type Executor } from './executor.js';
 import { dropNode, hideNode } from './memory.js';
-import { condition } from '../inbox.js';
+import { conditionOf } from '../inbox.js';
 
 /**
  * A cancelled operation leaves no machine that was asked for and never confirmed. Machines of a previous run of the cluster
@@ -40,7 +40,7 @@ export async function discardIncomplete(
   };
   memory.state = { ...memory.state, work };
   const run = startRun(executor, work);
-  await condition(() => run.over() || isPreempted());
+  await conditionOf('operation', () => run.over() || isPreempted());
   if (!run.over()) run.cancel();
   const { work: _work, ...state } = memory.state;
   memory.state = state;

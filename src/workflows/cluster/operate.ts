@@ -21,7 +21,7 @@ import { nextNodenum, assignGroups } from './assign-groups.js';
 import { importsFor, reportAgain } from './outputs.js';
 import { probeNodes } from './probe-nodes.js';
 import { servicesOfGroups, applyPlan } from './apply-plan.js';
-import { condition } from '../inbox.js';
+import { condition, conditionOf } from '../inbox.js';
 import { recorded } from '../recorded.js';
 
 export type OperationEnd = 'done' | 'failed' | 'held' | 'rejected' | 'halted' | 'continue';
@@ -223,7 +223,8 @@ async function carryOut(memory: Memory): Promise<OperationEnd> {
   const run = startRun(executor, work);
   const isFull = (): boolean => recorded().continueAsNewSuggested;
   const isSettled = (): boolean => run.quiet() && groupsQuiet(memory);
-  await condition(() => memory.halt !== undefined || isFull() || isSettled());
+  // After the nodes, which may continue with a result of the same moment.
+  await conditionOf('operation', () => memory.halt !== undefined || isFull() || isSettled());
   if (memory.halt !== undefined) return halt(memory, run);
   const unfinished = !isSettled();
   run.stop();
