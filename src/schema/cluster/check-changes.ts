@@ -12,6 +12,7 @@ export function checkChanges(
   return [
     ...checkReaction(service, path),
     ...checkUses(spec, service, path),
+    ...checkBatch(spec, name, service, path),
     ...(service.rolling?.drain ?? []).flatMap((router, index) =>
       checkRouter(spec, name, router, [...path, 'rolling', 'drain', index]),
     ),
@@ -50,6 +51,27 @@ function checkUses({ config }: ClusterSpec, { uses }: ServiceSpec, path: Path): 
           ),
         ],
   );
+}
+
+/** Drained nodes get no traffic, so a batch leaves nodes that do. A single node has no other. */
+function checkBatch(
+  { nodes }: ClusterSpec,
+  name: string,
+  { rolling }: ServiceSpec,
+  path: Path,
+): readonly Problem[] {
+  const count = Object.values(nodes).reduce(
+    (sum, group) => sum + (group.services.includes(name) ? group.count : 0),
+    0,
+  );
+  if (rolling === undefined || rolling.drain.length === 0 || count < 2 || rolling.batch < count) return [];
+  return [
+    errorAt(
+      [...path, 'rolling', 'batch'],
+      `is ${rolling.batch}, and the service has ${count} nodes: drained all at once, none gets traffic`,
+      `Set it to at most ${count - 1}, or leave out drain.`,
+    ),
+  ];
 }
 
 /** A router is configured without the nodes of a batch, so it must read them. */

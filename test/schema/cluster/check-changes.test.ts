@@ -66,11 +66,19 @@ it.each<[string, object, object, readonly string[]]>([
       'services.app: services depend on each other in a circle: app -> lb -> app. Remove one of these dependencies.',
     ],
   ],
+  [
+    'a batch of all nodes that are drained',
+    { rolling: { batch: 2, drain: ['lb'] } },
+    { ...lb, peers: 'all' },
+    [
+      'services.app.rolling.batch: is 2, and the service has 2 nodes: drained all at once, none gets traffic. Set it to at most 1, or leave out drain.',
+    ],
+  ],
   ['an empty batch', { rolling: { batch: 0 } }, lb, [expect.stringContaining('services.app.rolling.batch')]],
 ])('%s is a problem with its place', (_title, app, router, problems) => {
   const reading = parseSpec({
     name: 'web',
-    nodes: { all: { count: 1, provider: 'local', services: ['app', 'lb'] } },
+    nodes: { all: { count: 2, provider: 'local', services: ['app', 'lb'] } },
     services: { app, lb: router },
     config: { greeting: 'hello' },
   });
