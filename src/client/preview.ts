@@ -5,6 +5,7 @@ import type { PlanRequest } from '../model/cluster/messages.js';
 import { clusterWorkflowId, workflowQueue, planWorkflowType } from '../model/names.js';
 import { emptyCluster, type CurrentCluster } from '../model/plan/plan-operation.js';
 import type { Plan, ServedPlan } from '../model/plan/plan.js';
+import { lostOutputs } from '../model/cluster/lost-outputs.js';
 import { specChanges, type SpecChange } from '../model/cluster/spec-changes.js';
 import type { ClusterSpec } from '../model/cluster/spec.js';
 import { currentQuery, specQuery } from '../workflows/cluster/messages.js';
@@ -54,7 +55,8 @@ export async function preview(
   await requireSites(temporal, plan);
   const before = plan.spec === undefined ? undefined : await specOf(temporal, name);
   const changes = before === undefined || plan.spec === undefined ? [] : specChanges(before, plan.spec);
-  return { plan, current, changes, warnings: await workerDifferences(temporal) };
+  const warnings = [...lostOutputs(current, intent, plan.spec), ...(await workerDifferences(temporal))];
+  return { plan, current, changes, warnings };
 }
 
 async function currentOf(temporal: Client, name: string): Promise<CurrentCluster> {

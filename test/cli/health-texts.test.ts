@@ -40,9 +40,30 @@ describe('the health of a service', () => {
 });
 
 describe('the state of a node', () => {
+  it('is incomplete until its services were installed and configured', () => {
+    const services = { app: { actions: { install: {}, configure: {}, start: {} } } } as never;
+    const stateWith = (app: object | undefined): string =>
+      nodeStatus(
+        {
+          services: ['app'],
+          payload: {},
+          facts: { CONFIRM: true, services: app === undefined ? {} : { app } },
+        } as unknown as NodeState,
+        { paused: false, services },
+      ).state;
+    expect([undefined, { INSTALL: 'i' }, { INSTALL: 'i', CONFIGURE: 'c' }].map(stateWith)).toEqual([
+      'incomplete',
+      'incomplete',
+      'ready',
+    ]);
+  });
+
   const state = (seen?: Drift): string => {
     const facts = { CONFIRM: true, services: {}, ...(seen === undefined ? {} : { seen }) };
-    return nodeStatus({ services: [], payload: {}, facts } as unknown as NodeState, { paused: false }).state;
+    return nodeStatus({ services: [], payload: {}, facts } as unknown as NodeState, {
+      paused: false,
+      services: {},
+    }).state;
   };
   it('is ready only if the last probe found its machine as it should be', () => {
     expect(state()).toBe('ready');

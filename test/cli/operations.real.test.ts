@@ -117,7 +117,7 @@ describe('heddle for operations on a cluster', () => {
       [['rollback', 'web', '--plan'], 3, /no earlier spec/],
       [['rollback', 'web'], 3, /no earlier spec/],
       [['resume', 'web'], 3, /is not paused/],
-      [['abandon', 'web', 'app-1', '--yes'], 3, /holds no operation/],
+      [['abandon', 'web', 'app-1', '--yes'], 3, /only if the deletion of its machine fails/],
       [['stop', 'nobody', 'web'], 4, /no such cluster/],
     ];
     for (const [words, code, text] of refused)

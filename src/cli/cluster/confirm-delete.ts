@@ -1,4 +1,5 @@
 import { HeddleError } from '../../client/errors.js';
+import { lostOutputs } from '../../model/cluster/lost-outputs.js';
 import { lockedText } from '../../model/cluster/locked.js';
 import type { ClusterStatus } from '../../model/cluster/view.js';
 import { CliError } from '../errors.js';
@@ -14,9 +15,11 @@ const shownNames = 10;
  * @throws CliError NotFound, Refused for a locked cluster, and as `confirm`.
  */
 export async function confirmDelete(session: Session, name: string, options: Confirmation): Promise<void> {
+  const status = await statusIfKnown(session, name);
+  for (const warning of lostOutputs({ readers: status?.readers }, { kind: 'delete' }, undefined))
+    session.output.note(`warning: ${warning}`);
   if (options.yes === true) return;
   await describeCluster(session, name);
-  const status = await statusIfKnown(session, name);
   if (status?.locked === true) throw new CliError('Refused', lockedText(name));
   const loss = status === undefined ? 'no worker answers, so its nodes are not known' : describeLoss(status);
   await confirm(`Delete cluster ${name} (${loss})?`, options);

@@ -1,3 +1,4 @@
+import { isUndeletable } from '../../model/node/abandon.js';
 import type { HeddleClient } from '../../client/heddle-client.js';
 import type { ApplyReply } from '../../model/cluster/messages.js';
 import type { EndedDocument } from '../../schema/output/operation.js';
@@ -78,15 +79,15 @@ export const abandon = clusterVerb<[node: string, options: AbandonOptions], Outc
   async (session, name, node, options) => {
     const { client } = session;
     const { nodes, operation } = await client.status(name);
-    if (operation?.state !== 'held')
-      throw new CliError(
-        'Refused',
-        `cluster ${name} holds no operation; a node is abandoned only when its machine cannot be deleted`,
-        { next: `heddle status ${name}` },
-      );
     const found = nodes.find(({ nodeId }) => nodeId === node);
     if (found === undefined)
       throw new CliError('NotFound', `cluster ${name} has no node ${node}`, { next: `heddle nodes ${name}` });
+    if (operation === undefined || !isUndeletable(found))
+      throw new CliError(
+        'Refused',
+        `${node} of cluster ${name} can be abandoned only if the deletion of its machine fails or does not end`,
+        { next: `heddle status ${name}` },
+      );
     const machine =
       found.providerid === undefined
         ? 'a machine, if there is one,'

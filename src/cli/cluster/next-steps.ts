@@ -1,5 +1,6 @@
 import type { FailureRecord } from '../../model/node/failure.js';
 import type { Drift } from '../../model/node/drift.js';
+import { isUndeletable } from '../../model/node/abandon.js';
 import { isStale } from './node-text.js';
 import { leftOf, type Operation } from '../../model/cluster/operation.js';
 import type { ClusterStatus } from '../../model/cluster/view.js';
@@ -18,8 +19,22 @@ function stepsOf(status: ClusterStatus, now: number): readonly NextStep[] {
   const watch = { command: `heddle status ${name} --watch`, why: 'see how it goes on' };
   if (operation === undefined) return queued.length === 0 ? atRest(status, now) : [watch];
   if (operation.state === 'held') return afterHold(status, operation);
-  if (operation.paused === undefined) return [watch];
+  if (operation.paused === undefined) return [watch, ...slowDeletions(status, now)];
   return [{ command: `heddle resume ${name}`, why: 'go on' }, cancel(name)];
+}
+
+/** How long a DELETE is tried, in ms, before giving its machine up is worth a thought. */
+const patienceMs = 5 * 60_000;
+
+function slowDeletions({ name, nodes }: ClusterStatus, now: number): readonly NextStep[] {
+  const slow = nodes.filter(
+    (node) => isUndeletable(node) && Date.parse(node.current?.since ?? '') < now - patienceMs,
+  );
+  return slow.slice(0, 3).map(({ nodeId }) => abandon(name, nodeId));
+}
+
+function abandon(name: string, node: string): NextStep {
+  return { command: `heddle abandon ${name} ${node}`, why: 'forget its machine, which stays' };
 }
 
 /** Steps for nodes that the last operation went on without, and for each kind of drift. */
@@ -94,10 +109,7 @@ function afterHold({ name, nodes, earlierSpec }: ClusterStatus, { kind }: Operat
     [kind === 'apply' && earlierSpec === true, `heddle rollback ${name}`, 'back to the spec before'],
     ...undeletable
       .slice(0, 3)
-      .map(
-        ({ nodeId }) =>
-          [true, `heddle abandon ${name} ${nodeId}`, 'forget its machine, which stays'] as const,
-      ),
+      .map(({ nodeId }) => [true, abandon(name, nodeId).command, abandon(name, nodeId).why] as const),
     [kind !== 'delete', cancel(name).command, cancel(name).why],
     [kind === 'apply', `heddle delete ${name}`, 'take all of it down'],
   ];

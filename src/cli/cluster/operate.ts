@@ -67,6 +67,7 @@ export async function operate(
   const since = Date.now();
   const isExec = intent.kind === 'exec';
   const preview = queue ? undefined : await previewOperation(session, name, intent);
+  for (const warning of isExec ? [] : (preview?.warnings ?? [])) output.line(`warning: ${warning}`, 'yellow');
   // The output of exec begins with what its command prints.
   if (preview !== undefined && !isExec && !isEmptyPlan(preview.plan))
     output.line(describeCounts(preview.plan));

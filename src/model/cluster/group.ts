@@ -128,7 +128,8 @@ export type Instruction =
     }
   | { readonly do: 'probe' }
   | { readonly do: 'open'; readonly gates: readonly string[]; readonly batchSlots: readonly BatchSlotRef[] }
-  | { readonly do: 'exclude' | 'abandon'; readonly nodeId: string }
+  | { readonly do: 'exclude'; readonly nodeId: string }
+  | { readonly do: 'abandon'; readonly nodeId: string; readonly by: string }
   | { readonly do: 'pause'; readonly paused: boolean }
   | { readonly do: 'halt'; readonly how: 'stop' | 'cancel' | 'discard' }
   | { readonly do: 'end' };
@@ -148,6 +149,8 @@ export interface Pending {
   readonly asks: readonly BatchSlotRef[];
   readonly leaves: readonly BatchSlotRef[];
   readonly failures: readonly GroupFailure[];
+  /** Machines that were given up undeleted. */
+  readonly abandoned: readonly string[];
 }
 
 export const nothingPending: Pending = {
@@ -157,6 +160,7 @@ export const nothingPending: Pending = {
   asks: [],
   leaves: [],
   failures: [],
+  abandoned: [],
 };
 
 export interface GroupFailure {

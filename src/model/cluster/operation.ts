@@ -82,6 +82,19 @@ export interface OperationFailure extends Pick<
   'action' | 'service' | 'kind' | 'message' | 'lost' | 'at'
 > {
   readonly nodeId: string;
+  /** The operation went on without the node. */
+  readonly tolerated?: true;
+}
+
+/** Adds a failure to the first ones; those that hold the operation take the place of tolerated ones. */
+export function addFailure(
+  failures: readonly OperationFailure[],
+  failure: OperationFailure,
+): readonly OperationFailure[] {
+  const all = [...failures, failure];
+  if (all.length <= rememberedFailures) return all;
+  const tolerated = all.findLastIndex((one) => one.tolerated === true);
+  return all.filter((_, index) => index !== (tolerated === -1 ? all.length - 1 : tolerated));
 }
 
 export const endedStates: readonly OperationState[] = [

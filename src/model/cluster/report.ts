@@ -2,6 +2,7 @@ import { groupWorkflowId } from '../names.js';
 import { sizeOf, type NodeGroup } from './group.js';
 import type { NodeState } from '../node/state.js';
 import { endedStates } from './operation.js';
+import type { ServiceSpec } from './spec.js';
 import { servicesOf, specBefore, type ClusterState, type Phase } from './state.js';
 import type { ClusterStatus, GroupStatus, NodeStatus } from './view.js';
 import { stripSecrets } from '../node/strip-secrets.js';
@@ -22,7 +23,9 @@ export function phaseOf(state: ClusterState): Phase {
 
 export function statusOf(state: ClusterState): ClusterStatus {
   const nodes = Object.values(state.nodes)
-    .map((node) => nodeStatus(node, { paused: state.operation?.paused !== undefined }))
+    .map((node) =>
+      nodeStatus(node, { paused: state.operation?.paused !== undefined, services: servicesOf(state) }),
+    )
     .toSorted((a, b) => a.nodenum - b.nodenum);
   const services = Object.fromEntries(
     Object.keys(servicesOf(state)).map((name) => [
@@ -44,6 +47,7 @@ export function statusOf(state: ClusterState): ClusterStatus {
     ...(state.spec?.labels === undefined ? {} : { labels: state.spec.labels }),
     ...(specBefore(state) === undefined ? {} : { earlierSpec: true as const }),
     ...(state.spec?.lock === true ? { locked: true as const } : {}),
+    ...readersOf(state),
     stopped: state.stopped,
     looks: { ...state.looks, ...(every === undefined ? {} : { every }) },
     plugins: state.plugins,
@@ -53,12 +57,23 @@ export function statusOf(state: ClusterState): ClusterStatus {
   };
 }
 
+function readersOf({ readers = {} }: ClusterState): Pick<ClusterStatus, 'readers'> {
+  const entries = Object.entries(readers).map(([cluster, values]) => [cluster, Object.keys(values)] as const);
+  return entries.length === 0 ? {} : { readers: Object.fromEntries(entries) };
+}
+
 function groupStatus(cluster: string, id: string, { members, failed }: NodeGroup): GroupStatus {
   return { group: id, workflowId: groupWorkflowId(cluster, id), nodes: sizeOf(members), failed };
 }
 
-/** @param paused no task of the node's operation starts. */
-export function nodeStatus(node: NodeState, { paused }: { readonly paused: boolean }): NodeStatus {
+interface NodeContext {
+  /** No task of the node's operation starts. */
+  readonly paused: boolean;
+  readonly services: Services;
+}
+type Services = Readonly<Record<string, ServiceSpec>>;
+
+export function nodeStatus(node: NodeState, { paused, services: known }: NodeContext): NodeStatus {
   const text = (key: string): string | undefined =>
     typeof node.payload[key] === 'string' ? node.payload[key] : undefined;
   const providerid = text('providerid');
@@ -76,7 +91,7 @@ export function nodeStatus(node: NodeState, { paused }: { readonly paused: boole
     providerid,
     ipaddress,
     running: services.filter((name) => node.facts.services[name]?.START !== undefined),
-    state: stateOf(node),
+    state: stateOf(node, known),
     payload: stripSecrets(node.payload),
     current: paused && node.current?.state === 'queued' ? { ...node.current, state: 'paused' } : node.current,
     failure: node.failure,
@@ -86,12 +101,25 @@ export function nodeStatus(node: NodeState, { paused }: { readonly paused: boole
   };
 }
 
-function stateOf(node: NodeState): NodeStatus['state'] {
+function stateOf(node: NodeState, services: Services): NodeStatus['state'] {
   if (node.failure !== undefined) return 'failed';
   if (node.leaving === true) return 'leaving';
   if (node.current !== undefined) return 'working';
   if (node.facts.CONFIRM !== true) return 'new';
-  return node.facts.seen === undefined ? 'ready' : 'drifted';
+  if (node.facts.seen !== undefined) return 'drifted';
+  return node.services.every((name) => wasBroughtUp(node, name, services[name])) ? 'ready' : 'incomplete';
+}
+
+/** Its INSTALL and CONFIGURE are done; of a service without these, anything is. A user may have stopped it since. */
+function wasBroughtUp({ facts }: NodeState, name: string, service: ServiceSpec | undefined): boolean {
+  const { install, configure, initialize, start } = service?.actions ?? {};
+  const done = facts.services[name];
+  if (install !== undefined || configure !== undefined)
+    return (
+      (install === undefined || done?.INSTALL !== undefined) &&
+      (configure === undefined || done?.CONFIGURE !== undefined)
+    );
+  return (initialize === undefined && start === undefined) || done !== undefined;
 }
 
 /** The cluster as Markdown, shown by the Web UI beside the workflow. */
@@ -116,13 +144,13 @@ export function detailsOf(state: ClusterState): string {
     what,
     ...reason,
     '',
-    nodesTable(state),
+    nodesTable(state, servicesOf(state)),
     ...(groups.length === 0 ? [] : ['', ...groups]),
   ].join('\n');
 }
 
 /** The nodes of one workflow as a Markdown table. */
-export function nodesTable({ nodes }: NodesState): string {
+export function nodesTable({ nodes }: NodesState, services: Services): string {
   const shown = Object.values(nodes)
     .toSorted((a, b) => a.nodenum - b.nodenum)
     .slice(0, 100);
@@ -130,7 +158,7 @@ export function nodesTable({ nodes }: NodesState): string {
     const { ipaddress } = node.payload;
     return row([
       node.nodeId,
-      stateOf(node),
+      stateOf(node, services),
       typeof ipaddress === 'string' ? ipaddress : '',
       describeCurrent(node),
       node.services.join(', '),

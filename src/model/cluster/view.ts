@@ -26,6 +26,8 @@ export interface ClusterStatus {
   readonly earlierSpec?: true;
   /** Its file refuses the loss of machines. */
   readonly locked?: true;
+  /** Names of outputs that other clusters use, by the names of those. */
+  readonly readers?: Readonly<Record<string, readonly string[]>>;
   /** Services that a user stopped. */
   readonly stopped: readonly string[];
   /**
@@ -59,8 +61,11 @@ export interface NodeStatus {
   readonly ipaddress?: string;
   readonly services: readonly string[];
   readonly running: readonly string[];
-  /** `drifted`: at rest, and the last probe did not find its machine as it should be. */
-  readonly state: 'new' | 'working' | 'ready' | 'drifted' | 'failed' | 'leaving';
+  /**
+   * `incomplete`: it has a machine, and not all of its services were installed and configured.
+   * `drifted`: at rest, and the last probe did not find its machine as it should be.
+   */
+  readonly state: 'new' | 'working' | 'incomplete' | 'ready' | 'drifted' | 'failed' | 'leaving';
   readonly current?: CurrentTask;
   readonly failure?: FailureRecord;
   /** Drift found by the last probe. */

@@ -103,6 +103,7 @@ export function groupReport(): Shape {
     asks: batchSlots,
     leaves: batchSlots,
     failures: list(failure, 10_000),
+    abandoned: list(text(2_000), 10_000),
     summary: optional(
       outline({
         rows: list(outline({}), 10_000),
@@ -136,7 +137,7 @@ export function instruction(): Shape {
       probe: {},
       open: { gates: names, batchSlots: list(outline({ batchSlot: text(1_000), nodeId: id() }), 100_000) },
       exclude: { nodeId: id() },
-      abandon: { nodeId: id() },
+      abandon: { nodeId: id(), by: text(500) },
       pause: { paused: flag },
       halt: { how: oneOf('stop', 'cancel', 'discard') },
       end: {},

@@ -44,6 +44,8 @@ export interface CurrentCluster {
   readonly stopped?: readonly string[];
   /** The accepted spec says `lock: true`. */
   readonly locked?: true;
+  /** Names of outputs that other clusters use, by the names of those. */
+  readonly readers?: Readonly<Record<string, readonly string[]>>;
   /** The values that variables had of other clusters. */
   readonly imports?: TaskVariables;
 }

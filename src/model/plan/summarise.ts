@@ -21,7 +21,7 @@ import { servicesOf, type ClusterState } from '../cluster/state.js';
 /** What only the whole cluster knows of its nodes. */
 export type Summarised = Pick<
   ClusterState,
-  'spec' | 'retired' | 'operation' | 'stopped' | 'peers' | 'imports'
+  'spec' | 'retired' | 'operation' | 'stopped' | 'peers' | 'imports' | 'readers'
 >;
 
 /**
@@ -41,12 +41,14 @@ function summariseRows(state: Summarised, rows: readonly NodeRow[]): CurrentClus
   const nodes: readonly NodeSummary[] = mergeEqual(
     rows.map((row) => ({ ...row, facts: plannedFacts(state, services, row, operation) })),
   );
-  const { stopped, imports, spec } = state;
+  const { stopped, imports, spec, readers = {} } = state;
+  const read = Object.entries(readers).map(([cluster, values]) => [cluster, Object.keys(values)] as const);
   return {
     nodes,
     services,
     ...(spec?.lock === true ? { locked: true } : {}),
     ...(stopped.length === 0 ? {} : { stopped }),
+    ...(read.length === 0 ? {} : { readers: Object.fromEntries(read) }),
     ...(imports === undefined ? {} : { imports }),
   };
 }

@@ -30,7 +30,11 @@ const taskMembers = {
 
 export const failureSchema = exactly<FailureRecord>()(z.object(taskMembers).meta({ id: 'failure' }));
 
-const operationFailureSchema = z.object({ nodeId: z.string(), ...failureMembers });
+const operationFailureSchema = z.object({
+  nodeId: z.string(),
+  ...failureMembers,
+  tolerated: z.literal(true).optional().describe('The operation went on without the node.'),
+});
 
 export const operationSchema = exactly<Operation>()(
   z

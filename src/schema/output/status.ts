@@ -24,8 +24,10 @@ const nodeSchema = exactly<NodeStatus>()(
       services: texts.describe('Services that it has or is getting.'),
       running: texts.describe('Services that run.'),
       state: z
-        .enum(['new', 'working', 'ready', 'drifted', 'failed', 'leaving'])
-        .describe('drifted: at rest, and the last probe did not find its machine as it should be.'),
+        .enum(['new', 'working', 'incomplete', 'ready', 'drifted', 'failed', 'leaving'])
+        .describe(
+          'incomplete: not all of its services were installed and configured. drifted: at rest, and the last probe did not find its machine as it should be.',
+        ),
       current: z
         .object({
           action: z.enum(actions),
@@ -76,6 +78,10 @@ export const clusterStatusSchema = exactly<ClusterStatus>()(
     labels: z.record(z.string(), z.string()).optional(),
     earlierSpec: z.literal(true).optional().describe('A rollback has a spec to go back to.'),
     locked: z.literal(true).optional().describe('The cluster file refuses the loss of machines.'),
+    readers: z
+      .record(z.string(), texts)
+      .optional()
+      .describe('Outputs that other clusters use, by the names of those.'),
     stopped: texts.describe('Services that a user stopped.'),
     looks: z
       .object({ asked: count, done: count, every: z.number().optional() })

@@ -14,12 +14,13 @@ import { jsonBytes } from '../../model/carried.js';
 import { bytesForHistory, refuseTooLarge } from '../../model/cluster/carry.js';
 import { refuseLocked } from '../../model/cluster/locked.js';
 import { describeIntent, rememberedOperations, type Operation } from '../../model/cluster/operation.js';
+import { abandonedText, isUndeletable } from '../../model/node/abandon.js';
 import { stableJson } from '../../model/node/payload.js';
 import { specBefore, type ClusterState } from '../../model/cluster/state.js';
 import { now, noteChange } from '../entity.js';
 import { noteOutcome } from './events.js';
 import { groupOfNode, instruct, instructAll, instructWorking } from './groups.js';
-import { changeNodes, changeOperation, dropNode, type Memory } from './memory.js';
+import { changeNodes, changeOperation, dropNode, noteAbandoned, type Memory } from './memory.js';
 import { refuseBusy, refuseDeleting, refuseUnknownNodes } from './refuse.js';
 
 /** Why an apply is refused; undefined if it is accepted. Handlers only queue operations. */
@@ -160,7 +161,8 @@ export function acceptRetry(memory: Memory): ApplyReply {
 function resumeHeld(memory: Memory, operation: Operation): ApplyReply {
   changeNodes(memory, ({ failure: _failure, ...node }) => node);
   const { reason: _reason, failures: _failures, missing: _missing, repairs: _repairs, ...rest } = operation;
-  memory.state = { ...memory.state, operation: { ...rest, state: 'running' } };
+  const tasks = { ...rest.tasks, failed: 0 };
+  memory.state = { ...memory.state, operation: { ...rest, tasks, state: 'running' } };
   return reply(memory, operation.id);
 }
 
@@ -231,27 +233,39 @@ export function acceptResume(memory: Memory): ApplyReply {
   return reply(memory, operation?.id ?? '');
 }
 
+/** Only a machine that the operation is to delete, and cannot: no other is left to the sweep. */
 export function refuseAbandon(memory: Memory, { nodeId }: AbandonRequest): string | undefined {
-  const { operation, name } = memory.state;
-  if (operation?.state !== 'held')
-    return `a node can be abandoned only while an operation is held; cluster ${name} holds none`;
-  return refuseUnknownNodes(memory, [nodeId]);
+  const { operation, name, nodes } = memory.state;
+  const refusal = refuseLocked(memory.state) ?? refuseUnknownNodes(memory, [nodeId]);
+  if (refusal !== undefined) return refusal;
+  if (operation === undefined)
+    return `a node can be abandoned only while an operation deletes its machine; cluster ${name} is at rest`;
+  const node = nodes[nodeId];
+  // A group judges its own nodes.
+  return node === undefined || isUndeletable(node)
+    ? undefined
+    : `node ${nodeId} of cluster ${name} can be abandoned only if the deletion of its machine fails or does not end; 'heddle replace ${name} ${nodeId}' gives it another machine`;
 }
 
 /** Forgets a node whose machine cannot be deleted, on a person's word. What was given up is recorded. */
 export function acceptAbandon(memory: Memory, { nodeId, by }: AbandonRequest): ApplyReply {
   const operation = heldOperation(memory);
   const node = memory.state.nodes[nodeId];
-  const id = node?.payload['providerid'];
   const group = groupOfNode(memory, nodeId);
-  const machine =
-    node === undefined
-      ? `of group ${group}`
-      : `${node.placement?.provider ?? '-'} ${typeof id === 'string' ? id : 'machine unknown'}`;
-  changeOperation(memory, { abandoned: [...(operation.abandoned ?? []), `${nodeId} ${machine} (by ${by})`] });
-  if (group === undefined) dropNode(memory, nodeId);
-  else instruct(memory, group, { do: 'abandon', nodeId });
-  return resumeHeld(memory, heldOperation(memory));
+  if (node !== undefined) {
+    memory.run?.forget(nodeId);
+    noteAbandoned(memory, [abandonedText(node, by)]);
+    dropNode(memory, nodeId);
+  } else if (group !== undefined) instruct(memory, group, { do: 'abandon', nodeId, by });
+  if (operation.state === 'held') return resumeHeld(memory, heldOperation(memory));
+  planAgain(memory);
+  return reply(memory, operation.id);
+}
+
+/** The node may be one that gets another machine. */
+function planAgain(memory: Memory): void {
+  const { work } = memory.state;
+  if (work !== undefined) memory.state = { ...memory.state, work: { ...work, again: true, doneBefore: -1 } };
 }
 
 export interface Queueing {

@@ -1,8 +1,8 @@
 import { clusterWorkflowId } from '../../model/names.js';
 import { failureOf, type GroupFailure } from '../../model/cluster/group.js';
 import {
+  addFailure,
   addMissing,
-  rememberedFailures,
   type OperationFailure,
   type OperationKind,
 } from '../../model/cluster/operation.js';
@@ -133,11 +133,11 @@ export function nodeFailed(
   remaining: GroupFailure['remaining'],
 ): void {
   const { nodeId } = failure;
-  const earlier = memory.state.operation?.failures ?? [];
-  if (earlier.length < rememberedFailures) changeOperation(memory, { failures: [...earlier, failure] });
   const excluded =
     !replacesLost(memory.state, failure.lost?.seen) &&
     (mayContinueWithout(memory, specGroup) || isTolerated(memory, failure));
+  const recorded = excluded ? { ...failure, tolerated: true as const } : failure;
+  changeOperation(memory, { failures: addFailure(memory.state.operation?.failures ?? [], recorded) });
   if (!excluded) {
     const batchSlot = remaining[0]?.batchSlot;
     if (batchSlot !== undefined)

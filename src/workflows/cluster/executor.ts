@@ -54,6 +54,8 @@ export interface Run {
   cancel(): void;
   /** Ignores everything that this run still reports. */
   abandon(): void;
+  /** Cancels the task of one node, which is no longer carried: its remaining steps block no other node. */
+  forget(nodeId: string): void;
 }
 
 interface Progress {
@@ -64,6 +66,7 @@ interface Progress {
   open: number;
   stopping: boolean;
   abandoned: boolean;
+  readonly forgotten: Set<string>;
 }
 
 /**
@@ -79,9 +82,19 @@ export function startRun(executor: Executor, work: Work): Run {
     open: chains.length,
     stopping: false,
     abandoned: false,
+    forgotten: new Set(),
   };
+  const scopes: Record<string, CancellationScope> = {};
   const scope = new CancellationScope({ cancellable: true });
-  const running = scope.run(() => Promise.all(chains.map(async (chain) => carryNode(progress, work, chain))));
+  const running = scope.run(() =>
+    Promise.all(
+      chains.map(async (chain) => {
+        const own = new CancellationScope({ cancellable: true });
+        scopes[chain.nodeId] = own;
+        return own.run(() => carryNode(progress, work, chain));
+      }),
+    ),
+  );
   running.catch((error: unknown) => {
     if (!isCancellation(error)) throw error;
   });
@@ -103,6 +116,13 @@ export function startRun(executor: Executor, work: Work): Run {
     abandon: () => {
       progress.abandoned = true;
     },
+    forget: (nodeId) => {
+      const chain = chains.find((one) => one.nodeId === nodeId);
+      if (chain === undefined) return;
+      progress.forgotten.add(nodeId);
+      skipSteps(executor, chain);
+      scopes[nodeId]?.cancel();
+    },
   };
 }
 
@@ -121,7 +141,7 @@ async function carryNode(progress: Progress, work: Work, chain: Chain): Promise<
   try {
     const node = nodeOf(progress, work, chain);
     const end = await runNode(node, chain.kind.chain, hooksOf(progress, chain));
-    if (progress.abandoned) return;
+    if (isIgnored(progress, chain.nodeId)) return;
     if (end === 'done' && chain.kind.purpose === 'remove') dropRemoved(executor.memory, chain.nodeId);
     const failed = executor.memory.state.nodes[chain.nodeId];
     if (end === 'failed' && failed?.failure !== undefined)
@@ -130,6 +150,19 @@ async function carryNode(progress: Progress, work: Work, chain: Chain): Promise<
     progress.open -= 1;
     executor.changed();
   }
+}
+
+function isIgnored({ abandoned, forgotten }: Progress, nodeId: string): boolean {
+  return abandoned || forgotten.has(nodeId);
+}
+
+function skipSteps(executor: Executor, chain: Chain): void {
+  const { nodeId, kind } = chain;
+  const remaining = kind.chain.slice(positionOf(executor, chain));
+  for (const { counts } of remaining) if (counts !== undefined) executor.count(counts);
+  for (const batchSlot of new Set(remaining.flatMap((step) => step.batchSlot ?? [])))
+    executor.releaseBatchSlot(batchSlot, nodeId);
+  executor.tasks({ total: -remaining.length });
 }
 
 /** A node that still has a machine is never forgotten. */
@@ -156,7 +189,7 @@ function nodeOf(progress: Progress, work: Work, chain: Chain): CarriedNode {
       return found;
     },
     change: (change) => {
-      if (!progress.abandoned) changeNode(memory, nodeId, change);
+      if (!isIgnored(progress, nodeId)) changeNode(memory, nodeId, change);
     },
     service: (name) => executor.service(name),
     taskBase: () => executor.taskBase(),
@@ -170,10 +203,10 @@ function hooksOf(progress: Progress, { nodeId }: Chain): Partial<NodeHooks> {
   const unlessAbandoned =
     <Args extends readonly unknown[]>(act: (...args: Args) => void) =>
     (...args: Args): void => {
-      if (!progress.abandoned) act(...args);
+      if (!isIgnored(progress, nodeId)) act(...args);
     };
   return {
-    beginStep: (step) => waitFor(progress, nodeId, step),
+    beginStep: async (step) => !isIgnored(progress, nodeId) && waitFor(progress, nodeId, step),
     leave: unlessAbandoned((batchSlot) => executor.releaseBatchSlot(batchSlot, nodeId)),
     acquire: (step) => acquire(progress, nodeId, step),
     refusal: (step) => refusalOf(executor, nodeId, step),

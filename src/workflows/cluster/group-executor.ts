@@ -31,6 +31,8 @@ export interface GroupMemory extends NodesMemory, EntityMemory {
 
 export interface GroupExecutor extends Executor {
   start(work: Work): Run;
+  /** A machine was given up undeleted. */
+  abandoned(machine: string): void;
 }
 
 /** The nodes of a group: gates and batch slots belong to the cluster and arrive by message. */
@@ -98,7 +100,11 @@ export function groupExecutor(memory: GroupMemory): GroupExecutor {
       noteChange(memory);
     },
   };
-  return { ...executor, start: (work) => startRun(executor, work) };
+  return {
+    ...executor,
+    start: (work) => startRun(executor, work),
+    abandoned: (machine) => note(memory, ({ abandoned }) => ({ abandoned: [...abandoned, machine] })),
+  };
 }
 
 function holds({ state }: GroupMemory, batchSlot: string, nodeId: string): boolean {

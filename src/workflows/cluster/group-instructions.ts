@@ -1,4 +1,5 @@
 import type { Instruction } from '../../model/cluster/group.js';
+import { abandonedText, isUndeletable } from '../../model/node/abandon.js';
 import { withoutService } from '../../model/node/record.js';
 import { discardIncomplete } from './discard.js';
 import { groupExecutor, type GroupMemory } from './group-executor.js';
@@ -27,7 +28,7 @@ export async function carryOutInstruction(memory: GroupMemory, instruction: Inst
       };
       return undefined;
     case 'abandon':
-      return dropNode(memory, instruction.nodeId);
+      return abandon(memory, instruction);
     case 'exclude':
       return setAside(memory, instruction.nodeId);
     case 'pause':
@@ -136,6 +137,14 @@ function work(memory: GroupMemory, told: Told<'work'>): void {
       ),
     );
   memory.run = executor.start(given);
+}
+
+function abandon(memory: GroupMemory, { nodeId, by }: Told<'abandon'>): void {
+  const node = memory.state.nodes[nodeId];
+  if (node === undefined || !isUndeletable(node)) return;
+  memory.run?.forget(nodeId);
+  groupExecutor(memory).abandoned(abandonedText(node, by));
+  dropNode(memory, nodeId);
 }
 
 function setAside(memory: GroupMemory, nodeId: string): void {

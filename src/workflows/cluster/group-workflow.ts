@@ -41,7 +41,7 @@ export async function group(input: GroupInput): Promise<string> {
     budget: { idleEvents: 500 },
     drain: () => mayEndRun(memory),
     carry: () => memory.state,
-    details: () => nodesTable(memory.state),
+    details: () => nodesTable(memory.state, memory.state.services),
   });
 }
 

@@ -25,6 +25,8 @@ export interface Memory extends NodesMemory, EntityMemory {
   state: ClusterState;
   /** Set once the operation under way is to end early: nothing new is started for it. */
   halt?: Halt;
+  /** The work of this workflow's own nodes that is under way. */
+  run?: { forget(nodeId: string): void };
   /** This run ends: nothing more is sent, for a message sent together with a continue-as-new is lost. */
   closing?: true;
   /** Groups that a message is on its way to. */
@@ -99,6 +101,12 @@ export function changeOperation(memory: Memory, change: Partial<Operation>): voi
   if (memory.state.operation === undefined) return;
   memory.state = { ...memory.state, operation: { ...memory.state.operation, ...change } };
   noteChange(memory);
+}
+
+/** Records machines that were given up undeleted. */
+export function noteAbandoned(memory: Memory, machines: readonly string[]): void {
+  const { abandoned = [] } = memory.state.operation ?? {};
+  if (machines.length > 0) changeOperation(memory, { abandoned: [...abandoned, ...machines] });
 }
 
 export function countTasks(memory: Memory, change: Partial<Operation['tasks']>): void {

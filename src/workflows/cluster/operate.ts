@@ -1,4 +1,5 @@
 import { ActivityFailure, ApplicationFailure, isCancellation } from '@temporalio/workflow';
+import { sizeOf } from '../../model/cluster/group.js';
 import type { PlanRequest } from '../../model/cluster/messages.js';
 import type { Webhook } from '../../model/event.js';
 import { taskTitle } from '../../model/names.js';
@@ -209,8 +210,9 @@ function adopt(memory: Memory, plan: ServedPlan, { adopted }: PreviousRun): void
       ...(later.length === 0 ? {} : { again: true }),
     },
   };
-  const { done = 0 } = memory.state.operation?.tasks ?? {};
-  changeOperation(memory, { tasks: { done, total: done + taskCount(plan), failed: 0 } });
+  const { done = 0, failed = 0 } = memory.state.operation?.tasks ?? {};
+  // What an earlier part of the operation went on without is not why a later part is held.
+  changeOperation(memory, { reason: undefined, tasks: { done, total: done + taskCount(plan), failed } });
   if (left !== undefined) changeOperation(memory, { left });
   if (isEmptyPlan(plan) && done === 0) changeOperation(memory, { unchanged: true });
   noteStart(memory);
@@ -221,6 +223,7 @@ async function carryOut(memory: Memory): Promise<OperationEnd> {
   if (work === undefined) return settle(memory);
   const executor = clusterExecutor(memory);
   const run = startRun(executor, work);
+  memory.run = run;
   const isFull = (): boolean => recorded().continueAsNewSuggested;
   const isSettled = (): boolean => run.quiet() && groupsQuiet(memory);
   // After the nodes, which may continue with a result of the same moment.
@@ -234,18 +237,19 @@ async function carryOut(memory: Memory): Promise<OperationEnd> {
   instructWorking(memory, { do: 'halt', how: 'stop' });
   await condition(() => groupsOver(memory) || memory.halt !== undefined);
   if (memory.halt !== undefined) return halt(memory, run);
+  const { again, doneBefore } = memory.state.work ?? work;
   endWork(memory);
   endEmptyGroups(memory);
   const end = settle(memory);
   if (end === 'held' && holdsForRepairOnly(memory.state)) return replaceLost(memory);
   // A run without progress would be planned again and again: the remaining steps wait for an excluded node.
-  const wentOn = (memory.state.operation?.tasks.done ?? 0) > work.doneBefore;
-  return end === 'done' && work.again === true && wentOn ? operate(memory) : end;
+  const wentOn = (memory.state.operation?.tasks.done ?? 0) > doneBefore;
+  return end === 'done' && again === true && wentOn ? operate(memory) : end;
 }
 
 /** Plans again: the probes find the lost machines, and the plan replaces them. */
 async function replaceLost(memory: Memory): Promise<OperationEnd> {
-  const { repairs = 0, failures = [] } = memory.state.operation ?? {};
+  const { repairs = 0, failures = [], missing, tasks } = memory.state.operation ?? {};
   // Nodes that the operation went on without stay failed.
   changeNodes(memory, (node) => {
     const { failure: _failure, ...rest } = node;
@@ -253,7 +257,7 @@ async function replaceLost(memory: Memory): Promise<OperationEnd> {
   });
   changeOperation(memory, {
     repairs: repairs + 1,
-    reason: undefined,
+    ...(tasks === undefined ? {} : { tasks: { ...tasks, failed: missing?.count ?? 0 } }),
     failures: failures.filter(({ lost }) => lost === undefined),
   });
   return operate(memory);
@@ -282,6 +286,7 @@ async function halt(memory: Memory, run: Run): Promise<OperationEnd> {
 }
 
 function endWork(memory: Memory): void {
+  delete memory.run;
   const { work: _work, coordination: _board, ...state } = memory.state;
   memory.state = state;
 }
@@ -301,18 +306,26 @@ function settle(memory: Memory): OperationEnd {
   }
   if (holding.length + inGroups === 0) {
     tidy(memory);
-    if (excluded > 0)
-      changeOperation(memory, {
-        reason: `went on without ${excluded === 1 ? 'a node' : `${excluded} nodes`}: ${reasonOf(operation, excluded)}`,
-      });
-    return 'done';
+    if (excluded === 0) return 'done';
+    const all = nodeCount(memory);
+    const what = excluded === 1 ? 'a node' : `${excluded} nodes`;
+    const left = excluded < all ? `went on without ${what}` : 'no node is left';
+    changeOperation(memory, { reason: `${left}: ${reasonOf(operation, excluded)}` });
+    return excluded < all ? 'done' : 'failed';
   }
   changeOperation(memory, { reason: operation?.reason ?? reasonOf(operation, holding.length + inGroups) });
   return 'held';
 }
 
+function nodeCount({ state: { nodes, groups } }: Memory): number {
+  const inline = Object.keys(nodes).length;
+  return Object.values(groups).reduce((sum, { members }) => sum + sizeOf(members), inline);
+}
+
+/** The first failure that holds the operation, or the first at all. */
 function reasonOf(operation: Operation | undefined, count: number): string {
-  const [first] = operation?.failures ?? [];
+  const { failures = [] } = operation ?? {};
+  const first = failures.find(({ tolerated }) => tolerated !== true) ?? failures[0];
   if (first === undefined) return 'a task failed';
   const { action, nodeId, service, message } = first;
   const title = taskTitle(action, nodeId, service);

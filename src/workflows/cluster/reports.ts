@@ -2,7 +2,7 @@ import type { GroupReport, BatchSlotRef } from '../../model/cluster/group.js';
 import { touchPeers } from '../../model/node/peers.js';
 import { requestBatchSlot, clusterExecutor, releaseBatchSlotOf, nodeFailed } from './cluster-executor.js';
 import { changeGroup } from './groups.js';
-import { countTasks, type Memory } from './memory.js';
+import { countTasks, noteAbandoned, type Memory } from './memory.js';
 
 /** Applies a group's report: gate counts, batch slots, failures and progress. */
 export function applyReport(memory: Memory, report: GroupReport): void {
@@ -30,6 +30,7 @@ export function applyReport(memory: Memory, report: GroupReport): void {
     ...(summary === undefined || seen !== known.sent ? {} : { outputNodes: undefined, ...summary }),
   });
   countTasks(memory, report.tasks);
+  noteAbandoned(memory, report.abandoned);
   takeCounts(memory, report.counts);
   for (const { failure, group: specGroup, remaining } of report.failures)
     nodeFailed(memory, specGroup, failure, remaining);

@@ -35,6 +35,7 @@ const report = {
   asks: [],
   leaves: [],
   failures: [],
+  abandoned: [],
 };
 
 /** Each would do something if a workflow acted on it. */

@@ -71,6 +71,7 @@ const styles: Readonly<Record<NodeStatus['state'], Style | undefined>> = {
   failed: 'red',
   working: 'yellow',
   leaving: 'yellow',
+  incomplete: 'yellow',
   ready: 'green',
   drifted: 'yellow',
   new: undefined,
