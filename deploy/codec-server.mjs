@@ -1,11 +1,12 @@
 // @ts-check
 import { parseArgs } from 'node:util';
 import { loadConfig } from '../dist/config/index.js';
+import { describeProcess } from '../dist/config/process-dump.js';
 import { startCodecServer } from '../dist/secrets/codec-server.js';
 import { openKeyRing, parseKeyRing } from '../dist/secrets/keys.js';
 
 /**
- * Runs the codec server until SIGTERM or SIGINT. Keys come from HEDDLE_KEYS or the key folder, the callers'
+ * Runs the codec server until SIGTERM or SIGINT; SIGUSR2 prints what it waits for. Keys come from HEDDLE_KEYS or the key folder, the callers'
  * token from HEDDLE_CODEC_TOKEN. It serves the namespaces of --namespace, or that of the Temporal settings.
  */
 const { values } = parseArgs({
@@ -33,6 +34,7 @@ const namespaces = values.namespace ?? [config.temporal.namespace];
 const server = await startCodecServer({ keyRing, host, port: Number(port), origins, namespaces, token });
 const stop = () => void server.stop();
 process.once('SIGTERM', stop).once('SIGINT', stop);
+process.on('SIGUSR2', () => process.stderr.write(`${describeProcess().join('\n')}\n`));
 process.stdout.write(
   `codec server on ${host}:${port}, namespaces ${namespaces.join(', ')}, ` +
     `for ${origins.join(', ') || 'tools other than browsers'}\n`,

@@ -19,6 +19,7 @@ import { HeddleError } from './errors.js';
 import { readInstallation } from './installation.js';
 import { listRunning } from './list.js';
 import { seals } from './seal-messages.js';
+import { explainStuck } from './stuck.js';
 
 export interface WaitUntilOptions<View> {
   /** Between queries, in ms; 400 by default. */
@@ -131,7 +132,8 @@ export abstract class EntityClient {
       }
       return send(args, 'ALLOW_DUPLICATE');
     };
-    return call(this.temporal, what, make, { waitMs, workflowId: this.#kind.workflowId(name) });
+    const options = { waitMs, workflowId: this.#kind.workflowId(name) };
+    return call(this.temporal, what, make, options).catch((error: unknown) => this.#explain(name, error));
   }
 
   #startOptions(name: string): Pick<WorkflowStartOptions, 'workflowId' | 'taskQueue' | 'priority'> {
@@ -230,8 +232,14 @@ export abstract class EntityClient {
         workflowId,
       });
     } catch (error) {
-      throw error instanceof HeddleError && error.code === 'NotFound' ? this.notFound(name, error) : error;
+      if (error instanceof HeddleError && error.code === 'NotFound') throw this.notFound(name, error);
+      return this.#explain(name, error);
     }
+  }
+
+  /** Workers may answer, and not be able to continue this workflow. */
+  async #explain(name: string, error: unknown): Promise<never> {
+    throw await explainStuck(this.temporal, this.#kind.workflowId(name), error);
   }
 
   /** The error for an entity whose workflow does not run. */

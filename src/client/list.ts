@@ -17,6 +17,7 @@ import {
 import { indexLabels, isLabel, labelRule, parseLabel, type Labels } from '../model/cluster/labels.js';
 import { call } from './call.js';
 import { HeddleError } from './errors.js';
+import { problemsAttribute } from './stuck.js';
 
 /** A workflow as the server's index shows it; no worker is needed. */
 export interface ListedWorkflow {
@@ -24,6 +25,8 @@ export interface ListedWorkflow {
   /** The part of `<type>/<name>`. */
   readonly name: string;
   readonly phase?: string;
+  /** Its workflow tasks fail: no worker can continue it. */
+  readonly stuck?: true;
   /** Of a cluster: the provider accounts of its spec; empty while they are not indexed. */
   readonly providers: readonly string[];
   readonly labels?: Labels;
@@ -43,7 +46,13 @@ export async function listClusters(
   if (wrong !== undefined) throw new HeddleError('Invalid', `${wrong.join('=')} is no label. ${labelRule}`);
   const conditions = indexLabels(labels).map((label) => `${searchAttributes.labels} = '${label}'`);
   const running = await listWhere(temporal, [`WorkflowType = '${clusterWorkflowType}'`, ...conditions]);
-  return running.map(({ name, createdAt, phase, labels: own }) => ({ name, createdAt, phase, labels: own }));
+  return running.map(({ name, createdAt, phase, stuck, labels: own }) => ({
+    name,
+    createdAt,
+    phase,
+    ...(stuck === undefined ? {} : { stuck }),
+    labels: own,
+  }));
 }
 
 /** The clusters that run and whose spec names the provider account, or whose accounts are not indexed. */
@@ -122,6 +131,7 @@ async function listWhere(
         phase: readKeyword(attributes?.indexedFields?.[searchAttributes.phase]?.data),
         providers:
           readKeyword(attributes?.indexedFields?.[searchAttributes.provider]?.data)?.split(',') ?? [],
+        ...(attributes?.indexedFields?.[problemsAttribute]?.data ? { stuck: true as const } : {}),
         labels: readLabels(attributes?.indexedFields?.[searchAttributes.labels]?.data),
       });
     }

@@ -46,6 +46,18 @@ export async function findEvent(
   return meant === undefined ? undefined : viewEvent(meant);
 }
 
+/**
+ * The end of the first workflow task whose commands a replay does not make again: everything before it is good.
+ * Undefined if no task before the end of the history fails.
+ */
+export async function firstBadTask(
+  { events = [] }: History,
+  replays: Replays,
+): Promise<HistoryEvent | undefined> {
+  const { suspects } = await firstTaskThatFails(events ?? [], replays);
+  return suspects.find((event) => event.workflowTaskCompletedEventAttributes);
+}
+
 export function viewEvent(event: HistoryEvent): EventView {
   const about = aboutOf(event);
   return { id: idOf(event), type: typeOf(event), about };

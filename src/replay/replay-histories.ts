@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { EncryptionCodec, parseKeyRing, type KeyRing, type OnPlaintext } from '../temporal-plugin.js';
 import { explain } from './explain.js';
-import { findEvent, viewEvent } from './find-event.js';
+import { findEvent, firstBadTask, viewEvent } from './find-event.js';
 import { findUnreadable, firstSealed } from './payloads.js';
-import { exportRemedy, idOf, readHistory, startOf, type History } from './read-history.js';
+import { exportRemedy, idOf, readHistory, startOf, type History, type HistoryEvent } from './read-history.js';
 import { createReplayer, type Replayer } from './replayer.js';
 import type { ReplayFault, ReplayReport } from './report.js';
 import { wrapMessages } from './wrap-messages.js';
@@ -45,6 +45,34 @@ export async function* replayHistories(
   }
 }
 
+/** Where a workflow can be reset to, for a build that cannot continue it. */
+export interface ResetPoint {
+  readonly fault: ReplayFault;
+  /**
+   * The end of the first task that this build does not make again, which the server takes as the point of a
+   * reset. Absent where a reset would not help.
+   */
+  readonly event?: number;
+}
+
+/** Undefined where this build replays the whole history, so that there is nothing to reset. */
+export async function findResetPoint(
+  workflowId: string,
+  given: History,
+  options: ReplayOptions = {},
+): Promise<ResetPoint | undefined> {
+  const bench = createBench(options);
+  try {
+    const history = readHistory(given);
+    const fault = await bench.judge(workflowId, history);
+    if (fault === undefined) return undefined;
+    const bad = fault.kind === 'nondeterminism' ? await bench.firstBad(workflowId, history) : undefined;
+    return bad === undefined ? { fault } : { fault, event: idOf(bad) };
+  } finally {
+    await bench.close();
+  }
+}
+
 async function replayOne(bench: Bench, given: HistoryToReplay): Promise<ReplayReport> {
   const { workflowId = '', runId = '', source } = given;
   const named = source === undefined ? {} : { source };
@@ -71,6 +99,8 @@ async function replayOne(bench: Bench, given: HistoryToReplay): Promise<ReplayRe
 interface Bench {
   /** Undefined where the history replays. */
   judge(workflowId: string, history: History): Promise<ReplayFault | undefined>;
+  /** The end of the first task that does not replay, of a history that could be judged. */
+  firstBad(workflowId: string, history: History): Promise<HistoryEvent | undefined>;
   close(): Promise<void>;
 }
 
@@ -104,6 +134,14 @@ function createBench({
         return undecryptable(history, sealedAt, 'Its payloads are encrypted, and no keys were given.');
       const replayable = sealedAt === undefined ? wrapMessages(history) : history;
       return replayAndExplain(replayerFor(sealedAt !== undefined), workflowId, replayable);
+    },
+    firstBad(workflowId, history) {
+      const isSealed = firstSealed(history) !== undefined;
+      const replayer = replayerFor(isSealed);
+      return firstBadTask(
+        isSealed ? history : wrapMessages(history),
+        async (part) => (await replayer.replay(workflowId, part)) === undefined,
+      );
     },
     async close() {
       for (const replayer of Object.values(replayers)) await replayer.close();

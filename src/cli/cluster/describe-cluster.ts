@@ -9,7 +9,7 @@ import { cleanLine } from '../clean-text.js';
 import { CliError } from '../errors.js';
 import type { Session } from '../session.js';
 import { formatMoment, timeText } from '../format.js';
-import { decodeFirst } from './task/decode-history.js';
+import { decodeFirst } from '../../client/decode-history.js';
 
 type ExecutionInfo = proto.api.workflow.v1.IWorkflowExecutionInfo | null | undefined;
 

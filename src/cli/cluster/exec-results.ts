@@ -4,7 +4,7 @@ import type { Operation } from '../../model/cluster/operation.js';
 import type { Session } from '../session.js';
 import { readPrinted } from './log/log-parts.js';
 import { openArchive } from './log/open-archive.js';
-import { asObject, decodeFailure, decodeFirst, textOf } from './task/decode-history.js';
+import { asObject, decodeFailure, decodeFirst, textOf } from '../../client/decode-history.js';
 import { readTasks } from './task/history-events.js';
 import type { TaskRun } from './task/task-events.js';
 

@@ -9,7 +9,7 @@ import { verb } from '../verb.js';
 import { clusterVerb } from './cluster-verb.js';
 import { describeLatest } from './describe-cluster.js';
 import { printHistory } from './history-text.js';
-import { printNodes } from './status-text.js';
+import { printNext, printNodes } from './status-text.js';
 
 type ListOptions = ServerOptions & { readonly label?: Labels };
 
@@ -22,13 +22,23 @@ export const list = verb(
     table: {
       head: ['CLUSTER', 'PHASE', 'AGE', 'LABELS'],
       rows: ({ clusters }) =>
-        clusters.map(({ name, phase = '-', createdAt, labels = {} }) => [
+        clusters.map(({ name, phase = '-', stuck, createdAt, labels = {} }) => [
           name,
-          phase,
+          stuck === true ? `${phase}, stuck` : phase,
           formatAge(createdAt, Date.now()),
           indexLabels(labels).join(','),
         ]),
       empty: 'no clusters\nnext: heddle apply FILE',
+    },
+    print: (output, { clusters }) => {
+      const stuck = clusters.filter((cluster) => cluster.stuck === true);
+      if (stuck[0] !== undefined)
+        printNext(output, [
+          {
+            command: `heddle recover ${stuck[0].name}`,
+            why: 'no worker can continue it: its workflow tasks fail',
+          },
+        ]);
     },
   },
 );

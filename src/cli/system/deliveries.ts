@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { call } from '../../client/call.js';
 import { deliveryWorkflowType } from '../../model/names.js';
 import type { DeliveryView } from '../../schema/output/status.js';
-import { decodeFailure } from '../cluster/task/decode-history.js';
+import { decodeFailure } from '../../client/decode-history.js';
 import { timeText } from '../format.js';
 import { lookAtWorkflow } from './server-view.js';
 

@@ -1,5 +1,6 @@
 import type { Config } from '../../config/index.js';
 import { prepareFolder } from '../../config/prepare-folder.js';
+import { describeProcess } from '../../config/process-dump.js';
 import { findBinary } from '../../server/find-binary.js';
 import { isRunning, markOf } from '../../detached/process-mark.js';
 import { endProcess } from '../../server/process.js';
@@ -41,6 +42,16 @@ export async function dev(
     cacheFolder: config.cacheFolder,
     say,
   });
+  // The workers and the machine service write theirs to their logs.
+  let children = async (): Promise<readonly number[]> => [];
+  const dump = (): void => {
+    for (const line of describeProcess()) say(line);
+    children().then(
+      (pids) => pids.forEach((pid) => process.kill(pid, 'SIGUSR2')),
+      (error: unknown) => say(`not all processes were asked: ${String(error)}`),
+    );
+  };
+  process.on('SIGUSR2', dump);
   let record = async (): Promise<void> => undefined;
   const onChange = (): void =>
     void record().catch((error: unknown) =>
@@ -58,6 +69,10 @@ export async function dev(
   });
   try {
     record = await openRecord(config, parts);
+    children = async () => {
+      const { worker, machines } = (await parts.record()).processes;
+      return [worker, machines].filter(({ started }) => started !== 'gone').map(({ pid }) => pid);
+    };
     await announce(output, config, parts);
     startServices = () => startServicesAgain({ config, record: parts.record, say, signal: ending.signal });
     void startServices();
@@ -70,6 +85,7 @@ export async function dev(
     );
   } finally {
     interrupt.release();
+    process.off('SIGUSR2', dump);
     ending.abort();
     // The processes are stopped when this process exits, but not when a signal kills it.
     process.on('SIGINT', () => process.exit(exitCodes.interrupted));

@@ -26,6 +26,7 @@ import {
 } from './doctor-local.js';
 import { checkObjectStore } from './doctor-object-store.js';
 import { checkSweep } from './doctor-sweep.js';
+import { checkWorkflows } from './doctor-workflows.js';
 import {
   checkAttributes,
   checkClock,
@@ -51,18 +52,25 @@ export const doctor = localVerb(
       findings.push(finding);
       printFinding(output, finding);
     }
-    const failed = findings.filter(({ state }) => state === 'fail').length;
-    return { failed, checks: findings };
+    const count = (wanted: Finding['state']): number =>
+      findings.filter(({ state }) => state === wanted).length;
+    return { failed: count('fail'), warned: count('warn'), checks: findings };
   },
   {
     document: ({ failed, checks }) => ({ ok: failed === 0, checks }),
-    print: (output, { failed, checks }) => {
+    print: (output, { failed, warned, checks }) => {
       output.line();
-      output.line(failed === 0 ? 'All is well.' : `${failed} of ${checks.length} checks failed.`);
+      output.line(summaryOf(failed, warned, checks.length));
     },
     exitCode: ({ failed }) => (failed === 0 ? exitCodes.ok : exitCodes.failed),
   },
 );
+
+function summaryOf(failed: number, warned: number, all: number): string {
+  const warnings = `${warned} ${warned === 1 ? 'warning' : 'warnings'}`;
+  if (failed > 0) return `${failed} of ${all} checks failed${warned > 0 ? `, ${warnings}` : ''}.`;
+  return warned > 0 ? `No check failed; ${warnings}.` : 'All is well.';
+}
 
 async function* examine(options: ServerOptions): AsyncGenerator<Finding> {
   yield checkNode();
@@ -102,6 +110,7 @@ async function* examine(options: ServerOptions): AsyncGenerator<Finding> {
     if (typeof plugins !== 'string')
       yield checkLoadedPlugins(connection, server.namespace, workers.site, plugins.versions());
     yield checkDifferences(connection, server.namespace);
+    yield checkWorkflows(() => temporalClient(connection, server.namespace, config));
     yield checkSweep(() => temporalClient(connection, server.namespace, config), Date.now());
   } finally {
     await connection.close();

@@ -1,10 +1,11 @@
 import type { Client } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
 import { call } from '../../client/call.js';
+import { lastTaskFailure } from '../../client/stuck.js';
 import type { Action } from '../../model/action.js';
 import { workflowQueue, taskTitle } from '../../model/names.js';
 import type { ActivityView, QueueView, ServerView, WorkflowView } from '../../schema/output/status.js';
-import { decodeFailure, decodeFirst, type HistoryFailure } from '../cluster/task/decode-history.js';
+import { decodeFailure, decodeFirst, type HistoryFailure } from '../../client/decode-history.js';
 import { pendingStates } from '../cluster/task/find-task.js';
 import { workflowsOf } from '../cluster/task/history-events.js';
 import { readTaskId } from '../cluster/task/task-events.js';
@@ -74,20 +75,6 @@ export async function lookAtWorkflow(
       (pendingActivities ?? []).map((activity) => describeActivity(client, activity)),
     ),
   };
-}
-
-/** Only the first of consecutive workflow task failures is recorded; it is at the end of the history. */
-async function lastTaskFailure(client: Client, workflowId: string): Promise<string | undefined> {
-  const { namespace } = client.options;
-  const { history } = await client.workflowService.getWorkflowExecutionHistoryReverse({
-    namespace,
-    execution: { workflowId },
-    maximumPageSize: 10,
-  });
-  for (const { workflowTaskFailedEventAttributes: failed } of history?.events ?? []) {
-    if (failed?.failure) return (await readFailure(client, failed.failure)).message;
-  }
-  return undefined;
 }
 
 async function describeActivity(client: Client, activity: PendingActivity): Promise<ActivityView> {

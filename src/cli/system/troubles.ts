@@ -1,3 +1,4 @@
+import { recoverCommand } from '../../client/stuck.js';
 import { siteOf } from '../../model/names.js';
 import type {
   ActivityView,
@@ -58,7 +59,7 @@ function stuckWorkflow({ id, task }: WorkflowView, now: number): readonly Troubl
     {
       text: `${id} cannot be carried on: workers failed at it ${attempt - 1} ${attempt === 2 ? 'time' : 'times'} in a row, for ${formatAge(since, now)}: ${failure}`,
       gist: `${id} cannot be carried on: ${failure}`,
-      next: remedyFor(failure),
+      next: remedyFor(id, failure),
     },
   ];
 }
@@ -94,14 +95,12 @@ function triedAgain(activities: readonly ActivityView[], now: number): readonly 
   });
 }
 
-function remedyFor(failure: string): NextStep {
+function remedyFor(id: string, failure: string): NextStep {
   if (isKeyMissing(failure)) return keys;
-  if (failure.includes('TMPRL1100'))
-    return {
-      command: 'heddle worker',
-      why: 'of the version that carried it before: this one does other things in another order',
-    };
-  return { command: 'heddle doctor', why: 'check workers, keys and configuration' };
+  return {
+    command: recoverCommand(id),
+    why: 'find out why, and reset it to its last good task if that helps',
+  };
 }
 
 function isKeyMissing(message: string): boolean {

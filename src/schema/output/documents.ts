@@ -40,6 +40,7 @@ const listSchema = z.object({
     z.object({
       name: z.string(),
       phase: z.string().optional(),
+      stuck: z.literal(true).optional().describe('No worker can continue it: `heddle recover`.'),
       labels: z.record(z.string(), z.string()).optional(),
       createdAt: moment,
     }),

@@ -100,6 +100,20 @@ const historySchema = z.object({
     .optional(),
 });
 
+const recoverSchema = z.object({
+  recovered: z.array(
+    z.object({
+      workflowId: z.string(),
+      runId: z.string().describe('Of the new run.'),
+      event: count.describe('The event that the workflow was reset to.'),
+      discarded: count.describe('Events of the history from there on.'),
+    }),
+  ),
+  left: z
+    .array(z.object({ workflowId: z.string(), why: z.string() }))
+    .describe('Workflows that are still stuck.'),
+});
+
 export const systemDocuments = {
   config: [
     z.object({
@@ -214,6 +228,7 @@ export const systemDocuments = {
       providers: z.array(z.object({ name: z.string(), ...accountSchema.shape, from: z.string() })),
     }),
   ],
+  recover: [recoverSchema],
   replay: [
     z.object({
       histories: z.array(historySchema),
@@ -232,3 +247,5 @@ export const systemDocuments = {
     }),
   ],
 };
+
+export type RecoverDocument = z.infer<typeof recoverSchema>;

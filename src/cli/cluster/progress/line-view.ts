@@ -4,7 +4,7 @@ import type { ClusterStatus } from '../../../model/cluster/view.js';
 import type { Output } from '../../output.js';
 import { formatAge, formatClock, formatDuration, optional } from '../../format.js';
 import { describeDoing } from '../node-text.js';
-import { decodeFailure } from '../task/decode-history.js';
+import { decodeFailure } from '../../../client/decode-history.js';
 import type { TaskRun } from '../task/task-events.js';
 import { followTasks } from './follow-tasks.js';
 import type { ProgressView } from './live-view.js';

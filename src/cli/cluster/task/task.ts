@@ -14,7 +14,7 @@ import { verb } from '../../verb.js';
 import { formatDuration, formatMoment } from '../../format.js';
 import { readLogEnd } from '../log/log-parts.js';
 import { openArchive } from '../log/open-archive.js';
-import { asObject, decodeFailure, decodeFirst, textOf } from './decode-history.js';
+import { asObject, decodeFailure, decodeFirst, textOf } from '../../../client/decode-history.js';
 import { findTask, type FoundTask, type TaskSearch } from './find-task.js';
 import { workflowsOf } from './history-events.js';
 

@@ -1,8 +1,8 @@
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure, type Payload } from '@temporalio/common';
 import type { temporal } from '@temporalio/proto';
-import { isEnvelope } from '../../../model/messages/envelope.js';
-import { isJsonObject, type Json, type JsonObject } from '../../../model/json.js';
+import { isEnvelope } from '../model/messages/envelope.js';
+import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
 
 type Failure = temporal.api.failure.v1.IFailure;
 

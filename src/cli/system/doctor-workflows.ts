@@ -1,0 +1,26 @@
+import type { Client } from '@temporalio/client';
+import { findStuck, listStuck, recoverCommand, textOfStuck } from '../../client/stuck.js';
+import { messageOf } from '../report-error.js';
+import { fail, ok, warn, type Finding } from './doctor-local.js';
+
+const check = 'workflows';
+/** Workflows that are described; the others are counted. */
+const described = 5;
+
+/** Whether workers can continue all workflows. */
+export async function checkWorkflows(open: () => Client): Promise<Finding> {
+  try {
+    const temporal = open();
+    const ids = await listStuck(temporal);
+    const found = await Promise.all(ids.slice(0, described).map((id) => findStuck(temporal, id)));
+    const stuck = found.filter((one) => one !== undefined);
+    const [first] = stuck;
+    // The index lags behind a workflow that has just been continued.
+    if (first === undefined) return ok(check, 'no workflow has tasks that fail');
+    const more = ids.length - described;
+    const lines = [...stuck.map(textOfStuck), ...(more > 0 ? [`and ${more} more`] : [])];
+    return fail(check, lines.join('\n'), recoverCommand(first.workflowId));
+  } catch (error) {
+    return warn(check, `could not be looked at: ${messageOf(error)}`);
+  }
+}
