@@ -132,7 +132,7 @@ async function describeSchedule(temporal: Client): Promise<ScheduleDescription> 
     if (missing)
       throw new HeddleError(
         'NotFound',
-        `this namespace has no schedule ${sweepScheduleId}; a worker makes it when it starts: 'heddle worker'`,
+        `this namespace has no schedule ${sweepScheduleId}; a worker makes it within a minute: 'heddle worker'`,
         { cause: error, next: 'heddle worker' },
       );
     throw error;

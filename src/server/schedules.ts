@@ -14,13 +14,53 @@ import {
 } from '../model/names.js';
 import type { SweepInput, SweepSettings } from '../model/sweep/sweep.js';
 
+const deadlineMs = 10_000;
+
+/** What the workers of an installation run by Schedules. */
+export interface ScheduleSettings {
+  readonly sweep: SweepSettings;
+  readonly checksEveryMs: number;
+}
+
 /** Creates or updates the Schedule of the leak sweep. @returns what went wrong, as a message. */
-export function keepSweepSchedule(
+export function keepSweepSchedule(temporal: Client, settings: SweepSettings): Promise<string | undefined> {
+  return keepSchedule(temporal, sweepSchedule(settings));
+}
+
+/** Creates or updates the Schedules. @returns what went wrong, as messages. */
+export async function keepSchedules(
   temporal: Client,
-  { everyMs, policy }: SweepSettings,
-): Promise<string | undefined> {
+  settings: ScheduleSettings,
+): Promise<readonly string[]> {
+  const problems = await Promise.all(schedulesOf(settings).map((kept) => keepSchedule(temporal, kept)));
+  return problems.filter((problem) => problem !== undefined);
+}
+
+/**
+ * Creates the Schedules that were deleted; others stay as they are, for a worker with another configuration may
+ * have set them. @returns the ids of those that were missing.
+ */
+export async function restoreSchedules(
+  temporal: Client,
+  settings: ScheduleSettings,
+): Promise<readonly string[]> {
+  const made = await Promise.all(
+    schedulesOf(settings).map((kept) =>
+      temporal.withDeadline(Date.now() + deadlineMs, () => makeSchedule(temporal, kept)),
+    ),
+  );
+  return schedulesOf(settings)
+    .map(({ scheduleId }) => scheduleId)
+    .filter((_, index) => made[index]);
+}
+
+function schedulesOf({ sweep, checksEveryMs }: ScheduleSettings): readonly KeptSchedule[] {
+  return [sweepSchedule(sweep), periodicChecksSchedule(checksEveryMs)];
+}
+
+function sweepSchedule({ everyMs, policy }: SweepSettings): KeptSchedule {
   const input: SweepInput = { policy };
-  return keepSchedule(temporal, {
+  return {
     scheduleId: sweepScheduleId,
     everyMs,
     without: 'orphaned machines are not detected',
@@ -37,12 +77,11 @@ export function keepSweepSchedule(
       } = (current as Partial<SweepInput> | undefined)?.policy ?? {};
       return minimumAgeMs === policy.minimumAgeMs && cap === policy.cap && deletes === policy.delete;
     },
-  });
+  };
 }
 
-/** Creates or updates the Schedule of the periodic checks. @returns what went wrong, as a message. */
-export function keepPeriodicChecksSchedule(temporal: Client, everyMs: number): Promise<string | undefined> {
-  return keepSchedule(temporal, {
+function periodicChecksSchedule(everyMs: number): KeptSchedule {
+  return {
     scheduleId: periodicChecksScheduleId,
     everyMs,
     without: 'machines are not checked, and outdated images are not rebuilt',
@@ -53,7 +92,7 @@ export function keepPeriodicChecksSchedule(temporal: Client, everyMs: number): P
     },
     keptArgs: () => [],
     isSame: () => true,
-  });
+  };
 }
 
 function actionOf(workflowType: string, workflowId: string) {
@@ -83,38 +122,47 @@ interface KeptSchedule {
 /** Creates or updates a Schedule; concurrent calls are safe, and a pause stays. */
 async function keepSchedule(temporal: Client, kept: KeptSchedule): Promise<string | undefined> {
   try {
-    await temporal.withDeadline(Date.now() + 10_000, () => makeOrUpdate(temporal, kept));
+    await temporal.withDeadline(Date.now() + deadlineMs, () => makeOrUpdate(temporal, kept));
     return undefined;
   } catch (error) {
     return `the Temporal server did not take the schedule ${kept.scheduleId} (${error instanceof Error ? error.message : String(error)}), so ${kept.without}`;
   }
 }
 
-async function makeOrUpdate(
-  temporal: Client,
-  { scheduleId, everyMs, action: plain, isSame, keptArgs }: KeptSchedule,
-): Promise<void> {
+async function makeOrUpdate(temporal: Client, kept: KeptSchedule): Promise<void> {
+  if (await makeSchedule(temporal, kept)) return;
+  const { scheduleId, everyMs, action: plain, isSame, keptArgs } = kept;
   const purpose = purposeOf('start', plain.workflowType as string);
-  // The SDK's interceptors see a schedule that is created, but not one that is updated.
+  const handle = temporal.schedule.getHandle(scheduleId);
+  const description = await handle.describe();
+  // Workers of one configuration leave it alone, so that starting them does not set its clock back.
+  const current = argumentsIn(purpose, description.action.args ?? []);
+  if (description.spec.intervals?.[0]?.every === everyMs && isSame(current)) return;
+  await handle.update(({ state: { paused, note }, policies, action: { args = [] } }) => ({
+    spec: { intervals: [{ every: everyMs }] },
+    // The SDK's interceptors see a schedule that is created, but not one that is updated.
+    action: { ...plain, args: sealMessage(purpose, keptArgs(argumentsIn(purpose, args))) },
+    policies,
+    state: { paused, note },
+  }));
+}
+
+/** False if there is one, which stays as it is. */
+async function makeSchedule(
+  temporal: Client,
+  { scheduleId, everyMs, action: plain }: KeptSchedule,
+): Promise<boolean> {
+  const purpose = purposeOf('start', plain.workflowType as string);
   const action = { ...plain, args: sealMessage(purpose, plain.args as unknown[]) };
   const spec = { intervals: [{ every: everyMs }] };
+  // What was missed while the server was down is not caught up: the next pass sees as much.
+  const policies = { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' } as const;
   try {
-    // What was missed while the server was down is not caught up: the next pass sees as much.
-    const policies = { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' } as const;
     await temporal.schedule.create({ scheduleId, spec, action, policies });
+    return true;
   } catch (error) {
-    if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-    const handle = temporal.schedule.getHandle(scheduleId);
-    const description = await handle.describe();
-    // Workers of one configuration leave it alone, so that starting them does not set its clock back.
-    const current = argumentsIn(purpose, description.action.args ?? []);
-    if (description.spec.intervals?.[0]?.every === everyMs && isSame(current)) return;
-    await handle.update(({ state: { paused, note }, policies, action: { args = [] } }) => ({
-      spec,
-      action: { ...action, args: sealMessage(purpose, keptArgs(argumentsIn(purpose, args))) },
-      policies,
-      state: { paused, note },
-    }));
+    if (error instanceof ScheduleAlreadyRunning) return false;
+    throw error;
   }
 }
 

@@ -24,7 +24,7 @@ import {
   type SecretSources,
 } from '../secrets/reference.js';
 import { registerSearchAttributes } from '../server/setup.js';
-import { keepPeriodicChecksSchedule, keepSweepSchedule } from '../server/schedules.js';
+import { keepSchedules } from '../server/schedules.js';
 import { createPool, type ConnectionPool } from '../ssh/pool.js';
 import { probe } from '../ssh/probe.js';
 import { ping } from './ping.js';
@@ -51,6 +51,7 @@ import { openInputs } from './open-inputs.js';
 import { readInstallation } from '../client/installation.js';
 import { watchServerClock } from './server-clock.js';
 import { watchInstallation } from './watch-installation.js';
+import { watchSchedules } from './watch-schedules.js';
 import { readWorkflowRuns } from './workflow-runs.js';
 import { peersUpdate } from '../workflows/cluster/messages.js';
 
@@ -158,10 +159,8 @@ export async function prepareWorkers({
   const installation = await readInstallation(temporal);
   const { missing, problem } = await registerSearchAttributes(connection, namespace);
   if (problem !== undefined) log.warn(problem);
-  const unswept = await keepSweepSchedule(temporal, config.sweep);
-  if (unswept !== undefined) log.warn(unswept);
-  const unseen = await keepPeriodicChecksSchedule(temporal, config.checksEveryMs);
-  if (unseen !== undefined) log.warn(unseen);
+  for (const unkept of await keepSchedules(temporal, config)) log.warn(unkept);
+  const stopWatchingSchedules = watchSchedules(temporal, config, log);
   const inFlight = createInFlight();
   const allows = allowReferences(config.allowedReferences, ownPaths(config));
   const forbiddenReferences = (value: Json): readonly (readonly (string | number)[])[] =>
@@ -250,6 +249,7 @@ export async function prepareWorkers({
     close: async () => {
       stopPruning();
       await clock.stop();
+      stopWatchingSchedules();
       await logs.close();
       await pool.closeAll();
       await registry.close();

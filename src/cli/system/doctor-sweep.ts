@@ -1,9 +1,10 @@
 import type { Client } from '@temporalio/client';
+import { HeddleError } from '../../client/errors.js';
 import { readLeaks, type LeaksView } from '../../client/leaks.js';
 import { cleanLine } from '../clean-text.js';
 import { messageOf } from '../report-error.js';
 import { formatAge } from '../format.js';
-import { ok, warn, type Finding } from './doctor-local.js';
+import { fail, ok, warn, type Finding } from './doctor-local.js';
 
 const check = 'sweep';
 const look = 'heddle leaks';
@@ -13,6 +14,8 @@ export async function checkSweep(open: () => Client, now: number): Promise<Findi
   try {
     return judgeSweep(await readLeaks(open()), now);
   } catch (error) {
+    if (error instanceof HeddleError && error.code === 'NotFound')
+      return fail(check, `orphaned machines are not detected: ${messageOf(error)}`, 'heddle worker');
     return warn(check, `could not be looked at: ${messageOf(error)}`, 'heddle worker');
   }
 }
