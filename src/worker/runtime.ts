@@ -1,5 +1,6 @@
 import { Runtime, type RuntimeOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
+import { unreadHistory } from '../model/unread-history.js';
 
 /**
  * Sends the SDK's log to ours and serves metrics at `metricsAddress`. An occupied port only causes a warning.
@@ -17,8 +18,10 @@ export function installRuntime(log: Logger, metricsAddress: string | undefined):
 function optionsOf(log: Logger, metricsAddress: string | undefined): RuntimeOptions {
   const write =
     (level: 'debug' | 'info' | 'warn' | 'error') =>
-    (message: string, meta?: object): void =>
-      log[level]({ ...meta }, message);
+    (message: string, meta?: object): void => {
+      // The client asks again.
+      if (!isUnreadHistory(meta)) log[level]({ ...meta }, message);
+    };
   return {
     logger: {
       // The SDK's debug level logs every workflow task.
@@ -38,4 +41,9 @@ function optionsOf(log: Logger, metricsAddress: string | undefined): RuntimeOpti
     },
     shutdownSignals: [],
   };
+}
+
+/** Whether an entry of the SDK's log reports a query that `src/workflows/no-early-query.ts` refused. */
+function isUnreadHistory(meta: { readonly error?: unknown } = {}): boolean {
+  return meta.error instanceof Error && meta.error.message === unreadHistory.message;
 }

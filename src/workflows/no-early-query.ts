@@ -13,8 +13,10 @@ import { unreadHistory } from '../model/unread-history.js';
  * See docs/decisions/0034-any-cut.md.
  */
 export const interceptors = (): WorkflowInterceptors => {
-  /** The length of the history that was processed last, if that may have been no task; undefined after a replay. */
+  /** Up to where the history was processed when commands were made, perhaps early; undefined after a replay. */
   let processed: number | undefined;
+  /** The same of the present activation. */
+  let processing: number | undefined;
   return {
     internals: [
       {
@@ -24,13 +26,21 @@ export const interceptors = (): WorkflowInterceptors => {
           if (query == null) {
             // New updates come with a task only.
             const isTask = jobs?.some(({ doUpdate }) => doUpdate?.runValidator === true) === true;
-            if (isReplaying !== true) processed = isTask ? undefined : Number(historyLength);
+            if (isTask) processed = undefined;
+            processing = isTask || isReplaying === true ? undefined : Number(historyLength);
           } else if (query.queryId !== 'legacy_query') {
             // So do these queries.
             processed = undefined;
           } else if (processed !== undefined && processed >= lengthSeenBy(query.headers ?? {}))
             throw ApplicationFailure.retryable(unreadHistory.message, unreadHistory.type);
           next(input);
+        },
+        concludeActivation(input, next) {
+          const output = next(input);
+          // Without commands nothing depends on whether it was a task.
+          if (output.commands.length > 0) processed = processing ?? processed;
+          processing = undefined;
+          return output;
         },
       },
     ],
