@@ -145,7 +145,6 @@ it('records a cluster whose previous run was terminated', () =>
     await keep('adopted', 'cluster/web');
   }));
 
-// The recordings of 0.2.0 (`large`, `group`) are from before groups collected their reports.
 it('records a group that collects its reports and continues as new', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'heddle-record-'));
   const server = await startServer({
