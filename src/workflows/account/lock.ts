@@ -16,12 +16,17 @@ export async function lock(input?: { readonly carried?: LockState }): Promise<st
   let held = input?.carried;
   const waiting: string[] = [];
   const memory = newMemory();
+  // A message may arrive together with the end of a lease, and is taken in before the next step.
+  const expire = (): void => {
+    if (held !== undefined && held.until <= Date.now()) held = undefined;
+  };
   return runEntity(memory, {
     messages: [
       update(
         acquireLockUpdate,
         'Wait for the lock, or renew its lease; false: ask again.',
         async (request) => {
+          expire();
           const { holder, leaseMs, waitMs } = request;
           const isFree = held === undefined ? waiting.length === 0 : held.holder === holder;
           if (!isFree && waitMs > 0) {
@@ -43,7 +48,7 @@ export async function lock(input?: { readonly carried?: LockState }): Promise<st
       }),
     ],
     step: () => {
-      if (held !== undefined && held.until <= Date.now()) held = undefined;
+      expire();
       return { wakeAt: held?.until };
     },
     carry: () => held,
