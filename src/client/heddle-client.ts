@@ -38,6 +38,7 @@ import { deleteLeaks, readLeaks, resumeSweep, sweepNow, type LeaksView } from '.
 import { ImageClient } from './image.js';
 import { listClusters, type ClusterListing } from './list.js';
 import { MachineClient } from './machine.js';
+import { waitForProbes } from './look.js';
 import { preview, type PlanPreview } from './preview.js';
 import { ReservationClient } from './reservation.js';
 import { waitForOperation, type WaitOptions, type WaitResult } from './wait.js';
@@ -179,17 +180,25 @@ export class HeddleClient extends EntityClient {
   /**
    * Has the machines probed; deviations show as drift in `plan` and `preview` from then on. Does nothing when
    * the cluster does not exist, or while an operation runs.
+   * @returns why some machines were not probed, in words, such as a site without workers; empty if all were.
    */
-  async look(name: string, { patienceMs = 60_000 }: { readonly patienceMs?: number } = {}): Promise<void> {
+  async look(
+    name: string,
+    { patienceMs = 60_000 }: { readonly patienceMs?: number } = {},
+  ): Promise<readonly string[]> {
     const summary = await this.summary(name).catch((error: unknown) => {
       if (error instanceof HeddleError && error.code === 'NotFound') return undefined;
       throw error;
     });
     if (summary === undefined || summary.operation?.state === 'running' || summary.phase === 'deleted')
-      return;
+      return [];
     const number = await this.update('look at', name, checkUpdate);
-    const until = Date.now() + patienceMs;
-    while ((await this.summary(name)).looks.done < number && Date.now() < until) await pause(100);
+    return waitForProbes(this.temporal, {
+      name,
+      groups: (summary.groups ?? []).map(({ workflowId }) => workflowId),
+      patienceMs,
+      isDone: async () => (await this.summary(name)).looks.done >= number,
+    });
   }
 
   /** Continues a held operation from exactly what failed. */

@@ -8,7 +8,7 @@ import { requireCluster } from './cluster-verb.js';
 import { confirmDelete } from './confirm-delete.js';
 import { finish, type Outcome, outcomeShown } from './outcome.js';
 import { describeCounts } from './plan/plan-text.js';
-import { applyIntentOf, previewApply, previewOperation } from './plan/preview.js';
+import { applyIntentOf, previewApply, previewOperation, withWarnings } from './plan/preview.js';
 
 type ApplyOptions = OperationOptions &
   ScopeOptions & { readonly createOnly?: boolean; readonly acceptMinimum?: boolean };
@@ -20,11 +20,11 @@ export const apply = verb<[written: ClusterSpec, file: string, options: ApplyOpt
     const since = Date.now();
     const { plan = false, queue = false, createOnly = false, acceptMinimum, wait } = options;
     const { name } = written;
-    if (plan) await client.look(name);
+    const unprobed = plan ? await client.look(name) : [];
     // Read once, so that the shown plan is the applied one.
     const spec = await client.resources.pin(written);
     // Only workers know plugins and providers, so their problems are reported before anything is created.
-    const preview = await previewApply(session, spec, file, options);
+    const preview = withWarnings(await previewApply(session, spec, file, options), unprobed);
     const intent = applyIntentOf(options);
     if (plan) return { name, intent, preview };
     for (const warning of preview.warnings) output.line(`warning: ${warning}`, 'yellow');

@@ -5,7 +5,7 @@ import type { Session } from '../session.js';
 import { clusterVerb } from './cluster-verb.js';
 import { finish, type Outcome, outcomeShown, type Waiting } from './outcome.js';
 import { describeCounts } from './plan/plan-text.js';
-import { previewOperation } from './plan/preview.js';
+import { previewOperation, withWarnings } from './plan/preview.js';
 
 export const start = operation((services: readonly string[], _options: OperationOptions) => ({
   kind: 'start',
@@ -62,8 +62,10 @@ export async function operate(
   { plan = false, queue = false, acceptMinimum, wait }: OperationOptions & Pick<Waiting, 'acceptMinimum'>,
 ): Promise<Outcome> {
   const { client, output } = session;
-  if (plan && intent.kind === 'rollback') await client.look(name);
-  if (plan) return { name, intent, preview: await previewOperation(session, name, intent) };
+  if (plan) {
+    const unprobed = intent.kind === 'rollback' ? await client.look(name) : [];
+    return { name, intent, preview: withWarnings(await previewOperation(session, name, intent), unprobed) };
+  }
   const since = Date.now();
   const isExec = intent.kind === 'exec';
   const preview = queue ? undefined : await previewOperation(session, name, intent);

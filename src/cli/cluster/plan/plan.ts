@@ -7,7 +7,7 @@ import { readSpec } from '../../spec-file.js';
 import type { VariableOptions } from '../../given-variables.js';
 import { verb } from '../../verb.js';
 import type { GraphForm } from './graph.js';
-import { applyIntentOf, type Planned, plannedShown, previewApply } from './preview.js';
+import { applyIntentOf, type Planned, plannedShown, previewApply, withWarnings } from './preview.js';
 
 interface PlanOptions extends ServerOptions, ScopeOptions, VariableOptions {
   readonly graph?: GraphForm;
@@ -35,8 +35,8 @@ const preview = verb<[spec: ClusterSpec, file: string, options: PlanOptions], Pl
   async (session, spec, file, options) => {
     const { look, graph, detailedExitcode } = options;
     const { name } = spec;
-    if (look) await session.client.look(name);
-    const found = await previewApply(session, spec, file, options);
+    const unprobed = look ? await session.client.look(name) : [];
+    const found = withWarnings(await previewApply(session, spec, file, options), unprobed);
     return { name, intent: applyIntentOf(options), preview: found, graph, detailedExitcode };
   },
   {

@@ -53,6 +53,11 @@ export async function previewOperation(
   });
 }
 
+/** A preview with warnings of what came before it. */
+export function withWarnings(preview: PlanPreview, warnings: readonly string[]): PlanPreview {
+  return { ...preview, warnings: [...warnings, ...preview.warnings] };
+}
+
 /** A preview as text, a graph or a document. */
 export const plannedShown = {
   document: ({ name, intent, preview }) => describePlan(name, describeIntent(intent), preview),
