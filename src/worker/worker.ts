@@ -220,7 +220,11 @@ export async function prepareWorkers({
     lastPass: keepLastPass(temporal, config.dataFolder, installation),
     builder: role === 'builder' ? { ...config.builder, name: hostname() } : undefined,
   };
-  const identity = identityOf({ ...config, providers, automators }, registry, keyRing);
+  const identity = identityOf(
+    { ...config, providers: onlyWritten(providers, config), automators },
+    registry,
+    keyRing,
+  );
   // A server that does not show its workers, or not to this one, keeps none from working.
   const differences = await differencesFromOthers(temporal, identity).catch((error: unknown) => [
     `this worker's configuration could not be compared with that of others: ${String(error)}`,
@@ -273,6 +277,16 @@ function replacedError({ temporal: { connection, namespace } }: Config, known: s
 /** Nodes of pools are available without an account in the configuration, which may still define one. */
 function withPools({ providers, site }: Config): Config['providers'] {
   return { ...providers, [poolAccount]: providers[poolAccount] ?? { type: 'pool', site, fields: {} } };
+}
+
+/** Without the account that Heddle adds in the worker's own site, in which workers of two sites would differ. */
+function onlyWritten(
+  providers: Config['providers'],
+  written: Pick<Config, 'providers'>,
+): Config['providers'] {
+  return Object.fromEntries(
+    Object.entries(providers).filter(([name]) => written.providers[name] !== undefined),
+  );
 }
 
 /** How tasks reach nodes: over the connections of one pool. */

@@ -1,4 +1,7 @@
 import { afterAll, expect, inject, test } from 'vitest';
+import { join } from 'node:path';
+import { isPolled } from '../../src/client/workers.js';
+import { coreQueue } from '../../src/model/names.js';
 import { startStack, type Stack } from '../harness/stack.js';
 
 const stacks: Stack[] = [];
@@ -24,4 +27,21 @@ test('a worker warns at its start that playbooks bypass secrets.allow', async ()
   expect(await outputOf({ ...ansible, secrets: { allow: [] } })).toContain(warning);
   expect(await outputOf({ secrets: { allow: [] } })).not.toContain(warning);
   expect(await outputOf(ansible)).not.toContain(warning);
+});
+
+test('a worker of another site does not report the account of pools as different', async () => {
+  const server = { temporalAddress: inject('temporalAddress'), distPath: inject('distPath') };
+  const one = await startStack(server);
+  stacks.push(one);
+  await one.startWorker();
+  expect(await isPolled(one.client.temporal, coreQueue)).toBe(true);
+  const other = await startStack({
+    ...server,
+    namespace: one.namespace,
+    config: { site: 'two', keys: { folder: join(one.folder, 'keys') } },
+  });
+  stacks.push(other);
+  const output = (await other.startWorker()).output();
+  expect(output).toContain('provider local differs');
+  expect(output).not.toContain('provider pool differs');
 });
