@@ -9,6 +9,7 @@ import {
   differingWorkers,
   readIdentity,
   type LoadedPlugin,
+  workersByBuild,
 } from '../model/worker-identity.js';
 
 /** A worker asks again at least once a minute; the server shows it for five. */
@@ -66,6 +67,11 @@ export async function differencesFromOthers(client: Client, identity: string): P
   return differingWorkers([identity, ...(await identitiesOn(serverOf(client), coreQueue))]).map(
     describeDifference,
   );
+}
+
+/** The workers of the core queue, which all but builders poll, by build. */
+export async function workerBuilds(client: Client): Promise<Readonly<Record<string, readonly string[]>>> {
+  return workersByBuild(await identitiesOn(serverOf(client), coreQueue));
 }
 
 /** The workers of this host, on a site's queue, that loaded plugins before their files changed. */

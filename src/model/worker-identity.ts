@@ -7,6 +7,8 @@ export type ConfigDigests = Readonly<Record<string, string>>;
 export interface WorkerIdentity {
   /** `<pid>@<host>`. */
   readonly worker: string;
+  /** Version and digest of the workflow code, such as `0.2.0+1a2b3c4d`. Absent for a worker that does not say. */
+  readonly build?: string;
   /** Absent for a worker that does not say. */
   readonly key?: WorkerKey;
   /** Absent for a worker that says nothing of its configuration. */
@@ -24,10 +26,14 @@ export interface WorkerKey {
 const maxIdentity = 900;
 const maxSource = 300;
 
-/** `4711@host key=k1:%2Fvar%2Flib%2Fheddle%2Fkeys config=0a1b provider/local=2c3d`. */
-export function formatIdentity({ worker, key, config = {} }: WorkerIdentity, whole: string): string {
+/** `4711@host build=0.2.0+1a2b3c4d key=k1:%2Fvar%2Flib%2Fheddle%2Fkeys config=0a1b provider/local=2c3d`. */
+export function formatIdentity({ worker, build, key, config = {} }: WorkerIdentity, whole: string): string {
   const source = encodeURIComponent(key?.source ?? '').slice(0, maxSource);
-  const own = key === undefined ? [worker] : [worker, `key=${key.id}:${source}`];
+  const own = [
+    worker,
+    ...(build === undefined ? [] : [`build=${build}`]),
+    ...(key === undefined ? [] : [`key=${key.id}:${source}`]),
+  ];
   const entries = Object.entries({ config: whole, ...config }).map(([entry, digest]) => `${entry}=${digest}`);
   const identity = [...own, ...entries].join(' ');
   return identity.length <= maxIdentity ? identity : [...own, `config=${whole}`].join(' ');
@@ -65,12 +71,14 @@ export function differingPlugins<Plugin extends LoadedPlugin>(
 export function readIdentity(identity: string): WorkerIdentity {
   const [worker = '', ...entries] = identity.split(' ');
   const key = readKey(entries.find((entry) => entry.startsWith('key=')));
-  if (!entries.some((entry) => entry.startsWith('config='))) return { worker, key };
+  const build = entries.find((entry) => entry.startsWith('build='))?.slice('build='.length);
+  const own = { worker, ...(build === undefined ? {} : { build }), key };
+  if (!entries.some((entry) => entry.startsWith('config='))) return own;
   const config = entries.flatMap((entry) => {
     const [name = '', digest] = entry.split('=');
-    return digest === undefined || name === 'key' ? [] : [[name, digest] as const];
+    return digest === undefined || name === 'key' || name === 'build' ? [] : [[name, digest] as const];
   });
-  return { worker, key, config: Object.fromEntries(config) };
+  return { ...own, config: Object.fromEntries(config) };
 }
 
 function readKey(entry: string | undefined): WorkerKey | undefined {
@@ -116,4 +124,12 @@ export function describeDifference({
   differences: found,
 }: ReturnType<typeof differingWorkers>[number]): string {
   return `workers ${first} and ${worker} of one queue have different configurations: ${found.join(', ')}`;
+}
+
+/** The workers of each build, by its name; workers that do not say are left out. */
+export function workersByBuild(identities: readonly string[]): Readonly<Record<string, readonly string[]>> {
+  const builds: Record<string, string[]> = {};
+  for (const { worker, build } of identities.map(readIdentity))
+    if (build !== undefined) (builds[build] ??= []).push(worker);
+  return builds;
 }

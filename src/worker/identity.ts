@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { Config } from '../config/index.js';
 import type { Json } from '../model/json.js';
@@ -7,12 +8,28 @@ import { stripSecrets } from '../model/node/strip-secrets.js';
 import { formatIdentity, pluginDigests, type ConfigDigests } from '../model/worker-identity.js';
 import type { Registry } from '../plugins/registry.js';
 import type { KeyRing } from '../secrets/keys.js';
+import { bundlePath } from './queues.js';
 
 /** The identity of this process as a worker, with digests of what workers of one queue must agree on. */
 export function identityOf(config: Config, registry: Registry, keyRing: KeyRing): string {
   const digests = digestsOf(config, registry);
   const key = { id: keyRing.current().id, source: keyRing.source };
-  return formatIdentity({ worker: `${process.pid}@${hostname()}`, key, config: digests }, digestOf(digests));
+  return formatIdentity(
+    { worker: `${process.pid}@${hostname()}`, build: readBuild(), key, config: digests },
+    digestOf(digests),
+  );
+}
+
+/** The version of the package. */
+export function readVersion(): string {
+  const file = new URL('../../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string }).version;
+}
+
+/** Two development builds of one version differ in their workflow code. */
+function readBuild(): string {
+  const digest = createHash('sha256').update(readFileSync(bundlePath)).digest('hex').slice(0, 8);
+  return `${readVersion()}+${digest}`;
 }
 
 function digestsOf(

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { parseArgs } from 'node:util';
 import { endWithParent } from '../config/end-with-parent.js';
@@ -6,6 +5,7 @@ import { loadConfig } from '../config/index.js';
 import { prepareFolder } from '../config/prepare-folder.js';
 import { secretSourcesOf } from '../secrets/reference.js';
 import { collectGarbageSooner } from './heap.js';
+import { readVersion } from './identity.js';
 import { keyRingOf } from './key-ring.js';
 import { openLog } from './open-log.js';
 import { startWorker } from './worker.js';
@@ -50,9 +50,4 @@ async function main(): Promise<void> {
     // The native part of Temporal's SDK would keep the process alive.
     process.exit(1);
   }
-}
-
-function readVersion(): string {
-  const file = new URL('../../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string }).version;
 }

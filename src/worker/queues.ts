@@ -20,7 +20,8 @@ type QueueOptions = Partial<WorkerOptions> & {
   readonly isolateExecutionTimeout?: string;
 };
 
-const bundlePath = fileURLToPath(new URL('../../dist/workflow-bundle.js', import.meta.url));
+/** The code of the workflows. */
+export const bundlePath = fileURLToPath(new URL('../../dist/workflow-bundle.js', import.meta.url));
 
 /**
  * Queues for workflows and the tasks of the site, the same for groups, one for activities that any worker may take,

@@ -4,6 +4,7 @@ import {
   differingWorkers,
   formatIdentity,
   readIdentity,
+  workersByBuild,
 } from '../../src/model/worker-identity.js';
 
 describe('the identity of a worker', () => {
@@ -11,14 +12,18 @@ describe('the identity of a worker', () => {
     const identity = formatIdentity(
       {
         worker: '1@a',
+        build: '0.2.0+1a2b3c4d',
         key: { id: 'k1', source: '/var/lib/my keys' },
         config: { 'provider/local': 'aa', scale: 'bb' },
       },
       'cc',
     );
-    expect(identity).toBe('1@a key=k1:%2Fvar%2Flib%2Fmy%20keys config=cc provider/local=aa scale=bb');
+    expect(identity).toBe(
+      '1@a build=0.2.0+1a2b3c4d key=k1:%2Fvar%2Flib%2Fmy%20keys config=cc provider/local=aa scale=bb',
+    );
     expect(readIdentity(identity)).toEqual({
       worker: '1@a',
+      build: '0.2.0+1a2b3c4d',
       key: { id: 'k1', source: '/var/lib/my keys' },
       config: { config: 'cc', 'provider/local': 'aa', scale: 'bb' },
     });
@@ -47,5 +52,14 @@ describe('the identity of a worker', () => {
     expect(differingWorkers(identities).map(describeDifference)).toEqual([
       'workers 1@a and 3@a of one queue have different configurations: only 3@a has automator ansible, only 1@a has provider cloud, provider local differs',
     ]);
+  });
+
+  test('shows which workers run which build', () => {
+    const identities = [
+      ['1@a', 'x'],
+      ['2@a', 'y'],
+      ['3@a', 'x'],
+    ].map(([worker = '', build]) => formatIdentity({ worker, build }, 'c'));
+    expect(workersByBuild([...identities, '4@old'])).toEqual({ x: ['1@a', '3@a'], y: ['2@a'] });
   });
 });

@@ -10,10 +10,10 @@ import {
   workflowQueues,
 } from '../../model/names.js';
 import { checkSearchAttributes } from '../../server/setup.js';
-import { workerDifferences, workersWithOldPlugins } from '../../client/workers.js';
+import { workerBuilds, workerDifferences, workersWithOldPlugins } from '../../client/workers.js';
 import type { LoadedPlugin } from '../../model/worker-identity.js';
 import { openKeys } from '../configuration.js';
-import { fail, ok, warn, type Finding } from './doctor-local.js';
+import { fail, ok, skipped, warn, type Finding } from './doctor-local.js';
 import { lookAtQueue, type QueueTasks } from './pollers.js';
 import { messageOf } from '../report-error.js';
 import { formatAge, formatCount } from '../format.js';
@@ -146,6 +146,21 @@ export async function checkDifferences(connection: Connection, namespace: string
     const text = [...found, 'which of them plans is chance; give all the same heddle.yaml'].join('\n');
     // A warning, for a change of the configuration reaches one worker after the other.
     return warn(check, text, 'heddle config show');
+  };
+  return make().catch((error: unknown) => warn(check, `could not be compared: ${messageOf(error)}`));
+}
+
+/** Shows the builds of workers; only workers of one build are sure to continue each other's workflows. */
+export async function checkBuilds(connection: Connection, namespace: string): Promise<Finding> {
+  const check = 'builds';
+  const temporal = new Client({ connection, namespace });
+  const make = async (): Promise<Finding> => {
+    const found = Object.entries(await ask(connection, () => workerBuilds(temporal)));
+    const lines = found.map(([build, workers]) => `${build}: ${workers.join(', ')}`);
+    if (found.length === 0) return skipped(check, 'no worker polls');
+    if (found.length === 1) return ok(check, lines.join());
+    // A warning, for an upgrade reaches one worker after the other.
+    return warn(check, ['workers run different builds', ...lines].join('\n'));
   };
   return make().catch((error: unknown) => warn(check, `could not be compared: ${messageOf(error)}`));
 }

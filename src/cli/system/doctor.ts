@@ -29,6 +29,7 @@ import { checkSweep } from './doctor-sweep.js';
 import { checkWorkflows } from './doctor-workflows.js';
 import {
   checkAttributes,
+  checkBuilds,
   checkClock,
   checkDifferences,
   checkEncryption,
@@ -109,6 +110,7 @@ async function* examine(options: ServerOptions): AsyncGenerator<Finding> {
     yield* await checkPollers(connection, server.namespace, workers);
     if (typeof plugins !== 'string')
       yield checkLoadedPlugins(connection, server.namespace, workers.site, plugins.versions());
+    yield checkBuilds(connection, server.namespace);
     yield checkDifferences(connection, server.namespace);
     yield checkWorkflows(() => temporalClient(connection, server.namespace, config));
     yield checkSweep(() => temporalClient(connection, server.namespace, config), Date.now());
