@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { Intent } from '../model/plan/intent.js';
 import type { ApplyReply, ApplyRequest, ClusterStart, OperateRequest } from '../model/cluster/messages.js';
