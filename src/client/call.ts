@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import {
   Connection,
@@ -52,6 +53,8 @@ export async function call<Result>(
   { waitMs = answerMs, workflowId }: CallOptions = {},
 ): Promise<Result> {
   const given = new AbortController();
+  // The SDK listens once for each request, and a query may be repeated often.
+  setMaxListeners(0, given.signal);
   const busyMs = patience.get(temporal) ?? usualBusyMs;
   const limitMs = workflowId === undefined ? Math.max(waitMs, busyMs) : longestMs;
   const answer = temporal.withAbortSignal(given.signal, () =>
