@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readImports } from '../../src/activities/cluster/imports.js';
+import { maxImportBytes, readImports } from '../../src/activities/cluster/imports.js';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 
 const spec = {
@@ -56,4 +56,27 @@ it('each cluster is asked once, however many paths lead to it', async () => {
   expect(problems).toEqual([]);
   expect(imports).toMatchObject({ url: { value: 'x' } });
   expect(clusters.asked).toHaveLength(3 * width + 1);
+});
+
+it('values that are too large together are refused with the largest of them', async () => {
+  const values = { small: 'x', large: 'x'.repeat(maxImportBytes - 200), medium: 'x'.repeat(200) };
+  const { problems } = await readImports(
+    {
+      outputs: async () =>
+        Object.fromEntries(Object.entries(values).map(([name, value]) => [name, { value }])),
+      sources: async () => [],
+    },
+    {
+      name: 'web',
+      variables: Object.fromEntries(
+        Object.keys(values).map((output) => [output, { from: 'cluster/c-1', output }]),
+      ),
+    } as unknown as ClusterSpec,
+  );
+  expect(problems).toMatchObject([
+    {
+      path: ['variables', 'large'],
+      wrong: expect.stringMatching(/they have \d+ bytes as JSON, and at most 30000 are possible$/),
+    },
+  ]);
 });

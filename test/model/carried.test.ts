@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { jsonBytes, maxSpecBytes, mostCarried, mostSent } from '../../src/model/carried.js';
 import { packCluster, refuseTooLarge, unpackCluster } from '../../src/model/cluster/carry.js';
 import { defaultLimits } from '../../src/model/cluster/limits.js';
+import { maxReadersBytes, noteValues } from '../../src/model/cluster/readers.js';
 import type { ClusterState } from '../../src/model/cluster/state.js';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 import { noPeers } from '../../src/model/node/peers.js';
@@ -85,5 +86,35 @@ describe('what a cluster hands to its next run', () => {
     expect(refuseTooLarge(stateWith({}), { intent: { nodes: 'x'.repeat(200_000) } })).toMatch(
       /name fewer nodes/,
     );
+  });
+});
+
+describe('the clusters that use outputs', () => {
+  type Readers = NonNullable<ClusterState['readers']>;
+  const noteAll = (count: number, bytes: number): { readers: Readers; forgotten: readonly string[] } => {
+    let readers: Readers = {};
+    const forgotten: string[] = [];
+    for (let number = 0; number < count; number += 1) {
+      const noted = noteValues(readers, `reader-${number}`, { address: 'x'.repeat(bytes) });
+      ({ readers } = noted);
+      forgotten.push(...noted.forgotten);
+    }
+    return { readers, forgotten };
+  };
+
+  it('are all remembered up to a limit', () => {
+    const { readers, forgotten } = noteAll(500, 30);
+    expect(Object.keys(readers)).toHaveLength(500);
+    expect(forgotten).toEqual([]);
+  });
+
+  it('are forgotten above it, those first that reported longest ago', () => {
+    const { readers, forgotten } = noteAll(20, 10_000);
+    expect(Object.keys(readers)).toEqual(['reader-16', 'reader-17', 'reader-18', 'reader-19']);
+    expect(forgotten).toEqual(Array.from({ length: 16 }, (_, number) => `reader-${number}`));
+    expect(jsonBytes(readers)).toBeLessThanOrEqual(maxReadersBytes);
+    const huge = noteValues(readers, 'huge', { x: 'x'.repeat(maxReadersBytes) });
+    expect(huge).toEqual({ readers, forgotten: ['huge'] });
+    expect(Object.keys(noteValues(readers, 'reader-17', {}).readers)).not.toContain('reader-17');
   });
 });

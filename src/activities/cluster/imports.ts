@@ -1,3 +1,4 @@
+import { jsonBytes } from '../../model/carried.js';
 import type { Outputs } from '../../model/cluster/outputs.js';
 import type { ClusterSpec } from '../../model/cluster/spec.js';
 import { importsOf, type TaskVariable, type TaskVariables } from '../../model/cluster/variables.js';
@@ -11,6 +12,9 @@ export interface OutputReader {
   /** The clusters whose outputs a cluster uses. */
   readonly sources: (cluster: string) => Promise<readonly string[] | undefined>;
 }
+
+/** Largest values of other clusters' outputs that a cluster keeps, all together, in bytes of JSON. */
+export const maxImportBytes = 30_000;
 
 interface ReadImports {
   readonly imports: TaskVariables;
@@ -45,7 +49,22 @@ export async function readImports(
       else if ('wrong' in read) problems.push(errorAt(['variables', name], read.wrong, read.right));
     }
   }
-  return { imports, problems };
+  return { imports, problems: [...problems, ...checkSize(imports)] };
+}
+
+function checkSize(imports: TaskVariables): readonly Problem[] {
+  const bytes = jsonBytes(imports);
+  if (bytes <= maxImportBytes) return [];
+  const [largest = ''] = Object.keys(imports).toSorted(
+    (a, b) => jsonBytes(imports[b]) - jsonBytes(imports[a]),
+  );
+  return [
+    errorAt(
+      ['variables', largest],
+      `is the largest of the values that come from other clusters; they have ${bytes} bytes as JSON, and at most ${maxImportBytes} are possible`,
+      "Put large values into resources ('heddle resource put') and use their names.",
+    ),
+  ];
 }
 
 /** Clusters that use each other would configure each other again and again. */

@@ -1,5 +1,7 @@
+import { log } from '@temporalio/workflow';
 import type { ReadOutputsRequest } from '../../model/cluster/messages.js';
 import { outputsOf } from '../../model/cluster/outputs.js';
+import { noteValues } from '../../model/cluster/readers.js';
 import type { ClusterState } from '../../model/cluster/state.js';
 import type { ServiceSpec } from '../../model/cluster/spec.js';
 import {
@@ -20,9 +22,13 @@ type Values = ReadOutputsRequest['values'];
 
 /** Notes which values another cluster has of outputs of this one. */
 export function noteReader(memory: Memory, { cluster, values }: ReadOutputsRequest): void {
-  const { [cluster]: _before, ...others } = memory.state.readers ?? {};
-  const readers = Object.keys(values).length === 0 ? others : { ...others, [cluster]: values };
+  const { readers, forgotten } = noteValues(memory.state.readers ?? {}, cluster, values);
   memory.state = { ...memory.state, readers };
+  if (forgotten.length > 0)
+    log.warn(
+      'too many clusters use outputs of this one; apply these after a change, which they do not hear of',
+      { clusters: forgotten },
+    );
 }
 
 export function noteChangedImports(memory: Memory): void {
@@ -33,8 +39,7 @@ export function noteChangedImports(memory: Memory): void {
 /** Of a cluster at rest: tells its readers of changed outputs, and the clusters that it reads what it has. */
 export async function exchangeOutputs(memory: Memory): Promise<void> {
   for (const [cluster, values] of changedFor(memory.state)) {
-    const { readers = {} } = memory.state;
-    memory.state = { ...memory.state, readers: { ...readers, [cluster]: values } };
+    noteReader(memory, { cluster, values });
     if (!(await signalIfThere(clusterWorkflowId(cluster), outputsChangedSignal)))
       noteReader(memory, { cluster, values: {} });
   }
