@@ -62,7 +62,6 @@ describe('a recorded history gives the same commands', () => {
 
 /** Rules in the built workflows, and what stands there without them. */
 const switchedOff = {
-  'time enters with inputs': ['setClock(isQuery ? taskAt : recorded().at)', 'setClock(taskAt)'],
   'code is asked again what it waits for': [
     'isFirst = false;',
     'isFirst &&= isTooEarly && inbox.length > 0;',

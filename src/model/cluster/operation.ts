@@ -107,7 +107,7 @@ export const endedStates: readonly OperationState[] = [
 
 /** How many ended operations a cluster remembers, and how many failures of each. */
 export const rememberedOperations = 20;
-export const rememberedFailures = 5;
+const rememberedFailures = 5;
 /** How many missing nodes an operation names. */
 export const namedMissing = 20;
 
