@@ -175,7 +175,7 @@ describe('FIND_PREVIOUS_RUNS', () => {
   it('finds nothing for a new name', async () => {
     const name = `new-${randomUUID()}`;
     const handle = await start(name, 'a');
-    expect(await earlier(name, handle)).toEqual({ uids: [], clean: true });
+    expect(await earlier(name, handle)).toEqual({ uids: [], known: [], clean: true });
     await handle.terminate();
   });
 
@@ -187,7 +187,7 @@ describe('FIND_PREVIOUS_RUNS', () => {
         await memoOf(first);
         await first.terminate();
         const second = await start(name, 'second');
-        expect(await earlier(name, second)).toEqual({ uids: ['first'], clean: false });
+        expect(await earlier(name, second)).toEqual({ uids: ['first'], known: ['first'], clean: false });
         await second.terminate();
       }),
     );
@@ -220,7 +220,7 @@ describe('FIND_PREVIOUS_RUNS', () => {
       const { runId } = await client.workflow.getHandle(`cluster/${name}`).describe();
       return runId !== handle.firstExecutionRunId && runId;
     });
-    expect(await earlier(name, handle, next)).toEqual({ uids: [], clean: true });
+    expect(await earlier(name, handle, next)).toEqual({ uids: [], known: [], clean: true });
     const { events } = await client.workflow.getHandle(`cluster/${name}`, next).fetchHistory();
     const done = events?.find(
       ({ workflowTaskCompletedEventAttributes: completed }) => completed !== undefined && completed !== null,
@@ -232,7 +232,7 @@ describe('FIND_PREVIOUS_RUNS', () => {
       reason: 'by hand',
       workflowTaskFinishEventId: done?.eventId ?? null,
     });
-    expect(await earlier(name, handle, runId)).toEqual({ uids: [], clean: true });
+    expect(await earlier(name, handle, runId)).toEqual({ uids: [], known: [], clean: true });
     await client.workflow.getHandle(`cluster/${name}`).terminate();
   });
 });

@@ -21,7 +21,8 @@ export async function findPreviousRuns(
   { runs }: Pick<ActivityParts, 'runs'>,
   { clusterId, runId, isFirst }: PreviousRunsRequest,
 ): Promise<PreviousRunsReply> {
-  const earlier = isFirst === true ? { uids: [], clean: true } : await readEarlier(runs, clusterId, runId);
+  const earlier =
+    isFirst === true ? { uids: [], known: [], clean: true } : await readEarlier(runs, clusterId, runId);
   const groups = await runs.openGroups(clusterId);
   return { ...earlier, ...(groups.length === 0 ? {} : { groups }) };
 }
@@ -42,7 +43,7 @@ async function readEarlier(
   const newestFirst = others.toSorted((one, other) => other.startedAt - one.startedAt);
   const cut = newestFirst.filter(({ status }) => status !== endedByItself);
   const clean = newestFirst[0] === undefined || newestFirst[0].status === endedByItself;
-  return { uids: uidsOf(cut), clean };
+  return { uids: uidsOf(cut), known: uidsOf(newestFirst), clean };
 }
 
 function uidsOf(runs: readonly WorkflowRun[]): readonly string[] {

@@ -123,6 +123,8 @@ export interface PreviousRunsReply {
    * first, each once.
    */
   readonly uids: readonly string[];
+  /** The clusterUids of all closed runs that the server still has. */
+  readonly known: readonly string[];
   /** Workflow ids of groups that a previous run left running. */
   readonly groups?: readonly string[];
   /** True if the last run ended by itself, or there is none: nothing was left behind. */

@@ -1,11 +1,12 @@
 import { ActivityFailure, getExternalWorkflowHandle, log, sleep, workflowInfo } from '@temporalio/workflow';
 import type { PreviousRunsReply, FoundMachine } from '../../model/node/probe.js';
+import { taskId } from '../../model/names.js';
 import type { AdoptedMachine } from '../../model/node/state.js';
 import type { ServedPlan } from '../../model/plan/plan.js';
 import type { PlannedPlacement } from '../../model/node/placement.js';
 import type { Memory } from './memory.js';
 import { instructSignal } from './messages.js';
-import { schedule } from '../schedule.js';
+import { schedule, scheduleTask } from '../schedule.js';
 
 /**
  * Machines left by a previous run of the cluster that was terminated or failed, or that a restored database has
@@ -20,9 +21,9 @@ export interface PreviousRun {
 const patience = 60;
 
 /**
- * Finds what a previous run of the cluster left behind: ends its groups and assigns machines that fit the plan
- * to the nodes of the same name. No user named the others for removal: they are left to the sweep.
- * @throws ActivityFailure if the state of a provider is unknown.
+ * Finds what a previous run of the cluster left behind: ends its groups, assigns machines that fit the plan
+ * to the nodes of the same name, and deletes all others of runs that the server has a record of.
+ * @throws ActivityFailure if a machine cannot be deleted, or if the state of a provider is unknown.
  */
 export async function adoptPreviousRun(memory: Memory, plan: ServedPlan): Promise<PreviousRun> {
   const earlier = await endGroupsOfEarlier(memory);
@@ -49,13 +50,7 @@ export async function adoptPreviousRun(memory: Memory, plan: ServedPlan): Promis
   );
   const left = found.flat().toSorted((one, other) => other.machine.incarnation - one.machine.incarnation);
   if (left.length === 0) return { adopted: {} };
-  const adopted = assignLeft(plan, left);
-  const count = Object.keys(adopted).length;
-  log.warn('a previous run of the cluster left machines; heddle leaks lists those that were not adopted', {
-    adopted: count,
-    left: left.length - count,
-  });
-  return { adopted };
+  return sortOut(memory, plan, left, earlier.known);
 }
 
 interface Left {
@@ -63,14 +58,29 @@ interface Left {
   readonly placement: PlannedPlacement;
 }
 
-function assignLeft(plan: ServedPlan, left: readonly Left[]): PreviousRun['adopted'] {
+async function sortOut(
+  memory: Memory,
+  plan: ServedPlan,
+  left: readonly Left[],
+  known: readonly string[],
+): Promise<PreviousRun> {
   const adopted: Record<string, AdoptedMachine> = {};
+  const others: Left[] = [];
   for (const entry of left) {
     const { nodeId, keyUid, incarnation, providerid } = entry.machine;
     const placement = adopted[nodeId] === undefined ? fittingPlacement(plan, entry) : undefined;
-    if (placement !== undefined) adopted[nodeId] = { keyUid, incarnation, providerid, placement };
+    if (placement === undefined) others.push(entry);
+    else adopted[nodeId] = { keyUid, incarnation, providerid, placement };
   }
-  return adopted;
+  // If the database was restored from a backup, the others may be in use by a cluster that it does not know.
+  const deleted = others.filter(({ machine }) => known.includes(machine.keyUid));
+  log.info('an earlier life of the cluster left machines', {
+    adopted: Object.keys(adopted).length,
+    deleted: deleted.length,
+    unknown: others.length - deleted.length,
+  });
+  await Promise.all(deleted.map((entry) => deleteLeft(memory, entry)));
+  return { adopted };
 }
 
 /** The planned placement of the machine's node that the machine fits: same account, and made for the same. */
@@ -91,6 +101,31 @@ function fittingPlacement(
     (candidate) =>
       candidate.provider === placement.provider &&
       (machine.placement === undefined || machine.placement === candidate.digest),
+  );
+}
+
+async function deleteLeft(memory: Memory, { machine, placement }: Left): Promise<void> {
+  const { name, uid } = memory.state;
+  const { nodeId, keyUid, incarnation, providerid } = machine;
+  const operation = `left-${incarnation}`;
+  await scheduleTask(
+    'DELETE',
+    {
+      taskId: taskId({ clusterUid: keyUid, nodeId, incarnation, action: 'DELETE', operation }),
+      clusterId: name,
+      clusterUid: uid,
+      keyUid,
+      nodeId,
+      incarnation,
+      run: 1,
+      operation,
+      config: { providerid },
+      cluster: {},
+      peersVersion: 0,
+      peersOf: workflowInfo().workflowId,
+      provider: { name: placement.provider, type: placement.type, fields: placement.fields },
+    },
+    placement,
   );
 }
 
