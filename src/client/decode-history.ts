@@ -1,16 +1,12 @@
 import type { Client } from '@temporalio/client';
-import { ApplicationFailure, type Payload } from '@temporalio/common';
-import type { temporal } from '@temporalio/proto';
+import { ApplicationFailure, type Payload, type ProtoFailure } from '@temporalio/common';
 import { isEnvelope } from '../model/messages/envelope.js';
 import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
 
-type Failure = temporal.api.failure.v1.IFailure;
+type Payloads = NonNullable<ProtoFailure['applicationFailureInfo']>['details'];
 
 /** The first value of a list of payloads in a history, decrypted; for a message its first argument. */
-export async function decodeFirst(
-  client: Client,
-  payloads: temporal.api.common.v1.IPayloads | null | undefined,
-): Promise<unknown> {
+export async function decodeFirst(client: Client, payloads: Payloads): Promise<unknown> {
   const [first] = payloads?.payloads ?? [];
   if (first === undefined) return undefined;
   const { payloadConverter } = client.options.loadedDataConverter;
@@ -26,7 +22,7 @@ export interface HistoryFailure {
   readonly details?: unknown;
 }
 
-export async function decodeFailure(client: Client, failure: Failure): Promise<HistoryFailure> {
+export async function decodeFailure(client: Client, failure: ProtoFailure): Promise<HistoryFailure> {
   const { failureConverter, payloadConverter } = client.options.loadedDataConverter;
   const error = failureConverter.failureToError(await decrypt(client, failure), payloadConverter);
   if (!(error instanceof ApplicationFailure)) return { message: error.message };
@@ -35,7 +31,7 @@ export async function decodeFailure(client: Client, failure: Failure): Promise<H
 }
 
 /** A failure with its payloads decrypted, causes included. */
-async function decrypt(client: Client, failure: Failure): Promise<Failure> {
+async function decrypt(client: Client, failure: ProtoFailure): Promise<ProtoFailure> {
   const { encodedAttributes, applicationFailureInfo: application, cause } = failure;
   const details = application?.details?.payloads;
   return {

@@ -1,8 +1,8 @@
 import type { Client } from '@temporalio/client';
-import { optionalTsToMs } from '@temporalio/common/lib/time.js';
 import { call } from './call.js';
 import { decodeFailure } from './decode-history.js';
 import { HeddleError } from './errors.js';
+import { protoMs } from './proto-time.js';
 
 /** A workflow whose tasks fail: no worker can continue it. */
 export interface StuckWorkflow {
@@ -41,7 +41,8 @@ export async function findStuck(temporal: Client, workflowId: string): Promise<S
   if (failures < neededFailures) return undefined;
   const failure = await lastTaskFailure(temporal, workflowId);
   if (failure === undefined) return undefined;
-  const sinceMs = optionalTsToMs(task?.originalScheduledTime ?? task?.scheduledTime) ?? Date.now();
+  const since = task?.originalScheduledTime ?? task?.scheduledTime;
+  const sinceMs = since == null ? Date.now() : protoMs(since);
   const runId = info?.execution?.runId ?? '';
   return { workflowId, runId, failures, since: new Date(sinceMs).toISOString(), failure };
 }

@@ -43,11 +43,14 @@ const many = 70;
 const made = (name: string): readonly string[] => harness.cloud.made(poolWorkflowId(name));
 const there = (name: string): number => harness.cloud.machines(poolWorkflowId(name)).length;
 
+/** The activities of a pool in all of its runs, the last run first. */
 async function scheduled(
   name: string,
+  runId?: string,
 ): Promise<readonly { readonly name: string; readonly withinS: number }[]> {
-  const { events } = await harness.client.temporal.workflow.getHandle(poolWorkflowId(name)).fetchHistory();
-  return (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: activity }) =>
+  const handle = harness.client.temporal.workflow.getHandle(poolWorkflowId(name), runId);
+  const { events } = await handle.fetchHistory();
+  const activitiesOfRun = (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: activity }) =>
     activity?.activityType?.name == null
       ? []
       : [
@@ -57,6 +60,10 @@ async function scheduled(
           },
         ],
   );
+  const before = events?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId;
+  return before == null || before === ''
+    ? activitiesOfRun
+    : [...activitiesOfRun, ...(await scheduled(name, before))];
 }
 
 const activities = async (name: string): Promise<readonly string[]> =>
