@@ -207,7 +207,11 @@ describe('FIND_PREVIOUS_RUNS', () => {
       await handle.result().catch(() => undefined);
     }
     const last = await start(name, 'four');
-    expect(await earlier(name, last)).toEqual({ uids: ['two', 'one'], clean: true });
+    expect(await earlier(name, last)).toEqual({
+      uids: ['two', 'one'],
+      known: ['three', 'two', 'one'],
+      clean: true,
+    });
     await last.terminate();
   });
 
