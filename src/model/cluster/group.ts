@@ -10,7 +10,7 @@ import type { PeersState } from '../node/peers.js';
 import type { Limits } from './limits.js';
 import type { ServiceSpec } from './spec.js';
 import type { NodeRow } from '../plan/current.js';
-import type { Removal } from '../plan/removals.js';
+import type { Removal } from '../plan/plan.js';
 import type { NodesState, Work } from './work.js';
 
 /**

@@ -1,7 +1,7 @@
 import type { Drift } from '../node/drift.js';
 import { countOf } from '../plan/plan.js';
 import { defaultRepair } from './default-repair.js';
-import type { RemovalPolicy } from '../plan/removals.js';
+import type { RemovalPolicy } from '../plan/plan.js';
 import type { ClusterSpec } from './spec.js';
 import type { ClusterState } from './state.js';
 

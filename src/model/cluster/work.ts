@@ -1,7 +1,7 @@
 import type { NodeState } from '../node/state.js';
 import { type Kind, indexesOf } from '../plan/plan.js';
 import type { PlannedPlacement, PluginPins } from '../node/placement.js';
-import type { RemovalPolicy } from '../plan/removals.js';
+import type { RemovalPolicy } from '../plan/plan.js';
 import { nodeId } from '../names.js';
 
 /** What a workflow that carries nodes keeps of them. Plain JSON, carried from run to run. */

@@ -1,3 +1,4 @@
+import type { Drift } from '../node/drift.js';
 import type { TaskVariables } from '../cluster/variables.js';
 import type { PlannedPlacement, PluginPins } from '../node/placement.js';
 import type { Action } from '../action.js';
@@ -122,4 +123,23 @@ export function isEmptyPlan(plan: Plan): boolean {
 
 export function taskCount(plan: Plan): number {
   return plan.kinds.reduce((sum, kind) => sum + countOf(kind.nodes) * kind.chain.length, 0);
+}
+
+/** What some nodes of a group lose in a plan. */
+export interface Removal {
+  readonly group: string;
+  readonly nodes: readonly Range[];
+  /** The machine with its disk, and with it all services. */
+  readonly machine?: true;
+  readonly services: readonly string[];
+}
+
+/** What a workflow must know of an operation to judge a removal. */
+export interface RemovalPolicy {
+  /** Id of the operation. */
+  readonly operation: string;
+  /** The cluster's file forbids the loss of machines. */
+  readonly locked?: true;
+  /** Drifts after which the repair policy replaces a machine. */
+  readonly replaces?: readonly Drift[];
 }

@@ -2,9 +2,8 @@ import { lockedText } from '../cluster/locked.js';
 import { replacedDrifts } from '../cluster/repair.js';
 import { nodeId } from '../names.js';
 import type { NodeState } from '../node/state.js';
-import type { Drift } from '../node/drift.js';
 import type { PlannedFacts, PlanningInput } from './current.js';
-import { indexesOf, type Kind, type Plan, type Range, type Step } from './plan.js';
+import { indexesOf, type Kind, type Plan, type Removal, type RemovalPolicy, type Step } from './plan.js';
 import { isLocked } from './machines.js';
 import { PlanError } from './plan-error.js';
 import { listNames } from './selection.js';
@@ -15,15 +14,6 @@ import { listNames } from './selection.js';
  * what the repair policy replaces, and machines that were never confirmed. The planner refuses anything else, and so
  * does the workflow before a DELETE or REMOVE.
  */
-
-/** What some nodes of a group lose in a plan. */
-export interface Removal {
-  readonly group: string;
-  readonly nodes: readonly Range[];
-  /** The machine with its disk, and with it all services. */
-  readonly machine?: true;
-  readonly services: readonly string[];
-}
 
 /** All that a plan removes, now or later. */
 export function removalsOf({ kinds, later = [] }: Pick<Plan, 'kinds' | 'later'>): readonly Removal[] {
@@ -109,16 +99,6 @@ function mayRemoveService(input: PlanningInput, facts: PlannedFacts, service: st
 /** A machine that was asked for and never confirmed runs nothing yet. */
 function isUnconfirmed({ CONFIRM: confirmed }: Pick<PlannedFacts, 'CONFIRM'>): boolean {
   return confirmed !== true;
-}
-
-/** What a workflow must know of an operation to judge a removal. */
-export interface RemovalPolicy {
-  /** Id of the operation. */
-  readonly operation: string;
-  /** The cluster's file forbids the loss of machines. */
-  readonly locked?: true;
-  /** Drifts after which the repair policy replaces a machine. */
-  readonly replaces?: readonly Drift[];
 }
 
 /** Why a task is refused that removes something from a node; undefined if it is not. */

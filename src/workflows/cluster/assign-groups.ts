@@ -6,7 +6,7 @@ import { nodeReferences } from '../../model/cluster/output-nodes.js';
 import { taskVariables } from '../../model/cluster/variables.js';
 import { removalPolicy } from '../../model/cluster/repair.js';
 import type { Work } from '../../model/cluster/work.js';
-import type { Removal } from '../../model/plan/removals.js';
+import type { Removal } from '../../model/plan/plan.js';
 import type { PreviousRun } from './adoption.js';
 import { commandOf } from './cluster-executor.js';
 import { changeGroup, groupOf, instruct, placeNode } from './groups.js';
