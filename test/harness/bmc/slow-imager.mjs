@@ -1,8 +1,11 @@
 // @ts-check
 // An imager that takes its time and repeats nothing: slow-imager.mjs FOLDER LOG WHAT MACHINE IMAGE TOKEN
-// Its lines stand in the log of the controllers, so that their order shows what ran at the same time.
+// Its lines stand in the log of the controllers, so that their order shows what ran at the same time. A load
+// ends with a new disk, which the program for the machine service writes.
+import { spawnSync } from 'node:child_process';
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { execPath } from 'node:process';
 import { setTimeout as pause } from 'node:timers/promises';
 
 const [folder = '', log = '', what = '', machine = '', image = '', token = ''] = process.argv.slice(2);
@@ -29,6 +32,11 @@ async function carryOut() {
     await pause(100);
   }
   if (what === 'capture') writeFileSync(imageFile, image);
+  else {
+    const program = join(import.meta.dirname, 'imager.mjs');
+    const words = [program, join(dirname(log), 'imager.json'), 'load', machine, 'host', token];
+    if (spawnSync(execPath, words, { stdio: ['ignore', 'ignore', 'inherit'] }).status !== 0) return 2;
+  }
   note('ends');
   return 0;
 }

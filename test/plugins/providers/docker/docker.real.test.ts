@@ -1,4 +1,4 @@
-import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { generateKeyPairSync } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
@@ -108,8 +108,15 @@ describe.skipIf(missing !== undefined)(
 
     test('the sweep deletes a container that was created and never started, with its volume', async () => {
       const linesOf = (...words: string[]): number => podman.run(...words).split('\n').length;
+      const group = { count: 1, provider: 'here', hardware: 'small', image: 'debian' };
+      const parsed = parseSpec({ name: 'doomed', nodes: { app: group } });
+      if (!parsed.ok) throw new Error(parsed.problems.map(formatProblem).join('\n'));
+      await stack.client.apply(parsed.spec, { wait: true });
+      const ofDoomed = ['--filter', 'label=heddle-cluster=doomed'];
+      const key = podman.run('ps', ...ofDoomed, '--format', '{{index .Labels "heddle-key"}}').trim();
+      const removal = await stack.client.delete('doomed');
+      await stack.client.waitFor('doomed', removal.operation ?? '');
       const volumes = linesOf('volume', 'ls', '--quiet');
-      const key = `${randomUUID()}/app-1/1`;
       const tags = {
         'heddle-installation': await readInstallation(stack.client.temporal),
         'heddle-cluster': 'doomed',
@@ -137,7 +144,7 @@ describe.skipIf(missing !== undefined)(
       });
       expect(deleted).toMatchObject({ key });
       expect(deleted?.failed).toBeUndefined();
-      expect(podman.run('ps', '--all', '--quiet', '--filter', 'label=heddle-cluster=doomed').trim()).toBe('');
+      expect(podman.run('ps', '--all', '--quiet', ...ofDoomed).trim()).toBe('');
       expect(linesOf('volume', 'ls', '--quiet')).toBe(volumes);
     });
   },
