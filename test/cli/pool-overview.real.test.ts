@@ -87,7 +87,9 @@ describe('heddle pool and heddle request, over all pools', () => {
     expect(stdout).toMatch(
       /\nci +- +1 .* 100% +100% +provider pool main: 1 node over its limit of \d+ nodes?\n/,
     );
-    expect(stdout).toMatch(/\nlab +acme +1 .* 0 +1 +0% +33% +provider pool main: 1 node too much/);
+    expect(stdout).toMatch(
+      /\nlab +acme +1 .* 0 +1 +0% +33% +provider pool main: 1 node over its limit of 1 node\n/,
+    );
     const { requests } = (await json('request', 'list', 'lab', '--state', 'requested')) as {
       readonly requests: readonly { readonly id: string }[];
     };
@@ -124,7 +126,7 @@ describe('heddle pool and heddle request, over all pools', () => {
     await writeFile(
       join(stack.folder, 'some.yaml'),
       `pools:
-  fine: {labels: {a: {}}, providerPools: {main: {provider: local, labels: {a: {}}}}}
+  fine: {labels: {a: {}}, providerPools: {main: {provider: local, labels: {a: {hardware: tiny, image: host}}}}}
   odd: {labels: {a: {}}, providerPools: {main: {provider: absent, labels: {a: {}}}}}
   strange: {labels: {a: {}}, providerPools: {main: {provider: missing, labels: {a: {}}}}}
 `,
