@@ -111,7 +111,8 @@ describe.skipIf(missing !== undefined)(
       const group = { count: 1, provider: 'here', hardware: 'small', image: 'debian' };
       const parsed = parseSpec({ name: 'doomed', nodes: { app: group } });
       if (!parsed.ok) throw new Error(parsed.problems.map(formatProblem).join('\n'));
-      await stack.client.apply(parsed.spec, { wait: true });
+      const { operation } = await stack.client.apply(parsed.spec);
+      await stack.client.waitFor('doomed', operation);
       const ofDoomed = ['--filter', 'label=heddle-cluster=doomed'];
       const key = podman.run('ps', ...ofDoomed, '--format', '{{index .Labels "heddle-key"}}').trim();
       const removal = await stack.client.delete('doomed');
