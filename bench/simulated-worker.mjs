@@ -10,6 +10,7 @@ import { cloudProvider, emptyAutomator, emptyProvider } from './simulated-plugin
 
 const dist = fileURLToPath(new URL('../dist/', import.meta.url));
 const load = (path) => import(join(dist, path));
+const { read } = await load('client/read.js');
 const { createAbsences } = await load('activities/provider/absence.js');
 const { createActivities } = await load('activities/table.js');
 const { createInFlight } = await load('activities/in-flight.js');
@@ -73,7 +74,7 @@ const parts = {
   webhooks: {},
   rateLimiters: () => undefined,
   askPeers: (workflowId, request) =>
-    temporal.workflow.getHandle(workflowId).executeUpdate('peers', { args: [request] }),
+    read(temporal.workflow.getHandle(workflowId), { name: 'peers' }, request),
   claims: () => ({}),
   pools: readNodePools(temporal),
   absences: createAbsences(),

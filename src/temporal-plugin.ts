@@ -10,7 +10,6 @@ import { SimplePlugin } from '@temporalio/plugin';
 import type { BundleOptions, ReplayWorkerOptions, WorkerOptions } from '@temporalio/worker';
 import { askAgain } from './client/ask-again.js';
 import { checkKeys } from './client/check-keys.js';
-import { tellHistoryLength } from './client/tell-history-length.js';
 import { sealMessages, sealSchedules } from './client/seal-messages.js';
 import { scheduledWorkflowIds } from './model/names.js';
 import { EncryptionCodec, type EncryptionCodecOptions, type OnPlaintext } from './secrets/codec.js';
@@ -93,7 +92,7 @@ export class HeddlePlugin extends SimplePlugin {
       ...super.configureClient(options),
       interceptors: {
         ...options.interceptors,
-        workflow: withOurs(workflow, [...this.#checks(options), ...this.#tellLength(options)]),
+        workflow: withOurs(workflow, this.#checks(options)),
         schedule: [...new Set([...schedule, sealSchedules])],
       },
       dataConverter: dataConverterFor(this.#codec(options.namespace, 'throw'), options.dataConverter),
@@ -133,16 +132,6 @@ export class HeddlePlugin extends SimplePlugin {
     return [check];
   }
 
-  /** One for all clients of a connection, for this plugin may configure a connection and its clients. */
-  #tellLength({ connection, namespace = this.#namespace }: ClientOptions): WorkflowClientInterceptor[] {
-    if (connection === undefined) return [];
-    const known = lengthTellers.get(connection) ?? new Map<string, WorkflowClientInterceptor>();
-    lengthTellers.set(connection, known);
-    const tell = known.get(namespace) ?? tellHistoryLength(connection, namespace);
-    known.set(namespace, tell);
-    return [tell];
-  }
-
   #codec(namespace: string | undefined, onRefused: 'throw' | 'mark'): EncryptionCodecOptions {
     return {
       keyRing: this.#keyRing,
@@ -168,8 +157,6 @@ function withOurs(
     ? own
     : { ...own, calls: [...calls, () => askAgain, ...more.map((one) => () => one), makeSealMessages] };
 }
-
-const lengthTellers = new WeakMap<ConnectionLike, Map<string, WorkflowClientInterceptor>>();
 
 const makeSealMessages = (): typeof sealMessages => sealMessages;
 

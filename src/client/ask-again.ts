@@ -76,7 +76,10 @@ function isQueryToAskAgain(error: unknown): error is Error {
 }
 
 function isUpdateToAskAgain(error: unknown): error is Error {
-  return says(error, grpcStatus.failedPrecondition, 'unexpected workflow task failure');
+  return (
+    says(error, grpcStatus.failedPrecondition, 'unexpected workflow task failure') ||
+    says(error, grpcStatus.resourceExhausted, 'in-flight updates')
+  );
 }
 
 function says(error: unknown, code: number, text: string): error is Error {

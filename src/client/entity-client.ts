@@ -20,6 +20,7 @@ import { readInstallation } from './installation.js';
 import { listRunning } from './list.js';
 import { seals } from './seal-messages.js';
 import { explainStuck } from './stuck.js';
+import { read } from './read.js';
 
 export interface WaitUntilOptions<View> {
   /** Between queries, in ms; 400 by default. */
@@ -218,7 +219,7 @@ export abstract class EntityClient {
     definition: QueryDefinition<Reply, Args>,
     ...args: Args
   ): Promise<Reply> {
-    return this.send(what, name, (handle) => handle.query(definition, ...args));
+    return this.send(what, name, (handle) => read(handle, definition, ...args));
   }
 
   protected async send<Reply>(

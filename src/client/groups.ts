@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { ClusterStatus, GroupStatus, NodeStatus } from '../model/cluster/view.js';
 import { nodesQuery } from '../workflows/cluster/messages.js';
 import { call } from './call.js';
+import { read } from './read.js';
 
 /** Concurrent queries; each group answers from its own workflow. */
 const atOnce = 5;
@@ -18,7 +19,7 @@ export async function nodesOfGroups(
       const { workflowId } = group;
       nodes.push(
         ...(await call(temporal, `nodes of ${workflowId}`, () =>
-          temporal.workflow.getHandle(workflowId).query(nodesQuery),
+          read(temporal.workflow.getHandle(workflowId), nodesQuery),
         )),
       );
     }

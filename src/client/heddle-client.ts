@@ -41,6 +41,7 @@ import { waitForProbes } from './look.js';
 import { preview, type PlanPreview } from './preview.js';
 import { ReservationClient } from './reservation.js';
 import { waitForOperation, type WaitOptions, type WaitResult } from './wait.js';
+import { read } from './read.js';
 
 export interface HeddleClientOptions {
   /** The requester that operations record; `user@host` by default. */
@@ -257,7 +258,7 @@ export class HeddleClient extends EntityClient {
   async payload(name: string, nodeId: string): Promise<JsonObject> {
     const ask = async (workflowId: string): Promise<JsonObject | null> =>
       call(this.temporal, `payload of ${nodeId}`, () =>
-        this.temporal.workflow.getHandle(workflowId).query(payloadQuery, nodeId),
+        read(this.temporal.workflow.getHandle(workflowId), payloadQuery, nodeId),
       );
     let payload = await ask(clusterWorkflowId(name));
     if (payload === null) {

@@ -35,6 +35,7 @@ import { claimUpdate, heldClaimsQuery, payloadQuery } from '../workflows/cluster
 import { call } from './call.js';
 import { EntityClient, waitUntil, type WaitUntilOptions } from './entity-client.js';
 import { HeddleError } from './errors.js';
+import { read } from './read.js';
 
 /** The operations of a registered machine. */
 export type MachineRequestIntent = Exclude<MachineIntent, { readonly kind: 'register' }>;
@@ -141,7 +142,7 @@ export class MachineClient extends EntityClient {
     const { provider, providerid: machine = name } = await this.show(name);
     const handle = this.temporal.workflow.getHandle(claimsWorkflowId(runsOf(provider)));
     const held = await call(this.temporal, `confirm-ended ${name}`, () =>
-      handle.query(heldClaimsQuery),
+      read(handle, heldClaimsQuery),
     ).catch((error: unknown) => {
       if (error instanceof HeddleError && error.code === 'NotFound') return undefined;
       throw error;

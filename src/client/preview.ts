@@ -13,6 +13,7 @@ import { call } from './call.js';
 import { HeddleError } from './errors.js';
 import { requireSites } from './sites.js';
 import { workerDifferences } from './workers.js';
+import { read } from './read.js';
 
 export interface PlanPreview {
   readonly plan: Plan & Pick<ServedPlan, 'imports'>;
@@ -60,12 +61,12 @@ export async function preview(
 }
 
 async function currentOf(temporal: Client, name: string): Promise<CurrentCluster> {
-  const current = await ofRunning(temporal, name, (handle) => handle.query(currentQuery));
+  const current = await ofRunning(temporal, name, (handle) => read(handle, currentQuery));
   return current ?? emptyCluster;
 }
 
 async function specOf(temporal: Client, name: string): Promise<ClusterSpec | undefined> {
-  const spec = await ofRunning(temporal, name, (handle) => handle.query(specQuery, 'present'));
+  const spec = await ofRunning(temporal, name, (handle) => read(handle, specQuery, 'present'));
   return spec ?? undefined;
 }
 

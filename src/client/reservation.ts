@@ -23,6 +23,7 @@ import { call } from './call.js';
 import { EntityClient, waitUntil, type WaitUntilOptions } from './entity-client.js';
 import { HeddleError } from './errors.js';
 import { serverTime } from './server-clock.js';
+import { read } from './read.js';
 
 export interface LogInOptions extends WaitUntilOptions<ReservationView> {
   /** The user's public key, as in a .pub file, in place of a password. */
@@ -117,7 +118,7 @@ export class ReservationClient extends EntityClient {
   async #access(id: string, machine: string): Promise<MachineAccess> {
     const handle = this.temporal.workflow.getHandle(machineWorkflowId(machine));
     const access = await call(this.temporal, `log-in ${machine}`, () =>
-      handle.query(accessQuery, { reservation: id }),
+      read(handle, accessQuery, { reservation: id }),
     );
     if (access !== null) return access;
     throw new HeddleError('Refused', `machine ${machine} is not open to the user of ${id} any more`);

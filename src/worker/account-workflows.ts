@@ -27,6 +27,7 @@ import {
   acquireCallTimesUpdate,
   acquireLockUpdate,
 } from '../workflows/cluster/messages.js';
+import { read } from '../client/read.js';
 
 /** Claims in one message: its size is limited. */
 const maxClaims = 200;
@@ -126,7 +127,7 @@ export function claimsOf(temporal: Client, provider: string): Claims {
     held: async () => {
       try {
         return await orRetryable(provider, () =>
-          temporal.workflow.getHandle(workflow.workflowId).query(heldClaimsQuery),
+          read(temporal.workflow.getHandle(workflow.workflowId), heldClaimsQuery),
         );
       } catch (error) {
         // No machine of this account has been claimed yet.

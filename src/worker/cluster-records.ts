@@ -15,6 +15,7 @@ import {
 } from '../model/names.js';
 import { listExecutions, readMemo } from './workflow-runs.js';
 import { disownUpdate, ownersQuery } from '../workflows/cluster/messages.js';
+import { read } from '../client/read.js';
 
 const patienceMs = 10_000;
 
@@ -28,7 +29,7 @@ export function readClusterRecords(temporal: Client): ClusterRecords {
     living: () => living(temporal),
     origins: () => readOrigins(temporal),
     owners: (workflowId, machines) =>
-      patiently(() => temporal.workflow.getHandle(workflowId).query(ownersQuery, machines)),
+      patiently(() => read(temporal.workflow.getHandle(workflowId), ownersQuery, machines)),
     disown: (workflowId, machines) =>
       patiently(() =>
         temporal.workflow.getHandle(workflowId).executeUpdate(disownUpdate, { args: [machines] }),

@@ -8,6 +8,7 @@ import {
   machineQuery,
   operateMachineUpdate,
 } from '../workflows/machine/messages.js';
+import { read } from '../client/read.js';
 
 const patienceMs = 10_000;
 /** Its provider is asked. */
@@ -23,7 +24,7 @@ export function computersOf(temporal: Client): Computers {
     names: () => patiently(() => listMachineNames(temporal)),
     view: async (name) => {
       try {
-        const view = await patiently(() => handle(name).query(machineQuery));
+        const view = await patiently(() => read(handle(name), machineQuery));
         // A workflow that has ended still answers queries.
         return view.removed === true ? undefined : view;
       } catch (error) {

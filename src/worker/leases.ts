@@ -6,6 +6,7 @@ import {
 } from '@temporalio/client';
 import type { NodeLeases } from '../activities/image/lease-node.js';
 import { leasedQuery, releaseSignal, leaseUpdate, nodeQuery } from '../workflows/cluster/messages.js';
+import { read } from '../client/read.js';
 
 const patienceMs = 20_000;
 
@@ -17,7 +18,7 @@ export function leasesOf(temporal: Client): NodeLeases {
     find: (workflowId, nodeId) =>
       patiently(async () => {
         const handle = temporal.workflow.getHandle(workflowId);
-        return (await isOpen(temporal, workflowId)) ? handle.query(nodeQuery, nodeId) : 'gone';
+        return (await isOpen(temporal, workflowId)) ? read(handle, nodeQuery, nodeId) : 'gone';
       }),
     lease: (workflowId, request) =>
       patiently(async () => {
@@ -37,7 +38,7 @@ export function leasesOf(temporal: Client): NodeLeases {
         try {
           return (
             (await isOpen(temporal, workflowId)) &&
-            (await temporal.workflow.getHandle(workflowId).query(leasedQuery, loan))
+            (await read(temporal.workflow.getHandle(workflowId), leasedQuery, loan))
           );
         } catch (error) {
           if (error instanceof QueryNotRegisteredError) return false;

@@ -21,6 +21,7 @@ import {
   requestsQuery,
   requestUpdate,
 } from '../workflows/pool/messages.js';
+import { read } from '../client/read.js';
 
 /** One question to a pool carries so many requests. */
 const perMessage = 100;
@@ -52,7 +53,7 @@ export function readNodePools(temporal: Client): NodePools {
       ask(
         temporal,
         pool,
-        async (handle) => Object.keys((await handle.query(poolSpecQuery))?.labels ?? {}),
+        async (handle) => Object.keys((await read(handle, poolSpecQuery))?.labels ?? {}),
         () => undefined,
       ),
     names: async () => (await listPools(temporal)).map(({ name }) => name),
@@ -80,7 +81,7 @@ function openLine(temporal: Client, pool: string): Line {
       const { requests } = await ask(
         temporal,
         pool,
-        (handle) => handle.query(requestsQuery, { ids }),
+        (handle) => read(handle, requestsQuery, { ids }),
         () => ({ requests: [] }),
       );
       return ids.map((id) => requests.find((request) => request.id === id));
@@ -104,7 +105,7 @@ async function readDrawn(temporal: Client, pool: string): Promise<readonly Alloc
     const page = await ask(
       temporal,
       pool,
-      (handle) => handle.query(allocatedQuery, from),
+      (handle) => read(handle, allocatedQuery, from),
       () => ({ nodes: [] }),
     );
     allocated.push(...page.nodes);

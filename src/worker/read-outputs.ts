@@ -7,6 +7,7 @@ import {
 import type { OutputReader } from '../activities/cluster/imports.js';
 import { clusterWorkflowId } from '../model/names.js';
 import { outputsQuery, sourcesQuery } from '../workflows/cluster/messages.js';
+import { read } from '../client/read.js';
 
 const patienceMs = 20_000;
 
@@ -29,7 +30,7 @@ export function outputReader(temporal: Client): OutputReader {
       }
     });
   return {
-    outputs: (cluster) => ask(cluster, (handle) => handle.query(outputsQuery)),
-    sources: (cluster) => ask(cluster, (handle) => handle.query(sourcesQuery)),
+    outputs: (cluster) => ask(cluster, (handle) => read(handle, outputsQuery)),
+    sources: (cluster) => ask(cluster, (handle) => read(handle, sourcesQuery)),
   };
 }

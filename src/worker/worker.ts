@@ -53,7 +53,8 @@ import { watchServerClock } from './server-clock.js';
 import { watchInstallation } from './watch-installation.js';
 import { watchSchedules } from './watch-schedules.js';
 import { readWorkflowRuns } from './workflow-runs.js';
-import { peersUpdate } from '../workflows/cluster/messages.js';
+import { read } from '../client/read.js';
+import { peersQuery } from '../workflows/cluster/messages.js';
 
 export interface HeddleWorkerOptions {
   readonly config: Config;
@@ -208,7 +209,7 @@ export async function prepareWorkers({
     resources: resourcesOf(resources),
     askPeers: (workflowId, request) =>
       temporal.withDeadline(Date.now() + 20_000, () =>
-        temporal.workflow.getHandle(workflowId).executeUpdate(peersUpdate, { args: [request] }),
+        read(temporal.workflow.getHandle(workflowId), peersQuery, request),
       ),
     claims: createClaims(temporal),
     runFolder: join(config.dataFolder, 'runs'),

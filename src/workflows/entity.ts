@@ -2,6 +2,7 @@ import {
   allHandlersFinished,
   ApplicationFailure,
   CancellationScope,
+  defineUpdate,
   isCancellation,
   log,
   makeContinueAsNewFunc,
@@ -14,6 +15,7 @@ import {
 } from '@temporalio/workflow';
 import type { UpdateDefinition } from '@temporalio/common';
 import { jsonBytes, mostSent } from '../model/carried.js';
+import { answerType, readUpdateName } from '../model/messages/read.js';
 import { originsOf, type Moved } from '../model/move.js';
 import { condition, conditionOf, enqueue, takeMessages } from './inbox.js';
 import { leaveMark, reachTime, recorded, taskTime } from './recorded.js';
@@ -97,7 +99,7 @@ interface HistoryBudget {
  * About what a message or the result of an activity adds to a history. The length itself depends on how many workflow
  * tasks there were.
  */
-const eventsPerInput = 5;
+const eventsPerInput = 4;
 const maxUpdates = 1_500;
 
 export function newMemory(): EntityMemory {
@@ -137,6 +139,7 @@ async function live<Result>(
   cancelled: Promise<never>,
 ): Promise<Result> {
   for (const register of entity.messages) register(memory);
+  if (answers.size > 0) takeReads();
   void takeMessages();
   describeEntity = entity.details;
   cancelled.catch(() => {
@@ -304,6 +307,9 @@ export function signal<Args extends unknown[]>(
   };
 }
 
+/** Each run of a workflow has its own instance of this module. */
+const answers = new Map<string, (...args: unknown[]) => unknown>();
+
 export function query<Result, Args extends unknown[]>(
   definition: QueryDefinition<Result, Args>,
   description: string,
@@ -311,7 +317,20 @@ export function query<Result, Args extends unknown[]>(
 ): Message {
   return () => {
     setHandler(definition, answer as never, { description });
+    answers.set(definition.name, answer as never);
   };
+}
+
+/** The validator answers, so the update is never accepted. */
+function takeReads(): void {
+  const validator = (name: string, ...args: unknown[]): never => {
+    const answer = answers.get(name)?.(...args);
+    throw ApplicationFailure.create({ type: answerType, nonRetryable: true, details: [answer] });
+  };
+  setHandler(defineUpdate<never, [string, ...unknown[]]>(readUpdateName), validator, {
+    validator,
+    description: 'Answers one of the queries, by a refusal that the history does not record.',
+  });
 }
 
 /** @throws ApplicationFailure with the refusal, if there is one. */

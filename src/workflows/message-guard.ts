@@ -8,6 +8,7 @@ import {
   type WorkflowOutboundCallsInterceptor,
 } from '@temporalio/workflow';
 import { openMessage, purposeOf, sealMessage, type MessageKind } from '../model/messages/envelope.js';
+import { readUpdateName } from '../model/messages/read.js';
 import { argumentsOf, checkArguments, isHeddleMessage, messagesOf } from '../model/messages/table.js';
 import { clusterEventSignalName } from '../model/names.js';
 import type { Arguments } from '../model/messages/argument-shapes.js';
@@ -162,7 +163,14 @@ type Opened = ReturnType<typeof openMessage>;
 function openUpdate(name: string, args: unknown[]): unknown[] {
   const messages = messagesOf(workflowInfo().workflowType);
   if (messages === undefined) return args;
-  return open('update', name, { args, shapes: argumentsOf(messages, 'updates', name), now: taskTime() });
+  const opened = open('update', name, {
+    args,
+    shapes: argumentsOf(messages, 'updates', name),
+    now: taskTime(),
+  });
+  if (name !== readUpdateName) return opened;
+  const [query, ...rest] = opened as [string, ...unknown[]];
+  return [query, ...checked(argumentsOf(messages, 'queries', query), rest)];
 }
 
 /**

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { readUpdateName } from '../../src/model/messages/read.js';
 import { checkArguments, messagesOf, messageTable } from '../../src/model/messages/table.js';
 import type { WorkflowMessages } from '../../src/model/messages/argument-shapes.js';
 import { workflowQueue } from '../../src/model/names.js';
@@ -75,7 +76,10 @@ describe.each(types.filter((type) => proofs[type] !== undefined))('a running %s 
       signals: namesOf('signalDefinitions'),
       queries: namesOf('queryDefinitions'),
     }).toEqual({
-      updates: Object.keys(messages.updates).toSorted(),
+      updates: [
+        ...Object.keys(messages.updates),
+        ...(Object.keys(messages.queries).length === 0 ? [] : [readUpdateName]),
+      ].toSorted(),
       signals: Object.keys(messages.signals).toSorted(),
       queries: Object.keys(messages.queries).toSorted(),
     });

@@ -7,6 +7,7 @@ import { PoolClient } from '../../src/client/pool/pool-client.js';
 import { replayHistories } from '../../src/replay/index.js';
 import { openKeyRing } from '../../src/secrets/keys.js';
 import { imageUpdateSignal } from '../../src/workflows/image/messages.js';
+import { poolQuery } from '../../src/workflows/pool/messages.js';
 import { startGrpcProxy, type GrpcProxy } from '../harness/grpc-proxy.js';
 import { startStack, type Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
@@ -85,7 +86,8 @@ describe('a query that reaches its worker after further events', () => {
     queryGate = new Promise((resolve) => {
       openGate = resolve;
     });
-    const view = pool.view();
+    // As the Web UI asks; Heddle's own clients read by updates.
+    const view = handle.query(poolQuery);
     await until('the query is on its way', async () => waitingQueries > 0);
     losesTasks = true;
     await signal();

@@ -34,6 +34,7 @@ import { HeddleError } from '../errors.js';
 import { listRunning } from '../list.js';
 import { ContentError, readContent, sendContent } from './content.js';
 import { serverTime } from '../server-clock.js';
+import { read } from '../read.js';
 
 export interface PutOptions {
   readonly format: ResourceFormat;
@@ -167,7 +168,7 @@ export class ResourceClient extends EntityClient {
     for (const { noun, type, idOf } of users) {
       for (const { name } of await call(this.temporal, 'list', () => listRunning(this.temporal, type))) {
         const handle = this.temporal.workflow.getHandle(idOf(name));
-        const ask = (): Promise<readonly string[]> => handle.query(usedResourcesQuery);
+        const ask = (): Promise<readonly string[]> => read(handle, usedResourcesQuery);
         for (const digest of await call(this.temporal, `resources of ${noun} ${name}`, ask)) used.add(digest);
       }
     }

@@ -61,7 +61,6 @@ export const clusterRows = {
       check: [],
       lease: [object({ nodeId: id(), leaseId: text(200), to: workflowId(), rewrites: optional(yes) })],
       disown: [machines()],
-      peers: [peersRequest()],
     },
     signals: {
       requestDelete: [asked()],
@@ -79,6 +78,7 @@ export const clusterRows = {
     },
     queries: {
       status: [],
+      peers: [peersRequest()],
       usedResources: [],
       current: [],
       spec: [optional(oneOf('present', 'rollback'))],
@@ -97,11 +97,11 @@ export const clusterRows = {
         object({ cluster: id(), clusterUid: text(100), group: id(), limits: outline({}) }),
       ),
     ],
-    updates: { disown: [machines()], peers: [peersRequest()] },
+    updates: { disown: [machines()] },
     signals: {
       instruct: [object({ seq: count(), peersVersion: count(), list: list(instruction(), 1_000) })],
     },
-    queries: { nodes: [], payload: [id()], node: [id()], owners: [machines()] },
+    queries: { nodes: [], payload: [id()], node: [id()], owners: [machines()], peers: [peersRequest()] },
   },
   plan: {
     ids: /^plan\//,

@@ -1,6 +1,8 @@
 import { clusterRows } from './clusters.js';
 import { machineRows } from './machines.js';
+import { readUpdateName } from './read.js';
 import { serviceRows } from './services.js';
+import { anything, optional, text } from './shape.js';
 import type { Arguments, WorkflowMessages } from './argument-shapes.js';
 
 /**
@@ -23,8 +25,13 @@ export function argumentsOf(
   kind: 'updates' | 'signals' | 'queries',
   name: string,
 ): Arguments | undefined {
+  if (kind === 'updates' && name === readUpdateName)
+    return Object.keys(messages.queries).length === 0 ? undefined : readArguments;
   return find<Arguments>(messages[kind], name);
 }
+
+/** The name of a query and its arguments, which have shapes of their own. */
+const readArguments: Arguments = [text(100), optional(anything), optional(anything)];
 
 /** True where the workflow id is one of Heddle's, and its workflow has such a message. */
 export function isHeddleMessage(

@@ -17,7 +17,7 @@ import {
   nodesQuery,
   ownersQuery,
   payloadQuery,
-  peersUpdate,
+  peersQuery,
   reportSignal,
 } from './messages.js';
 import { newMemory, query, runEntity, signal, update, type Message, type NextStep } from '../entity.js';
@@ -64,7 +64,7 @@ function messagesOf(memory: GroupMemory): readonly Message[] {
     query(ownersQuery, 'The owners of machines.', (machines) =>
       machines.map((machine) => ownershipInGroup(memory, machine)),
     ),
-    update(peersUpdate, 'Report the nodes that changed since a version.', (request) =>
+    query(peersQuery, 'Report the nodes that changed since a version.', (request) =>
       peersPage(memory.state, request),
     ),
     update(

@@ -42,8 +42,7 @@ export const specQuery = defineQuery<ClusterSpec | null, [which: 'present' | 'ro
 /** Digests of resources that the cluster uses, may go back to, or is asked to use. */
 export const usedResourcesQuery = defineQuery<readonly string[]>('usedResources');
 export const currentQuery = defineQuery<CurrentCluster>('current');
-/** An update, because queries wait for as long as other messages keep arriving at the workflow. */
-export const peersUpdate = defineUpdate<PeersPage, [PeersRequest]>('peers');
+export const peersQuery = defineQuery<PeersPage, [PeersRequest]>('peers');
 /** The outputs of the cluster with their values, secret ones included. */
 export const outputsQuery = defineQuery<Outputs>('outputs');
 /** The clusters whose outputs this one uses. */

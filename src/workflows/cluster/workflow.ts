@@ -60,7 +60,7 @@ import {
   outputsChangedSignal,
   outputsQuery,
   payloadQuery,
-  peersUpdate,
+  peersQuery,
   readOutputsSignal,
   reportSignal,
   resumeUpdate,
@@ -270,7 +270,7 @@ function messagesOf(memory: Memory): readonly Message[] {
       (request) => acceptAbandon(memory, request),
       (request) => refuseAbandon(memory, request),
     ),
-    update(peersUpdate, 'Report the nodes that changed since a version.', (request) =>
+    query(peersQuery, 'Report the nodes that changed since a version.', (request) =>
       peersPage(memory.state, request),
     ),
     update(

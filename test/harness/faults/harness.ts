@@ -34,7 +34,8 @@ import { noLastPass } from '../activities/parts.js';
 import { readClusterRecords } from '../../../src/worker/cluster-records.js';
 import { heddle } from '../../../src/temporal-plugin.js';
 import { readWorkflowRuns } from '../../../src/worker/workflow-runs.js';
-import { peersUpdate } from '../../../src/workflows/cluster/messages.js';
+import { read } from '../../../src/client/read.js';
+import { peersQuery } from '../../../src/workflows/cluster/messages.js';
 import { makeNamespace } from '../namespace.js';
 import { openCloud, type Cloud } from './cloud.js';
 import { openPoints, type Points } from './points.js';
@@ -220,7 +221,7 @@ async function partsOf(temporal: Client, registry: Registry, cloud: Cloud): Prom
     redact: createRedactor,
     askPeers: (workflowId, request) =>
       temporal.withDeadline(Date.now() + 20_000, () =>
-        temporal.workflow.getHandle(workflowId).executeUpdate(peersUpdate, { args: [request] }),
+        read(temporal.workflow.getHandle(workflowId), peersQuery, request),
       ),
     claims: () => ({
       take: () => Promise.resolve(undefined),

@@ -55,7 +55,6 @@ export const samples: SampleMessages = {
       check: [],
       lease: [{ nodeId: 'app-1', leaseId: 'l', to: 'image/web' }],
       disown: [machines],
-      peers: [{ since: 0 }],
     },
     signals: {
       requestDelete: [asked],
@@ -66,6 +65,7 @@ export const samples: SampleMessages = {
     },
     queries: {
       status: [],
+      peers: [{ since: 0 }],
       usedResources: [],
       current: [],
       spec: ['present'],
@@ -79,9 +79,9 @@ export const samples: SampleMessages = {
   group: {
     workflowId: 'cluster/web/group/1',
     start: [{ cluster: 'web', clusterUid: uid, group: '1', limits: { inlineNodes: 1 } }],
-    updates: { disown: [machines], peers: [{ since: 0 }] },
+    updates: { disown: [machines] },
     signals: { instruct: [{ seq: 1, peersVersion: 7, list: [{ do: 'end' }] }] },
-    queries: { nodes: [], payload: ['app-1'], node: ['app-1'], owners: [machines] },
+    queries: { nodes: [], payload: ['app-1'], node: ['app-1'], owners: [machines], peers: [{ since: 0 }] },
   },
   plan: {
     workflowId: 'plan/web/1',

@@ -1,0 +1,8 @@
+/**
+ * The update by which clients read: its arguments are the name and the arguments of a query. The workflow refuses it with
+ * the answer, so the history records nothing. See docs/decisions/0040-reads-are-refused-updates.md.
+ */
+export const readUpdateName = 'read';
+
+/** The failure type of the refusal whose details hold the answer. */
+export const answerType = 'Answer';
