@@ -51,8 +51,8 @@ export interface Config {
   readonly storeFolder: string;
   /** The object store that takes the logs, as written; absent: they stay in the folder. */
   readonly bucket?: WrittenBucket;
-  /** How long logs of tasks are kept in the folder, in days. */
-  readonly logDays: number;
+  /** What the logs of tasks in the folder may take. */
+  readonly logBounds: Pick<WrittenConfig['store'], 'logDays' | 'logFiles' | 'logMb'>;
   readonly encryption: 'required' | 'optional';
   /** Secret references that cluster files may use, as patterns; all where it is absent. */
   readonly allowedReferences?: readonly string[];
@@ -170,6 +170,7 @@ export function loadConfig({
       return [name, toProvider(provider, site)];
     }),
   );
+  const { logDays, logFiles, logMb } = written.store;
   return {
     file: found?.file,
     locate: found?.locate,
@@ -207,7 +208,7 @@ export function loadConfig({
       fallback: join(dataFolder, 'store'),
     }),
     bucket: written.store.s3,
-    logDays: written.store.logDays,
+    logBounds: { logDays, logFiles, logMb },
     encryption: written.encryption,
     allowedReferences: written.secrets?.allow,
     limits: { ...defaultLimits, ...written.scale },

@@ -103,8 +103,25 @@ export const configSchema = z
           .default(90)
           .meta({
             title: 'Log days',
-            description:
-              'How long logs of tasks are kept in the folder after they were written last; 90 unless given.',
+            description: 'How long a log of a task is kept in the folder after its last line, in days.',
+          }),
+        logFiles: z
+          .int()
+          .min(100)
+          .max(10_000_000)
+          .default(100_000)
+          .meta({
+            title: 'Log files',
+            description: 'Most logs of tasks in the folder; of more, the oldest are removed.',
+          }),
+        logMb: z
+          .int()
+          .min(1)
+          .max(10_485_760)
+          .default(20_480)
+          .meta({
+            title: 'Log size',
+            description: 'Most MiB of logs of tasks in the folder; of more, the oldest are removed.',
           }),
       })
       .prefault({})

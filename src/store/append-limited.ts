@@ -1,4 +1,5 @@
-import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
 
 /** Links are not followed: a log is never written to where someone else let its name point. */
 const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
@@ -13,10 +14,26 @@ export interface Appending {
 }
 
 /**
- * Appends to a file up to its limit; returns `full` if anything was ever cut. Synchronous: 64 KiB take 0.1
- * ms, while a paused reader would buffer megabytes.
+ * Appends to a file up to its limit, and makes its folder; returns `full` if anything was ever cut. Synchronous:
+ * 64 KiB take 0.1 ms, while a paused reader would buffer megabytes.
  */
-export function appendLimited({ file, chunk, limit, notice }: Appending): 'full' | undefined {
+export function appendLimited(work: Appending): 'full' | undefined {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return append(work);
+    } catch (error) {
+      // Another process may remove the folder at any time, since it finds it empty.
+      if (!isAbsent(error) || attempt === 3) throw error;
+      mkdirSync(dirname(work.file), { recursive: true, mode: 0o700 });
+    }
+  }
+}
+
+export function isAbsent(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+function append({ file, chunk, limit, notice }: Appending): 'full' | undefined {
   const descriptor = openSync(file, flags, 0o600);
   try {
     const room = limit - fstatSync(descriptor).size;

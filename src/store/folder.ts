@@ -1,41 +1,44 @@
 import { constants, statSync } from 'node:fs';
-import { mkdir, open, readdir, type FileHandle } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import { open, readdir, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
 import { whyNotPrivate } from '../schema/trusted-path.js';
 import { appendLimited } from './append-limited.js';
 import {
-  parseLogName,
-  parseLogPrefix,
+  currentPath,
+  folderOf,
+  isDay,
+  logAt,
+  requireUid,
   StoreError,
   type ByteRange,
   type LogArchive,
+  type LogScope,
   type LogStore,
   type StoredLog,
 } from './store.js';
 
 export interface FolderStoreOptions {
   readonly folder: string;
-  /** Largest log, in bytes; 64 MiB unless given. */
+  /** Largest log of one day, in bytes; 64 MiB unless given. */
   readonly logLimit?: number;
 }
 
 export const defaultLogLimit = 64 * 1024 * 1024;
 
-/** Logs under `logs/` of a private folder. @throws StoreError if others have access to the folder. */
+/**
+ * Logs under `logs/` of a private folder, by cluster, day and node. @throws StoreError if others have access to the
+ * folder.
+ */
 export function createFolderStore({ folder, logLimit = defaultLogLimit }: FolderStoreOptions): LogStore {
   requirePrivate(folder);
   return {
-    async append(log, chunk) {
-      const file = join(folder, 'logs', ...parseLogName(log));
-      const work = { file, chunk, limit: logLimit, notice: cutNotice(logLimit) };
-      try {
-        return appendLimited(work);
-      } catch (error) {
-        if (!isAbsent(error)) throw error;
-        await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-        return appendLimited(work);
-      }
-    },
+    append: async (log, chunk) =>
+      appendLimited({
+        file: join(folder, 'logs', ...currentPath(log).split('/')),
+        chunk,
+        limit: logLimit,
+        notice: cutNotice(logLimit),
+      }),
     flush: () => undefined,
     close: () => Promise.resolve(),
   };
@@ -59,27 +62,42 @@ export function openFolderArchive(folder: string): LogArchive {
   return {
     place: folder,
     lagMs: 0,
-    async find(prefix) {
-      const place = join(logs, ...parseLogPrefix(prefix));
-      const files = prefix.endsWith('.log') ? [place] : await filesIn(place);
-      return files.flatMap((file) => storedLog(logs, file));
+    async days(clusterUid) {
+      return (await namesIn(join(logs, requireUid(clusterUid)))).filter((name) => isDay(name)).toSorted();
+    },
+    async find(scope) {
+      return (await filesOf(logs, scope)).flatMap((path) => storedLog(logs, path));
     },
   };
 }
 
-function storedLog(logs: string, file: string): readonly StoredLog[] {
-  const found = statSync(file, { throwIfNoEntry: false });
-  if (found?.isFile() !== true) return [];
-  const log = relative(logs, file).replaceAll('\\', '/');
-  const { size, mtimeMs: changedAt } = found;
-  return [{ log, id: log, size, changedAt, read: (range) => readFileRange(file, range) }];
+/** The paths below `logs` of the files in a scope. Only names are read. */
+async function filesOf(logs: string, scope: LogScope): Promise<readonly string[]> {
+  const { nodeId, file = '' } = scope;
+  const folder = folderOf(scope);
+  if (nodeId !== undefined && file.endsWith('.log')) return [`${folder}/${file}`];
+  const nodes = nodeId === undefined ? await namesIn(join(logs, folder)) : [];
+  const folders = nodeId === undefined ? nodes.map((node) => `${folder}/${node}`) : [folder];
+  const found: string[] = [];
+  for (const path of folders)
+    for (const name of await namesIn(join(logs, path)))
+      if (name.startsWith(file)) found.push(`${path}/${name}`);
+  return found;
 }
 
-async function filesIn(folder: string): Promise<readonly string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
-  return entries
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.log'))
-    .map(({ parentPath, name }) => join(parentPath, name));
+function storedLog(logs: string, path: string): readonly StoredLog[] {
+  const log = logAt(path);
+  if (log === undefined) return [];
+  const file = join(logs, ...path.split('/'));
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found?.isFile() !== true) return [];
+  const { size, mtimeMs: changedAt } = found;
+  return [{ log, id: path, size, changedAt, read: (range) => readFileRange(file, range) }];
+}
+
+/** The names in a folder; none if it is absent. */
+export async function namesIn(folder: string): Promise<readonly string[]> {
+  return readdir(folder).catch(() => []);
 }
 
 /** @throws Error ENOENT */
@@ -102,8 +120,4 @@ async function readRange(handle: FileHandle, offset: number, length: number): Pr
     filled += bytesRead;
   }
   return bytes.subarray(0, filled);
-}
-
-export function isAbsent(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }

@@ -1,30 +1,34 @@
-import { readdir, rm, rmdir, stat } from 'node:fs/promises';
+import { rm, rmdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { namesIn } from './folder.js';
 
 /** What the logs of a folder store may have together; of more, those go that were written the longest ago. */
-export const logBounds = { files: 100_000, bytes: 20 * 1024 ** 3 };
-
-export interface PruneOptions {
-  /** The folder of a folder store. */
-  readonly folder: string;
-  /** Milliseconds since the epoch: logs that were written last before it go. */
-  readonly before: number;
-  readonly bounds?: typeof logBounds;
+export interface LogBounds {
+  /** Since the last line, in days. */
+  readonly logDays: number;
+  readonly logFiles: number;
+  /** In MiB. */
+  readonly logMb: number;
 }
 
+const mebibyte = 1024 ** 2;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
 /**
- * Removes old logs of tasks, those beyond the bounds, and empty folders. @returns how many it removed; errors and
- * concurrent removals are skipped.
+ * Removes logs of tasks beyond the bounds from a folder store, and empty folders. @returns how many it removed;
+ * errors and concurrent removals are skipped.
  */
-export async function pruneLogs({ folder, before, bounds = logBounds }: PruneOptions): Promise<number> {
+export async function pruneLogs(folder: string, { logDays, logFiles, logMb }: LogBounds): Promise<number> {
   const logs = await findLogFiles(folder);
+  const before = Date.now() - logDays * dayMs;
   let files = 0;
   let bytes = 0;
   let removed = 0;
   for (const { file, size, changedAt } of logs.toSorted((a, b) => b.changedAt - a.changedAt)) {
     files += 1;
     bytes += size;
-    if (changedAt >= before && files <= bounds.files && bytes <= bounds.bytes) continue;
+    if (changedAt >= before && files <= logFiles && bytes <= logMb * mebibyte) continue;
     if (await isRemoved(file)) removed += 1;
   }
   await removeEmptyFolders(join(folder, 'logs'));
@@ -32,7 +36,9 @@ export async function pruneLogs({ folder, before, bounds = logBounds }: PruneOpt
 }
 
 /** Number and size of the logs in a folder store. */
-export async function measureLogs(folder: string): Promise<typeof logBounds> {
+export async function measureLogs(
+  folder: string,
+): Promise<{ readonly files: number; readonly bytes: number }> {
   const logs = await findLogFiles(folder);
   return { files: logs.length, bytes: logs.reduce((sum, { size }) => sum + size, 0) };
 }
@@ -44,42 +50,43 @@ interface LogFile {
 }
 
 async function findLogFiles(folder: string): Promise<readonly LogFile[]> {
-  const logs = join(folder, 'logs');
   const found: LogFile[] = [];
-  for (const cluster of await namesIn(logs))
-    for (const node of await namesIn(join(logs, cluster)))
-      for (const name of await namesIn(join(logs, cluster, node))) {
-        const file = join(logs, cluster, node, name);
-        const stats = name.endsWith('.log') ? await stat(file).catch(() => undefined) : undefined;
-        if (stats !== undefined) found.push({ file, size: stats.size, changedAt: stats.mtimeMs });
-      }
+  for (const ofNode of await foldersAt(join(folder, 'logs'), 3)) {
+    const names = (await namesIn(ofNode)).filter((name) => name.endsWith('.log'));
+    const stats = await Promise.all(
+      names.map(async (name) => {
+        const file = join(ofNode, name);
+        return { file, stats: await stat(file).catch(() => undefined) };
+      }),
+    );
+    for (const { file, stats: at } of stats)
+      if (at !== undefined) found.push({ file, size: at.size, changedAt: at.mtimeMs });
+  }
   return found;
 }
 
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
+/** What lies so many levels below: clusters at 1, days at 2, nodes at 3. */
+async function foldersAt(folder: string, levels: number): Promise<readonly string[]> {
+  if (levels === 0) return [folder];
+  const found: (readonly string[])[] = [];
+  for (const name of await namesIn(folder)) found.push(await foldersAt(join(folder, name), levels - 1));
+  return found.flat();
+}
 
-/** Removes old logs now and once an hour. @returns a function that ends this. */
+/** Prunes logs now and once an hour. @returns a function that ends this. */
 export function pruneLogsHourly({
   folder,
-  days,
+  bounds,
   say,
 }: {
   readonly folder: string;
-  readonly days: number;
+  readonly bounds: LogBounds;
   readonly say: (removed: number) => void;
 }): () => void {
-  const prune = (): void =>
-    void pruneLogs({ folder, before: Date.now() - days * dayMs }).then(
-      (removed) => removed > 0 && say(removed),
-    );
+  const prune = (): void => void pruneLogs(folder, bounds).then((removed) => removed > 0 && say(removed));
   prune();
   const timer = setInterval(prune, hourMs).unref();
   return () => clearInterval(timer);
-}
-
-async function namesIn(folder: string): Promise<readonly string[]> {
-  return readdir(folder).catch(() => []);
 }
 
 async function isRemoved(file: string): Promise<boolean> {
@@ -91,9 +98,6 @@ async function isRemoved(file: string): Promise<boolean> {
 
 /** A folder stays if it is not empty, or a log is being created in it. */
 async function removeEmptyFolders(logs: string): Promise<void> {
-  for (const cluster of await namesIn(logs)) {
-    for (const node of await namesIn(join(logs, cluster)))
-      await rmdir(join(logs, cluster, node)).catch(() => undefined);
-    await rmdir(join(logs, cluster)).catch(() => undefined);
-  }
+  for (const levels of [3, 2, 1])
+    for (const folder of await foldersAt(logs, levels)) await rmdir(folder).catch(() => undefined);
 }

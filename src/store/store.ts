@@ -21,19 +21,31 @@ export interface LogArchive {
   readonly place: string;
   /** How long a line may take from a worker to here, in ms. */
   readonly lagMs: number;
-  /** The logs whose names begin with this: the uid of a cluster, or a whole name. */
-  find(prefix: string): Promise<readonly StoredLog[]>;
+  /** The days on which logs of a cluster were written, oldest first. */
+  days(clusterUid: string): Promise<readonly string[]>;
+  /** What was written on a day. */
+  find(scope: LogScope): Promise<readonly StoredLog[]>;
 }
 
-/** A log, or the part of it that one worker wrote. */
+/** Logs are kept by the day of their lines, so that recent ones are found among any number of old ones. */
+export interface LogScope {
+  readonly clusterUid: string;
+  /** As {@link dayOf} gives it. */
+  readonly day: string;
+  readonly nodeId?: string;
+  /** What the names of the files begin with. */
+  readonly file?: string;
+}
+
+/** The part of a log that was written on one day, by one worker where the archive tells them apart. */
 export interface StoredLog {
   readonly log: string;
   /** Differs from those of all other parts and logs, and stays the same while it grows. */
   readonly id: string;
   /** In bytes, when it was found. */
   readonly size: number;
-  /** Of its last line, in ms since the epoch; absent where that is unknown. */
-  readonly changedAt?: number;
+  /** Not before its last line, in ms since the epoch. */
+  readonly changedAt: number;
   /** Up to `length` bytes from `offset`; none at its end. */
   read(range: ByteRange): Promise<Uint8Array>;
 }
@@ -65,9 +77,48 @@ export function parseLogName(name: string): readonly [clusterUid: string, nodeId
   );
 }
 
-/** The parts of what names of logs begin with. @throws StoreError */
-export function parseLogPrefix(prefix: string): readonly string[] {
-  const parts = prefix.split('/');
-  if (parts.length <= 3 && parts.every((part) => partPattern.test(part))) return parts;
-  throw new StoreError(`${JSON.stringify(prefix.slice(0, 300))} begins no log's name`);
+const dayPattern = /^\d{4}-\d\d-\d\d$/;
+
+/** The day of a moment, in UTC: `2026-11-27`. */
+export function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+export function isDay(name: string): boolean {
+  return dayPattern.test(name);
+}
+
+/** Where the present lines of a log go: `<clusterUid>/<day>/<nodeId>/<file>.log`. @throws StoreError */
+export function currentPath(log: string): string {
+  const [clusterUid, nodeId, file] = parseLogName(log);
+  return [clusterUid, dayOf(Date.now()), nodeId, file].join('/');
+}
+
+/** The name of the log with that path; undefined if it is none. */
+export function logAt(path: string): string | undefined {
+  const [clusterUid = '', day = '', ...rest] = path.split('/');
+  const log = [clusterUid, ...rest].join('/');
+  return isDay(day) && isLogName(log) ? log : undefined;
+}
+
+function isLogName(name: string): boolean {
+  try {
+    parseLogName(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The path of what a scope names, up to its folder: `<clusterUid>/<day>[/<nodeId>]`. @throws StoreError */
+export function folderOf({ clusterUid, day, nodeId }: LogScope): string {
+  const parts = [clusterUid, day, ...(nodeId === undefined ? [] : [nodeId])];
+  if (isDay(day) && parts.every((part) => partPattern.test(part))) return parts.join('/');
+  throw new StoreError(`${JSON.stringify(parts.join('/').slice(0, 300))} is no place of logs`);
+}
+
+/** @throws StoreError */
+export function requireUid(clusterUid: string): string {
+  if (partPattern.test(clusterUid)) return clusterUid;
+  throw new StoreError(`${JSON.stringify(clusterUid.slice(0, 300))} is no uid of a cluster`);
 }

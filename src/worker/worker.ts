@@ -173,7 +173,7 @@ export async function prepareWorkers({
     .catch((error: unknown) => log.warn({ error: String(error) }, 'old resources were not removed'));
   const stopPruning = pruneLogsHourly({
     folder: config.storeFolder,
-    days: config.logDays,
+    bounds: config.logBounds,
     say: (removed) => log.info({ removed }, 'old logs of tasks were removed'),
   });
   const logs = openLogStore(config, secretSources, (message) => log.warn(message));

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openTaskLog, type TaskLog } from '../../src/activities/task-log.js';
 import { createRedactor, type Redactor } from '../../src/secrets/redact.js';
 import { createFolderStore } from '../../src/store/folder.js';
+import { currentPath } from '../../src/store/store.js';
 
 const name = 'u/app-1/1.1.web.START.1.log';
 let folder: string;
@@ -21,7 +22,7 @@ function open(logLimit?: number): TaskLog {
 }
 
 function written(): Promise<string> {
-  return readFile(join(folder, 'logs', name), 'utf8');
+  return readFile(join(folder, 'logs', currentPath(name)), 'utf8');
 }
 
 /** The lines that are entries; others must be empty or the notice that the log was cut. */

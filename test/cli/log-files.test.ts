@@ -1,21 +1,27 @@
 import { mkdtempSync, rmSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
-import { openTaskLog } from '../../src/activities/task-log.js';
+import { afterAll, expect, it, vi } from 'vitest';
+import { openTaskLog, type TaskLog } from '../../src/activities/task-log.js';
+import { ClusterLogs, readLogs } from '../../src/cli/cluster/log/cluster-logs.js';
+import { findLogs, type LogFilter, type LogSource } from '../../src/cli/cluster/log/find-logs.js';
 import {
-  findLogs,
   type LogEntry,
   LogReader,
   mergeLogs,
+  type PlacedEntry,
   readLastLines,
 } from '../../src/cli/cluster/log/log-files.js';
 import { readPrinted } from '../../src/cli/cluster/log/log-parts.js';
 import { createRedactor } from '../../src/secrets/redact.js';
 import { createFolderStore, openFolderArchive } from '../../src/store/folder.js';
+import { currentPath, dayOf, type LogArchive } from '../../src/store/store.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'heddle-test-logs-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const logsOfToday = (clusterUid: string): Promise<readonly LogSource[]> =>
+  findLogs(openFolderArchive(folder), { clusterUid }, dayOf(Date.now()));
 
 it('a line that a connection delivers in pieces is read as one line', async () => {
   const name = 'uid/app-1/1.1.web.START.1.log';
@@ -29,7 +35,7 @@ it('a line that a connection delivers in pieces is read as one line', async () =
   await log.close();
 
   const read: Pick<LogEntry, 'stream' | 'text' | 'message'>[] = [];
-  const sources = await findLogs(openFolderArchive(folder), 'uid');
+  const sources = await logsOfToday('uid');
   for await (const { entry } of mergeLogs(sources.map((source) => new LogReader(source)))) {
     const { stream, text, message } = entry;
     read.push(message === undefined ? { stream, text } : { message });
@@ -54,7 +60,7 @@ it('output that is not UTF-8 is kept byte for byte, and a character in two piece
   await log.print('stderr', euro.subarray(0, 1));
   await log.print('stderr', euro.subarray(1));
   await log.close();
-  const sources = await findLogs(openFolderArchive(folder), 'binary');
+  const sources = await logsOfToday('binary');
   const read: LogEntry[] = [];
   for await (const { entry } of mergeLogs(sources.map((source) => new LogReader(source)))) read.push(entry);
   expect(Buffer.from(read[0]?.bytes ?? '', 'base64')).toEqual(bytes);
@@ -76,10 +82,10 @@ it('the last lines of many logs are read without the logs that were not written 
       });
     await store.append(name, Buffer.from(`${[1, 2].map((minute) => line(minute)).join('\n')}\n`));
     const at = new Date(`2026-01-01T0${log}:02:00.000Z`);
-    utimesSync(join(folder, 'logs', name), at, at);
+    utimesSync(join(folder, 'logs', currentPath(name)), at, at);
   }
   const read: string[] = [];
-  const sources = (await findLogs(openFolderArchive(folder), 'tail')).map((source) => ({
+  const sources = (await logsOfToday('tail')).map((source) => ({
     ...source,
     stored: {
       ...source.stored,
@@ -106,5 +112,80 @@ it('a log that was cut is not taken for all that a task printed, and says where 
   await log.print('stdout', Buffer.alloc(50_000, 'x'));
   log.note('debug', 'attempt 1 ended');
   await log.close();
-  expect(await readPrinted(openFolderArchive(folder), name)).toEqual({ cutAt: 10_000 });
+  expect(await readPrinted(openFolderArchive(folder), name, { from: Date.now() })).toEqual({ cutAt: 10_000 });
+});
+
+it('a log that was cut on one day and ended on the next is not taken for all that a task printed', async () => {
+  const name = 'days/app-1/1.1.-.EXEC.1.log';
+  const redactor = createRedactor([]);
+  vi.useFakeTimers({ now: Date.parse('2026-11-26T22:00:00Z'), toFake: ['Date'] });
+  try {
+    const write = async (work: (log: TaskLog) => unknown): Promise<void> => {
+      const log = openTaskLog(createFolderStore({ folder, logLimit: 10_000 }), name, () => redactor);
+      await work(log);
+      await log.close();
+    };
+    const times = { from: Date.now(), until: Date.parse('2026-11-28T01:00:00Z') };
+    await write((log) => {
+      log.note('info', 'attempt 1');
+      return log.print('stdout', Buffer.from('whole\n'));
+    });
+    vi.setSystemTime(Date.parse('2026-11-28T00:30:00Z'));
+    await write((log) => log.note('debug', 'attempt 1 ended'));
+    const archive = openFolderArchive(folder);
+    expect(await readPrinted(archive, name, times)).toMatchObject({ printed: { stdout: 'whole\n' } });
+    vi.setSystemTime(Date.parse('2026-11-27T12:00:00Z'));
+    await write(async (log) => {
+      log.note('warn', 'much output');
+      await log.print('stdout', Buffer.alloc(50_000, 'x'));
+    });
+    expect(await readPrinted(archive, name, times)).toEqual({ cutAt: 10_000 });
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+it('the last lines, lines since a time and those of an operation read no other days or logs', async () => {
+  const store = createFolderStore({ folder });
+  vi.useFakeTimers({ toFake: ['Date'] });
+  for (let day = 1; day <= 9; day++) {
+    const at = Date.parse(`2026-05-0${day}T12:00:00Z`);
+    vi.setSystemTime(at);
+    for (const operation of [2 * day, 2 * day + 1]) {
+      const name = `many/app-1/${operation}.1.-.EXEC.1.log`;
+      const line = JSON.stringify({ t: new Date(at + operation).toISOString(), level: 'info', message: 'x' });
+      await store.append(name, Buffer.from(`${line}\n`));
+      const written = new Date(at + operation);
+      utimesSync(join(folder, 'logs', currentPath(name)), written, written);
+    }
+  }
+  vi.useRealTimers();
+  const folderArchive = openFolderArchive(folder);
+  const visited: string[] = [];
+  const archive: LogArchive = {
+    ...folderArchive,
+    async find(scope) {
+      const found = await folderArchive.find(scope);
+      visited.push(...(found.length === 0 ? [] : [`${scope.day}: ${found.length}`]));
+      return found;
+    },
+  };
+  const printed = async (
+    filter: Partial<LogFilter>,
+    options: { readonly from?: number; readonly tail?: number } = {},
+  ): Promise<readonly string[]> => {
+    visited.length = 0;
+    const logs = new ClusterLogs(archive, { clusterUid: 'many', ...filter });
+    const lines: string[] = [];
+    const take = ({ source }: PlacedEntry): unknown => lines.push(source.operation);
+    expect(await readLogs(logs, { ...options, isShown: () => true }, take)).toBe(true);
+    return lines;
+  };
+  expect(await printed({}, { tail: 3 })).toEqual(['17', '18', '19']);
+  expect(visited).toEqual(['2026-05-09: 2', '2026-05-08: 2']);
+  expect(await printed({}, { from: Date.parse('2026-05-09T00:00:00Z') })).toEqual(['18', '19']);
+  expect(visited).toEqual(['2026-05-09: 2']);
+  expect(await printed({ operation: '1' }).catch(() => 'none')).toBe('none');
+  expect(await printed({ operation: '11' })).toEqual(['11']);
+  expect(visited).toEqual(['2026-05-05: 1']);
 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { currentPath } from '../../src/store/store.js';
 import { compile } from '../harness/compile.js';
 import { startNode, type TestNode } from '../harness/ssh-server.js';
 
@@ -104,7 +105,8 @@ test.each([
   expect(grown).toBeLessThan(50_000_000);
   if (!logged) return;
   expect(tail).toBeLessThanOrEqual(2_048);
-  const log = readFileSync(join(compiled, 'store/logs/uid/node-1/task.log'), 'utf8');
+  const path = currentPath('uid/node-1/task.log');
+  const log = readFileSync(join(compiled, 'store/logs', path), 'utf8');
   expect(log.length).toBeLessThan(1_001_000);
   expect(log).toContain('this log was cut at 1000000 bytes');
 });

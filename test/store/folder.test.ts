@@ -1,9 +1,9 @@
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createFolderStore, openFolderArchive } from '../../src/store/folder.js';
-import { type LogStore, StoreError } from '../../src/store/store.js';
+import { currentPath, dayOf, type LogScope, type LogStore, StoreError } from '../../src/store/store.js';
 
 const log = '0b7c/app-2/web.INSTALL.3.log';
 const all = { offset: 0, length: 1e6 };
@@ -69,29 +69,59 @@ describe('a log', () => {
     expect(await readdir(base)).toEqual([]);
   });
 
-  it('is found by the uid of its cluster and by its name, and read in ranges', async () => {
+  it('is found by cluster, day, node and the beginning of its name, and read in ranges', async () => {
     const archive = openFolderArchive(folder);
-    expect(await archive.find('0b7c')).toEqual([]);
+    expect(await archive.find({ clusterUid: '0b7c', day: today() })).toEqual([]);
     await store.append(log, Buffer.from('0123456789'));
     await store.append('0b7c/app-1/web.START.1.log', Buffer.from('x'));
+    await store.append('0b7c/app-1/web2.START.1.log', Buffer.from('x'));
     await store.append('0b7d/app-1/web.START.1.log', Buffer.from('x'));
-    expect((await archive.find('0b7c')).map((found) => found.log).toSorted()).toEqual([
-      '0b7c/app-1/web.START.1.log',
-      log,
-    ]);
-    expect((await archive.find(log)).map((found) => found.log)).toEqual([log]);
-    expect(await archive.find('0b7c/app-2/none.log')).toEqual([]);
+    const find = async (scope: Partial<LogScope>) =>
+      (await archive.find({ clusterUid: '0b7c', day: today(), ...scope }))
+        .map((found) => found.log)
+        .toSorted();
+    const ofNode = ['0b7c/app-1/web.START.1.log', '0b7c/app-1/web2.START.1.log'];
+    expect(await find({})).toEqual([...ofNode, log]);
+    expect(await find({ nodeId: 'app-1' })).toEqual(ofNode);
+    expect(await find({ file: 'web.' })).toEqual([ofNode[0], log]);
+    expect(await find({ nodeId: 'app-2', file: 'web.INSTALL.3.log' })).toEqual([log]);
+    expect(await find({ nodeId: 'app-2', file: 'none.log' })).toEqual([]);
+    expect(await find({ day: '2020-02-02' })).toEqual([]);
     expect(await read(log, { offset: 2, length: 3 })).toBe('234');
     expect(await read(log, { offset: 8, length: 100 })).toBe('89');
     expect(await read(log, { offset: 50, length: 1 })).toBe('');
-    await expect(archive.find('../x')).rejects.toThrow(StoreError);
+    for (const scope of [{ clusterUid: '../x' }, { day: '..' }, { nodeId: '../../x' }])
+      await expect(find(scope)).rejects.toThrow(StoreError);
+    await expect(archive.days('..')).rejects.toThrow(StoreError);
+  });
+
+  it('continues in a folder of the next day', async () => {
+    vi.useFakeTimers({ now: Date.parse('2026-11-27T23:59:59Z'), toFake: ['Date'] });
+    try {
+      await store.append(log, Buffer.from('before\n'));
+      vi.setSystemTime(Date.parse('2026-11-28T00:00:01Z'));
+      await store.append(log, Buffer.from('after\n'));
+    } finally {
+      vi.useRealTimers();
+    }
+    const archive = openFolderArchive(folder);
+    await mkdir(join(folder, 'logs', '0b7c', 'other'));
+    expect(await archive.days('0b7c')).toEqual(['2026-11-27', '2026-11-28']);
+    for (const [day, text] of [
+      ['2026-11-27', 'before\n'],
+      ['2026-11-28', 'after\n'],
+    ] as const) {
+      const [found] = await archive.find({ clusterUid: '0b7c', day });
+      expect(Buffer.from((await found?.read(all)) ?? []).toString()).toBe(text);
+    }
   });
 
   it('is not written through a link', async () => {
     const target = join(base, 'target');
     await writeFile(target, 'untouched');
-    await mkdir(join(folder, 'logs', 'u', 'n'), { recursive: true });
-    await symlink(target, join(folder, 'logs', 'u', 'n', 'a.log'));
+    const file = join(folder, 'logs', currentPath('u/n/a.log'));
+    await mkdir(dirname(file), { recursive: true });
+    await symlink(target, file);
     await expect(store.append('u/n/a.log', Buffer.from('x'))).rejects.toThrow(/ELOOP|EMLINK/);
     expect(await readFile(target, 'utf8')).toBe('untouched');
   });
@@ -113,7 +143,10 @@ describe('a log', () => {
   });
 });
 
-async function read(prefix: string, { offset, length } = all): Promise<string> {
-  const [found] = await openFolderArchive(folder).find(prefix);
+const today = (): string => dayOf(Date.now());
+
+async function read(name: string, { offset, length } = all): Promise<string> {
+  const [clusterUid = '', nodeId = '', file = ''] = name.split('/');
+  const [found] = await openFolderArchive(folder).find({ clusterUid, day: today(), nodeId, file });
   return Buffer.from((await found?.read({ offset, length })) ?? []).toString();
 }

@@ -53,7 +53,8 @@ export async function readResults(
     const outcome = await readOutcome(temporal, run);
     const report = asObject(outcome.report);
     const log = textOf(report['log']);
-    const found = log === undefined ? {} : await readPrinted(archive, log);
+    const times = { from: run?.scheduledAt ?? since, until: run?.end?.at };
+    const found = log === undefined ? {} : await readPrinted(archive, log, times);
     const { stdout, stderr } = found.printed ?? {
       stdout: textOf(report['stdout']) ?? '',
       stderr: textOf(report['stderr']) ?? '',

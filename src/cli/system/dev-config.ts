@@ -30,7 +30,7 @@ export async function writeWorkerConfig(
     encryption: config.encryption,
     plugins: config.pluginFolders,
     keys: { folder: config.keyFolder },
-    store: { folder: config.storeFolder, s3: config.bucket, logDays: config.logDays },
+    store: { folder: config.storeFolder, s3: config.bucket, ...config.logBounds },
     providers: { local, ...config.providers },
     automators: config.automators,
     scale: config.limits,

@@ -7,7 +7,7 @@ import { type Config, loadConfig } from '../../config/index.js';
 import { isWritable } from '../../config/prepare-folder.js';
 import type { Registry } from '../../plugins/registry.js';
 import { openKeys } from '../configuration.js';
-import { logBounds, measureLogs } from '../../store/prune-logs.js';
+import { measureLogs } from '../../store/prune-logs.js';
 import { messageOf } from '../report-error.js';
 import type { DevRecord } from './dev-record.js';
 
@@ -46,11 +46,15 @@ export async function checkDisk(folder: string): Promise<Finding> {
 }
 
 /** How much of their bounds the logs of tasks take. */
-export async function checkLogs(folder: string): Promise<Finding> {
-  const { files, bytes } = await measureLogs(folder);
-  const gib = (size: number): string => (size / gibibyte).toFixed(1);
-  const text = `${files} of at most ${logBounds.files} logs of tasks, ${gib(bytes)} of at most ${gib(logBounds.bytes)} GiB`;
-  return files > logBounds.files || bytes > logBounds.bytes
+export async function checkLogs({
+  storeFolder,
+  logBounds,
+}: Pick<Config, 'storeFolder' | 'logBounds'>): Promise<Finding> {
+  const { files, bytes } = await measureLogs(storeFolder);
+  const { logDays, logFiles, logMb } = logBounds;
+  const size = (bytes / 1024 ** 2).toFixed(1);
+  const text = `${files} of at most ${logFiles} logs of tasks, ${size} of at most ${logMb} MiB, for ${logDays} days`;
+  return files > logFiles || bytes > logMb * 1024 ** 2
     ? warn('logs', `${text}: a worker with this store removes the oldest within an hour`, 'heddle worker')
     : ok('logs', text);
 }

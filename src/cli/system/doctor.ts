@@ -80,7 +80,7 @@ async function* examine(options: ServerOptions): AsyncGenerator<Finding> {
   yield ok('configuration', config.file ?? 'no heddle.yaml, so defaults and the environment');
   yield checkFolder('data folder', config.dataFolder);
   yield checkFolder('store', config.storeFolder);
-  yield await checkLogs(config.storeFolder);
+  yield await checkLogs(config);
   if (config.bucket !== undefined) yield checkObjectStore(config);
   yield checkDisk(config.dataFolder);
   yield checkKeys(config);

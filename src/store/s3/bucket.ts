@@ -19,10 +19,12 @@ export interface BucketCredentials {
   readonly secretAccessKey: string;
 }
 
-interface StoredObject {
+export interface StoredObject {
   /** Without the bucket's prefix. */
   readonly key: string;
   readonly size: number;
+  /** When it was stored, in ms since the epoch. */
+  readonly storedAt: number;
 }
 
 export interface Bucket {
@@ -31,6 +33,8 @@ export interface Bucket {
   put(key: string, content: Uint8Array, signal?: AbortSignal): Promise<void>;
   /** All objects whose keys begin with the prefix, in the order of their keys. */
   list(prefix: string): Promise<readonly StoredObject[]>;
+  /** The names of the folders directly below the prefix, which ends with a slash. */
+  listFolders(prefix: string): Promise<readonly string[]>;
   read(key: string, range: ByteRange): Promise<Uint8Array>;
 }
 
@@ -75,6 +79,19 @@ export function openBucket(
     throw new StoreError(`${what}: ${place} answers ${response.status}${why}`);
   };
 
+  const readPages = async (wanted: Readonly<Record<string, string>>): Promise<readonly Page[]> => {
+    const pages: Page[] = [];
+    for (let token: string | undefined = ''; token !== undefined;) {
+      const query = new URLSearchParams({ 'list-type': '2', ...wanted });
+      if (token !== '') query.set('continuation-token', token);
+      const response = await request('logs are not listed', `${root}?${query.toString()}`);
+      const page = parsePage(await response.text(), place);
+      pages.push(page);
+      token = page.next;
+    }
+    return pages;
+  };
+
   return {
     place,
     async put(key, content, signal) {
@@ -85,16 +102,16 @@ export function openBucket(
       await (await request('a log is not sent', url, { method: 'PUT', body, headers, signal })).arrayBuffer();
     },
     async list(from) {
-      const found: StoredObject[] = [];
-      for (let token: string | undefined = ''; token !== undefined;) {
-        const query = new URLSearchParams({ 'list-type': '2', prefix: prefix + from });
-        if (token !== '') query.set('continuation-token', token);
-        const response = await request('logs are not listed', `${root}?${query.toString()}`);
-        const page = parsePage(await response.text(), place);
-        found.push(...page.objects.map(({ key, size }) => ({ key: key.slice(prefix.length), size })));
-        token = page.next;
-      }
-      return found;
+      const pages = await readPages({ prefix: prefix + from });
+      return pages.flatMap(({ objects }) =>
+        objects.map((object) => ({ ...object, key: object.key.slice(prefix.length) })),
+      );
+    },
+    async listFolders(from) {
+      const pages = await readPages({ prefix: prefix + from, delimiter: '/' });
+      return pages.flatMap(({ folders }) =>
+        folders.map((folder) => folder.slice(prefix.length + from.length, -1)),
+      );
     },
     async read(key, { offset, length }) {
       if (length === 0) return new Uint8Array();
@@ -109,10 +126,14 @@ function encodeKey(key: string): string {
   return key.split('/').map(encodeURIComponent).join('/');
 }
 
-const parser = new XMLParser({ parseTagValue: false, isArray: (name) => name === 'Contents' });
+const parser = new XMLParser({
+  parseTagValue: false,
+  isArray: (name) => /^(Contents|CommonPrefixes)$/.test(name),
+});
 
 interface Page {
   readonly objects: readonly StoredObject[];
+  readonly folders: readonly string[];
   /** Where the next page begins. */
   readonly next?: string;
 }
@@ -120,15 +141,25 @@ interface Page {
 interface ListBucketResult {
   readonly IsTruncated?: string;
   readonly NextContinuationToken?: string;
-  readonly Contents?: readonly { readonly Key?: string; readonly Size?: string }[];
+  readonly Contents?: readonly {
+    readonly Key?: string;
+    readonly Size?: string;
+    readonly LastModified?: string;
+  }[];
+  readonly CommonPrefixes?: readonly { readonly Prefix?: string }[];
 }
 
 function parsePage(xml: string, place: string): Page {
   const { ListBucketResult: page } = parse<{ readonly ListBucketResult?: ListBucketResult | '' }>(xml);
   if (page === undefined || page === '')
     throw new StoreError(`logs are not listed: ${place} does not answer as S3 does; look at its endpoint`);
-  const objects = (page.Contents ?? []).map(({ Key: key = '', Size: size }) => ({ key, size: Number(size) }));
-  return { objects, next: page.IsTruncated === 'true' ? page.NextContinuationToken : undefined };
+  const objects = (page.Contents ?? []).map(({ Key: key = '', Size: size, LastModified: stored = '' }) => ({
+    key,
+    size: Number(size),
+    storedAt: Date.parse(stored) || Infinity,
+  }));
+  const folders = (page.CommonPrefixes ?? []).map(({ Prefix: folder = '' }) => folder);
+  return { objects, folders, next: page.IsTruncated === 'true' ? page.NextContinuationToken : undefined };
 }
 
 function describeRefusal(body: string): string {

@@ -1,17 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, renameSync, type Stats } from 'node:fs';
+import { renameSync, type Stats } from 'node:fs';
 import { readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
-import { appendLimited } from '../append-limited.js';
-import { cutNotice, isAbsent } from '../folder.js';
-import { parseLogName } from '../store.js';
+import { appendLimited, isAbsent } from '../append-limited.js';
+import { cutNotice } from '../folder.js';
+import { currentPath } from '../store.js';
 
 /**
  * A piece of a log, whole lines written by one process. While it grows, its file ends with `.open`; afterwards
  * it never changes, so that sending it twice is harmless.
  */
 export interface Piece {
-  readonly log: string;
+  /** Of the log: `<clusterUid>/<day>/<nodeId>/<file>.log`. */
+  readonly path: string;
   readonly writer: string;
   /** `<writer>-<n>`; those of one writer sort in the order of writing. */
   readonly id: string;
@@ -50,21 +51,27 @@ export class Outbox {
 
   /** @throws Error of the file system, such as a full disk. */
   append(log: string, chunk: Uint8Array): 'full' | undefined {
-    const own = this.#ownLog(log);
+    const path = currentPath(log);
+    const own = this.#ownLog(path);
     const limit = this.#logLimit - own.closedBytes;
     if (limit < 0) return 'full';
-    const piece = (own.piece ??= this.#begin(log));
-    const cut = appendIn(piece.file, { chunk, limit, notice: cutNotice(this.#logLimit) });
+    const piece = (own.piece ??= this.#begin(path));
+    const notice = cutNotice(this.#logLimit);
+    const cut = appendLimited({ file: piece.file, chunk, limit, notice });
     piece.bytes += chunk.length;
     // The next limit is below zero: only the first cut is noted.
     if (cut === 'full') own.closedBytes = Infinity;
-    if (cut === 'full' || piece.bytes >= pieceBytes) this.close(log);
+    if (cut === 'full' || piece.bytes >= pieceBytes) this.#close(path);
     return cut;
   }
 
-  /** Closes the piece of a log that is open here. */
+  /** Closes the piece of a log that is open here. One of the day before is closed by its age. */
   close(log: string): void {
-    const own = this.#logs.get(log);
+    this.#close(currentPath(log));
+  }
+
+  #close(path: string): void {
+    const own = this.#logs.get(path);
     if (own?.piece === undefined) return;
     const { file, bytes } = own.piece;
     own.piece = undefined;
@@ -73,8 +80,8 @@ export class Outbox {
   }
 
   closeOlderThan(ms: number): void {
-    for (const [log, { piece }] of this.#logs)
-      if (piece !== undefined && Date.now() - piece.beganAt >= ms) this.close(log);
+    for (const [path, { piece }] of this.#logs)
+      if (piece !== undefined && Date.now() - piece.beganAt >= ms) this.#close(path);
   }
 
   /** Every piece in the folder, of other processes too, in the order of writing. */
@@ -107,23 +114,23 @@ export class Outbox {
         return;
   }
 
-  #ownLog(log: string): OwnLog {
-    const own = this.#logs.get(log) ?? { closedBytes: 0, piece: undefined };
+  #ownLog(path: string): OwnLog {
+    const own = this.#logs.get(path) ?? { closedBytes: 0, piece: undefined };
     // The log that was written last is the last one to be forgotten.
-    this.#logs.delete(log);
-    this.#logs.set(log, own);
+    this.#logs.delete(path);
+    this.#logs.set(path, own);
     const oldest = this.#logs.keys().next().value;
     if (this.#logs.size > rememberedLogs && oldest !== undefined) {
-      this.close(oldest);
+      this.#close(oldest);
       this.#logs.delete(oldest);
     }
     return own;
   }
 
-  #begin(log: string): OwnPiece {
+  #begin(path: string): OwnPiece {
     const id = `${this.writer}-${String(this.#next).padStart(9, '0')}`;
     this.#next += 1;
-    const file = join(this.#folder, ...parseLogName(log), `${id}${openSuffix}`);
+    const file = join(this.#folder, ...path.split('/'), `${id}${openSuffix}`);
     return { file, bytes: 0, beganAt: Date.now() };
   }
 
@@ -135,7 +142,7 @@ export class Outbox {
     const id = open ? name.slice(0, -openSuffix.length) : name;
     const writer = pieceId.exec(id)?.[1];
     if (found === undefined || writer === undefined) return undefined;
-    return { log: path.slice(0, at), writer, id, file, size: found.size, changedAt: found.mtimeMs, open };
+    return { path: path.slice(0, at), writer, id, file, size: found.size, changedAt: found.mtimeMs, open };
   }
 }
 
@@ -152,18 +159,6 @@ interface OwnPiece {
   readonly file: string;
   readonly beganAt: number;
   bytes: number;
-}
-
-/** The folder may be removed at any time, since another process finds it empty. */
-function appendIn(file: string, work: Omit<Parameters<typeof appendLimited>[0], 'file'>): 'full' | undefined {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return appendLimited({ ...work, file });
-    } catch (error) {
-      if (!isAbsent(error) || attempt === 3) throw error;
-      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    }
-  }
 }
 
 function closeFile(file: string): void {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import pLimit from 'p-limit';
-import { isAbsent } from '../folder.js';
+import { isAbsent } from '../append-limited.js';
 import type { Bucket } from './bucket.js';
 import { abandonedMs, type Outbox, type Piece } from './outbox.js';
 
@@ -142,13 +142,13 @@ async function send(
 function byLog(pieces: readonly Piece[]): ReadonlyMap<string, readonly Piece[]> {
   const logs = new Map<string, Piece[]>();
   for (const piece of pieces) {
-    const key = `${piece.log}/${piece.writer}`;
+    const key = `${piece.path}/${piece.writer}`;
     logs.set(key, [...(logs.get(key) ?? []), piece]);
   }
   return logs;
 }
 
 /** The key of a piece in the bucket. */
-export function keyOf({ log, id }: Pick<Piece, 'log' | 'id'>): string {
-  return `logs/${log}/${id}`;
+export function keyOf({ path, id }: Pick<Piece, 'path' | 'id'>): string {
+  return `logs/${path}/${id}`;
 }

@@ -1,14 +1,17 @@
-import { join } from 'node:path';
-import { defaultLogLimit, isAbsent, readFileRange, requirePrivate } from '../folder.js';
+import { join, posix } from 'node:path';
+import { isAbsent } from '../append-limited.js';
+import { defaultLogLimit, namesIn, readFileRange, requirePrivate } from '../folder.js';
 import {
-  parseLogName,
-  parseLogPrefix,
+  folderOf,
+  isDay,
+  logAt,
+  requireUid,
   type ByteRange,
   type LogArchive,
   type LogStore,
   type StoredLog,
 } from '../store.js';
-import type { Bucket } from './bucket.js';
+import type { Bucket, StoredObject } from './bucket.js';
 import { Outbox, pieceId, type Piece } from './outbox.js';
 import { keyOf, startSender } from './sender.js';
 
@@ -17,7 +20,7 @@ export interface S3StoreOptions {
   /** The store's folder on this machine; what is not sent yet is in it. */
   readonly folder: string;
   readonly report: (message: string) => void;
-  /** Largest part of a log from one process, in bytes; 64 MiB unless given. */
+  /** Largest part of a log from one process and day, in bytes; 64 MiB unless given. */
   readonly logLimit?: number;
   /** Most bytes that wait while the bucket does not answer; 512 MiB unless given. */
   readonly outboxBytes?: number;
@@ -55,14 +58,22 @@ export function openS3Archive({ bucket, folder }: Pick<S3StoreOptions, 'bucket' 
   return {
     place: bucket.place,
     lagMs: 10_000,
-    async find(prefix) {
-      const path = parseLogPrefix(prefix).join('/');
+    async days(clusterUid) {
       // What is sent in between is found in the bucket, which is asked last.
+      const waiting = await namesIn(join(outboxOf(folder), requireUid(clusterUid)));
+      const stored = await bucket.listFolders(`logs/${clusterUid}/`);
+      return [...new Set([...waiting, ...stored])].filter((name) => isDay(name)).toSorted();
+    },
+    async find(scope) {
+      const { nodeId, file = '' } = scope;
+      const path = folderOf(scope);
       const waiting = await outbox.pieces(path);
-      const objects = await bucket.list(`logs/${path}/`);
-      const sent = objects.flatMap(({ key, size }) => sentPiece(key, size));
+      const objects = await bucket.list(`logs/${path}/${nodeId === undefined ? '' : file}`);
+      const sent = objects.flatMap((object) => sentPiece(object));
+      const known = new Set(sent.map(({ id }) => id));
+      const pieces = [...sent, ...waiting.filter(({ id }) => !known.has(id))];
       return joinPieces(
-        [...sent, ...waiting.filter(({ id }) => !sent.some((piece) => piece.id === id))],
+        pieces.filter((piece) => posix.basename(piece.path).startsWith(file)),
         bucket,
       );
     },
@@ -74,40 +85,35 @@ function outboxOf(folder: string): string {
 }
 
 /** A piece without a file is in the bucket. */
-type PlacedPiece = Pick<Piece, 'log' | 'id' | 'size' | 'writer'> & { readonly file?: string };
+type PlacedPiece = Pick<Piece, 'path' | 'id' | 'size' | 'writer' | 'changedAt'> & { readonly file?: string };
 
 /** None for objects that are not ours. */
-function sentPiece(key: string, size: number): readonly PlacedPiece[] {
-  const [, log = '', id = ''] = /^logs\/(.*)\/([^/]*)$/.exec(key) ?? [];
+function sentPiece({ key, size, storedAt: changedAt }: StoredObject): readonly PlacedPiece[] {
+  const [, path = '', id = ''] = /^logs\/(.*)\/([^/]*)$/.exec(key) ?? [];
   const writer = pieceId.exec(id)?.[1];
-  if (writer === undefined || !isLogName(log)) return [];
-  return [{ log, id, size, writer }];
-}
-
-function isLogName(name: string): boolean {
-  try {
-    parseLogName(name);
-    return true;
-  } catch {
-    return false;
-  }
+  return writer === undefined ? [] : [{ path, id, size, writer, changedAt }];
 }
 
 /** One log for each writer: its pieces follow each other. */
 function joinPieces(pieces: readonly PlacedPiece[], bucket: Bucket): readonly StoredLog[] {
   const logs = new Map<string, PlacedPiece[]>();
   for (const piece of pieces.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
-    const id = `${piece.log}/${piece.writer}`;
+    const id = `${piece.path}/${piece.writer}`;
     const known = logs.get(id);
     if (known === undefined) logs.set(id, [piece]);
     else known.push(piece);
   }
-  return [...logs].map(([id, own]) => ({
-    id,
-    log: own[0]?.log ?? '',
-    size: own.reduce((sum, { size }) => sum + size, 0),
-    read: (range) => readPieces(own, range, bucket),
-  }));
+  return [...logs].flatMap(([id, own]) => {
+    const log = logAt(own[0]?.path ?? '');
+    if (log === undefined) return [];
+    return {
+      id,
+      log,
+      size: own.reduce((sum, { size }) => sum + size, 0),
+      changedAt: Math.max(...own.map(({ changedAt }) => changedAt)),
+      read: (range: ByteRange) => readPieces(own, range, bucket),
+    };
+  });
 }
 
 async function readPieces(

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openBucket } from '../../../src/store/s3/bucket.js';
 import { createS3Store, openS3Archive } from '../../../src/store/s3/store.js';
-import type { LogArchive, LogStore } from '../../../src/store/store.js';
+import type { LogArchive, LogScope, LogStore, StoredLog } from '../../../src/store/store.js';
 import { compile } from '../../harness/compile.js';
 import {
   credentials,
@@ -54,8 +54,14 @@ describe.skipIf(missing !== undefined)('logs in an object store', () => {
   };
   /** Another machine, which has nothing itself. */
   const reader = (): LogArchive => openS3Archive({ bucket: bucket(), folder: join(base, 'reader') });
-  const lines = async (archive: LogArchive, prefix = uid): Promise<readonly string[]> => {
-    const texts = (await archive.find(prefix)).map(async (stored) => {
+  const find = async (archive: LogArchive, scope: Partial<LogScope> = {}): Promise<readonly StoredLog[]> => {
+    const found: StoredLog[] = [];
+    for (const day of await archive.days(uid))
+      found.push(...(await archive.find({ clusterUid: uid, day, ...scope })));
+    return found;
+  };
+  const lines = async (archive: LogArchive, scope: Partial<LogScope> = {}): Promise<readonly string[]> => {
+    const texts = (await find(archive, scope)).map(async (stored) => {
       let text = '';
       for (let part = ''; ; text += part) {
         part = Buffer.from(await stored.read({ offset: Buffer.byteLength(text), length: 7 })).toString();
@@ -81,7 +87,7 @@ describe.skipIf(missing !== undefined)('logs in an object store', () => {
     for (const name of [log(), log('app-2')]) two.flush(name);
     await until('all lines to arrive', async () => (await lines(reader())).length === 4);
     expect((await lines(reader())).toSorted()).toEqual(['first', 'other node', 'second', 'third']);
-    expect(await lines(reader(), log('app-2'))).toEqual(['other node']);
+    expect(await lines(reader(), { nodeId: 'app-2', file: 'op-1.' })).toEqual(['other node']);
     expect([waiting('one'), waiting('two'), reports]).toEqual([[], [], []]);
   });
 
@@ -89,11 +95,11 @@ describe.skipIf(missing !== undefined)('logs in an object store', () => {
     const store = worker('one');
     await append(store, log(), 'running');
     await until('the first line to arrive', async () => (await lines(reader())).length === 1, 30_000);
-    const [before] = await reader().find(uid);
+    const [before] = await find(reader());
     await append(store, log(), 'still running');
     store.flush(log());
     await until('the second line to arrive', async () => (await lines(reader())).length === 2);
-    const [after] = await reader().find(uid);
+    const [after] = await find(reader());
     expect(after?.id).toBe(before?.id);
     expect(await lines(reader())).toEqual(['running', 'still running']);
   });
@@ -201,15 +207,19 @@ describe.skipIf(missing !== undefined)('logs in an object store', () => {
     expect(await lines(reader())).toEqual(['01234', '[heddle: this log was cut at 10 bytes]']);
   });
 
-  test('of a large cluster are listed page by page', async () => {
+  test('of many days and a large cluster are listed page by page, and by the day', async () => {
     const target = bucket();
-    const keys = Array.from(
-      { length: 1_100 },
-      (_, index) => `logs/${uid}/app-${index}/op-1.1.web.START.1.log/00000001-000000001`,
-    );
+    const keyOf = (day: string, node: number): string =>
+      `logs/${uid}/${day}/app-${node}/op-1.1.web.START.1.log/00000001-000000001`;
+    const keys = Array.from({ length: 1_100 }, (_, index) => keyOf('2026-11-27', index));
+    keys.push(keyOf('2026-11-26', 1), keyOf('2026-11-28', 1), `logs/${uid}/notes/x`);
     for (let at = 0; at < keys.length; at += 50)
       await Promise.all(keys.slice(at, at + 50).map((key) => target.put(key, Buffer.from('x\n'))));
-    expect(await reader().find(uid)).toHaveLength(1_100);
+    expect(await reader().days(uid)).toEqual(['2026-11-26', '2026-11-27', '2026-11-28']);
+    expect(await find(reader())).toHaveLength(1_102);
+    const [found, ...more] = await reader().find({ clusterUid: uid, day: '2026-11-26' });
+    expect([found?.log, more]).toEqual([`${uid}/app-1/op-1.1.web.START.1.log`, []]);
+    expect(Date.now() - (found?.changedAt ?? 0)).toBeLessThan(600_000);
   });
 
   test.each([
@@ -231,8 +241,8 @@ describe.skipIf(missing !== undefined)('logs in an object store', () => {
     await until('the failure to be reported', () => reports.length > 0, 30_000);
     expect(reports[0]).toMatch(words);
     expect(waiting('one')).toHaveLength(1);
-    await expect(openS3Archive({ bucket: wrong(), folder: join(base, 'reader') }).find(uid)).rejects.toThrow(
-      words,
-    );
+    const archive = openS3Archive({ bucket: wrong(), folder: join(base, 'reader') });
+    await expect(archive.days(uid)).rejects.toThrow(words);
+    await expect(archive.find({ clusterUid: uid, day: '2026-11-27' })).rejects.toThrow(words);
   });
 });

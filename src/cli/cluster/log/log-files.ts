@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import type { LogArchive, StoredLog } from '../../../store/store.js';
+import type { LogSource } from './find-logs.js';
 
 /** One line of a task's log. */
 export interface LogEntry {
@@ -14,43 +14,6 @@ export interface LogEntry {
   readonly text?: string;
   /** The same in base64, where it is not UTF-8: `text` shows some bytes as U+FFFD. */
   readonly bytes?: string;
-}
-
-/** What the name of a log says: one run of one task, as one worker wrote it. */
-export interface LogSource {
-  readonly stored: StoredLog;
-  readonly node: string;
-  readonly operation: string;
-  readonly incarnation: number;
-  /** Absent for tasks about the machine. */
-  readonly service?: string;
-  readonly action: string;
-  readonly run: number;
-}
-
-const namePattern =
-  /^(?<operation>[^.]+)\.(?<incarnation>\d+)\.(?<service>.+)\.(?<action>[A-Z]+)\.(?<run>\d+)\.log$/;
-
-/** Logs of tasks in a cluster, or one of them by its name. */
-export async function findLogs(archive: LogArchive, prefix: string): Promise<readonly LogSource[]> {
-  const found = await archive.find(prefix);
-  return found.flatMap((stored) => sourceOf(stored) ?? []);
-}
-
-function sourceOf(stored: StoredLog): LogSource | undefined {
-  const [, node = '', name = ''] = stored.log.split('/');
-  const parts = namePattern.exec(name)?.groups;
-  if (parts === undefined) return undefined;
-  const { operation = '', incarnation, service = '-', action = '', run } = parts;
-  return {
-    stored,
-    node,
-    operation,
-    incarnation: Number(incarnation),
-    action,
-    run: Number(run),
-    service: service === '-' ? undefined : service,
-  };
 }
 
 const chunkBytes = 64 * 1024;
@@ -81,9 +44,9 @@ export class LogReader {
     return first === undefined || (second === undefined && isPiece(first));
   }
 
-  /** Leaves out what was written before it was found. */
+  /** Leaves out what was written before it was found, unless it was read. */
   skip(): void {
-    this.#offset = this.source.stored.size;
+    this.#offset ||= this.source.stored.size;
   }
 
   take(): void {
@@ -142,14 +105,18 @@ function joinPieces(entries: readonly LogEntry[]): LogEntry[] {
   return joined;
 }
 
-/** The last lines, one an entry, in the order of their times. Logs that were not written since are only skipped. */
+/**
+ * The last lines, one an entry, in the order of their times. Logs that were not written since are only skipped.
+ * @param known the last lines of later days
+ */
 export async function readLastLines(
   readers: readonly LogReader[],
   count: number,
   isShown: (entry: LogEntry) => boolean,
+  known: readonly PlacedEntry[] = [],
 ): Promise<readonly PlacedEntry[]> {
-  const changedAt = ({ source }: LogReader): number => source.stored.changedAt ?? Infinity;
-  let last: readonly PlacedEntry[] = [];
+  const changedAt = ({ source }: LogReader): number => source.stored.changedAt;
+  let last = known;
   for (const reader of readers.toSorted((a, b) => changedAt(b) - changedAt(a))) {
     const oldest = last.length < count ? undefined : last[0]?.entry.t;
     if (oldest !== undefined && changedAt(reader) < Date.parse(oldest)) {

@@ -1,15 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreError, type LogArchive } from '../../../store/store.js';
-import { findLogs, LogReader, mergeLogs, type LogEntry } from './log-files.js';
+import { findLog, type LogTimes } from './find-logs.js';
+import { LogReader, mergeLogs, type LogEntry } from './log-files.js';
 
 /** The last lines of one log, as they were printed and logged; none when the log cannot be read here. */
 export async function readLogEnd(
   archive: LogArchive,
   name: string,
+  times: LogTimes,
   lines: number,
 ): Promise<readonly string[]> {
   let last: readonly string[] = [];
-  for await (const entry of readEntries(archive, name)) last = [...last, ...linesOf(entry)].slice(-lines);
+  for await (const entry of readEntries(archive, name, times))
+    last = [...last, ...linesOf(entry)].slice(-lines);
   return last;
 }
 
@@ -32,11 +35,12 @@ const lookMs = 500;
 export async function readPrinted(
   archive: LogArchive,
   name: string,
+  times: LogTimes,
 ): Promise<{ readonly printed?: Printed; readonly cutAt?: number }> {
   const until = Date.now() + archive.lagMs;
   for (;;) {
-    const { ended, printed, cutAt } = await readAttempt(archive, name);
-    if (ended) return { printed };
+    const { ended, printed, cutAt } = await readAttempt(archive, name, times);
+    if (ended && cutAt === undefined) return { printed };
     if (cutAt !== undefined || Date.now() > until) return { cutAt };
     await sleep(lookMs);
   }
@@ -45,11 +49,12 @@ export async function readPrinted(
 async function readAttempt(
   archive: LogArchive,
   name: string,
+  times: LogTimes,
 ): Promise<{ readonly ended: boolean; readonly printed: Printed; readonly cutAt?: number }> {
   let cutAt: number | undefined;
   let printed = { stdout: '', stderr: '' };
   let ended = false;
-  for await (const { stream, text = '', message = '' } of readEntries(archive, name)) {
+  for await (const { stream, text = '', message = '' } of readEntries(archive, name, times)) {
     const [, cut] = /^\[heddle: this log was cut at (\d+) bytes\]$/.exec(message) ?? [];
     if (cut !== undefined) cutAt = Number(cut);
     if (stream !== undefined) printed[stream] += text;
@@ -58,14 +63,15 @@ async function readAttempt(
       // A later attempt repeats the output of the run from the start.
       printed = { stdout: '', stderr: '' };
       ended = false;
+      cutAt = undefined;
     }
   }
   return { ended, printed, cutAt };
 }
 
-async function* readEntries(archive: LogArchive, name: string): AsyncGenerator<LogEntry> {
+async function* readEntries(archive: LogArchive, name: string, times: LogTimes): AsyncGenerator<LogEntry> {
   try {
-    const readers = (await findLogs(archive, name)).map((source) => new LogReader(source));
+    const readers = (await findLog(archive, name, times)).map((source) => new LogReader(source));
     for await (const { entry } of mergeLogs(readers)) yield entry;
   } catch (error) {
     // The server has the end of what was printed, which serves while an object store does not answer.

@@ -11,15 +11,8 @@ import { formatClock } from '../../format.js';
 import { describeLatest } from '../describe-cluster.js';
 import { printFailures } from '../failure-text.js';
 import { openArchive } from './open-archive.js';
-import {
-  findLogs,
-  type LogEntry,
-  LogReader,
-  type LogSource,
-  mergeLogs,
-  type PlacedEntry,
-  readLastLines,
-} from './log-files.js';
+import { ClusterLogs, readLogs, type Wanted } from './cluster-logs.js';
+import { mergeLogs, type PlacedEntry } from './log-files.js';
 
 interface LogsOptions extends ServerOptions {
   readonly service?: string;
@@ -53,17 +46,17 @@ export const logs = verb(
         { next: 'heddle doctor' },
       );
     const archive = openArchive(config);
-    const wanted = (source: LogSource): boolean => isWanted(source, node, options);
-    const readers = (await findLogs(archive, uid)).filter(wanted).map((source) => new LogReader(source));
-    const isShown = shownBy(options);
-    if (readers.length === 0) await refuseUnknown(session, name, node, options);
-    if (readers.length === 0 && !isFollowing) return reportNone(session, name, { archive, node, options });
-    const recent = dropOld(readers, options);
-    if (options.tail === undefined)
-      for await (const placed of mergeLogs(recent)) print(output, placed, isShown);
-    else
-      for (const placed of await readLastLines(recent, options.tail, isShown)) print(output, placed, isShown);
-    if (isFollowing) await follow(output, { archive, uid, readers, wanted, isShown });
+    const { service, action, operation, since, tail } = options;
+    const logs = new ClusterLogs(archive, { clusterUid: uid, node, operation, service, action });
+    const from = since === undefined ? undefined : Date.now() - since;
+    const isShown = shownBy(options.level, from);
+    if (isFollowing) await logs.beginToFollow();
+    const hasLogs = await readLogs(logs, { from, tail, isShown }, (placed) => print(output, placed));
+    if (!hasLogs && !(await logs.hasAny())) {
+      await refuseUnknown(session, name, node, options);
+      if (!isFollowing) return reportNone(session, name, { archive, node, options });
+    }
+    if (isFollowing) await follow(output, logs, isShown);
     return { code: isFollowing ? exitCodes.interrupted : exitCodes.ok };
   },
   // Each log line is a record.
@@ -71,68 +64,30 @@ export const logs = verb(
 );
 
 /** Which entries are printed. */
-function shownBy({ level, since }: LogsOptions): (entry: LogEntry) => boolean {
-  const from = since === undefined ? '' : new Date(Date.now() - since).toISOString();
+function shownBy(level: LogLevel, from: number | undefined): Wanted['isShown'] {
+  const first = from === undefined ? '' : new Date(from).toISOString();
   return (entry) =>
-    entry.t >= from &&
+    entry.t >= first &&
     levels.findIndex((known) => known === (entry.level ?? 'info')) >= levels.indexOf(level);
 }
 
-/** The logs that were written to since then; the others are not read. */
-function dropOld(readers: readonly LogReader[], { since }: LogsOptions): readonly LogReader[] {
-  if (since === undefined) return readers;
-  const from = Date.now() - since;
-  return readers.filter((reader) => {
-    const isRecent = (reader.source.stored.changedAt ?? Infinity) >= from;
-    if (!isRecent) reader.skip();
-    return isRecent;
-  });
-}
-
-function isWanted(
-  source: LogSource,
-  node: string | undefined,
-  { service, action, operation }: LogsOptions,
-): boolean {
-  return (
-    (operation === undefined || source.operation === operation) &&
-    (node === undefined || source.node === node) &&
-    (service === undefined || source.service === service) &&
-    (action === undefined || source.action === action)
-  );
-}
-
-interface Followed {
-  readonly archive: LogArchive;
-  readonly uid: string;
-  readonly readers: LogReader[];
-  readonly wanted: (source: LogSource) => boolean;
-  readonly isShown: (entry: LogEntry) => boolean;
-}
-
 /** Looks for more, and for new logs, until Ctrl-C. */
-async function follow(output: Output, { archive, uid, readers, wanted, isShown }: Followed): Promise<void> {
+async function follow(output: Output, logs: ClusterLogs, isShown: Wanted['isShown']): Promise<void> {
   const { signal, release } = catchInterrupt();
-  const known = new Map(readers.map((reader) => [reader.source.stored.id, reader]));
+  logs.skipRest();
   try {
     while (!signal.aborted) {
-      const pauseMs = archive.lagMs > 0 ? followRemoteMs : followMs;
+      const pauseMs = logs.archive.lagMs > 0 ? followRemoteMs : followMs;
       await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
-      for (const source of (await findLogs(archive, uid)).filter(wanted)) {
-        const { id } = source.stored;
-        const reader = known.get(id) ?? new LogReader(source);
-        reader.source = source;
-        known.set(id, reader);
-      }
-      for await (const placed of mergeLogs([...known.values()])) print(output, placed, isShown);
+      for await (const placed of mergeLogs(await logs.grown()))
+        if (isShown(placed.entry)) print(output, placed);
     }
   } finally {
     release();
   }
 }
 
-function print(output: Output, { source, entry }: PlacedEntry, isShown: (entry: LogEntry) => boolean): void {
-  if (!isShown(entry)) return;
+function print(output: Output, { source, entry }: PlacedEntry): void {
   const { stored: _stored, ...task } = source;
   output.record({ ...task, ...entry });
   const title = `${source.service === undefined ? '' : `${source.service}/`}${source.action}`;

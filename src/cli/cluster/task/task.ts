@@ -12,6 +12,7 @@ import type { Output } from '../../output.js';
 import type { Session } from '../../session.js';
 import { verb } from '../../verb.js';
 import { formatDuration, formatMoment } from '../../format.js';
+import type { LogTimes } from '../log/find-logs.js';
 import { readLogEnd } from '../log/log-parts.js';
 import { openArchive } from '../log/open-archive.js';
 import { asObject, decodeFailure, decodeFirst, textOf } from '../../../client/decode-history.js';
@@ -97,16 +98,17 @@ async function describeTask({ temporal, config }: Session, { run, pending }: Fou
     result: Object.keys(result).length > 0 ? stripSecrets(result) : undefined,
     failure: failure && { kind: failure.type, message: failure.message, exitCode: details['exitCode'] },
     log,
-    tail: await readTail(openArchive(config), log, report),
+    tail: await readTail(openArchive(config), log, { from: scheduledAt, until: end?.at }, report),
   };
 }
 
 async function readTail(
   archive: LogArchive,
   log: string | undefined,
+  times: LogTimes,
   report: JsonObject,
 ): Promise<readonly string[]> {
-  const lines = log === undefined ? [] : await readLogEnd(archive, log, shownLines);
+  const lines = log === undefined ? [] : await readLogEnd(archive, log, times, shownLines);
   if (lines.length > 0) return lines;
   return ['stdout', 'stderr']
     .flatMap((stream) => (textOf(report[stream]) ?? '').split('\n'))
