@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure, type Payload, type ProtoFailure } from '@temporalio/common';
 import { isEnvelope } from '../model/messages/envelope.js';
+import { readTimed } from '../model/messages/timed-result.js';
 import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
 
 type Payloads = NonNullable<ProtoFailure['applicationFailureInfo']>['details'];
@@ -12,6 +13,11 @@ export async function decodeFirst(client: Client, payloads: Payloads): Promise<u
   const { payloadConverter } = client.options.loadedDataConverter;
   const value = payloadConverter.fromPayload<unknown>(await decodePayload(client, first));
   return isEnvelope(value) ? value.args[0] : value;
+}
+
+/** The result of an activity, without the time that the worker adds; empty if it is no object. */
+export async function decodeResult(client: Client, payloads: Payloads): Promise<JsonObject> {
+  return asObject(readTimed(await decodeFirst(client, payloads)).result);
 }
 
 /** What a failure in a history says; the cause counts where there is one, as for a timeout. */

@@ -4,7 +4,7 @@ import type { Operation } from '../../model/cluster/operation.js';
 import type { Session } from '../session.js';
 import { readPrinted } from './log/log-parts.js';
 import { openArchive } from './log/open-archive.js';
-import { asObject, decodeFailure, decodeFirst, textOf } from '../../client/decode-history.js';
+import { asObject, decodeFailure, decodeResult, textOf } from '../../client/decode-history.js';
 import { readTasks } from './task/history-events.js';
 import type { TaskRun } from './task/task-events.js';
 
@@ -76,7 +76,7 @@ async function readOutcome(temporal: Client, run: TaskRun | undefined): Promise<
   if (run === undefined) return { exitCode: null, problem: 'it did not run' };
   if (run.end === undefined) return { exitCode: null, problem: 'it has not ended' };
   const { state, result, failure: encoded } = run.end;
-  if (state === 'done') return { exitCode: 0, report: await decodeFirst(temporal, result) };
+  if (state === 'done') return { exitCode: 0, report: await decodeResult(temporal, result) };
   if (!encoded) return { exitCode: null, problem: `it was ${state}` };
   const failure = await decodeFailure(temporal, encoded);
   const exitCode = asObject(failure.details)['exitCode'];

@@ -1,7 +1,6 @@
 import { call } from '../../../client/call.js';
 import type { Action } from '../../../model/action.js';
 import type { Json, JsonObject } from '../../../model/json.js';
-import { readTimed } from '../../../model/messages/timed-result.js';
 import type { LogArchive } from '../../../store/store.js';
 import { taskTitle } from '../../../model/names.js';
 import { stripSecrets } from '../../../model/node/strip-secrets.js';
@@ -15,7 +14,13 @@ import { formatDuration, formatMoment } from '../../format.js';
 import type { LogTimes } from '../log/find-logs.js';
 import { readLogEnd } from '../log/log-parts.js';
 import { openArchive } from '../log/open-archive.js';
-import { asObject, decodeFailure, decodeFirst, textOf } from '../../../client/decode-history.js';
+import {
+  asObject,
+  decodeFailure,
+  decodeFirst,
+  decodeResult,
+  textOf,
+} from '../../../client/decode-history.js';
 import { findTask, type FoundTask, type TaskSearch } from './find-task.js';
 import { workflowsOf } from './history-events.js';
 
@@ -75,7 +80,7 @@ async function searchTask({ temporal }: Session, cluster: string, wanted: string
 
 async function describeTask({ temporal, config }: Session, { run, pending }: FoundTask): Promise<TaskView> {
   const { end } = run;
-  const outcome = end?.result ? asObject(readTimed(await decodeFirst(temporal, end.result)).result) : {};
+  const outcome = end?.result ? await decodeResult(temporal, end.result) : {};
   const result = asObject(outcome['result']);
   const cause = end?.failure ?? pending?.lastFailure;
   const failure = cause ? await decodeFailure(temporal, cause) : undefined;
