@@ -51,17 +51,12 @@ interface LogFile {
 
 async function findLogFiles(folder: string): Promise<readonly LogFile[]> {
   const found: LogFile[] = [];
-  for (const ofNode of await foldersAt(join(folder, 'logs'), 3)) {
-    const names = (await namesIn(ofNode)).filter((name) => name.endsWith('.log'));
-    const stats = await Promise.all(
-      names.map(async (name) => {
-        const file = join(ofNode, name);
-        return { file, stats: await stat(file).catch(() => undefined) };
-      }),
-    );
-    for (const { file, stats: at } of stats)
-      if (at !== undefined) found.push({ file, size: at.size, changedAt: at.mtimeMs });
-  }
+  for (const ofNode of await foldersAt(join(folder, 'logs'), 3))
+    for (const name of await namesIn(ofNode)) {
+      const file = join(ofNode, name);
+      const stats = name.endsWith('.log') ? await stat(file).catch(() => undefined) : undefined;
+      if (stats !== undefined) found.push({ file, size: stats.size, changedAt: stats.mtimeMs });
+    }
   return found;
 }
 
