@@ -31,6 +31,52 @@ describe('heddle keys', () => {
     (JSON.parse((await run(data, ['list', '--json'])).stdout) as { keys: { id: string; current: boolean }[] })
       .keys;
 
+  const runDelete = (data: string, env: Readonly<Record<string, string>>): Promise<Ended> =>
+    runHeddle(['delete', 'web', '--yes'], {
+      distPath: inject('distPath'),
+      cwd: folder,
+      env: { ...env, HEDDLE_DATA_FOLDER: join(folder, data) },
+    });
+
+  interface KnownCluster {
+    /** Reaches the namespace of the cluster. */
+    readonly env: Readonly<Record<string, string>>;
+    /** Matches errors that name its key. */
+    readonly says: string;
+    /** The types of its events so far. */
+    readonly history: () => Promise<readonly unknown[]>;
+  }
+
+  /** A cluster that keys in a folder of their own encrypt, without a worker. */
+  async function withCluster(use: (cluster: KnownCluster) => Promise<void>): Promise<void> {
+    const connection = await Connection.connect({ address: inject('temporalAddress') });
+    try {
+      const namespace = await makeNamespace(connection, 'keys');
+      const [used] = createKeys(join(folder, 'used')).list();
+      const keys = openKeyRing({ folder: join(folder, 'used'), create: false });
+      const temporal = new Client({ connection, namespace, plugins: [heddle({ keys, namespace })] });
+      const handle = await temporal.workflow.start('cluster', {
+        workflowId: 'cluster/web',
+        taskQueue: 'heddle',
+        args: [{ name: 'web' }],
+        memo: { heddleUid: 'u' },
+      });
+      await until('the server lists the cluster', async () => {
+        for await (const _ of temporal.workflow.list()) return true;
+        return false;
+      });
+      await use({
+        env: { TEMPORAL_ADDRESS: inject('temporalAddress'), TEMPORAL_NAMESPACE: namespace },
+        says: expect.stringMatching(
+          new RegExp(`uses key ${used?.id}, which is not in .*heddle keys export.*heddle keys import`),
+        ) as string,
+        history: async () => ((await handle.fetchHistory()).events ?? []).map(({ eventType }) => eventType),
+      });
+    } finally {
+      await connection.close();
+    }
+  }
+
   it('creates one first key, and no second one', async () => {
     expect(await run('a', ['list'])).toMatchObject({
       code: 1,
@@ -45,38 +91,23 @@ describe('heddle keys', () => {
   });
 
   it('creates none where a namespace uses a key, and names that key', async () => {
-    const connection = await Connection.connect({ address: inject('temporalAddress') });
-    try {
-      const namespace = await makeNamespace(connection, 'keys');
-      const [used] = createKeys(join(folder, 'used')).list();
-      const keys = openKeyRing({ folder: join(folder, 'used'), create: false });
-      const temporal = new Client({ connection, namespace, plugins: [heddle({ keys, namespace })] });
-      await temporal.workflow.start('cluster', {
-        workflowId: 'cluster/web',
-        taskQueue: 'heddle',
-        args: [{ name: 'web' }],
-        memo: { heddleUid: 'u' },
-      });
-      await until('the server lists the cluster', async () => {
-        for await (const _ of temporal.workflow.list()) return true;
-        return false;
-      });
-      const env = { TEMPORAL_ADDRESS: inject('temporalAddress'), TEMPORAL_NAMESPACE: namespace };
-      const says = expect.stringMatching(
-        new RegExp(`uses key ${used?.id}, which is not in .*heddle keys export.*heddle keys import`),
-      ) as string;
+    await withCluster(async ({ env, says }) => {
       expect(await run('a', ['create'], { env })).toMatchObject({ code: 3, stderr: says });
       expect(await run('a', ['list'])).toMatchObject({ code: 1 });
-      const dataFolder = join(folder, 'a');
-      const list = await runHeddle(['delete', 'web', '--yes'], {
-        distPath: inject('distPath'),
-        cwd: folder,
-        env: { ...env, HEDDLE_DATA_FOLDER: dataFolder },
-      });
-      expect(list).toMatchObject({ code: 1, stderr: says });
-    } finally {
-      await connection.close();
-    }
+      expect(await runDelete('a', env)).toMatchObject({ code: 1, stderr: says });
+    });
+  });
+
+  it('sends no delete with the keys of another installation, and names the key that is needed', async () => {
+    await withCluster(async ({ env, says, history }) => {
+      await run('a', ['create']);
+      const before = await history();
+      const { code, stderr } = await runDelete('a', env);
+      expect(stderr).toEqual(says);
+      expect(stderr).toContain('nothing was sent');
+      expect(code).toBe(1);
+      expect(await history()).toEqual(before);
+    });
   });
 
   it('says which key encrypts after an import into a folder with a key of its own', async () => {
