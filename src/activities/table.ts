@@ -34,7 +34,7 @@ import type { OutputReader } from './cluster/imports.js';
 import { createPeersCache, type PeersCache } from './cluster/peers.js';
 import { checkPlacement } from './cluster/check-placement.js';
 import { checkPins } from './cluster/pins.js';
-import { planCluster } from './cluster/plan.js';
+import { servePlan } from './cluster/plan.js';
 import { planPool } from './pool/plan.js';
 import { findMachines } from './provider/find-machines.js';
 import { runProviderTask } from './provider/provider-task.js';
@@ -77,7 +77,7 @@ export interface CoreParts extends ActivityParts, Pick<WebhookParts, 'webhooks'>
 export function createActivities(parts: CoreParts): Activities {
   return {
     ...createTaskActivities(parts),
-    PLAN: heartbeating((request) => planCluster(parts, request)),
+    PLAN: heartbeating((request) => servePlan(parts, request)),
     PLAN_POOL: heartbeating((request) => planPool(parts, request)),
     CHECK_IMAGE: heartbeating((request) => checkImage(parts, request)),
     DESCRIBE_ACCOUNT: heartbeating((request) => describeAccount(parts, request)),

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import type { Intent } from '../model/plan/intent.js';
-import type { PlanRequest } from '../model/cluster/messages.js';
+import type { PackedPlanRequest } from '../model/cluster/messages.js';
 import { clusterWorkflowId, workflowQueue, planWorkflowType } from '../model/names.js';
+import { packCurrent, unpackCurrent, unpackPlan, type PackedPlan } from '../model/plan/packed.js';
 import { emptyCluster, type CurrentCluster } from '../model/plan/plan-operation.js';
 import type { Plan, ServedPlan } from '../model/plan/plan.js';
 import { lostOutputs } from '../model/cluster/lost-outputs.js';
@@ -37,22 +38,29 @@ export async function preview(
   spec?: ClusterSpec,
 ): Promise<PlanPreview> {
   const current = await currentOf(temporal, name);
-  const request: PlanRequest = { clusterName: name, intent, current, spec, checks: true };
+  const request: PackedPlanRequest = {
+    clusterName: name,
+    intent,
+    current: packCurrent(current),
+    spec,
+    checks: true,
+  };
   const what = `plan ${name}`;
   const handle = await call(temporal, what, () =>
-    temporal.workflow.start<(input: PlanRequest) => Promise<Plan>>(planWorkflowType, {
+    temporal.workflow.start<(input: PackedPlanRequest) => Promise<PackedPlan>>(planWorkflowType, {
       workflowId: `plan/${name}/${randomUUID()}`,
       taskQueue: workflowQueue,
       args: [request],
       workflowExecutionTimeout: '2 minutes',
     }),
   );
-  const plan = await call(temporal, what, () => handle.result()).catch(async (error: unknown) => {
+  const packed = await call(temporal, what, () => handle.result()).catch(async (error: unknown) => {
     // A worker that took it up and is only slow is waited for.
     const silent = error instanceof HeddleError && error.code === 'NoWorker';
     if (!silent || (await handle.describe()).historyLength <= eventsBeforeWorker) throw error;
     return call(temporal, what, () => handle.result(), { waitMs: 60_000 });
   });
+  const plan = unpackPlan(packed);
   await requireSites(temporal, plan);
   const before = plan.spec === undefined ? undefined : await specOf(temporal, name);
   const changes = before === undefined || plan.spec === undefined ? [] : specChanges(before, plan.spec);
@@ -62,7 +70,7 @@ export async function preview(
 
 async function currentOf(temporal: Client, name: string): Promise<CurrentCluster> {
   const current = await ofRunning(temporal, name, (handle) => read(handle, currentQuery));
-  return current ?? emptyCluster;
+  return current === undefined ? emptyCluster : unpackCurrent(current);
 }
 
 async function specOf(temporal: Client, name: string): Promise<ClusterSpec | undefined> {

@@ -19,9 +19,9 @@ import type {
   MachineTaskRequest,
 } from './machine/messages.js';
 import type { PlacementCheck, PlacementProblem } from './cluster/placement-check.js';
-import type { PlanRequest } from './cluster/messages.js';
+import type { PackedPlanRequest } from './cluster/messages.js';
 import type { TaskOutcome, TaskRequest } from './node/task-request.js';
-import type { ServedPlan } from './plan/plan.js';
+import type { PackedPlan } from './plan/packed.js';
 import type {
   NodeReusedRequest,
   PlanPoolRequest,
@@ -62,7 +62,7 @@ export type Activities = Readonly<
     readonly CHECK_PLACEMENT: (
       check: PlacementCheck,
     ) => Promise<{ readonly problems: readonly PlacementProblem[] }>;
-    readonly PLAN: (request: PlanRequest) => Promise<ServedPlan>;
+    readonly PLAN: (request: PackedPlanRequest) => Promise<PackedPlan>;
     readonly PLAN_POOL: (request: PlanPoolRequest) => Promise<PoolPlan>;
     readonly CHECK_IMAGE: (request: CheckImageRequest) => Promise<CheckedImage>;
     readonly DESCRIBE_ACCOUNT: (request: AccountRequest) => Promise<AccountReply>;

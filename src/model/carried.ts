@@ -16,6 +16,12 @@ const mostGrown = 1_500_000;
  */
 export const maxSpecBytes = 200 * 1024;
 
+/**
+ * Largest plan of an apply without its spec, packed, in bytes. A group carries its part of it beside its nodes. A delete
+ * may have a larger plan, or what exists could not be deleted.
+ */
+export const maxPlanBytes = 500_000;
+
 /** The bytes of a value as JSON in UTF-8. */
 export function jsonBytes(value: unknown): number {
   const text = value === undefined ? '' : JSON.stringify(value);

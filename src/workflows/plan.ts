@@ -1,21 +1,23 @@
 import { ActivityFailure, ApplicationFailure } from '@temporalio/workflow';
-import type { PlanRequest } from '../model/cluster/messages.js';
+import type { PackedPlanRequest } from '../model/cluster/messages.js';
 import { placementChecks, type PlacementProblem } from '../model/cluster/placement-check.js';
 import { markForReplacement } from '../model/plan/current.js';
-import type { ServedPlan } from '../model/plan/plan.js';
+import { packCurrent, unpackCurrent, unpackPlan, type PackedPlan } from '../model/plan/packed.js';
 import { schedule } from './schedule.js';
 
 /**
  * Plans without doing: the same activity that an operation runs, on what the caller knows of the cluster. With
  * `checks`, workers of the sites say what they know to be wrong.
  */
-export async function plan({ checks, ...request }: PlanRequest): Promise<ServedPlan> {
+export async function plan({ checks, ...request }: PackedPlanRequest): Promise<PackedPlan> {
   const { intent, current, clusterName } = request;
   // A cluster records which nodes are to be replaced; a preview has no such record.
   const marked =
-    intent.kind === 'replace' ? { ...request, current: markForReplacement(current, intent.nodes) } : request;
+    intent.kind === 'replace'
+      ? { ...request, current: packCurrent(markForReplacement(unpackCurrent(current), intent.nodes)) }
+      : request;
   const planned = await schedule('PLAN', marked, { summary: `PLAN ${intent.kind} of ${clusterName}` });
-  if (checks === true) await checkSites(clusterName, placementChecks(clusterName, planned));
+  if (checks === true) await checkSites(clusterName, placementChecks(clusterName, unpackPlan(planned)));
   return planned;
 }
 

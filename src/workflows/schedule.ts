@@ -1,5 +1,14 @@
+import { jsonBytes, mostSent } from '../model/carried.js';
 import { milliseconds } from '../model/milliseconds.js';
-import { ActivityCancellationType, scheduleActivity, sleep, workflowInfo } from '@temporalio/workflow';
+import { RetryState } from '@temporalio/common';
+import {
+  ActivityCancellationType,
+  ActivityFailure,
+  ApplicationFailure,
+  scheduleActivity,
+  sleep,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { Action } from '../model/action.js';
 import {
   activityTable,
@@ -43,13 +52,16 @@ export interface ScheduleOptions {
 /**
  * Schedules an activity; queue, timeouts and retries come from its row in the table. An attempt that runs is
  * always waited for, also when it is cancelled: a CREATE still reports its machine.
+ * @throws ActivityFailure Invalid for a request that no message can carry: the server would end the workflow.
  */
 export async function schedule<Name extends ActivityName>(
   name: Name,
   request: Parameters<Activities[Name]>[0],
   options: ScheduleOptions = {},
 ): Promise<Awaited<ReturnType<Activities[Name]>>> {
-  await spend(JSON.stringify(request ?? null).length);
+  const bytes = jsonBytes(request);
+  if (bytes > mostSent) throw tooLarge(name, bytes);
+  await spend(bytes);
   const row = activityTable[name];
   const attempts = options.attempts ?? (row.retry.by === 'server' ? row.retry.attempts : undefined);
   return scheduleActivity<Awaited<ReturnType<Activities[Name]>>>(
@@ -80,30 +92,36 @@ export async function schedule<Name extends ActivityName>(
   );
 }
 
+function tooLarge(name: ActivityName, bytes: number): ActivityFailure {
+  const why = `the request of ${name} has ${bytes} bytes as JSON, and at most ${mostSent} fit into a message; divide what it is about`;
+  const cause = ApplicationFailure.nonRetryable(why, 'Invalid');
+  return new ActivityFailure(why, name, undefined, RetryState.NON_RETRYABLE_FAILURE, undefined, cause);
+}
+
 /** Whether this workflow is a group; one that is older than the queue of groups counts as another workflow. */
 function isOnGroupQueue(): boolean {
   return workflowInfo().taskQueue === groupQueue;
 }
 
 /**
- * What one workflow task may command, in characters of JSON: above 4 MB Temporal terminates the workflow.
+ * What one workflow task may command, in bytes of JSON: above 4 MB Temporal terminates the workflow.
  */
-const maxTaskChars = 700_000;
+const maxTaskBytes = 700_000;
 // Each run of a workflow has its own instance of this module.
 let historyAtTask = 0;
-let spentChars = 0;
+let spentBytes = 0;
 
 /** Waits for a later workflow task if this one would command too much. */
-export async function spend(chars: number): Promise<void> {
+export async function spend(bytes: number): Promise<void> {
   for (;;) {
     // The length of the history distinguishes workflow tasks.
     const { historyLength } = workflowInfo();
     if (historyLength !== historyAtTask) {
       historyAtTask = historyLength;
-      spentChars = 0;
+      spentBytes = 0;
     }
-    if (spentChars === 0 || spentChars + chars <= maxTaskChars) {
-      spentChars += chars;
+    if (spentBytes === 0 || spentBytes + bytes <= maxTaskBytes) {
+      spentBytes += bytes;
       return;
     }
     await sleep(1);

@@ -2,10 +2,12 @@ import { createHash } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Json } from '../../model/json.js';
 import type { Labels } from '../../model/cluster/labels.js';
+import { jsonBytes, maxPlanBytes, mostSent } from '../../model/carried.js';
 import { stableJson } from '../../model/node/payload.js';
-import type { PlanRequest } from '../../model/cluster/messages.js';
+import type { PackedPlanRequest, PlanRequest } from '../../model/cluster/messages.js';
 import { bootstrapDigest, type PreparingAutomator } from '../../model/plan/bootstrap.js';
 import { planOperation, PlanError, type PlanningInput } from '../../model/plan/plan-operation.js';
+import { packPlan, unpackCurrent, type PackedPlan } from '../../model/plan/packed.js';
 import type { ServedPlan } from '../../model/plan/plan.js';
 import type { PlannedPlacement, PluginPins } from '../../model/node/placement.js';
 import type { Limits, ServerFeatures } from '../../model/cluster/limits.js';
@@ -38,10 +40,33 @@ export interface PlanParts {
   readonly webhooks: Readonly<Record<string, Pick<Webhook, 'events'>>>;
 }
 
-/**
- * The activity PLAN: checks a spec against plugins and configuration, finds the placements, and plans. No
- * side effects.
- */
+/** The activity PLAN. A plan that does not fit into messages is refused before anything is done. */
+export async function servePlan(parts: PlanParts, request: PackedPlanRequest): Promise<PackedPlan> {
+  const plan = await planCluster(parts, { ...request, current: unpackCurrent(request.current) });
+  const packed = packPlan(plan);
+  const why = refuseLarge(packed, request.intent.kind === 'delete' ? mostSent : maxPlanBytes);
+  if (why !== undefined) throw ApplicationFailure.nonRetryable(why, 'Invalid', knownWebhooks(parts.webhooks));
+  return packed;
+}
+
+/** The spec has a limit of its own. */
+function refuseLarge({ spec: _spec, ...plan }: PackedPlan, most: number): string | undefined {
+  const bytes = jsonBytes(plan);
+  if (bytes <= most) return undefined;
+  const { kinds, later, placements } = plan;
+  const tasks = jsonBytes([kinds, later]);
+  const places = jsonBytes(placements);
+  const largest =
+    tasks >= places
+      ? `${tasks} bytes of them are ${kinds.steps.length} different tasks of ${kinds.kinds.length} kinds of nodes; give more groups the same services, or fewer services`
+      : `${places} bytes of them are the machines of ${Object.keys(placements).length} groups; give the groups fewer fields, labels and alternatives`;
+  return (
+    `the plan has ${bytes} bytes as JSON, and at most ${most} are possible; ${largest}, ` +
+    'or divide the groups among several clusters'
+  );
+}
+
+/** Checks a spec against plugins and configuration, finds the placements, and plans. No side effects. */
 export async function planCluster(parts: PlanParts, input: PlanRequest): Promise<ServedPlan> {
   let variables: TaskVariables = {};
   /** Of what a value stands for: another value of a variable is a change of what uses it. */

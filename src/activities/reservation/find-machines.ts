@@ -5,10 +5,13 @@ import type { MachineView } from '../../model/machine/state.js';
 import { unfitText } from '../../model/reservation/fit.js';
 import type { FindCandidatesReply, FindCandidatesRequest } from '../../model/reservation/messages.js';
 import { knownWebhooks } from '../../model/webhook.js';
+import { maxAssignments, mostMachines } from '../../model/reservation/check.js';
 import type { ReservationParts } from './parts.js';
 
 /** Machines that are asked at once. */
 const asked = 20;
+/** So many cannot all be reserved: one that is free at the time is among the best ones. */
+const mostNamed = maxAssignments + mostMachines;
 /** Reasons that are worth reading. */
 const mostReasons = 10;
 
@@ -50,7 +53,7 @@ export async function findCandidates(
       `${silent.length} of ${names.length} machines do not answer, and one of them may be needed: ${silent.slice(0, mostReasons).join(', ')}; check that workers run, and ask again`,
     );
   return {
-    computers: left.map(({ name, uid, defaultImage }) => ({ name, uid, defaultImage })),
+    computers: left.slice(0, mostNamed).map(({ name, uid, defaultImage }) => ({ name, uid, defaultImage })),
     others: others.slice(0, mostReasons),
     settings,
     ...knownWebhooks(webhooks),

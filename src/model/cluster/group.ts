@@ -11,7 +11,7 @@ import type { Limits } from './limits.js';
 import type { ServiceSpec } from './spec.js';
 import type { NodeRow } from '../plan/current.js';
 import type { Removal } from '../plan/plan.js';
-import type { NodesState, Work } from './work.js';
+import type { NodesState, PackedWork } from './work.js';
 
 /**
  * Nodes beyond those that the cluster workflow carries itself live in groups: child workflows, as long-lived
@@ -112,7 +112,7 @@ export type Instruction =
     }
   | {
       readonly do: 'work';
-      readonly work: Work;
+      readonly work: PackedWork;
       readonly nodenums: Readonly<Record<string, number>>;
       readonly incarnation: number;
       readonly adopted?: Readonly<Record<string, AdoptedMachine>>;

@@ -1,5 +1,6 @@
 import type { Json } from '../json.js';
 import type { Intent } from '../plan/intent.js';
+import type { PackedCurrent } from '../plan/packed.js';
 import type { CurrentCluster } from '../plan/plan-operation.js';
 
 /** Input of a cluster workflow that a Heddle client starts. A raw spec is taken too. */
@@ -64,7 +65,7 @@ export interface ApplyReply {
   readonly unchanged?: true;
 }
 
-/** Input of the PLAN activity, and of the workflow that only previews. */
+/** What is to be planned, and of what. */
 export interface PlanRequest {
   readonly clusterName: string;
   readonly intent: Intent;
@@ -76,3 +77,6 @@ export interface PlanRequest {
   /** In a preview: ask the sites, too, for what only their workers know. */
   readonly checks?: true;
 }
+
+/** Input of the PLAN activity, and of the workflow that only previews. */
+export type PackedPlanRequest = Omit<PlanRequest, 'current'> & { readonly current: PackedCurrent };

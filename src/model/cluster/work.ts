@@ -1,6 +1,7 @@
 import type { NodeState } from '../node/state.js';
 import { type Kind, indexesOf } from '../plan/plan.js';
 import type { PlannedPlacement, PluginPins } from '../node/placement.js';
+import { packKinds, unpackKinds, type PackedKinds } from '../plan/packed.js';
 import type { RemovalPolicy } from '../plan/plan.js';
 import { nodeId } from '../names.js';
 
@@ -25,6 +26,17 @@ export interface Work extends RemovalPolicy {
   readonly doneBefore: number;
   /** Steps of its chain that each node has behind it; absent: none. */
   readonly positions: Readonly<Record<string, number>>;
+}
+
+/** As messages and the next run get it. */
+export type PackedWork = Omit<Work, 'kinds'> & { readonly kinds: PackedKinds };
+
+export function packWork({ kinds, ...work }: Work): PackedWork {
+  return { ...work, kinds: packKinds(kinds) };
+}
+
+export function unpackWork({ kinds, ...work }: PackedWork): Work {
+  return { ...work, kinds: unpackKinds(kinds) };
 }
 
 /** Gates and batch slots of the operation under way, over all nodes of the cluster. */

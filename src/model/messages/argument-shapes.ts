@@ -124,7 +124,11 @@ export function instruction(): Shape {
       work: {
         work: outline({
           operation: id(),
-          kinds: list(outline({}), 100_000),
+          kinds: outline({
+            kinds: list(outline({ chain: list(count(), 100_000) }), 100_000),
+            steps: list(outline({}), 100_000),
+            waits: list(names, 100_000),
+          }),
           placements: outline({}),
           positions: outline({}),
         }),

@@ -19,7 +19,7 @@ const mostOpen = 500;
 /** Machines of one reservation. */
 export const mostMachines = 50;
 /** Machines of all open reservations. */
-const maxAssignments = 2_000;
+export const maxAssignments = 2_000;
 /** How far ahead one may begin. */
 const furthestMs = 366 * day;
 const shortestMs = 1_000;

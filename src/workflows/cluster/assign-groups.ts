@@ -5,7 +5,7 @@ import { servicesOf } from '../../model/cluster/state.js';
 import { nodeReferences } from '../../model/cluster/output-nodes.js';
 import { taskVariables } from '../../model/cluster/variables.js';
 import { removalPolicy } from '../../model/cluster/repair.js';
-import type { Work } from '../../model/cluster/work.js';
+import { packWork, type Work } from '../../model/cluster/work.js';
 import type { Removal } from '../../model/plan/plan.js';
 import type { PreviousRun } from './adoption.js';
 import { commandOf } from './cluster-executor.js';
@@ -73,7 +73,9 @@ function instructGroup(
     ...removalPolicy(memory.state),
     operation,
     kinds,
-    placements: plan.placements,
+    placements: Object.fromEntries(
+      Object.entries(plan.placements).filter(([name]) => kinds.some(({ group }) => group === name)),
+    ),
     positions: {},
     doneBefore: 0,
     plugins: plan.plugins,
@@ -86,7 +88,7 @@ function instructGroup(
   const references = nodeReferences(spec);
   const instruction: Instruction = {
     do: 'work',
-    work,
+    work: packWork(work),
     incarnation: counters.incarnation,
     services: servicesOf(memory.state),
     config: spec?.config ?? {},

@@ -6,6 +6,7 @@ import { groupExecutor, type GroupMemory } from './group-executor.js';
 import { changeNode, changeNodes, dropNode, hideNode, showNode } from './memory.js';
 import { probeNodes } from './probe-nodes.js';
 import { applyPlan } from './apply-plan.js';
+import { unpackWork } from '../../model/cluster/work.js';
 import { condition } from '../inbox.js';
 
 /** Longest wait, in ms, for tasks that were cancelled; see operate. */
@@ -92,7 +93,7 @@ export function isToHalt({ inbox }: GroupMemory): boolean {
 
 function work(memory: GroupMemory, told: Told<'work'>): void {
   const {
-    work: given,
+    work: packed,
     nodenums,
     adopted,
     removals,
@@ -105,6 +106,7 @@ function work(memory: GroupMemory, told: Told<'work'>): void {
     references,
     limits,
   } = told;
+  const given = unpackWork(packed);
   const before = memory.state.peers.version;
   const { command: _command, variables: _variables, references: _references, ...state } = memory.state;
   memory.state = {

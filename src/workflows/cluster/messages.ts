@@ -1,7 +1,7 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { ClaimRequest } from '../../model/node/claims.js';
 import type { ReleaseRequest, LeaseRequest, NodeReply } from '../../model/node/lease.js';
-import type { CurrentCluster } from '../../model/plan/plan-operation.js';
+import type { PackedCurrent } from '../../model/plan/packed.js';
 import type {
   AbandonRequest,
   ApplyReply,
@@ -41,7 +41,7 @@ export const statusQuery = defineQuery<ClusterStatus>('status');
 export const specQuery = defineQuery<ClusterSpec | null, [which: 'present' | 'rollback']>('spec');
 /** Digests of resources that the cluster uses, may go back to, or is asked to use. */
 export const usedResourcesQuery = defineQuery<readonly string[]>('usedResources');
-export const currentQuery = defineQuery<CurrentCluster>('current');
+export const currentQuery = defineQuery<PackedCurrent>('current');
 export const peersQuery = defineQuery<PeersPage, [PeersRequest]>('peers');
 /** The outputs of the cluster with their values, secret ones included. */
 export const outputsQuery = defineQuery<Outputs>('outputs');

@@ -1,9 +1,10 @@
 import { ActivityFailure, ApplicationFailure, isCancellation } from '@temporalio/workflow';
 import { sizeOf } from '../../model/cluster/group.js';
-import type { PlanRequest } from '../../model/cluster/messages.js';
+import type { PackedPlanRequest } from '../../model/cluster/messages.js';
 import type { Webhook } from '../../model/event.js';
 import { taskTitle } from '../../model/names.js';
 import { describeIntent, type Operation } from '../../model/cluster/operation.js';
+import { packCurrent, unpackPlan } from '../../model/plan/packed.js';
 import { isEmptyPlan, taskCount, type ServedPlan } from '../../model/plan/plan.js';
 import { removalsOf } from '../../model/plan/removals.js';
 import { holdsForRepairOnly, removalPolicy } from '../../model/cluster/repair.js';
@@ -108,14 +109,15 @@ async function probeAllNodes(memory: Memory): Promise<void> {
 async function planWhatIsLeft(memory: Memory): Promise<ServedPlan> {
   const { operation, name, planned } = memory.state;
   const intent = operation?.intent ?? { kind: 'apply' };
-  const request: PlanRequest = {
+  const request: PackedPlanRequest = {
     clusterName: name,
     intent,
-    current: summarise(memory.state),
+    current: packCurrent(summarise(memory.state)),
     spec: aimOf(memory.state),
     ...(planned === undefined ? {} : { again: planned }),
   };
-  return schedule('PLAN', request, { summary: `PLAN ${describeIntent(intent).slice(0, 60)} of ${name}` });
+  const summary = `PLAN ${describeIntent(intent).slice(0, 60)} of ${name}`;
+  return unpackPlan(await schedule('PLAN', request, { summary }));
 }
 
 interface Rejection {

@@ -8,6 +8,7 @@ import { outputsOf } from '../../model/cluster/outputs.js';
 import { detailsOf, statusOf } from '../../model/cluster/report.js';
 import { specBefore, type ClusterState } from '../../model/cluster/state.js';
 import { defaultLimits } from '../../model/cluster/limits.js';
+import { packCurrent } from '../../model/plan/packed.js';
 import { summarise } from '../../model/plan/summarise.js';
 import { importsOf } from '../../model/cluster/variables.js';
 import {
@@ -314,7 +315,7 @@ function queriesOf(memory: Memory): readonly Message[] {
     query(sourcesQuery, 'The clusters whose outputs this one uses.', () =>
       Object.keys(importsOf(memory.state.spec)),
     ),
-    query(currentQuery, 'The input of the planner.', () => summarise(memory.state)),
+    query(currentQuery, 'The input of the planner.', () => packCurrent(summarise(memory.state))),
     query(
       payloadQuery,
       "A node's payload, credentials included.",

@@ -1,14 +1,21 @@
 import type { RecipeSource } from '../../model/image/spec.js';
 import { emptyCluster } from '../../model/plan/current.js';
+import { packCurrent, unpackPlan } from '../../model/plan/packed.js';
 import type { ServedPlan } from '../../model/plan/plan.js';
 import { schedule } from '../schedule.js';
 import type { ImageMemory } from './memory.js';
 
 /** As a cluster of one node would be planned. */
 export async function planRecipe(memory: ImageMemory, cluster: RecipeSource['cluster']): Promise<ServedPlan> {
-  return schedule(
+  const planned = await schedule(
     'PLAN',
-    { clusterName: memory.state.name, intent: { kind: 'apply' }, spec: cluster, current: emptyCluster },
+    {
+      clusterName: memory.state.name,
+      intent: { kind: 'apply' },
+      spec: cluster,
+      current: packCurrent(emptyCluster),
+    },
     { summary: `PLAN of image ${memory.state.name}` },
   );
+  return unpackPlan(planned);
 }

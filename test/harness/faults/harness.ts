@@ -1,5 +1,5 @@
 import type { PreviousRunsRequest } from '../../../src/model/node/probe.js';
-import type { PlanRequest } from '../../../src/model/cluster/messages.js';
+import type { PackedPlanRequest } from '../../../src/model/cluster/messages.js';
 import type { PlanPoolRequest } from '../../../src/model/pool/messages.js';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { createTaskActivities } from '../../../src/activities/table.js';
 import { findPreviousRuns } from '../../../src/activities/cluster/previous-runs.js';
 import { createInFlight } from '../../../src/activities/in-flight.js';
 import type { ActivityParts } from '../../../src/activities/parts.js';
-import { planCluster } from '../../../src/activities/cluster/plan.js';
+import { servePlan } from '../../../src/activities/cluster/plan.js';
 import { planPool } from '../../../src/activities/pool/plan.js';
 import { HeddleClient } from '../../../src/client/index.js';
 import type { WaitResult } from '../../../src/client/wait.js';
@@ -123,7 +123,7 @@ export async function openHarness({
       ...base,
       taskQueue: coreQueue,
       activities: {
-        PLAN: (request: PlanRequest) => planCluster(planning, request),
+        PLAN: (request: PackedPlanRequest) => servePlan(planning, request),
         PLAN_POOL: (request: PlanPoolRequest) => planPool(planning, request),
         FIND_PREVIOUS_RUNS: (request: PreviousRunsRequest) => findPreviousRuns(parts, request),
       },
