@@ -2,7 +2,7 @@ import { CancelledFailure, CompleteAsyncError } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { AnyAction } from '../model/action.js';
 import type { RetryRow } from '../model/activities.js';
-import type { FailureDetails, Loss } from '../model/node/failure.js';
+import { handedOver, type FailureDetails, type Loss } from '../model/node/failure.js';
 import { isPluginError, ProgramFault, type FailureKind } from '../plugins/errors.js';
 import { acceptFailure } from '../schema/accept-result.js';
 import type { Attempt } from './attempt.js';
@@ -44,12 +44,7 @@ export function toFailure(error: unknown, attempt: Attempt, retry: RetryRow, act
     return error;
   if (attempt.signal.aborted) return new CancelledFailure('CANCELLED');
   // Another attempt continues the work on the node or at the provider.
-  if (attempt.detach.aborted)
-    return ApplicationFailure.create({
-      message: `${attempt.title}: let go`,
-      type: 'Retryable',
-      nextRetryDelay: 100,
-    });
+  if (attempt.detach.aborted) return handOver(attempt.title);
   const message = `${attempt.title}: ${attempt.redact(messageOf(error))}`;
   if (error instanceof MachineLost) {
     return ApplicationFailure.create({
@@ -98,6 +93,16 @@ export function toFailure(error: unknown, attempt: Attempt, retry: RetryRow, act
         : Math.min(Math.max(retryAfterMs, 100), maxRetryAfterMs),
     // Not ready yet is no error, so Temporal logs no warning.
     ...(kind === 'NotReady' ? { category: 'BENIGN' as const } : {}),
+  });
+}
+
+/** Of an attempt that ends with its worker. It is no error, so Temporal logs no warning. */
+export function handOver(title: string): ApplicationFailure {
+  return ApplicationFailure.create({
+    message: `${title}: handed over to the next attempt`,
+    type: handedOver,
+    nextRetryDelay: 100,
+    category: 'BENIGN',
   });
 }
 

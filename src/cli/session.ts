@@ -1,9 +1,9 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { Client, type Connection } from '@temporalio/client';
 import { keyInUse, missingKey } from '../client/check-keys.js';
-import { call, countPollers } from '../client/call.js';
+import { call } from '../client/call.js';
 import { HeddleError } from '../client/errors.js';
 import { HeddleClient } from '../client/heddle-client.js';
+import { isPolled } from '../client/workers.js';
 import type { Config } from '../config/index.js';
 import { workflowQueue } from '../model/names.js';
 import { checkServer } from '../server/check.js';
@@ -67,23 +67,17 @@ async function requireKeys(
   }
 }
 
-/** How long a worker that says it is ready may take to ask for work, in ms. */
-const beginMs = 3_000;
-
 /**
  * Fails when no worker polls. A worker that ended a moment ago is noticed later, when it does not answer.
  * @throws HeddleError NoWorker
  */
 export async function requireWorker({ temporal, address }: Session): Promise<void> {
-  const patience = Date.now() + beginMs;
-  while ((await call(temporal, 'workers', () => countPollers(temporal))) === 0) {
-    if (Date.now() > patience)
-      throw new HeddleError(
-        'NoWorker',
-        `no worker polls task queue "${workflowQueue}" of ${address}; start one with 'heddle worker' (or 'heddle dev'), then try again`,
-      );
-    await pause(100);
-  }
+  const ask = (): Promise<boolean> => isPolled(temporal, workflowQueue, 'workflows');
+  if (!(await call(temporal, 'workers', ask, { waitMs: 10_000 })))
+    throw new HeddleError(
+      'NoWorker',
+      `no worker polls task queue "${workflowQueue}" of ${address}; start one with 'heddle worker' (or 'heddle dev'), then try again`,
+    );
 }
 
 /** A client that reads and writes payloads as configured. @throws KeyError when there are no keys. */

@@ -176,7 +176,7 @@ async function explainSilence(temporal: Client, what: string, cause: unknown): P
   const { connection } = temporal;
   const address = connection instanceof Connection ? connection.options.address : 'its address';
   try {
-    const pollers = await temporal.withDeadline(Date.now() + lookMs, () => countPollers(temporal));
+    const { length: pollers } = await temporal.withDeadline(Date.now() + lookMs, () => pollTimes(temporal));
     const queue = `task queue "${workflowQueue}" of ${address}`;
     const seen =
       pollers === 0
@@ -195,16 +195,11 @@ async function explainSilence(temporal: Client, what: string, cause: unknown): P
   }
 }
 
-/** Workers that polled a queue in the last minutes. */
-export async function countPollers(temporal: Client, queue = workflowQueue): Promise<number> {
-  return (await pollTimes(temporal, queue)).length;
-}
-
-/** When each of them last polled, in ms by the server's clock. */
-async function pollTimes(temporal: Client, queue = workflowQueue): Promise<readonly number[]> {
+/** When each worker of the last minutes polled for workflow tasks, in ms by the server's clock. */
+async function pollTimes(temporal: Client): Promise<readonly number[]> {
   const described = await temporal.workflowService.describeTaskQueue({
     namespace: temporal.options.namespace,
-    taskQueue: { name: queue },
+    taskQueue: { name: workflowQueue },
     taskQueueType: 1,
   });
   return (described.pollers ?? []).map(({ lastAccessTime }) => protoMs(lastAccessTime));

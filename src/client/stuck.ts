@@ -16,7 +16,7 @@ export interface StuckWorkflow {
 }
 
 /** Failures in a row; a single one may be that of a worker that was shut down. */
-const neededFailures = 2;
+export const neededFailures = 2;
 
 /** The search attribute in which the server keeps what is wrong with a workflow (version 1.30 and later). */
 export const problemsAttribute = 'TemporalReportedProblems';
@@ -47,7 +47,10 @@ export async function findStuck(temporal: Client, workflowId: string): Promise<S
   return { workflowId, runId, failures, since: new Date(sinceMs).toISOString(), failure };
 }
 
-/** Only the first of consecutive workflow task failures is recorded; it is at the end of the history. */
+/**
+ * Only the first of consecutive workflow task failures is recorded; it is at the end of the history. Undefined if the
+ * workflow went on since, so that its task only timed out.
+ */
 export async function lastTaskFailure(temporal: Client, workflowId: string): Promise<string | undefined> {
   const { namespace } = temporal.options;
   const { history } = await temporal.workflowService.getWorkflowExecutionHistoryReverse({
@@ -55,7 +58,9 @@ export async function lastTaskFailure(temporal: Client, workflowId: string): Pro
     execution: { workflowId },
     maximumPageSize: 10,
   });
-  for (const { workflowTaskFailedEventAttributes: failed } of history?.events ?? []) {
+  for (const event of history?.events ?? []) {
+    if (event.workflowTaskCompletedEventAttributes) return undefined;
+    const failed = event.workflowTaskFailedEventAttributes;
     if (!failed?.failure) continue;
     return decodeFailure(temporal, failed.failure).then(
       ({ message }) => message,

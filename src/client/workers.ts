@@ -1,60 +1,95 @@
 import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
+import { protoMs } from './proto-time.js';
 import { serverTime } from './server-clock.js';
-import { coreQueue } from '../model/names.js';
+import { aliveQueue, coreQueue } from '../model/names.js';
 import {
   describeDifference,
   differingPlugins,
   differingWorkers,
   readIdentity,
   type LoadedPlugin,
-  workersByBuild,
+  type WorkerIdentity,
 } from '../model/worker-identity.js';
 
-/** A worker asks again at least once a minute; the server shows it for five. */
-const staleMs = 120_000;
+/** A worker polls its queue of liveness every 8 s; it is dead after as long as this, in ms. */
+const aliveMs = 30_000;
+/** A poll for tasks waits for a minute; the server shows the worker for five. */
+const polledMs = 120_000;
+
+/** A queue of one name holds two kinds of tasks, which different workers may poll. */
+export type QueueTasks = 'workflows' | 'activities';
 
 // temporal.api.enums.v1.TaskQueueType
-const activityTasks = 2;
+const taskQueueTypes = { workflows: 1, activities: 2 } as const satisfies Record<QueueTasks, number>;
 
-type Described = Awaited<ReturnType<Client['workflowService']['describeTaskQueue']>>;
 interface Server {
   readonly connection: Pick<Client['connection'], 'workflowService'>;
   readonly namespace: string;
 }
 
-type Pollers = NonNullable<Described['pollers']>;
+/** A worker that polled a queue in the last minutes. */
+export interface SeenWorker {
+  readonly identity: string;
+  /** Last sign of life, in ms by the server's clock. */
+  readonly at: number;
+  readonly isAlive: boolean;
+}
 
-/** The workers that polled a queue for activities in the last minutes, as the server reports. */
-async function pollersOf({ connection, namespace }: Server, queue: string): Promise<Pollers> {
+/** The workers that polled a queue in the last minutes, the last seen first. */
+export async function workersOf(
+  server: Server,
+  queue: string,
+  tasks: QueueTasks = 'activities',
+): Promise<readonly SeenWorker[]> {
+  const polled = await pollsOf(server, queue, tasks);
+  if (polled.length === 0) return [];
+  const now = await serverTime(server.connection, server.namespace);
+  const seen = await Promise.all(
+    polled.map(async ({ identity, at }): Promise<SeenWorker> => {
+      if (now - at > polledMs || hasEnded(identity)) return { identity, at, isAlive: false };
+      // A worker of another program publishes nothing.
+      const [alive] = await pollsOf(server, aliveQueue(readIdentity(identity).worker), 'activities');
+      return alive === undefined
+        ? { identity, at, isAlive: true }
+        : { identity, at: alive.at, isAlive: now - alive.at <= aliveMs };
+    }),
+  );
+  return seen.toSorted((one, other) => other.at - one.at);
+}
+
+async function pollsOf(
+  { connection, namespace }: Server,
+  queue: string,
+  tasks: QueueTasks,
+): Promise<readonly { readonly identity: string; readonly at: number }[]> {
   const { pollers } = await connection.workflowService.describeTaskQueue({
     namespace,
     taskQueue: { name: queue },
-    taskQueueType: activityTasks,
+    taskQueueType: taskQueueTypes[tasks],
   });
-  return pollers ?? [];
+  return (pollers ?? []).map(({ identity, lastAccessTime }) => ({
+    identity: identity ?? '',
+    at: protoMs(lastAccessTime),
+  }));
 }
 
 /** How long a worker that has just started may take to ask for work, in ms. */
 const beginMs = 3_000;
 
 /** Whether a worker polls a queue; waits a little for one that is starting. */
-export async function isPolled(client: Client, queue: string): Promise<boolean> {
+export async function isPolled(client: Client, queue: string, tasks?: QueueTasks): Promise<boolean> {
   for (const end = Date.now() + beginMs; ; await pause(100)) {
-    if ((await pollersOf(serverOf(client), queue)).length > 0) return true;
+    if ((await workersOf(serverOf(client), queue, tasks)).some(({ isAlive }) => isAlive)) return true;
     if (Date.now() > end) return false;
   }
 }
 
-/** The identities of the workers of a queue, without those that are known to have ended. */
+/** The identities of the living workers of a queue. */
 export async function identitiesOn(server: Server, queue: string): Promise<readonly string[]> {
-  const since = (await serverTime(server.connection, server.namespace)) - staleMs;
-  const pollers = await pollersOf(server, queue);
-  const identities = pollers
-    .filter(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1_000 >= since)
-    .map(({ identity }) => identity ?? '');
-  return [...new Set(identities)].filter((identity) => !hasEnded(identity)).toSorted();
+  const living = (await workersOf(server, queue)).filter(({ isAlive }) => isAlive);
+  return [...new Set(living.map(({ identity }) => identity))].toSorted();
 }
 
 /** How the configurations of the workers of the core queue differ, a line for each; empty if they do not. */
@@ -69,9 +104,13 @@ export async function differencesFromOthers(client: Client, identity: string): P
   );
 }
 
-/** The workers of the core queue, which all but builders poll, by build. */
-export async function workerBuilds(client: Client): Promise<Readonly<Record<string, readonly string[]>>> {
-  return workersByBuild(await identitiesOn(serverOf(client), coreQueue));
+/** A living worker, and the build that it runs if it says. */
+export type ListedWorker = Pick<WorkerIdentity, 'worker' | 'build'>;
+
+/** The living workers but builders, which do not poll the core queue. */
+export async function listWorkers(client: Client): Promise<readonly ListedWorker[]> {
+  const identities = await identitiesOn(serverOf(client), coreQueue);
+  return identities.map(readIdentity).map(({ worker, build }) => ({ worker, build }));
 }
 
 /** The workers of this host, on a site's queue, that loaded plugins before their files changed. */

@@ -51,6 +51,11 @@ export const workflowQueues: readonly string[] = [workflowQueue, groupQueue];
 /** PLAN and other activities that any worker may take. */
 export const coreQueue = 'heddle/core';
 
+/** Polled by one worker alone (`<pid>@<host>`), at short intervals: the server shows when it was last alive. */
+export function aliveQueue(worker: string): string {
+  return `heddle/alive/${worker}`;
+}
+
 export function clusterWorkflowId(clusterName: string): string {
   return `cluster/${clusterName}`;
 }

@@ -126,10 +126,11 @@ export function describeDifference({
   return `workers ${first} and ${worker} of one queue have different configurations: ${found.join(', ')}`;
 }
 
-/** The workers of each build, by its name; workers that do not say are left out. */
-export function workersByBuild(identities: readonly string[]): Readonly<Record<string, readonly string[]>> {
-  const builds: Record<string, string[]> = {};
-  for (const { worker, build } of identities.map(readIdentity))
-    if (build !== undefined) (builds[build] ??= []).push(worker);
-  return builds;
+/** `0.2.0+1a2b3c4d: 4711@a, 4712@b`, a line for each build; workers that do not say theirs are left out. */
+export function buildLines(workers: readonly Pick<WorkerIdentity, 'worker' | 'build'>[]): readonly string[] {
+  const builds = new Set(workers.flatMap(({ build }) => build ?? []));
+  return [...builds].toSorted().map((build) => {
+    const own = workers.filter((worker) => worker.build === build);
+    return `${build}: ${own.map(({ worker }) => worker).join(', ')}`;
+  });
 }

@@ -47,6 +47,8 @@ import { openLogStore } from './log-store.js';
 import { differencesFromOthers } from '../client/workers.js';
 import { outputReader } from './read-outputs.js';
 import { keepLastPass } from './last-pass.js';
+import { publishLiveness } from './publish-liveness.js';
+import { readIdentity } from '../model/worker-identity.js';
 import { openInputs } from './open-inputs.js';
 import { readInstallation } from '../client/installation.js';
 import { watchServerClock } from './server-clock.js';
@@ -231,6 +233,7 @@ export async function prepareWorkers({
     `this worker's configuration could not be compared with that of others: ${String(error)}`,
   ]);
   for (const difference of differences) log.warn(difference);
+  const stopPublishing = publishLiveness(connectionOptions, namespace, readIdentity(identity).worker);
   const base = {
     connection,
     namespace,
@@ -255,6 +258,7 @@ export async function prepareWorkers({
       stopPruning();
       await clock.stop();
       stopWatchingSchedules();
+      await stopPublishing();
       await logs.close();
       await pool.closeAll();
       await registry.close();

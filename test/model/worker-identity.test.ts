@@ -4,7 +4,7 @@ import {
   differingWorkers,
   formatIdentity,
   readIdentity,
-  workersByBuild,
+  buildLines,
 } from '../../src/model/worker-identity.js';
 
 describe('the identity of a worker', () => {
@@ -55,11 +55,12 @@ describe('the identity of a worker', () => {
   });
 
   test('shows which workers run which build', () => {
-    const identities = [
-      ['1@a', 'x'],
-      ['2@a', 'y'],
-      ['3@a', 'x'],
-    ].map(([worker = '', build]) => formatIdentity({ worker, build }, 'c'));
-    expect(workersByBuild([...identities, '4@old'])).toEqual({ x: ['1@a', '3@a'], y: ['2@a'] });
+    const workers = [
+      { worker: '1@a', build: 'x' },
+      { worker: '2@a', build: 'y' },
+      { worker: '3@a', build: 'x' },
+      { worker: '4@old' },
+    ];
+    expect(buildLines(workers)).toEqual(['x: 1@a, 3@a', 'y: 2@a']);
   });
 });

@@ -19,6 +19,22 @@ async function outputOf(config: object): Promise<string> {
   return (await stack.startWorker()).output();
 }
 
+test('a worker warns of nothing at a normal start, whatever its role and site', async () => {
+  const stack = await startStack({
+    temporalAddress: inject('temporalAddress'),
+    distPath: inject('distPath'),
+    accounts: { second: 'service', elsewhere: 'service' },
+    config: { site: 'lab' },
+  });
+  stacks.push(stack);
+  for (const started of [await stack.startWorker(), await stack.startBuilder()]) {
+    await started.stop();
+    const lines = started.output().trim().split('\n');
+    // Levels of pino; 40 is a warning.
+    expect(lines.filter((line) => Number((JSON.parse(line) as { level: number }).level) >= 40)).toEqual([]);
+  }
+});
+
 const ansible = { automators: { ansible: { fields: { program: '/usr/bin/ansible-playbook' } } } };
 
 // Promise: playbook-warning

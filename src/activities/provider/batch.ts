@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
 import type { FailureDetails } from '../../model/node/failure.js';
+import { handOver } from '../failures.js';
 import type { TaskOutcome, TaskRequest } from '../../model/node/task-request.js';
 import { taskId } from '../../model/names.js';
 import { mergePayload } from '../../model/node/payload.js';
@@ -48,11 +49,7 @@ async function carryBatch(
   // The worker shuts down or lost the activity: another attempt continues for all of them.
   const isCut = cancellationSignal.aborted && Context.current().cancellationDetails?.cancelRequested !== true;
   if (isCut && !ends.every((end) => 'outcome' in end))
-    throw ApplicationFailure.create({
-      message: `${action} of ${requests.length} nodes: let go`,
-      type: 'Retryable',
-      nextRetryDelay: 100,
-    });
+    throw handOver(`${action} of ${requests.length} nodes`);
   return ends;
 }
 

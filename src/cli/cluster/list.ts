@@ -1,4 +1,7 @@
+import { call } from '../../client/call.js';
+import { listWorkers } from '../../client/workers.js';
 import { indexLabels, type Labels } from '../../model/cluster/labels.js';
+import { buildLines } from '../../model/worker-identity.js';
 import type { ListDocument } from '../../schema/output/documents.js';
 import type { HistoryDocument } from '../../schema/output/operation.js';
 import type { NodesDocument } from '../../schema/output/status.js';
@@ -15,8 +18,9 @@ type ListOptions = ServerOptions & { readonly label?: Labels };
 
 /** The clusters in the server's index; no worker is needed. */
 export const list = verb(
-  async ({ client }, { label }: ListOptions): Promise<ListDocument> => ({
+  async ({ client, temporal }, { label }: ListOptions): Promise<ListDocument> => ({
     clusters: await client.list({ labels: label }),
+    workers: await call(temporal, 'workers', () => listWorkers(temporal)).catch(() => undefined),
   }),
   {
     table: {
@@ -30,7 +34,8 @@ export const list = verb(
         ]),
       empty: 'no clusters\nnext: heddle apply FILE',
     },
-    print: (output, { clusters }) => {
+    print: (output, { clusters, workers }) => {
+      for (const line of troublesOf(workers)) output.line(line);
       const stuck = clusters.filter((cluster) => cluster.stuck === true);
       if (stuck[0] !== undefined)
         printNext(output, [
@@ -42,6 +47,13 @@ export const list = verb(
     },
   },
 );
+
+function troublesOf(workers: ListDocument['workers']): readonly string[] {
+  if (workers?.length === 0)
+    return ['', "no worker is alive, so no cluster goes on; start one with 'heddle worker'"];
+  const builds = buildLines(workers ?? []);
+  return builds.length > 1 ? ['', 'workers run different builds:', ...builds] : [];
+}
 
 export const nodes = clusterVerb(async ({ client }, name, _options: ServerOptions) => client.status(name), {
   document: ({ nodes: found }, cluster): NodesDocument => ({ cluster, nodes: found }),

@@ -10,11 +10,16 @@ import {
   workflowQueues,
 } from '../../model/names.js';
 import { checkSearchAttributes } from '../../server/setup.js';
-import { workerBuilds, workerDifferences, workersWithOldPlugins } from '../../client/workers.js';
-import type { LoadedPlugin } from '../../model/worker-identity.js';
+import {
+  listWorkers,
+  type QueueTasks,
+  workerDifferences,
+  workersWithOldPlugins,
+} from '../../client/workers.js';
+import { buildLines, type LoadedPlugin } from '../../model/worker-identity.js';
 import { openKeys } from '../configuration.js';
 import { fail, ok, skipped, warn, type Finding } from './doctor-local.js';
-import { lookAtQueue, type QueueTasks } from './pollers.js';
+import { lookAtQueue } from './pollers.js';
 import { messageOf } from '../report-error.js';
 import { formatAge, formatCount } from '../format.js';
 import { protoMs } from '../../client/proto-time.js';
@@ -155,10 +160,9 @@ export async function checkBuilds(connection: Connection, namespace: string): Pr
   const check = 'builds';
   const temporal = new Client({ connection, namespace });
   const make = async (): Promise<Finding> => {
-    const found = Object.entries(await ask(connection, () => workerBuilds(temporal)));
-    const lines = found.map(([build, workers]) => `${build}: ${workers.join(', ')}`);
-    if (found.length === 0) return skipped(check, 'no worker polls');
-    if (found.length === 1) return ok(check, lines.join());
+    const lines = buildLines(await ask(connection, () => listWorkers(temporal)));
+    if (lines.length === 0) return skipped(check, 'no worker polls');
+    if (lines.length === 1) return ok(check, lines.join());
     // A warning, for an upgrade reaches one worker after the other.
     return warn(check, ['workers run different builds', ...lines].join('\n'));
   };

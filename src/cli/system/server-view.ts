@@ -1,9 +1,11 @@
 import type { Client } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
 import { call } from '../../client/call.js';
-import { lastTaskFailure } from '../../client/stuck.js';
+import { lastTaskFailure, neededFailures } from '../../client/stuck.js';
+import type { QueueTasks } from '../../client/workers.js';
 import type { Action } from '../../model/action.js';
 import { workflowQueue, taskTitle } from '../../model/names.js';
+import { handedOver } from '../../model/node/failure.js';
 import type { ActivityView, QueueView, ServerView, WorkflowView } from '../../schema/output/status.js';
 import { decodeFailure, decodeFirst, type HistoryFailure } from '../../client/decode-history.js';
 import { pendingStates } from '../cluster/task/find-task.js';
@@ -11,10 +13,15 @@ import { workflowsOf } from '../cluster/task/history-events.js';
 import { readTaskId } from '../cluster/task/task-events.js';
 import { timeText } from '../format.js';
 import { protoMs } from '../../client/proto-time.js';
-import { lookAtQueue, type QueueTasks } from './pollers.js';
+import { lookAtQueue } from './pollers.js';
 import { messageOf } from '../report-error.js';
 
 type PendingActivity = temporal.api.workflow.v1.IPendingActivityInfo;
+
+/** The kind of an attempt's failure whose worker stopped sending heartbeats. */
+export const workerLost = 'WorkerLost';
+// temporal.api.enums.v1.TimeoutType
+const heartbeatTimeout = 4;
 
 /** A first attempt may take a moment to be taken up. */
 const patienceMs = 3_000;
@@ -63,7 +70,7 @@ export async function lookAtWorkflow(
   const attempt = pendingWorkflowTask?.attempt ?? 1;
   const since = timeText(pendingWorkflowTask?.originalScheduledTime ?? pendingWorkflowTask?.scheduledTime);
   const stuck = pendingWorkflowTask && (attempt > 1 || Date.now() - Date.parse(since) > patienceMs);
-  const failure = attempt > 1 ? await lastTaskFailure(client, id) : undefined;
+  const failure = attempt > neededFailures ? await lastTaskFailure(client, id) : undefined;
   return {
     workflow: {
       id,
@@ -127,10 +134,15 @@ async function readStep(client: Client, { heartbeatDetails }: PendingActivity): 
     : undefined;
 }
 
+/** Undefined for the end of an attempt that is no failure. */
 async function readFailure(
   client: Client,
   failure: temporal.api.failure.v1.IFailure,
-): Promise<HistoryFailure> {
+): Promise<HistoryFailure | undefined> {
+  const { applicationFailureInfo: application, timeoutFailureInfo: timeout } = failure;
+  if (application?.type === handedOver) return undefined;
+  if (timeout?.timeoutType === heartbeatTimeout)
+    return { type: workerLost, message: 'its worker was killed, or does not get to work' };
   return decodeFailure(client, failure).catch((error: unknown): HistoryFailure => ({
     message: `its message cannot be decrypted here: ${messageOf(error)}`,
   }));

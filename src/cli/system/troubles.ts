@@ -9,22 +9,29 @@ import type {
   WorkflowView,
 } from '../../schema/output/status.js';
 import { formatAge } from '../format.js';
+import { workerLost } from './server-view.js';
 
 const worker: NextStep = { command: 'heddle worker', why: 'run a worker for it' };
 const keys: NextStep = {
   command: 'heddle keys import FILE',
   why: 'where the worker runs, then start the worker again',
 };
-/** Attempts to reach a new machine that are not reported. */
-const quietLooks = 20;
+/** Attempts that are not reported: to reach a new machine, and by workers that were killed. */
+const quietAttempts: Readonly<Record<string, number>> = { NotReady: 20, [workerLost]: 4 };
+/** A worker that starts in place of one that ended polls within this time, in ms. */
+const handoverMs = 10_000;
 
 /** What is stuck, the cause before what it causes. */
 export function findTroubles({ workflows, activities, queues }: ServerView, now: number): readonly Trouble[] {
   return [
-    ...queues.filter(({ workers }) => workers === 0).map((queue) => unattended(queue, activities, now)),
+    ...queues.filter((queue) => isUnattended(queue, now)).map((queue) => unattended(queue, activities, now)),
     ...workflows.flatMap((workflow) => stuckWorkflow(workflow, now)),
     ...triedAgain(activities, now),
   ];
+}
+
+function isUnattended({ workers, last }: QueueView, now: number): boolean {
+  return workers === 0 && (last === undefined || now - Date.parse(last.at) > handoverMs);
 }
 
 function unattended(
@@ -69,8 +76,7 @@ function triedAgain(activities: readonly ActivityView[], now: number): readonly 
   const groups = new Map<string, ActivityView[]>();
   for (const activity of activities) {
     const { failure, attempt, nodeId = '', title } = activity;
-    if (failure === undefined || attempt < 2 || (failure.kind === 'NotReady' && attempt < quietLooks))
-      continue;
+    if (failure === undefined || attempt < (quietAttempts[failure.kind] ?? 2)) continue;
     const key = [title, failure.kind, failure.message].map((text) => text.replaceAll(nodeId, '')).join('\n');
     groups.set(key, [...(groups.get(key) ?? []), activity]);
   }

@@ -9,6 +9,9 @@ export interface Loss {
   readonly why: string;
 }
 
+/** The kind of an attempt's failure that ended with its worker, or was taken from it: the next one continues its work. */
+export const handedOver = 'HandedOver';
+
 /** A failed task as state, status and logs show it. */
 export interface FailureRecord {
   readonly taskId: string;

@@ -45,6 +45,10 @@ const listSchema = z.object({
       createdAt: moment,
     }),
   ),
+  workers: z
+    .array(z.object({ worker: z.string(), build: z.string().optional() }))
+    .optional()
+    .describe('Living workers but builders; absent if the server does not show them.'),
 });
 
 const validateSchema = z.object({

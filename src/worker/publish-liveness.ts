@@ -1,0 +1,45 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ConnectionOptions } from '@temporalio/client';
+import { aliveQueue } from '../model/names.js';
+import { openConnection } from '../server/connect.js';
+
+/** Deadline of one poll, after which the next begins, in ms. */
+const pollMs = 8_000;
+/** Pause after a poll that failed, in ms. */
+const againMs = 1_000;
+
+/**
+ * Polls the worker's own queue until stopped, so that clients see within `aliveMs` (`src/client/workers.ts`) that it
+ * ended: a poll for tasks waits for a minute, and the server shows its worker for five. Nothing is ever scheduled there.
+ * @returns a function that ends it.
+ */
+export function publishLiveness(
+  location: ConnectionOptions,
+  namespace: string,
+  worker: string,
+): () => Promise<void> {
+  const connection = openConnection(location);
+  const end = new AbortController();
+  const taskQueue = { name: aliveQueue(worker) };
+  const poll = (): Promise<boolean> =>
+    connection
+      .withAbortSignal(end.signal, () =>
+        connection.withDeadline(Date.now() + pollMs, () =>
+          connection.workflowService.pollActivityTaskQueue({ namespace, taskQueue, identity: worker }),
+        ),
+      )
+      .then(
+        () => true,
+        () => false,
+      );
+  const publish = async (): Promise<void> => {
+    while (!end.signal.aborted)
+      if (!(await poll())) await pause(againMs, undefined, { signal: end.signal }).catch(() => undefined);
+  };
+  const published = publish();
+  return async () => {
+    end.abort();
+    await published;
+    await connection.close();
+  };
+}
