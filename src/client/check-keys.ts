@@ -150,7 +150,9 @@ async function keysOfNewest({ connection, namespace }: Server): Promise<readonly
 }
 
 /** The keys with which the workers of a server encrypt, as far as they say so. */
-async function workerKeys(server: Server): Promise<readonly (WorkerKey & { readonly worker: string })[]> {
+export async function workerKeys(
+  server: Server,
+): Promise<readonly (WorkerKey & { readonly worker: string })[]> {
   const identities = await identitiesOn(server, coreQueue).catch(() => []);
   return identities.map(readIdentity).flatMap(({ worker, key }) => (key ? [{ ...key, worker }] : []));
 }

@@ -104,6 +104,19 @@ export async function rotateKeys(folder: string): Promise<string> {
   return key.id;
 }
 
+/** Removes a key: what it encrypted cannot be read any more. @throws KeyError for the current key, or one that is not there. */
+export async function removeKey(folder: string, id: string): Promise<void> {
+  await updateKeyFolder(folder, (document) => {
+    if (!document.keys.some((key) => key.id === id))
+      throw new KeyError(unknownKey(id, folder), { invalid: true });
+    if (document.current === id)
+      throw new KeyError(`key ${id} encrypts. Use 'heddle keys rotate' for another one first.`, {
+        invalid: true,
+      });
+    return { ...document, keys: document.keys.filter((key) => key.id !== id) };
+  });
+}
+
 /**
  * The whole ring as one line of JSON. It decrypts every payload: store it with mode 0600, show it nowhere.
  */

@@ -4,6 +4,7 @@ import {
   type Client,
   type ScheduleOptions,
 } from '@temporalio/client';
+import { keyIdsIn } from '../client/key-uses.js';
 import { openMessage, purposeOf, sealMessage } from '../model/messages/envelope.js';
 import {
   workflowQueue,
@@ -23,16 +24,23 @@ export interface ScheduleSettings {
 }
 
 /** Creates or updates the Schedule of the leak sweep. @returns what went wrong, as a message. */
-export function keepSweepSchedule(temporal: Client, settings: SweepSettings): Promise<string | undefined> {
-  return keepSchedule(temporal, sweepSchedule(settings));
+export function keepSweepSchedule(
+  temporal: Client,
+  settings: SweepSettings,
+  currentKey?: string,
+): Promise<string | undefined> {
+  return keepSchedule(temporal, sweepSchedule(settings), currentKey);
 }
 
-/** Creates or updates the Schedules. @returns what went wrong, as messages. */
+/** Creates or updates the Schedules; encrypts those under another key again. @returns what went wrong, as messages. */
 export async function keepSchedules(
   temporal: Client,
   settings: ScheduleSettings,
+  currentKey?: string,
 ): Promise<readonly string[]> {
-  const problems = await Promise.all(schedulesOf(settings).map((kept) => keepSchedule(temporal, kept)));
+  const problems = await Promise.all(
+    schedulesOf(settings).map((kept) => keepSchedule(temporal, kept, currentKey)),
+  );
   return problems.filter((problem) => problem !== undefined);
 }
 
@@ -120,16 +128,20 @@ interface KeptSchedule {
 }
 
 /** Creates or updates a Schedule; concurrent calls are safe, and a pause stays. */
-async function keepSchedule(temporal: Client, kept: KeptSchedule): Promise<string | undefined> {
+async function keepSchedule(
+  temporal: Client,
+  kept: KeptSchedule,
+  currentKey?: string,
+): Promise<string | undefined> {
   try {
-    await temporal.withDeadline(Date.now() + deadlineMs, () => makeOrUpdate(temporal, kept));
+    await temporal.withDeadline(Date.now() + deadlineMs, () => makeOrUpdate(temporal, kept, currentKey));
     return undefined;
   } catch (error) {
     return `the Temporal server did not take the schedule ${kept.scheduleId} (${error instanceof Error ? error.message : String(error)}), so ${kept.without}`;
   }
 }
 
-async function makeOrUpdate(temporal: Client, kept: KeptSchedule): Promise<void> {
+async function makeOrUpdate(temporal: Client, kept: KeptSchedule, currentKey?: string): Promise<void> {
   if (await makeSchedule(temporal, kept)) return;
   const { scheduleId, everyMs, action: plain, isSame, keptArgs } = kept;
   const purpose = purposeOf('start', plain.workflowType as string);
@@ -137,7 +149,9 @@ async function makeOrUpdate(temporal: Client, kept: KeptSchedule): Promise<void>
   const description = await handle.describe();
   // Workers of one configuration leave it alone, so that starting them does not set its clock back.
   const current = argumentsIn(purpose, description.action.args ?? []);
-  if (description.spec.intervals?.[0]?.every === everyMs && isSame(current)) return;
+  const keys = keyIdsIn(description.raw.schedule?.action);
+  const isReadable = currentKey === undefined || [...keys].every((id) => id === currentKey);
+  if (description.spec.intervals?.[0]?.every === everyMs && isSame(current) && isReadable) return;
   await handle.update(({ state: { paused, note }, policies, action: { args = [] } }) => ({
     spec: { intervals: [{ every: everyMs }] },
     // The SDK's interceptors see a schedule that is created, but not one that is updated.

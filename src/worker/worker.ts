@@ -162,7 +162,7 @@ export async function prepareWorkers({
   const installation = await readInstallation(temporal);
   const { missing, problem } = await registerSearchAttributes(connection, namespace);
   if (problem !== undefined) log.warn(problem);
-  for (const unkept of await keepSchedules(temporal, config)) log.warn(unkept);
+  for (const unkept of await keepSchedules(temporal, config, keyRing.current().id)) log.warn(unkept);
   const stopWatchingSchedules = watchSchedules(temporal, config, log);
   const inFlight = createInFlight();
   const allows = allowReferences(config.allowedReferences, ownPaths(config));

@@ -122,6 +122,20 @@ describe('heddle dev', () => {
     await expectNothingRuns(now);
   });
 
+  it('prints on SIGUSR2 what it waits for, has its processes do the same, and continues', async () => {
+    const { dev, record } = await startDev();
+    dev.child.kill('SIGUSR2');
+    await until('its own dump', () => dev.stderr().includes(`process ${dev.child.pid}: up `));
+    expect(dev.stderr()).toMatch(/pending: \d+ \w+/);
+    await until('the dump of its worker', async () =>
+      (await readFile(join(data, 'logs', 'worker.log'), 'utf8')).includes('heddle.stack_dump'),
+    );
+    for (const process of Object.values(record.processes)) expect(await isRunning(process)).toBe(true);
+    expect(await run('list')).toMatchObject({ code: 0 });
+    dev.child.kill('SIGINT');
+    expect(await dev.ended).toMatchObject({ code: 0 });
+  });
+
   it('ends with the server, and gives the reason', async () => {
     const { dev, record } = await startDev();
     process.kill(record.processes.server.pid, 'SIGKILL');

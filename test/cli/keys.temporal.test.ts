@@ -3,11 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { keepSchedules, type ScheduleSettings } from '../../src/server/schedules.js';
 import { createKeys, openKeyRing } from '../../src/secrets/keys.js';
 import { heddle } from '../../src/temporal-plugin.js';
 import { makeNamespace } from '../harness/namespace.js';
 import { until } from '../harness/until.js';
 import { type Ended, runHeddle } from '../harness/cli/run-heddle.js';
+
+const schedules: ScheduleSettings = {
+  sweep: { everyMs: 3_600_000, policy: { minimumAgeMs: 60_000, cap: 5, delete: false } },
+  checksEveryMs: 3_600_000,
+};
 
 describe('heddle keys', () => {
   let folder: string;
@@ -25,7 +31,7 @@ describe('heddle keys', () => {
       distPath: inject('distPath'),
       cwd: folder,
       ...more,
-      env: { HEDDLE_DATA_FOLDER: join(folder, data), ...more.env },
+      env: { TEMPORAL_ADDRESS: '127.0.0.1:9', HEDDLE_DATA_FOLDER: join(folder, data), ...more.env },
     });
   const listed = async (data: string): Promise<readonly { id: string; current: boolean }[]> =>
     (JSON.parse((await run(data, ['list', '--json'])).stdout) as { keys: { id: string; current: boolean }[] })
@@ -108,6 +114,85 @@ describe('heddle keys', () => {
       expect(code).toBe(1);
       expect(await history()).toEqual(before);
     });
+  });
+
+  it('removes a key only when no workflow, ended run or schedule of the namespace needs it', async () => {
+    const connection = await Connection.connect({ address: inject('temporalAddress') });
+    try {
+      const namespace = await makeNamespace(connection, 'keys');
+      const env = { TEMPORAL_ADDRESS: inject('temporalAddress'), TEMPORAL_NAMESPACE: namespace };
+      expect(await run('a', ['create'], { env })).toMatchObject({ code: 0 });
+      const [old] = await listed('a');
+      const keys = openKeyRing({ folder: join(folder, 'a', 'keys'), create: false });
+      const temporal = new Client({ connection, namespace, plugins: [heddle({ keys, namespace })] });
+      const remove = (): Promise<Ended> => run('a', ['remove', old?.id ?? '', '--yes'], { env });
+      expect(await remove()).toMatchObject({ code: 3, stderr: expect.stringContaining('encrypts') });
+      await keepSchedules(temporal, schedules, keys.current().id);
+      const started = await temporal.workflow.start('cluster', {
+        workflowId: 'cluster/web',
+        taskQueue: 'heddle',
+        args: [{ name: 'web' }],
+      });
+      await until('the server lists the cluster', async () => {
+        for await (const _ of temporal.workflow.list()) return true;
+        return false;
+      });
+      await run('a', ['rotate'], { env });
+      expect(JSON.parse((await run('a', ['list', '--json'], { env })).stdout)).toMatchObject({
+        namespace,
+        keys: [
+          {
+            id: old?.id,
+            current: false,
+            uses: { open: ['cluster/web'], schedules: expect.arrayContaining(['heddle-sweep']), workers: [] },
+          },
+          { current: true, uses: { open: [], schedules: [], workers: [] } },
+        ],
+      });
+      expect(await remove()).toMatchObject({
+        code: 3,
+        stderr: expect.stringMatching(/needs it: 1 workflow \(cluster\/web\), 2 schedules/),
+      });
+
+      // A worker that starts after the rotation encrypts them again.
+      const fresh = openKeyRing({ folder: join(folder, 'a', 'keys'), create: false });
+      const rotated = new Client({ connection, namespace, plugins: [heddle({ keys: fresh, namespace })] });
+      await keepSchedules(rotated, schedules, fresh.current().id);
+      await started.terminate('test');
+      await until('only the ended run needs it', async () => {
+        const { code, stderr } = await remove();
+        return code === 3 && stderr.includes('needs it: 1 run that ended;');
+      });
+
+      await temporal.workflowService.deleteWorkflowExecution({
+        namespace,
+        workflowExecution: { workflowId: 'cluster/web' },
+      });
+      await until('the run is forgotten', async () => {
+        for await (const _ of temporal.workflow.list()) return false;
+        return true;
+      });
+      expect(await run('a', ['remove', old?.id ?? ''], { env })).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('pass --yes'),
+      });
+      expect(await remove()).toMatchObject({ code: 0 });
+      expect((await listed('a')).map(({ id }) => id)).toEqual([fresh.current().id]);
+    } finally {
+      await connection.close();
+    }
+  });
+
+  it('removes no key while no server answers', async () => {
+    await run('a', ['create']);
+    const [old] = await listed('a');
+    await run('a', ['rotate']);
+    expect(await run('a', ['remove', old?.id ?? '', '--yes'])).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining('no server answers'),
+    });
+    expect(await listed('a')).toHaveLength(2);
+    expect(await run('a', ['remove', 'k0', '--yes'])).toMatchObject({ code: 2 });
   });
 
   it('says which key encrypts after an import into a folder with a key of its own', async () => {

@@ -63,6 +63,9 @@ describe('a cluster under outside influence', () => {
     const second = await apply(specFor('twice', 3));
     expect(second.operation.state).toBe('done');
     expect(second.status.uid).not.toBe(first.status.uid);
+    // The new run knows nothing of the scripts of the first.
+    for (const action of ['CONFIGURE', 'START'])
+      expect(await ledger.lines(`twice app-1 app ${action} begin`)).toHaveLength(2);
     const after = await machinesOf('twice');
     expect(after).toEqual(second.status.nodes.map(({ providerid = '' }) => providerid).toSorted());
     expect(after).toHaveLength(3);

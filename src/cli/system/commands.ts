@@ -64,7 +64,7 @@ export const systemCommands: readonly CommandDefinition[] = [
         json: ['keys'],
         load: async () => (await import('./keys.js')).create,
       }),
-      command('list', 'list the keys, without secrets', {
+      command('list', 'list the keys and what needs them, without secrets', {
         needs: 'configuration',
         json: ['keys'],
         load: async () => (await import('./keys.js')).list,
@@ -77,6 +77,12 @@ export const systemCommands: readonly CommandDefinition[] = [
         needs: 'configuration',
         json: ['keys'],
         load: async () => (await import('./keys.js')).rotate,
+      }),
+      command('remove <key>', 'remove a key that nothing needs any more', {
+        options: [yesOption],
+        needs: 'configuration',
+        json: ['keys'],
+        load: async () => (await import('./keys.js')).remove,
       }),
       command('export [file]', 'write the keys to a file, or to a pipe', {
         needs: 'configuration',

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
+import type { Connection } from '@temporalio/client';
 import { keyInUse, missingKey } from '../../client/check-keys.js';
+import { findKeyUses, type KeyUses } from '../../client/key-uses.js';
 import type { Config } from '../../config/index.js';
 import {
   addKey,
@@ -8,6 +10,7 @@ import {
   exportKeys,
   importKeys,
   openKeyRing,
+  removeKey,
   rotateKeys,
   useKey,
 } from '../../secrets/keys.js';
@@ -23,7 +26,9 @@ import {
   type CommonOptions,
 } from '../configuration.js';
 import { createOutput } from '../output.js';
-import { formatMoment } from '../format.js';
+import { formatCount, formatMoment } from '../format.js';
+import { temporalClient } from '../session.js';
+import { confirm, type Confirmation } from '../terminal.js';
 import { localVerb } from '../verb.js';
 import { wordsForFileError, wordsForWriteError } from '../../schema/read-text.js';
 
@@ -46,18 +51,7 @@ export const create = localVerb(
 
 /** A new key could read nothing where another one is in use. A server that does not answer is not asked. */
 async function refuseInUse(config: Config, options: CommonOptions): Promise<void> {
-  const choice = await chooseServer(config, options);
-  const location = locationOf(config, choice);
-  if (
-    !(await checkServer(location).then(
-      () => true,
-      () => false,
-    ))
-  )
-    return;
-  const connection = openConnection(location);
-  try {
-    const server = { connection, namespace: choice.namespace };
+  await withServer(config, options, async (server) => {
     const used = await keyInUse(server);
     if (used === undefined) return;
     throw new CliError(
@@ -66,31 +60,136 @@ async function refuseInUse(config: Config, options: CommonOptions): Promise<void
         'For another installation name its server and namespace, for example with TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE',
       { next: 'heddle keys import FILE' },
     );
+  });
+}
+
+export const list = localVerb(
+  async (options: CommonOptions) => {
+    const config = readConfiguration(options);
+    const uses = await withServer(config, options, (server) => usesOf(config, server, 'open'));
+    return {
+      from: config.keys === undefined ? config.keyFolder : 'HEDDLE_KEYS',
+      namespace: uses?.namespace,
+      keys: openKeys(config)
+        .list()
+        .map((key) => ({ ...key, uses: uses && (uses.found.get(key.id) ?? unused) })),
+    };
+  },
+  {
+    table: {
+      head: ['KEY', 'MADE', 'USE', 'NEEDED BY'],
+      rows: ({ keys }) =>
+        keys.map(({ id, createdAt, current, uses }) => [
+          id,
+          formatMoment(createdAt),
+          current ? 'encrypts and decrypts' : 'decrypts',
+          uses === undefined ? 'unknown without a server' : needText(uses),
+        ]),
+    },
+    print: (output, { namespace }) => {
+      if (namespace !== undefined)
+        output.line(
+          `of namespace ${namespace}, without runs that ended: heddle keys remove looks at those too`,
+        );
+    },
+  },
+);
+
+const unused: KeyUses = { open: [], ended: 0, schedules: [], workers: [] };
+
+/** Undefined if no server answers. */
+async function withServer<Result>(
+  config: Config,
+  options: CommonOptions,
+  use: (server: { readonly connection: Connection; readonly namespace: string }) => Promise<Result>,
+): Promise<Result | undefined> {
+  const choice = await chooseServer(config, options);
+  const location = locationOf(config, choice);
+  const answers = await checkServer(location).then(
+    () => true,
+    () => false,
+  );
+  if (!answers) return undefined;
+  const connection = openConnection(location);
+  try {
+    return await use({ connection, namespace: choice.namespace });
   } finally {
     await connection.close();
   }
 }
 
-export const list = localVerb(
-  (options: CommonOptions) => {
-    const config = readConfiguration(options);
-    return {
-      from: config.keys === undefined ? config.keyFolder : 'HEDDLE_KEYS',
-      keys: openKeys(config).list(),
-    };
+async function usesOf(
+  config: Config,
+  { connection, namespace }: { readonly connection: Connection; readonly namespace: string },
+  scope: Parameters<typeof findKeyUses>[1],
+): Promise<{ readonly namespace: string; readonly found: ReadonlyMap<string, KeyUses> }> {
+  return { namespace, found: await findKeyUses(temporalClient(connection, namespace, config), scope) };
+}
+
+/** `2 workflows (cluster/web, pool/ci), schedule sweep`, or `-`. */
+function needText({ open, ended, schedules, workers }: KeyUses): string {
+  const some = (noun: string, names: readonly string[]): readonly string[] =>
+    names.length === 0
+      ? []
+      : [
+          `${formatCount(names.length, noun)} (${names.slice(0, shownNames).join(', ')}${names.length > shownNames ? ', ...' : ''})`,
+        ];
+  const needs = [
+    ...some('workflow', open),
+    ...(ended === 0 ? [] : [`${formatCount(ended, 'run')} that ended`]),
+    ...some('schedule', schedules),
+    ...some('worker', workers),
+  ];
+  return needs.join(', ') || '-';
+}
+
+const shownNames = 3;
+
+export interface RemoveOptions extends CommonOptions, Confirmation {}
+
+export const remove = localVerb(
+  async (id: string, options: RemoveOptions) => {
+    const config = folderConfiguration(options);
+    const ring = openKeys(config);
+    if (!ring.list().some((key) => key.id === id))
+      throw new CliError('Invalid', `key ${id} is not in ${config.keyFolder}`, { next: 'heddle keys list' });
+    if (ring.current().id === id)
+      throw new CliError('Refused', `key ${id} encrypts; encrypt with another one first`, {
+        next: 'heddle keys rotate',
+      });
+    const uses = await withServer(config, options, (server) => usesOf(config, server, 'open and ended'));
+    if (uses === undefined)
+      throw new CliError(
+        'NoServer',
+        `key ${id} was not removed: no server answers, so nobody knows who needs it`,
+        { next: 'heddle doctor' },
+      );
+    const use = uses.found.get(id);
+    if (use !== undefined)
+      throw new CliError('Refused', `key ${id} was not removed: ${refusalOf(uses.namespace, use)}`);
+    await confirm(
+      `Nothing in namespace ${uses.namespace} needs key ${id}. What it encrypted in other namespaces, exports and backups is lost with it. Remove it from ${config.keyFolder}?`,
+      options,
+    );
+    await removeKey(config.keyFolder, id);
+    return { folder: config.keyFolder, removed: id };
   },
-  {
-    table: {
-      head: ['KEY', 'MADE', 'USE'],
-      rows: ({ keys }) =>
-        keys.map(({ id, createdAt, current }) => [
-          id,
-          formatMoment(createdAt),
-          current ? 'encrypts and decrypts' : 'decrypts',
-        ]),
-    },
-  },
+  { print: (output, { removed, folder }) => output.line(`key ${removed} is removed from ${folder}`) },
 );
+
+/** Why a key is needed, and how that ends. */
+function refusalOf(namespace: string, use: KeyUses): string {
+  const ends = [
+    ...(use.open.length > 0
+      ? ['a workflow needs it until it ends, or its run and the runs after it are no longer kept']
+      : []),
+    ...(use.ended > 0 ? ['the server keeps an ended run for the retention of the namespace'] : []),
+    ...(use.schedules.length > 0 || use.workers.length > 0
+      ? ['workers that start after the rotation use the new key, and encrypt the schedules with it']
+      : []),
+  ];
+  return `namespace ${namespace} needs it: ${needText(use)}; ${ends.join('; ')}`;
+}
 
 export interface RotateOptions extends CommonOptions {
   /** Adds a key that encrypts nothing yet. */

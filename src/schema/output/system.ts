@@ -72,9 +72,20 @@ const accountSchema = z.object({ type: z.string(), site: z.string(), fields });
 const pluginSchema = opaque<JsonObject>(
   'The descriptor of the plugin (schemas/plugin.schema.json), with digest, folder and abilities.',
 );
-const keys = z.array(
-  z.object({ id: z.string(), createdAt: moment, current: z.boolean().describe('It encrypts.') }),
-);
+const keySchema = z.object({
+  id: z.string(),
+  createdAt: moment,
+  current: z.boolean().describe('It encrypts.'),
+});
+const keys = z.array(keySchema);
+const keyUses = z
+  .object({
+    open: texts.describe('Workflows that run.'),
+    ended: count.describe('Always 0 in a list: ended runs are looked at when a key is removed.'),
+    schedules: texts,
+    workers: texts.describe('They encrypted with it when they started.'),
+  })
+  .describe('What needs the key.');
 const jsonSchema = opaque<JsonObject>('A JSON Schema.').optional();
 const pluginFieldsMembers = {
   type: z.enum(['provider', 'automator']),
@@ -160,7 +171,14 @@ export const systemDocuments = {
     }),
   ],
   keys: [
-    z.object({ from: z.string(), keys }).describe('Of list.'),
+    z
+      .object({
+        from: z.string(),
+        namespace: z.string().optional().describe('Absent if no server answers.'),
+        keys: z.array(keySchema.extend({ uses: keyUses.optional() })),
+      })
+      .describe('Of list.'),
+    z.object({ folder: z.string(), removed: z.string().describe('Its id.') }).describe('Of remove.'),
     z.object({ folder: z.string(), keys }).describe('Of create and rotate.'),
     z.object({ folder: z.string(), imported: texts.describe('Their ids.') }).describe('Of import.'),
     z.object({ file: z.string() }).describe('Of export to a file.'),
