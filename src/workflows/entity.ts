@@ -17,7 +17,7 @@ import type { UpdateDefinition } from '@temporalio/common';
 import { jsonBytes, mostSent } from '../model/carried.js';
 import { answerType, readUpdateName } from '../model/messages/read.js';
 import { originsOf, type Moved } from '../model/move.js';
-import { condition, conditionOf, enqueue, takeMessages } from './inbox.js';
+import { condition, conditionOf, enqueue, isBehindEarlierTasks, takeMessages } from './inbox.js';
 import { leaveMark, reachTime, recorded, taskTime } from './recorded.js';
 
 /** What the base keeps about an entity during one run. An entity's own memory extends it. */
@@ -139,7 +139,7 @@ async function live<Result>(
   cancelled: Promise<never>,
 ): Promise<Result> {
   for (const register of entity.messages) register(memory);
-  if (answers.size > 0) takeReads();
+  if (answers.size > 0) takeReads(memory);
   void takeMessages();
   describeEntity = entity.details;
   cancelled.catch(() => {
@@ -278,6 +278,9 @@ export function update<Result, Args extends unknown[]>(
 ): Message {
   return (memory) => {
     const refuseThese = (...args: Args): void => refuse(refusalOf(...args));
+    const validator = (...args: Args): void => {
+      if (!isBehindEarlierTasks()) refuseThese(...args);
+    };
     const accept = (...args: Args): Promise<Result> =>
       enqueue(() => {
         memory.updates += 1;
@@ -287,7 +290,7 @@ export function update<Result, Args extends unknown[]>(
         const result = handle(...args);
         return result instanceof Promise ? result.finally(() => noteChange(memory)) : result;
       });
-    setHandler(definition, accept as never, { validator: refuseThese as never, description });
+    setHandler(definition, accept as never, { validator: validator as never, description });
   };
 }
 
@@ -321,15 +324,21 @@ export function query<Result, Args extends unknown[]>(
   };
 }
 
-/** The validator answers, so the update is never accepted. */
-function takeReads(): void {
-  const validator = (name: string, ...args: unknown[]): never => {
-    const answer = answers.get(name)?.(...args);
-    throw ApplicationFailure.create({ type: answerType, nonRetryable: true, details: [answer] });
+/** The validator answers; the update is accepted only where it would show a state that others have seen pass. */
+function takeReads(memory: EntityMemory): void {
+  const answer = (name: string, ...args: unknown[]): unknown => answers.get(name)?.(...args);
+  const accept = (...args: [string, ...unknown[]]): Promise<unknown> =>
+    enqueue(() => {
+      memory.updates += 1;
+      return answer(...args);
+    });
+  const validator = (...args: [string, ...unknown[]]): void => {
+    if (isBehindEarlierTasks()) return;
+    throw ApplicationFailure.create({ type: answerType, nonRetryable: true, details: [answer(...args)] });
   };
-  setHandler(defineUpdate<never, [string, ...unknown[]]>(readUpdateName), validator, {
+  setHandler(defineUpdate<unknown, [string, ...unknown[]]>(readUpdateName), accept, {
     validator,
-    description: 'Answers one of the queries, by a refusal that the history does not record.',
+    description: 'Answers one of the queries, usually by a refusal, which the history does not record.',
   });
 }
 

@@ -1,4 +1,8 @@
-import { condition as sdkCondition, type WorkflowInterceptors } from '@temporalio/workflow';
+import {
+  condition as sdkCondition,
+  type ActivateInput,
+  type WorkflowInterceptors,
+} from '@temporalio/workflow';
 import type { Duration } from '@temporalio/common';
 import { takeMessage } from './recorded.js';
 
@@ -11,21 +15,51 @@ import { takeMessage } from './recorded.js';
 const inbox: (() => void)[] = [];
 /** The SDK hands over the jobs of an activation; what they start runs afterwards. */
 let isDelivering = false;
+/** This run has had a task since the worker loaded it. */
+let isLive = false;
+let mayBeMerged = false;
 
 export const interceptors = (): WorkflowInterceptors => ({
   internals: [
     {
       activate(input, next) {
+        const { jobs, isReplaying } = input.activation;
+        const isTask =
+          isReplaying !== true && jobs?.some(({ queryWorkflow }) => queryWorkflow == null) === true;
+        mayBeMerged = isTask && !isLive && jobs.some(isResult);
+        isLive ||= isTask;
         isDelivering = true;
         try {
           next(input);
         } finally {
           isDelivering = false;
+          mayBeMerged = false;
         }
       },
     },
   ],
 });
+
+type Job = NonNullable<ActivateInput['activation']['jobs']>[number];
+
+function isResult({ resolveActivity, fireTimer, resolveSignalExternalWorkflow, ...job }: Job): boolean {
+  const { resolveChildWorkflowExecution, resolveChildWorkflowExecutionStart } = job;
+  return [
+    resolveActivity,
+    fireTimer,
+    resolveSignalExternalWorkflow,
+    resolveChildWorkflowExecution,
+    resolveChildWorkflowExecutionStart,
+  ].some((result) => result != null);
+}
+
+/**
+ * Whether a validator sees a state that others have seen pass: a worker that has just loaded the workflow may get results
+ * of earlier tasks, which had no commands, together with an update, and it validates the update before it takes them in.
+ */
+export function isBehindEarlierTasks(): boolean {
+  return mayBeMerged;
+}
 
 /** Does the work of a message when its turn has come. */
 export function enqueue<Result>(work: () => Result | Promise<Result>): Promise<Result> {
