@@ -146,13 +146,20 @@ describe('heddle pool and heddle request, over all pools', () => {
 
   it('erases an account: its nodes in all pools are deleted, after confirmation, and no others', async () => {
     expect(await run('pool', 'erase', 'absent')).toMatchObject({ code: 4 });
-    expect(await run('pool', 'erase', 'other')).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining(
-        'Delete 1 node of account other in pools lab, 1 of which in use (job-3)?',
+    // A node in use stays unless it is asked for.
+    expect(await run('pool', 'erase', 'other', '--yes')).toMatchObject({
+      code: 3,
+      stderr: expect.stringMatching(
+        /1 node in use or held \(job-3\) stays; --in-use deletes it too[^]*next: heddle pool erase other --in-use/,
       ),
     });
-    expect(await json('pool', 'erase', 'other', '--yes')).toMatchObject({
+    expect(await run('pool', 'erase', 'other', '--in-use')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(
+        'Delete 1 node of account other, 1 of which in use (job-3): pool lab: bench-1?',
+      ),
+    });
+    expect(await json('pool', 'erase', 'other', '--in-use', '--yes')).toMatchObject({
       account: 'other',
       erased: [{ pool: 'lab', nodes: ['bench-1'] }],
       silent: [],
@@ -204,7 +211,7 @@ describe('heddle pool and heddle request, over all pools', () => {
     await until('it has a node', async () =>
       (await run('pool', 'nodes', 'second')).stdout.includes('bench-1'),
     );
-    expect(await run('pool', 'erase', 'other', '--yes')).toMatchObject({
+    expect(await run('pool', 'erase', 'other', '--in-use', '--yes')).toMatchObject({
       code: 3,
       stdout: expect.stringMatching(/\nsecond +bench-1/) as string,
       stderr: expect.stringMatching(/error: pool lab: .*was exported by/) as string,

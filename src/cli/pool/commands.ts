@@ -140,8 +140,12 @@ export const poolCommands: readonly CommandDefinition[] = [
           load: async () => (await import('./nodes.js')).remove,
         },
       ),
-      command('erase <account>', 'delete the nodes of a provider account in all pools', {
-        options: [option('--abandon', 'forget the nodes without deleting their machines'), yesOption],
+      command('erase <account>', 'delete the nodes of a provider account in all pools that are not in use', {
+        options: [
+          option('--in-use', 'also nodes that are in use or held'),
+          option('--abandon', 'forget the nodes without deleting their machines'),
+          yesOption,
+        ],
         json: ['pool-change'],
         load: async () => (await import('./erase.js')).erase,
       }),

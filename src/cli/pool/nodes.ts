@@ -1,3 +1,4 @@
+import { isTaken } from '../../model/pool/node.js';
 import type { PoolNodeView } from '../../model/pool/view.js';
 import { CliError } from '../errors.js';
 import type { ServerOptions } from '../configuration.js';
@@ -78,12 +79,11 @@ const deletePool = poolVerb(
 /** The users who would lose nodes. */
 export function usersOf(found: readonly PoolNodeView[]): string {
   const taken = found.filter(isTaken);
-  if (taken.length === 0) return '';
-  const holders = [...new Set(taken.flatMap(({ requester }) => requester ?? []))];
-  const some = `${holders.slice(0, 5).join(', ')}${holders.length > 5 ? ' and others' : ''}`;
-  return `, ${taken.length} of which in use${holders.length === 0 ? '' : ` (${some})`}`;
+  return taken.length === 0 ? '' : `, ${taken.length} of which in use${namesOfUsers(taken)}`;
 }
 
-function isTaken({ state }: PoolNodeView): boolean {
-  return state === 'in-use' || state === 'hold';
+export function namesOfUsers(taken: readonly PoolNodeView[]): string {
+  const names = [...new Set(taken.flatMap(({ requester }) => requester ?? []))];
+  const some = `${names.slice(0, 5).join(', ')}${names.length > 5 ? ' and others' : ''}`;
+  return names.length === 0 ? '' : ` (${some})`;
 }

@@ -5,7 +5,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { JsonObject } from '../../model/json.js';
 import { poolWorkflowId, poolWorkflowType } from '../../model/names.js';
 import { restoredPool, type PoolRecords } from '../../model/pool/export.js';
-import type { ConfigureReply, PoolStart } from '../../model/pool/messages.js';
+import type { ConfigureReply, DeleteNodesRequest, PoolStart } from '../../model/pool/messages.js';
 import type { NodeDemand } from '../../model/pool/request.js';
 import type { PoolSpec } from '../../model/pool/spec.js';
 import type { PoolNodesPage, PoolNodeView, PoolView, RequestView } from '../../model/pool/view.js';
@@ -242,8 +242,12 @@ export class PoolClient extends EntityClient {
     await this.update('end hold', this.name, endHoldUpdate, { nodeId });
   }
 
-  async deleteNodes(nodeIds: readonly string[], options: { readonly abandon?: true } = {}): Promise<void> {
-    await this.update('delete', this.name, deleteNodesUpdate, { nodeIds, by: this.by, ...options });
+  /** Returns those that are deleted: all of them, or with `withoutUser` those that nobody has. */
+  async deleteNodes(
+    nodeIds: readonly string[],
+    options: Pick<DeleteNodesRequest, 'abandon' | 'withoutUser'> = {},
+  ): Promise<readonly string[]> {
+    return this.update('delete', this.name, deleteNodesUpdate, { nodeIds, by: this.by, ...options });
   }
 
   /**

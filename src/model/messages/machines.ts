@@ -57,7 +57,14 @@ export const machineRows = {
         }),
       ],
       endHold: [object({ nodeId: text(200) })],
-      deleteNodes: [object({ nodeIds: list(text(200), 100_000), by: who(), abandon: optional(flag) })],
+      deleteNodes: [
+        object({
+          nodeIds: list(text(200), 100_000),
+          by: who(),
+          abandon: optional(flag),
+          withoutUser: optional(flag),
+        }),
+      ],
       deletePool: [asked()],
       export: [asked({ cancel: optional(flag) })],
       disown: [machines()],

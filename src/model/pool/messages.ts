@@ -56,6 +56,8 @@ export interface DeleteNodesRequest {
   readonly by: string;
   /** Forget them without deleting their machines: for machines that cannot be deleted. */
   readonly abandon?: true;
+  /** Leave those that are in use or held by then. */
+  readonly withoutUser?: true;
 }
 
 export interface DeletePoolRequest {

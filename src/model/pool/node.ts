@@ -81,6 +81,19 @@ export function isIdle(node: PoolNode): boolean {
   );
 }
 
+/** Whether someone has it: it is in use, or held for inspection. */
+export function isTaken({ state }: Pick<PoolNode, 'state'>): boolean {
+  return state === 'in-use' || state === 'hold';
+}
+
+/** Of all nodes of a pool those that can be deleted without taking one from its user, also on the same machine. */
+export function nodesWithoutUser<Node extends Pick<PoolNode, 'id' | 'state' | 'backing'>>(
+  nodes: readonly Node[],
+): readonly Node[] {
+  const machines = new Set(nodes.filter(isTaken).flatMap(({ backing }) => backing ?? []));
+  return nodes.filter((node) => !isTaken(node) && !machines.has(node.id));
+}
+
 /** A whole machine that is ready and free. */
 export function isSpare(node: PoolNode): boolean {
   return node.state === 'ready' && node.request === undefined && node.backing === undefined;

@@ -163,7 +163,12 @@ export const poolDocuments = {
     z.object({ ...pool, node: z.string(), held: z.boolean() }).describe('Of hold.'),
     z.object({ ...pool, nodes: texts }).describe('Of delete with nodes.'),
     z
-      .object({ account: z.string(), erased: z.array(z.object({ ...pool, nodes: texts })), silent })
+      .object({
+        account: z.string(),
+        erased: z.array(z.object({ ...pool, nodes: texts })),
+        inUse: z.array(z.object({ ...pool, nodes: texts })).describe('What stays without --in-use.'),
+        silent,
+      })
       .describe('Of erase.'),
     z.object({ ...pool, deleted: z.boolean().describe('False with --no-wait.') }).describe('Of delete.'),
   ],

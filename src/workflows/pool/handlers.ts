@@ -17,6 +17,8 @@ import { refuseExport } from '../../model/pool/export.js';
 import { viewAllocated } from '../../model/pool/allocated.js';
 import { addRequest, deleteNode, returnNodes, holdNode, renewLease } from '../../model/pool/allocate.js';
 import { endHold, nodeGone } from '../../model/pool/outcome.js';
+import type { DeleteNodesRequest } from '../../model/pool/messages.js';
+import { nodesWithoutUser } from '../../model/pool/node.js';
 import type { NodeDemand } from '../../model/pool/request.js';
 import { changePriority } from '../../model/pool/order.js';
 import { viewNode, viewPool, viewRequests, type RequestView } from '../../model/pool/view.js';
@@ -119,12 +121,7 @@ export function messagesOf(memory: PoolMemory): readonly Message[] {
     update(
       deleteNodesUpdate,
       'Delete nodes.',
-      ({ nodeIds, by, abandon }) => {
-        for (const id of nodeIds) {
-          deleteNode(pool, id, `deleted by ${by}`, Date.now());
-          if (abandon === true && pool.nodes[id] !== undefined) nodeGone(pool, id, Date.now());
-        }
-      },
+      (request) => deleteNodes(pool, request, Date.now()),
       unlessExported((request) => refuseDeletion(pool, request)),
     ),
     update(
@@ -223,6 +220,20 @@ function nodeReply(pool: PoolMemory['pool'], nodeId: string): NodeReply {
       ? unfitText(machine)
       : `node ${nodeId} is ${state}; hold it first: heddle pool hold ${name} ${nodeId}`);
   return { is: 'here', uid: machine.keyUid ?? uid, node: machine, busy };
+}
+
+function deleteNodes(
+  pool: PoolMemory['pool'],
+  { nodeIds, by, abandon, withoutUser }: DeleteNodesRequest,
+  now: number,
+): readonly string[] {
+  const free = new Set(nodesWithoutUser(Object.values(pool.nodes)).map(({ id }) => id));
+  const ids = withoutUser === true ? nodeIds.filter((id) => free.has(id)) : nodeIds;
+  for (const id of ids) {
+    deleteNode(pool, id, `deleted by ${by}`, now);
+    if (abandon === true && pool.nodes[id] !== undefined) nodeGone(pool, id, now);
+  }
+  return ids;
 }
 
 function takeDemands(memory: PoolMemory, demands: readonly NodeDemand[]): readonly RequestView[] {

@@ -31,7 +31,8 @@ export const renewUpdate = defineUpdate<readonly string[], [readonly string[]]>(
 export const priorityUpdate = defineUpdate<void, [PriorityRequest]>('priority');
 export const holdUpdate = defineUpdate<void, [HoldRequest]>('hold');
 export const endHoldUpdate = defineUpdate<void, [{ readonly nodeId: string }]>('endHold');
-export const deleteNodesUpdate = defineUpdate<void, [DeleteNodesRequest]>('deleteNodes');
+/** Gives the ids of those that are deleted. */
+export const deleteNodesUpdate = defineUpdate<readonly string[], [DeleteNodesRequest]>('deleteNodes');
 export const deletePoolUpdate = defineUpdate<void, [DeletePoolRequest]>('deletePool');
 export const exportUpdate = defineUpdate<void, [ExportRequest]>('export');
 /** Credentials of nodes included. Only of a pool that was exported. */

@@ -10,6 +10,7 @@ import {
 } from '../../../src/model/pool/check-messages.js';
 import { addRequest, returnNodes, holdNode, renewLease } from '../../../src/model/pool/allocate.js';
 import { endHold, nodeBuilt, nodeCleaned } from '../../../src/model/pool/outcome.js';
+import { nodesWithoutUser } from '../../../src/model/pool/node.js';
 import { changePriority, signatureOf } from '../../../src/model/pool/order.js';
 import type { PoolState } from '../../../src/model/pool/state.js';
 import { viewPool, viewRequests, type RequestView } from '../../../src/model/pool/view.js';
@@ -49,6 +50,35 @@ describe('a request that lost a node', () => {
     });
     returnNodes(pool, 'first', 'returned', 6);
     expect(pool.nodes['a-1']).toMatchObject({ state: 'in-use', request: 'second' });
+  });
+});
+
+describe('nodes without a user', () => {
+  it('are neither in use nor held, and have no such node on their machine', () => {
+    const pool = openPool({
+      labels: { a: {}, b: {} },
+      providerPools: { main: providerPool({ a: offer(), b: offer({ slots: 2 }) }) },
+    });
+    for (const [id, labels] of Object.entries({ one: ['a'], two: ['a'], three: ['b'] }))
+      addRequest(pool, { id, labels, requester: 'test' }, 1);
+    admit(pool, 1);
+    for (const { id } of Object.values(pool.nodes).filter(({ backing }) => backing === undefined)) {
+      begin(pool, id);
+      nodeBuilt(pool, id, 2);
+    }
+    const free = (): readonly string[] => nodesWithoutUser(Object.values(pool.nodes)).map(({ id }) => id);
+    const [, two, three] = ['one', 'two', 'three'].map((id) => pool.requests[id]?.nodes[0] ?? '');
+    const machine = pool.nodes[three ?? '']?.backing ?? '';
+    expect(pool.nodes[machine]?.state).toBe('ready');
+    const otherSlot = Object.values(pool.nodes).filter(
+      ({ id, backing }) => backing === machine && id !== three,
+    );
+    expect(free()).toEqual(otherSlot.map(({ id }) => id));
+    returnNodes(pool, 'two', 'returned', 3);
+    returnNodes(pool, 'three', 'returned', 3);
+    expect(free()).toEqual(expect.arrayContaining([two, machine]));
+    holdNode(pool, pool.requests['one']?.nodes[0] ?? '', { by: 'me', comment: 'hangs' }, 4);
+    expect(free()).not.toContain(pool.requests['one']?.nodes[0]);
   });
 });
 
