@@ -13,6 +13,7 @@ import {
   uploadQueue,
   workflowQueue,
 } from '../model/names.js';
+import { metricSinks } from './metric-sinks.js';
 
 /** The type of the SDK leaves out `isolateExecutionTimeout`, which it documents for tests. */
 type QueueOptions = Partial<WorkerOptions> & {
@@ -67,6 +68,7 @@ function workflowWorker({ stackTraces }: Config): QueueOptions {
     workflowBundle: stackTraces
       ? { code: readFileSync(bundlePath, 'utf8').replace(/^.*\/\/ no promise traces$/m, '') }
       : { codePath: bundlePath },
+    sinks: metricSinks,
     maxCachedWorkflows: 500,
     maxConcurrentWorkflowTaskExecutions: 40,
     // After a crash the next worker waits no longer than this for the one that had the workflow in its

@@ -1,4 +1,4 @@
-import { Runtime, type RuntimeOptions } from '@temporalio/worker';
+import { Runtime, type PrometheusMetricsExporter, type RuntimeOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { unreadHistory } from '../model/unread-history.js';
 
@@ -36,11 +36,40 @@ function optionsOf(log: Logger, metricsAddress: string | undefined): RuntimeOpti
     },
     telemetryOptions: {
       logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} },
-      metrics: metricsAddress === undefined ? undefined : { prometheus: { bindAddress: metricsAddress } },
+      metrics: metricsAddress === undefined ? undefined : { prometheus: exporterAt(metricsAddress) },
     },
     shutdownSignals: [],
   };
 }
+
+/** Names by the conventions of Prometheus, and histograms that reach as far as what they measure. */
+function exporterAt(bindAddress: string): PrometheusMetricsExporter['prometheus'] {
+  return {
+    bindAddress,
+    countersTotalSuffix: true,
+    unitSuffix: true,
+    useSecondsForDurations: true,
+    // A key counts for every metric whose name contains it, in no defined order, so none may contain another.
+    histogramBucketOverrides: {
+      heddle_pool_launch_duration: machineSeconds,
+      heddle_pool_request_duration: machineSeconds,
+      activity_execution_latency: taskSeconds,
+      activity_succeed_endtoend_latency: taskSeconds,
+      long_request_latency: [0.1, 1, 5, 10, 20, 40, 60, 90],
+      // The longest workflow task takes a minute (`src/worker/queues.ts`).
+      workflow_task_execution_latency: workflowTaskSeconds,
+      workflow_task_replay_latency: workflowTaskSeconds,
+    },
+  };
+}
+
+/** Containers take a second, machines of clouds minutes, bare metal half an hour. */
+const machineSeconds = [0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 180, 300, 600, 900, 1_800, 3_600, 7_200];
+/** Scripts, loads of disks and builds of images may take hours. */
+const taskSeconds = [
+  0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600, 7_200, 14_400, 28_800,
+];
+const workflowTaskSeconds = [0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60];
 
 /** Most queues are for one kind of tasks alone; the SDK warns of each. */
 const oneKind = /^No (workflows|activities|Nexus services) registered, not polling/;

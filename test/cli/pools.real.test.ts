@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { stringify } from 'yaml';
 import { freePort } from '../harness/free-port.js';
+import { lintMetrics } from '../harness/prometheus-lint.js';
 import { startStack, type Stack, type WorkerProcess } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { heddleOn, startHeddle } from '../harness/cli/run-heddle.js';
@@ -319,16 +320,43 @@ describe('heddle pool and heddle request', () => {
           ),
       );
     await told('heddle_pool_nodes', / 1$/, 'label="large"', 'state="ready"');
-    await told('heddle_pool_launches', / [3-9]$/, ...place, 'label="small"', 'result="ready"');
-    await told('heddle_pool_launch_time_count', / [1-9]$/, ...place, 'label="large"');
-    await told('heddle_pool_request_time_count', / [3-9]$/, ...place, 'label="small"');
+    await told('heddle_pool_launches_total', / [3-9]$/, ...place, 'label="small"', 'result="ready"');
+    await told('heddle_pool_launch_duration_seconds_count', / [1-9]$/, ...place, 'label="large"');
+    await told('heddle_pool_request_duration_seconds_count', / [3-9]$/, ...place, 'label="small"');
     await told('heddle_pool_limit', / 3$/, ...place, 'of="nodes"');
     await told('heddle_pool_used', / \d$/, ...place, 'of="nodes"');
     await told('heddle_pool_paused', / 0$/, ...place);
     await told('heddle_pool_requests', / 0$/, 'state="requested"');
     await told('heddle_pool_waiting', / 0$/, 'label="small"');
-    await told('heddle_pool_published', / 1\d{9}$/, 'pool="ci"');
+    await told('heddle_pool_tenant_waiting', / 0$/, 'tenant="acme"');
+    await told('heddle_pool_tenant_nodes', / \d$/, 'tenant=""');
+    await told('heddle_pool_published_timestamp_seconds', / 1\d{9}$/, 'pool="ci"');
     expect(await scrape()).toMatch(/^temporal_num_pollers/m);
+    expect(lintMetrics(await scrape())).toEqual([]);
+  });
+
+  it('has buckets for machines and tasks that take minutes and hours', async () => {
+    const bounds = async (name: string): Promise<readonly number[]> => {
+      const lines = (await scrape()).split('\n').filter((line) => line.startsWith(`${name}_bucket{`));
+      return [...new Set(lines.map((line) => Number(/le="([\d.e+]+)"/.exec(line)?.[1] ?? Infinity)))];
+    };
+    for (const name of [
+      'heddle_pool_launch_duration_seconds',
+      'heddle_pool_request_duration_seconds',
+      'temporal_activity_execution_latency_seconds',
+      'temporal_activity_succeed_endtoend_latency_seconds',
+    ])
+      expect({ name, bounds: await bounds(name) }).toMatchObject({
+        bounds: expect.arrayContaining([60, 300, 600, 1_800, 3_600]) as number[],
+      });
+  });
+
+  it('lists failures of the last day', async () => {
+    expect(await run('pool', 'failures')).toMatchObject({
+      code: 0,
+      stdout: 'nothing failed in the last day\n',
+    });
+    expect(await json('pool', 'failures', 'ci')).toMatchObject({ pools: [{ pool: 'ci', failures: [] }] });
   });
 
   it('deletes nodes, and the pool', async () => {

@@ -112,6 +112,11 @@ export const poolCommands: readonly CommandDefinition[] = [
         json: ['pool-waiting'],
         load: async () => (await import('./waiting.js')).waiting,
       }),
+      command(
+        'failures [pool]',
+        'list what failed in the last day: launches, clean-ups and checks of nodes',
+        { json: ['pool-failures'], load: async () => (await import('./failures.js')).failures },
+      ),
       command('dump [pool]', 'print the state of all pools, or of one, as JSON', {
         json: ['pool-dump'],
         load: async () => (await import('./show.js')).dump,

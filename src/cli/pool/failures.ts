@@ -1,19 +1,36 @@
-import type { PoolClient } from '../../client/pool/pool-client.js';
-import { poolWorkflowId } from '../../model/names.js';
-import { lookAtWorkflow } from '../system/server-view.js';
-import type { Session } from '../session.js';
+import type { PoolFailure } from '../../model/pool/failures.js';
+import type { ServerOptions } from '../configuration.js';
+import { formatDuration } from '../format.js';
+import { noteSilent, verb } from '../verb.js';
+import { askPools } from './pool-verb.js';
 
-/** The last failures of tasks that are being tried again, by node. */
-export async function failuresOf(
-  { temporal }: Session,
-  { name }: PoolClient,
-): Promise<ReadonlyMap<string, string>> {
-  const { activities } = await lookAtWorkflow(temporal, poolWorkflowId(name));
-  return new Map(
-    activities.flatMap(({ nodeId, attempt, failure }) =>
-      nodeId === undefined || failure === undefined || failure.kind === 'NotReady'
-        ? []
-        : [[nodeId, `${failure.message} (attempt ${attempt} follows)`] as const],
-    ),
-  );
+/** What failed in each pool in the last day. */
+export const failures = verb(
+  async (session, name: string | undefined, _options: ServerOptions) => {
+    const { answers, silent } = await askPools(session, name, async (pool) => ({
+      pool: pool.name,
+      failures: await pool.failures(),
+    }));
+    return { pools: answers, silent };
+  },
+  {
+    worker: true,
+    table: {
+      head: ['POOL', 'LAST', 'TIMES', 'WHAT', 'LABEL', 'PROVIDER POOL', 'NODE', 'WHY'],
+      rows: ({ pools }) =>
+        pools.flatMap(({ pool, failures: found }) =>
+          found.map((failure) => [pool, ...rowOf(failure, Date.now())]),
+        ),
+      empty: 'nothing failed in the last day',
+    },
+    print: (output, { silent }) => noteSilent(output, 'pool', silent),
+  },
+);
+
+function rowOf(
+  { at, times, stage, kind, label, providerPool, node, why }: PoolFailure,
+  now: number,
+): readonly string[] {
+  const what = kind === undefined ? stage : `${stage}: ${kind}`;
+  return [`${formatDuration(now - at)} ago`, String(times), what, label, providerPool, node, why];
 }

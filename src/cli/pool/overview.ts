@@ -5,7 +5,7 @@ import type { ServerOptions } from '../configuration.js';
 import { formatDuration } from '../format.js';
 import type { Output } from '../output.js';
 import { noteSilent, verb } from '../verb.js';
-import { failuresOf } from './failures.js';
+import { failuresOf } from './task-failures.js';
 import { askPools } from './pool-verb.js';
 import { nodeName, whyOf, withoutSecrets } from './request-text.js';
 

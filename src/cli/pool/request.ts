@@ -4,7 +4,7 @@ import { CliError } from '../errors.js';
 import type { ServerOptions } from '../configuration.js';
 import type { RequestView } from '../../model/pool/view.js';
 import type { Session } from '../session.js';
-import { failuresOf } from './failures.js';
+import { failuresOf } from './task-failures.js';
 import { poolVerb } from './pool-verb.js';
 import { printRequest, withoutSecrets } from './request-text.js';
 

@@ -6,7 +6,7 @@ import type { ServerOptions } from '../configuration.js';
 import { cleanJson } from '../clean-text.js';
 import { formatAge } from '../format.js';
 import { verb } from '../verb.js';
-import { failuresOf } from './failures.js';
+import { failuresOf } from './task-failures.js';
 import { poolVerb } from './pool-verb.js';
 import { withoutSecrets } from './request-text.js';
 

@@ -6,6 +6,7 @@ import type { JsonObject } from '../../model/json.js';
 import { poolWorkflowId, poolWorkflowType } from '../../model/names.js';
 import { restoredPool, type PoolRecords } from '../../model/pool/export.js';
 import type { ConfigureReply, DeleteNodesRequest, PoolStart } from '../../model/pool/messages.js';
+import type { PoolFailure } from '../../model/pool/failures.js';
 import type { NodeDemand } from '../../model/pool/request.js';
 import type { PoolSpec } from '../../model/pool/spec.js';
 import type { PoolNodesPage, PoolNodeView, PoolView, RequestView } from '../../model/pool/view.js';
@@ -19,6 +20,7 @@ import {
   exportUpdate,
   holdUpdate,
   nodePayloadQuery,
+  poolFailuresQuery,
   poolNodesQuery,
   poolQuery,
   poolSpecQuery,
@@ -208,6 +210,11 @@ export class PoolClient extends EntityClient {
   /** The tenants whose requests wait, and for what; the one whose request is served next first. */
   waiting(): Promise<readonly TenantWaiting[]> {
     return this.query('waiting', this.name, waitingQuery);
+  }
+
+  /** What failed in the last day, the newest first. */
+  failures(): Promise<readonly PoolFailure[]> {
+    return this.query('failures', this.name, poolFailuresQuery);
   }
 
   spec(): Promise<PoolSpec | null> {

@@ -73,6 +73,7 @@ export const machineRows = {
     queries: {
       pool: [],
       spec: [],
+      failures: [],
       requests: [withField({ ids: object({ ids: requestIds() }) }, object({ since: count() }))],
       nodes: [text(20, 0)],
       waiting: [],

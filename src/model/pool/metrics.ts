@@ -1,15 +1,11 @@
 import { addTo } from './amounts.js';
 import { inOrder } from './order.js';
 import { pausesIn } from './pause.js';
+import type { MetricPoint, PoolMetric } from './metric-table.js';
 import { requestStates } from './request.js';
 import type { PoolState } from './state.js';
 
-/** A metric of a pool. */
-export interface Figure {
-  readonly name: string;
-  readonly tags: Readonly<Record<string, string>>;
-  readonly value: number;
-}
+export type Figure = MetricPoint<PoolMetric>;
 
 /** All metrics of a pool: nodes and requests by state, queue lengths, use and limits. Called often. */
 export function figuresOf(state: PoolState): readonly Figure[] {
@@ -19,6 +15,7 @@ export function figuresOf(state: PoolState): readonly Figure[] {
   return [
     ...figuresOfNodes(state),
     ...figuresOfProviders(state),
+    ...figuresOfTenants(state),
     ...requestStates.map((of): Figure => ({
       name: 'heddle_pool_requests',
       tags: { pool, state: of },
@@ -81,4 +78,20 @@ function figuresOfProviders(state: PoolState): readonly Figure[] {
       { name: 'heddle_pool_paused', tags, value: pausesIn(state, providerPool).length === 0 ? 0 : 1 },
     ];
   });
+}
+
+/** Tenants are named by requesters, so only those of the configuration have figures of their own. */
+function figuresOfTenants({ name: pool, spec, nodes, requests }: PoolState): readonly Figure[] {
+  const named = new Set([...Object.keys(spec?.tenants ?? {}), ...Object.keys(spec?.weights ?? {})]);
+  const nameOf = ({ tenant = '' }: { readonly tenant?: string }): string => (named.has(tenant) ? tenant : '');
+  const waiting = count(
+    Object.values(requests).flatMap((request) => (request.state === 'requested' ? [nameOf(request)] : [])),
+  );
+  const owned = count(
+    Object.values(nodes).flatMap((node) => (node.request === undefined ? [] : [nameOf(node)])),
+  );
+  return [...named, ''].flatMap((tenant): readonly Figure[] => [
+    { name: 'heddle_pool_tenant_waiting', tags: { pool, tenant }, value: waiting.get(tenant) ?? 0 },
+    { name: 'heddle_pool_tenant_nodes', tags: { pool, tenant }, value: owned.get(tenant) ?? 0 },
+  ]);
 }

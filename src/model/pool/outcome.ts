@@ -8,6 +8,7 @@ import {
   setNodeState,
   resumeNode,
 } from './allocate.js';
+import { rememberFailure } from './failures.js';
 import { hasLostItsImage } from './library.js';
 import type { PoolNode } from './node.js';
 import { endPauses, forgetRefusals, pause } from './pause.js';
@@ -59,6 +60,7 @@ export function launchFailed(
   );
   const spec = pool.spec?.providerPools[node.providerPool];
   noteFailure(pool, node, message, now);
+  rememberFailure(pool, node, { stage: 'launch', kind, why: message }, now);
   if (kind === 'Quota') pause(pool, node, message, now);
   // Not the provider pool's fault: another machine is created from the present version.
   const isExcused = kind === 'Quota' || hasLostItsImage(pool, node);
@@ -135,14 +137,17 @@ export function nodeCleaned(pool: PoolState, id: string, now: number): void {
 }
 
 export function cleanUpFailed(pool: PoolState, id: string, why: string, now: number): void {
-  if (pool.nodes[id]?.state === 'used')
-    setNodeState(pool, id, 'deleting', now, `its clean-up failed: ${why}`);
+  const node = pool.nodes[id];
+  if (node?.state !== 'used') return;
+  rememberFailure(pool, node, { stage: 'clean-up', why }, now);
+  setNodeState(pool, id, 'deleting', now, `its clean-up failed: ${why}`);
 }
 
 /** A ready node does not answer, or its machine is not as it should be. */
 export function nodeUnhealthy(pool: PoolState, id: string, why: string, now: number): void {
   const node = pool.nodes[id];
   if (node === undefined || (node.state !== 'ready' && node.silent !== true)) return;
+  rememberFailure(pool, node, { stage: 'check', why }, now);
   changePoolNode(pool, id, ({ silent: _silent, againAt: _again, ...before }) => ({ ...before, why }));
   const request = node.request === undefined ? undefined : pool.requests[node.request];
   if (request?.state === 'pending') resumeNode(pool, request.id, now);

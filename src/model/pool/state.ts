@@ -2,6 +2,7 @@ import { bareRecord } from '../bare-record.js';
 import type { ImageUpdate } from '../image/notification.js';
 import type { Moved } from '../move.js';
 import type { Amounts } from './amounts.js';
+import type { PoolFailure } from './failures.js';
 import type { PoolNode } from './node.js';
 import type { EndedRequest, NodeRequest } from './request.js';
 import type { Placements, PoolSpec, ProviderTraits } from './spec.js';
@@ -43,6 +44,8 @@ export interface PoolState {
   readonly resting: Record<string, { readonly until: number; readonly failures: number }>;
   /** By `<provider pool>/<label>`: the last failure since a machine was ready there. */
   failures?: Readonly<Record<string, { readonly why: string; readonly at: number }>>;
+  /** Failures of the last day, the newest first. */
+  lastFailures?: readonly PoolFailure[];
   /** By `<provider pool>/<label>`, in ms: how long the last machine took. */
   launchTimes?: Readonly<Record<string, { readonly acceptedMs: number; readonly readyMs: number }>>;
   /** Absent in runs of earlier builds, which left a slow provider only after its own time limits. */

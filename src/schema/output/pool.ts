@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../model/json.js';
 import type { Amounts } from '../../model/pool/amounts.js';
+import { failureStages, type PoolFailure } from '../../model/pool/failures.js';
 import { poolNodeStates } from '../../model/pool/node.js';
 import { requestStates } from '../../model/pool/request.js';
 import type { GrantedNode, PoolNodeView, RequestView } from '../../model/pool/view.js';
@@ -149,6 +150,20 @@ const waitingSchema = exactly<TenantWaiting>()(
   }),
 );
 
+const failureSchema = exactly<PoolFailure>()(
+  z.object({
+    stage: z.enum(failureStages),
+    label: z.string(),
+    providerPool: z.string(),
+    kind: z.string().optional().describe('Of a launch, such as Quota.'),
+    why: z.string(),
+    node: z.string().describe('The last one that it happened to.'),
+    times: count.describe('How often, with the same reason.'),
+    firstAt: millisecond,
+    at: millisecond,
+  }),
+);
+
 const pool = { pool: z.string() };
 const silent = texts.describe('Pools that do not answer.');
 const requests = z.object({ ...pool, requests: z.array(requestSchema) });
@@ -223,6 +238,12 @@ export const poolDocuments = {
   'pool-nodes': [
     z.object({ ...pool, nodes: z.array(nodeSchema) }),
     z.object({ nodes: z.array(z.object({ ...pool, ...nodeMembers })), silent }).describe('Of all pools.'),
+  ],
+  'pool-failures': [
+    z.object({
+      pools: z.array(z.object({ ...pool, failures: z.array(failureSchema).describe('The newest first.') })),
+      silent,
+    }),
   ],
   'pool-waiting': [
     z.object({ pools: z.array(z.object({ ...pool, tenants: z.array(waitingSchema) })), silent }),

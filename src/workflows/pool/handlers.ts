@@ -13,6 +13,7 @@ import {
 import { emptyPool } from '../../model/pool/configure.js';
 import { exportedText, type RecordsReply } from '../../model/move.js';
 import { packPool, type CarriedPool } from '../../model/pool/carry.js';
+import { failuresOfLastDay } from '../../model/pool/failures.js';
 import { refuseExport } from '../../model/pool/export.js';
 import { viewAllocated } from '../../model/pool/allocated.js';
 import { addRequest, deleteNode, returnNodes, holdNode, renewLease } from '../../model/pool/allocate.js';
@@ -38,6 +39,7 @@ import {
   holdUpdate,
   nodePayloadQuery,
   poolDisownUpdate,
+  poolFailuresQuery,
   poolNodesQuery,
   poolOwnersQuery,
   poolQuery,
@@ -157,6 +159,7 @@ function queriesOf(memory: PoolMemory): readonly Message[] {
   return [
     query(poolQuery, 'Labels, provider pools and counts.', () => viewPool(pool, Date.now())),
     query(recordsQuery, 'The records of an exported pool, with credentials.', () => recordsOf(memory)),
+    query(poolFailuresQuery, 'What failed in the last day.', () => failuresOfLastDay(pool, Date.now())),
     query(poolSpecQuery, 'The configuration.', () => pool.spec ?? null),
     query(requestsQuery, 'Requests, with the credentials of allocated nodes.', (wanted) =>
       viewRequests(pool, wanted),

@@ -14,6 +14,7 @@ import type {
 } from '../../model/pool/messages.js';
 import type { ExportRequest, RecordsReply } from '../../model/move.js';
 import type { CarriedPool } from '../../model/pool/carry.js';
+import type { PoolFailure } from '../../model/pool/failures.js';
 import type { NodeDemand } from '../../model/pool/request.js';
 import type { PoolSpec } from '../../model/pool/spec.js';
 import type { PoolNodesPage, PoolView, RequestsPage, RequestView } from '../../model/pool/view.js';
@@ -38,6 +39,8 @@ export const exportUpdate = defineUpdate<void, [ExportRequest]>('export');
 /** Credentials of nodes included. Only of a pool that was exported. */
 export const recordsQuery = defineQuery<RecordsReply<CarriedPool> | null>('records');
 export const poolQuery = defineQuery<PoolView>('pool');
+/** The newest first. */
+export const poolFailuresQuery = defineQuery<readonly PoolFailure[]>('failures');
 export const poolSpecQuery = defineQuery<PoolSpec | null>('spec');
 /** Credentials of handed-out nodes included. */
 export const requestsQuery = defineQuery<RequestsPage, [RequestsWanted]>('requests');

@@ -1,8 +1,19 @@
-import { metricMeter, workflowInfo } from '@temporalio/workflow';
+import { proxySinks, workflowInfo, type Sinks } from '@temporalio/workflow';
 import { figuresOf, type Figure } from '../../model/pool/metrics.js';
+import type { MetricPoint, PoolMetric } from '../../model/pool/metric-table.js';
 import type { NodeRequest } from '../../model/pool/request.js';
 import type { PoolNode } from '../../model/pool/node.js';
 import type { PoolState } from '../../model/pool/state.js';
+
+/**
+ * Takes the metrics of workflows in the worker's process. The SDK's own metrics of workflows have labels in camel
+ * case, which cannot be changed.
+ */
+export interface MetricSinks extends Sinks {
+  heddleMetrics: { publish(points: readonly MetricPoint<PoolMetric>[]): void };
+}
+
+const { heddleMetrics } = proxySinks<MetricSinks>();
 
 /**
  * Metrics of a pool as last published by this process. Not part of the pool's state: another worker publishes
@@ -27,26 +38,29 @@ export function publishMetrics(published: Published, pool: PoolState, now: numbe
   );
   published.version = pool.counters.version;
   if (workflowInfo().unsafe.isReplaying) return;
+  const before = published.figures;
   const figures = Object.fromEntries(
     figuresOf(pool).map((figure) => [JSON.stringify([figure.name, figure.tags]), figure]),
   );
-  metricMeter.createGauge('heddle_pool_published').set(Math.round(now / 1_000), { pool: pool.name });
-  for (const [key, { name, tags, value }] of Object.entries(figures)) {
-    if (published.figures[key]?.value !== value) metricMeter.createGauge(name).set(value, tags);
-  }
-  for (const [key, { name, tags }] of Object.entries(published.figures)) {
-    if (figures[key] === undefined) metricMeter.createGauge(name).set(0, tags);
-  }
   published.figures = figures;
-  if (fulfilled.length === 0) return;
-  const times = metricMeter.createHistogram(
-    'heddle_pool_request_time',
-    'int',
-    'ms',
-    'From the demand to the nodes.',
-  );
-  for (const request of fulfilled)
-    times.record(Math.max(0, request.since - request.createdAt), requestTags(pool, request));
+  heddleMetrics.publish([
+    {
+      name: 'heddle_pool_published_timestamp_seconds',
+      tags: { pool: pool.name },
+      value: Math.round(now / 1_000),
+    },
+    ...Object.entries(figures).flatMap(([key, figure]) =>
+      before[key]?.value === figure.value ? [] : [figure],
+    ),
+    ...Object.entries(before).flatMap(([key, figure]) =>
+      figures[key] === undefined ? [{ ...figure, value: 0 }] : [],
+    ),
+    ...fulfilled.map((request) => ({
+      name: 'heddle_pool_request_duration' as const,
+      tags: requestTags(pool, request),
+      value: secondsBetween(request.createdAt, request.since),
+    })),
+  ]);
 }
 
 /** How the making of a node ended: `ready`, or the kind of failure. */
@@ -56,22 +70,23 @@ export function publishLaunch(
   result: string,
   now: number,
 ): void {
+  if (workflowInfo().unsafe.isReplaying) return;
   const tags = {
     pool: pool.name,
     label,
     provider_pool: providerPool,
     provider: providerOf(pool, providerPool),
   };
-  metricMeter.createCounter('heddle_pool_launches').add(1, { ...tags, result });
-  if (result === 'ready')
-    metricMeter
-      .createHistogram(
-        'heddle_pool_launch_time',
-        'int',
-        'ms',
-        'From the decision to make a node to its readiness.',
-      )
-      .record(Math.max(0, now - createdAt), tags);
+  heddleMetrics.publish([
+    { name: 'heddle_pool_launches', tags: { ...tags, result }, value: 1 },
+    ...(result === 'ready'
+      ? [{ name: 'heddle_pool_launch_duration' as const, tags, value: secondsBetween(createdAt, now) }]
+      : []),
+  ]);
+}
+
+function secondsBetween(from: number, to: number): number {
+  return Math.max(0, to - from) / 1_000;
 }
 
 function requestTags(

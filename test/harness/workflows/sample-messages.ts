@@ -112,6 +112,7 @@ export const samples: SampleMessages = {
     queries: {
       pool: [],
       spec: [],
+      failures: [],
       requests: [{ since: 0 }],
       nodes: [''],
       waiting: [],

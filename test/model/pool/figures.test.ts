@@ -47,6 +47,33 @@ describe('metrics of a pool', () => {
     expect(valueOf('heddle_pool_paused', { provider: 'cloud' })).toBe(0);
   });
 
+  it('count waiting requests and nodes of tenants that the configuration names, and of others together', () => {
+    const shared = openPool({
+      labels: { a: {} },
+      providerPools: { main: providerPool({ a: offer() }, { limits: { nodes: 1 } }) },
+      tenants: { acme: {} },
+      weights: { beta: 2 },
+    });
+    for (const tenant of ['acme', 'acme', 'beta', 'made-up', undefined])
+      addRequest(
+        shared,
+        { id: `${tenant}-${shared.counters.request}`, labels: ['a'], requester: 'test', tenant },
+        1,
+      );
+    admit(shared, 1);
+    const found = figuresOf(shared).flatMap(({ name, tags, value }) =>
+      name.startsWith('heddle_pool_tenant_') ? [[name.slice(19), tags['tenant'], value]] : [],
+    );
+    expect(found).toEqual([
+      ['waiting', 'acme', 1],
+      ['nodes', 'acme', 1],
+      ['waiting', 'beta', 1],
+      ['nodes', 'beta', 0],
+      ['waiting', '', 2],
+      ['nodes', '', 0],
+    ]);
+  });
+
   it('name each thing once', () => {
     const names = figures.map(({ name, tags }) => JSON.stringify([name, tags]));
     expect(new Set(names).size).toBe(names.length);

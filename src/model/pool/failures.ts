@@ -1,0 +1,66 @@
+import type { PoolNode } from './node.js';
+import type { PoolState } from './state.js';
+
+/**
+ * - `launch`: no machine was created, or it never answered.
+ * - `clean-up`: the script after a use failed.
+ * - `check`: a node that was ready did not answer, or its machine was gone.
+ */
+export const failureStages = ['launch', 'clean-up', 'check'] as const;
+
+/** A failure of a node, as often as it happened with the same reason. Times are ms since the epoch. */
+export interface PoolFailure {
+  readonly stage: (typeof failureStages)[number];
+  readonly label: string;
+  readonly providerPool: string;
+  /** Of a launch: what failed, such as Quota. */
+  readonly kind?: string;
+  readonly why: string;
+  /** The last one that it happened to. */
+  readonly node: string;
+  readonly times: number;
+  readonly firstAt: number;
+  readonly at: number;
+}
+
+const rememberedMs = 24 * 3_600_000;
+/** Together less than a tenth of what a run may carry. */
+const mostRemembered = 200;
+const longestWhy = 300;
+
+/** Notes a failure for `heddle pool failures`. */
+export function rememberFailure(
+  pool: PoolState,
+  { id, label, providerPool }: PoolNode,
+  failure: Pick<PoolFailure, 'stage' | 'kind' | 'why'>,
+  now: number,
+): void {
+  const why = failure.why.slice(0, longestWhy);
+  const same = (other: PoolFailure): boolean =>
+    other.stage === failure.stage &&
+    other.kind === failure.kind &&
+    other.why === why &&
+    other.label === label &&
+    other.providerPool === providerPool;
+  const recent = failuresOfLastDay(pool, now);
+  const before = recent.find(same);
+  const noted: PoolFailure = {
+    ...failure,
+    why,
+    label,
+    providerPool,
+    node: id,
+    times: (before?.times ?? 0) + 1,
+    firstAt: before?.firstAt ?? now,
+    at: now,
+  };
+  pool.lastFailures = [noted, ...recent.filter((other) => other !== before)].slice(0, mostRemembered);
+}
+
+/** The newest first. */
+export function failuresOfLastDay(
+  { lastFailures = [] }: Pick<PoolState, 'lastFailures'>,
+  now: number,
+): readonly PoolFailure[] {
+  return lastFailures.filter(({ at }) => now - at < rememberedMs);
+}

@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { poolMetrics } from '../../src/model/pool/metric-table.js';
+import { lintMetrics } from '../harness/prometheus-lint.js';
+
+const gauge = (name: string, labels = '', help = 'What it is.'): string =>
+  `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${name}${labels} 1\n`;
+
+describe('the check of metrics', () => {
+  it('accepts what promtool accepts', () => {
+    const histogram = `# HELP a_seconds Time.\n# TYPE a_seconds histogram\na_seconds_bucket{le="+Inf"} 1\na_seconds_sum 1\na_seconds_count 1\n`;
+    const counter =
+      '# HELP b_total Number.\n# TYPE b_total counter\nb_total{pool="a\\"b",task_queue="x"} 1\n';
+    expect(lintMetrics(`${gauge('heddle_pool_nodes', '{pool="ci"}')}${histogram}${counter}`)).toEqual([]);
+  });
+
+  it.each([
+    ['a missing help text', 'a 1\n', 'no help text'],
+    ['a name as help text', gauge('a_b', '', 'a_b'), 'no help text'],
+    ['a counter without its suffix', '# HELP a A.\n# TYPE a counter\na 1\n', '"_total"'],
+    ['a gauge with the suffix of counters', gauge('a_total'), '"_total"'],
+    ['a gauge with a suffix of histograms', gauge('a_count'), 'suffix of histograms'],
+    ['a label in camel case', gauge('a', '{taskQueue="x"}'), 'label taskQueue'],
+    ['a name in camel case', gauge('aB'), 'snake_case'],
+    ['an abbreviated unit', gauge('a_ms'), 'abbreviated'],
+    ['a unit that is not a base unit', gauge('a_milliseconds'), 'use base unit "seconds"'],
+    ['minutes', gauge('a_minutes'), 'use base unit "seconds"'],
+    ['the type in the name', gauge('a_gauge_b'), 'type'],
+  ])('finds %s', (_what, text, problem) => {
+    expect(lintMetrics(text).join('\n')).toContain(problem);
+  });
+
+  it('accepts the names and help texts of all metrics of pools', () => {
+    const texts = Object.entries(poolMetrics).map(([name, metric]) => {
+      const unit = 'unit' in metric ? `_${metric.unit}` : '';
+      const whole = `${name}${unit}${metric.kind === 'counter' ? '_total' : ''}`;
+      return `# HELP ${whole} ${metric.help}\n# TYPE ${whole} ${metric.kind}\n`;
+    });
+    expect(lintMetrics(texts.join(''))).toEqual([]);
+  });
+});
