@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../model/json.js';
 import { warningAt, type Path, type Problem } from '../problem.js';
-import { remarkUnread } from './remarks.js';
+import { leftOut, remarkUnread } from './remarks.js';
 import { limitsOf, timesOf } from './simulated-pool.js';
 import type { Taking } from './taking.js';
 import type { CloudDriver, NodepoolOffer, NodepoolPool, NodepoolProvider } from './written.js';
@@ -66,7 +66,7 @@ export function importCloudPool(
       );
       continue;
     }
-    const hardware = hardwareOf(offer, at, remarks);
+    const hardware = hardwareOf(offer, { driver, account, at, remarks });
     const fields = {
       ...(driver === 'openstack' ? openstackFields(provider, pool, offer) : awsFields(pool, offer)),
       ...loginOf(taking, provider, offer),
@@ -93,33 +93,36 @@ export function importCloudPool(
   return remarks;
 }
 
-function hardwareOf(offer: NodepoolOffer, at: Path, remarks: Problem[]): string {
+function hardwareOf(
+  offer: NodepoolOffer,
+  { driver, account, at, remarks }: Omit<Place, 'hardware'> & { readonly driver: CloudDriver },
+): string {
   const {
     'flavor-name': flavor,
-    'min-ram': memory,
+    'min-ram': memory = 0,
     'instance-type': type = offer.fleet?.['instance-types'][0],
   } = offer;
   if (offer.fleet !== undefined)
     remarks.push(
       warningAt([...at, 'fleet'], `became instances of its first type, ${type}`, 'Write another hardware.'),
     );
-  const hardware = type ?? flavor;
-  if (hardware === undefined)
-    remarks.push(
-      warningAt(
-        at,
-        `names no flavor${memory === undefined ? '' : `, only ${memory} MiB of memory`}`,
-        'Map default to a flavor under hardware of the account.',
-      ),
-    );
-  else if (memory !== undefined)
+  if (driver === 'openstack' && memory > 0) {
+    // Each such choice has a word of its own, or labels would share a flavor.
+    const word = flavor === undefined ? `ram-${memory}` : `${flavor} ram-${memory}`;
+    const named = flavor === undefined ? '' : ` whose name contains "${flavor}"`;
     remarks.push(
       warningAt(
         [...at, 'min-ram'],
-        'is not read beside a flavor',
-        'Write a flavor of this name that has so much memory.',
+        `chooses the first flavor with ${memory} MiB of memory or more${named}, and became hardware "${word}"`,
+        `In heddle.yaml map it to a flavor: providers.${account}.hardware: {"${word}": FLAVOR}.`,
       ),
     );
+    return word;
+  }
+  if (memory > 0) remarks.push(leftOut([...at, 'min-ram'], 'The instance type decides.'));
+  const hardware = type ?? flavor;
+  if (hardware === undefined)
+    remarks.push(warningAt(at, 'names no flavor', 'Map default to a flavor under hardware of the account.'));
   return hardware ?? 'default';
 }
 

@@ -10,7 +10,9 @@ import { imageFormatOf, importCloudAccount, importCloudPool } from './cloud-pool
 import { importDiskimages, type ImageUse } from './diskimages.js';
 import { Names } from './names.js';
 import { remarkUnread } from './remarks.js';
-import { limitsOf, remarkPace, importSimulatedPool } from './simulated-pool.js';
+import { importMetastaticPool, remarkMetastatic } from './metastatic-pool.js';
+import { importPace } from './pace.js';
+import { limitsOf, importSimulatedPool } from './simulated-pool.js';
 import { importStaticPool } from './static-pool.js';
 import type { Taking } from './taking.js';
 import { replaceVariables } from './variables.js';
@@ -99,7 +101,7 @@ function withoutForeignPools(value: Json | undefined): Json | undefined {
   };
 }
 
-const drivers = ['static', 'fake', 'openstack', 'aws'] as const;
+const drivers = ['static', 'fake', 'openstack', 'aws', 'metastatic'] as const;
 
 function isKnown(driver: string): driver is (typeof drivers)[number] {
   return drivers.some((known) => known === driver);
@@ -154,6 +156,7 @@ function take(file: NodepoolFile, { name, simulated }: NodepoolOptions): Taken {
     providerPools: new Names(63),
     providerAccounts: new Names(63),
     declares: isOn,
+    nameOf: (label) => labels.of(label),
     serve: (label) => {
       served.add(label);
       return labels.of(label);
@@ -168,7 +171,10 @@ function take(file: NodepoolFile, { name, simulated }: NodepoolOptions): Taken {
   };
   const remarks = [
     ...remarkUnread('file', file, []),
-    ...file.providers.flatMap((provider, index) => takeProvider(taking, provider, ['providers', index])),
+    // Those of the driver metastatic last: they share machines of the others.
+    ...[...file.providers.entries()]
+      .toSorted(([, one], [, other]) => Number(isMetastatic(one)) - Number(isMetastatic(other)))
+      .flatMap(([index, provider]) => takeProvider(taking, provider, ['providers', index])),
     ...file.labels.flatMap((label, index) => remarkLabel(labels, served, label, ['labels', index])),
     ...file.labels.flatMap(({ name: label }, index) =>
       file.labels.findLastIndex((other) => other.name === label) === index
@@ -247,6 +253,10 @@ function remarkLabel(
   return [...unread, ...labels.remark(label.name, [...path, 'name'])];
 }
 
+function isMetastatic({ driver }: NodepoolProvider): boolean {
+  return driver === 'metastatic';
+}
+
 function takeProvider(taking: Taking, provider: NodepoolProvider, path: Path): readonly Problem[] {
   const { driver = 'openstack', pools } = provider;
   if (!isKnown(driver)) {
@@ -258,12 +268,21 @@ function takeProvider(taking: Taking, provider: NodepoolProvider, path: Path): r
       ),
     ];
   }
+  if (isMetastatic(provider))
+    return [
+      ...remarkUnread('provider', provider, path),
+      ...remarkMetastatic(provider, path),
+      ...(pools ?? []).flatMap((pool, index) => {
+        const at: Path = [...path, 'pools', index];
+        return [...remarkUnread('pool', pool, at), ...importMetastaticPool(taking, pool, at)];
+      }),
+    ];
   const cloud = driver === 'openstack' || driver === 'aws' ? driver : undefined;
   const remarks = [
     ...remarkUnread('provider', provider, path, cloud),
     ...(cloud === undefined ? [] : remarkImages(provider, path)),
     ...(cloud === undefined ? [] : importCloudAccount(taking, cloud, provider, path)),
-    ...remarkPace(provider, accountOf(taking, provider), path),
+    ...importPace(taking, provider, accountOf(taking, provider), path),
   ];
   if (cloud !== undefined) useUploads(taking, provider);
   return [

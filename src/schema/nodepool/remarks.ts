@@ -1,5 +1,5 @@
 import { warningAt, type Path, type Problem } from '../problem.js';
-import { readForCloud, readKeys, type CloudDriver, type NodepoolPart } from './written.js';
+import { readForDriver, readKeys, type NodepoolPart } from './written.js';
 
 /** Keys that are known and have no counterpart, and what there is instead. */
 const instead: Readonly<Record<string, string>> = {
@@ -44,10 +44,10 @@ export function remarkUnread(
   part: NodepoolPart,
   value: object,
   path: Path,
-  driver?: CloudDriver,
+  driver?: keyof typeof readForDriver,
 ): readonly Problem[] {
-  const forCloud = driver === undefined ? [] : (readForCloud[driver][part] ?? []);
-  const read: readonly string[] = [...readKeys[part], ...forCloud];
+  const forDriver = driver === undefined ? [] : (readForDriver[driver][part] ?? []);
+  const read: readonly string[] = [...readKeys[part], ...forDriver];
   return Object.keys(value)
     .filter((key) => !read.includes(key))
     .map((key) => leftOut([...path, key], instead[key]));

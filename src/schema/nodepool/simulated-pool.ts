@@ -32,7 +32,8 @@ export function importSimulatedPool(
       continue;
     }
     const asked = [
-      offer['flavor-name'] ?? (offer['min-ram'] === undefined ? undefined : `${offer['min-ram']} MiB`),
+      offer['flavor-name'],
+      offer['min-ram'] === undefined ? undefined : `${offer['min-ram']} MiB`,
       offer['cloud-image'] ?? offer['diskimage'],
     ].filter((word) => word !== undefined);
     if (asked.length > 0)
@@ -90,38 +91,6 @@ export function timesOf({
     confirmWithin: Math.max(1, Math.round(launch + boot)),
     launchAttempts: Math.min(20, Math.max(1, Math.round(attempts))),
   };
-}
-
-/** Calls that a provider may be asked for, as the account in heddle.yaml has it. */
-export function remarkPace(
-  { rate, 'max-concurrency': concurrency }: NodepoolProvider,
-  account: string,
-  path: Path,
-): readonly Problem[] {
-  const each =
-    rate === undefined || rate <= 0
-      ? undefined
-      : Math.min(10_000, Math.max(0.001, Number((1 / rate).toPrecision(4))));
-  return [
-    ...(each === undefined
-      ? []
-      : [
-          warningAt(
-            [...path, 'rate'],
-            'is a limit of the account',
-            `In heddle.yaml: providers.${account}.limits.ratePerSecond: ${each}.`,
-          ),
-        ]),
-    ...(concurrency === undefined || concurrency < 1
-      ? []
-      : [
-          warningAt(
-            [...path, 'max-concurrency'],
-            'is a limit of the account',
-            `In heddle.yaml: providers.${account}.limits.concurrency: ${concurrency}.`,
-          ),
-        ]),
-  ];
 }
 
 /** None and less than none switches a pool off. */

@@ -15,7 +15,9 @@ export interface Taking {
   readonly providerAccounts: Names;
   /** Whether nodes of the label are made at all. */
   declares(label: string): boolean;
-  /** Our name of a label that is served. */
+  /** Our name of a label. */
+  nameOf(label: string): string;
+  /** The same of one that is served. */
   serve(label: string): string;
   /** Whether the file says how the diskimage is built. */
   declaresImage(diskimage: string): boolean;

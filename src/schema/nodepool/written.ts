@@ -51,6 +51,12 @@ const offerSchema = offerKeys.extend({
   fleet: z.looseObject({ 'instance-types': z.array(name).min(1) }).optional(),
   'use-spot': boolean,
   'iam-instance-profile': z.looseObject({ name: name.optional(), arn: name.optional() }).optional(),
+  // Of the driver metastatic.
+  'backing-label': name.optional(),
+  'max-parallel-jobs': number.optional(),
+  'grace-time': number.optional(),
+  'min-retention-time': number.optional(),
+  'max-age': number.optional(),
 });
 
 const poolKeys = z.looseObject({
@@ -173,10 +179,13 @@ export type NodepoolPart = keyof typeof readKeys;
 
 export type CloudDriver = 'openstack' | 'aws';
 
-/** Further keys that are read for a cloud's driver. */
-export const readForCloud: Readonly<
-  Record<CloudDriver, Readonly<Partial<Record<NodepoolPart, readonly string[]>>>>
+/** Further keys that are read for a driver. */
+export const readForDriver: Readonly<
+  Record<CloudDriver | 'metastatic', Readonly<Partial<Record<NodepoolPart, readonly string[]>>>>
 > = {
+  metastatic: {
+    offer: ['backing-label', 'max-parallel-jobs', 'grace-time', 'min-retention-time', 'max-age'],
+  },
   openstack: {
     provider: ['cloud', 'region-name', 'cloud-images', 'diskimages'],
     pool: ['availability-zones', 'networks', 'security-groups'],

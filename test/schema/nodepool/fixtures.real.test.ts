@@ -21,7 +21,7 @@ const refused: Readonly<Record<string, string>> = {
   'webapp.yaml': 'labels is missing',
 };
 
-const known = ['static', 'fake', 'openstack', 'aws'];
+const known = ['static', 'fake', 'openstack', 'aws', 'metastatic'];
 
 function fixtures(): ReadonlyMap<string, string> {
   const [python = ''] = readdirSync(join(venv, 'lib'));

@@ -246,7 +246,7 @@ describe('a nodepool.yaml with clouds', () => {
                   },
                   confirmWithin: 720,
                 },
-                cirros: { hardware: 'default', image: 'cirros-0.6', fields: { user: 'cirros' } },
+                cirros: { hardware: 'ram-512', image: 'cirros-0.6', fields: { user: 'cirros' } },
               },
             },
             'amazon-main': {
@@ -307,7 +307,7 @@ describe('a nodepool.yaml with clouds', () => {
       'nodepool.yaml:12:80: warning: %(NODEPOOL_ZONE) has no value in the environment',
       'has its credentials from cloud east of clouds.yaml',
       "has its credentials from the launcher's environment or profile",
-      'labels[1]: names no flavor, only 512 MiB of memory',
+      'labels[1].min-ram: chooses the first flavor with 512 MiB of memory or more, and became hardware "ram-512". In heddle.yaml map it to a flavor: providers.stack-east.hardware: {"ram-512": FLAVOR}.',
       "are built by the builders' command diskimage-builder",
       'providers[0].diskimages[0].pause: has no counterpart',
       'providers of driver kubernetes are not taken over, for Heddle lacks it',
@@ -316,6 +316,125 @@ describe('a nodepool.yaml with clouds', () => {
         told.filter((line) => line.includes(about)),
         about,
       ).toHaveLength(1);
+  });
+});
+
+describe('a nodepool.yaml with limits and choices of clouds', () => {
+  const withProvider = (
+    provider: string,
+    labels: string,
+    names = '[{name: a}, {name: b}, {name: c}]',
+  ): string =>
+    `labels: ${names}\nproviders:\n  - {name: one, ${provider}, pools: [{name: main, labels: ${labels}}]}\n`;
+
+  test.each([
+    ['openstack, in seconds between requests', 'cloud: x, rate: 0.5', 2],
+    ['openstack, more than a second', 'driver: openstack, rate: 4', 0.25],
+    ['aws, in requests a second', 'driver: aws, rate: 0.5', 0.5],
+    ['aws, more than one', 'driver: aws, rate: 8', 8],
+  ])('has the rate of %s', async (_what, provider, ratePerSecond) => {
+    const { accounts, remarks } = taken(
+      withProvider(`${provider}, max-concurrency: 7`, '[{name: a, flavor-name: f, cloud-image: i}]'),
+    );
+    expect(accounts).toMatchObject({ one: { limits: { ratePerSecond, concurrency: 7 } } });
+    expect(remarks.map(formatProblem)).toContainEqual(
+      expect.stringContaining(`Written: providers.one.limits.ratePerSecond: ${ratePerSecond}.`),
+    );
+  });
+
+  test('has different hardware for labels that ask for different memory', () => {
+    const labels =
+      '[{name: a, min-ram: 2048, cloud-image: i}, {name: b, min-ram: 8192, cloud-image: i}, {name: c, min-ram: 8192, flavor-name: fast, cloud-image: i}]';
+    const { pools, remarks } = taken(withProvider('cloud: x', labels));
+    expect(pools).toMatchObject({
+      pools: {
+        ci: {
+          providerPools: {
+            'one-main': {
+              labels: {
+                a: { hardware: 'ram-2048' },
+                b: { hardware: 'ram-8192' },
+                c: { hardware: 'fast ram-8192' },
+              },
+            },
+          },
+        },
+      },
+    });
+    const said = remarks.map(formatProblem).filter((line) => line.includes('min-ram'));
+    expect(said).toHaveLength(3);
+    expect(said[2]).toContain('whose name contains "fast"');
+  });
+});
+
+describe('a nodepool.yaml with the driver metastatic', () => {
+  const file = (backing: string): string => `labels: [{name: large}, {name: slice}, {name: other}]
+providers:
+  - name: meta
+    driver: metastatic
+    boot-timeout: 10
+    pools:
+      - name: main
+        max-servers: 10
+        node-attributes: {a: b}
+        labels:
+          - {name: slice, backing-label: large, max-parallel-jobs: 4, grace-time: 30, max-age: 3600, min-retention-time: 600}
+          - {name: other, backing-label: absent}
+  - ${backing}
+`;
+
+  test('has its labels in the provider pools of their machines, with slots', () => {
+    const { pools, remarks } = taken(
+      file(
+        'name: cloud\n    cloud: x\n    pools: [{name: main, max-servers: 5, labels: [{name: large, flavor-name: big, cloud-image: i}]}]',
+      ),
+    );
+    expect(pools).toMatchObject({
+      pools: {
+        ci: {
+          labels: { large: {}, slice: {} },
+          providerPools: {
+            'cloud-main': {
+              limits: { nodes: 5 },
+              labels: {
+                large: expect.not.objectContaining({ slots: 4 }),
+                slice: { hardware: 'big', image: 'i', slots: 4, minRetention: 30, maxAge: 3_600 },
+              },
+            },
+          },
+        },
+      },
+    });
+    expect(readPoolsFile(stringify(pools), 'pools.yaml').ok).toBe(true);
+    const said = remarks.map(formatProblem);
+    for (const about of [
+      'providers[0].boot-timeout: has no counterpart',
+      'pools[0].max-servers: has no counterpart',
+      'pools[0].node-attributes: has no counterpart',
+      'labels[0].min-retention-time: has no counterpart',
+      'labels[1].backing-label: no provider that is taken over serves absent, and label other is left out here',
+      'labels[2].name: nothing that is taken over serves label other',
+    ])
+      expect(
+        said.filter((line) => line.includes(about)),
+        about,
+      ).toHaveLength(1);
+  });
+
+  test('leaves out labels on existing machines, and says what to write', () => {
+    const { pools, remarks } = taken(
+      file(
+        'name: rack\n    driver: static\n    pools: [{name: main, nodes: [{name: 127.1.1.1, labels: large}]}]',
+      ),
+    );
+    expect(pools).toMatchObject({
+      pools: { ci: { labels: { large: {} }, providerPools: { 'rack-main': { labels: { large: {} } } } } },
+    });
+    expect(remarks.map(formatProblem)).toContainEqual(
+      expect.stringContaining(
+        'Give them slots: 4 in the account rack-main, and its provider pool the label.',
+      ),
+    );
   });
 });
 

@@ -1,0 +1,111 @@
+import type { Json, JsonObject } from '../../model/json.js';
+import { isPlainObject } from '../plain-json.js';
+import { warningAt, type Path, type Problem } from '../problem.js';
+import { leftOut, remarkUnread } from './remarks.js';
+import type { Taking } from './taking.js';
+import type { NodepoolOffer, NodepoolPool, NodepoolProvider } from './written.js';
+
+/** Nodepool's, in seconds. */
+const defaultGraceTime = 60;
+const mostSlots = 1_000;
+
+/** Settings of the driver without a counterpart: machines come from other providers. */
+const ofMachines = ['boot-timeout', 'launch-retries', 'launch-timeout', 'rate', 'max-concurrency'] as const;
+
+export function remarkMetastatic(provider: NodepoolProvider, path: Path): readonly Problem[] {
+  return ofMachines
+    .filter((key) => provider[key] !== undefined)
+    .map((key) => leftOut([...path, key], 'The settings of the provider of the machines count.'));
+}
+
+/**
+ * Nodes that share machines: each provider pool that serves the backing label serves the label too, with slots. So
+ * both count for the same limits. Call it when all other providers are imported.
+ */
+export function importMetastaticPool(taking: Taking, pool: NodepoolPool, path: Path): readonly Problem[] {
+  const remarks: Problem[] = [...remarkPool(pool, path)];
+  for (const [index, offer] of (pool.labels ?? []).entries()) {
+    const at = [...path, 'labels', index];
+    remarks.push(...remarkUnread('offer', offer, at, 'metastatic'));
+    remarks.push(...importOffer(taking, offer, at));
+  }
+  return remarks;
+}
+
+function importOffer(taking: Taking, offer: NodepoolOffer, at: Path): readonly Problem[] {
+  const { name, 'backing-label': backing = '' } = offer;
+  if (!taking.declares(name))
+    return [
+      warningAt([...at, 'name'], `label ${name} is not declared, or switched off, and is left out here`),
+    ];
+  const serving = Object.entries(taking.pools).flatMap(([providerPool, { provider, labels }]) => {
+    const backed = isPlainObject(labels) ? labels[taking.nameOf(backing)] : undefined;
+    return isPlainObject(backed) ? [{ providerPool, provider, labels: labels as JsonObject, backed }] : [];
+  });
+  const isStatic = (provider: Json | undefined): boolean =>
+    typeof provider === 'string' && taking.accounts[provider]?.['type'] === 'static';
+  const remarks: Problem[] = [];
+  for (const { providerPool, provider, labels, backed } of serving) {
+    if (isStatic(provider)) {
+      remarks.push(
+        warningAt(
+          [...at, 'backing-label'],
+          `${backing} has existing machines, and label ${name} is left out for them`,
+          `Give them slots: ${slotsOf(offer)} in the account ${String(provider)}, and its provider pool the label.`,
+        ),
+      );
+      continue;
+    }
+    taking.pools[providerPool] = {
+      ...taking.pools[providerPool],
+      labels: { ...labels, [taking.serve(name)]: { ...backed, ...sharingOf(offer) } },
+    };
+  }
+  return serving.length > 0
+    ? [...remarks, ...remarkTimes(offer, at)]
+    : [
+        warningAt(
+          [...at, 'backing-label'],
+          `${backing === '' ? 'is missing' : `no provider that is taken over serves ${backing}`}, and label ${name} is left out here`,
+          `Write a provider pool with slots: ${slotsOf(offer)} for it.`,
+        ),
+      ];
+}
+
+function slotsOf({ 'max-parallel-jobs': jobs = 1 }: NodepoolOffer): number {
+  return Math.min(mostSlots, Math.max(1, Math.round(jobs)));
+}
+
+function sharingOf(offer: NodepoolOffer): JsonObject {
+  const { 'grace-time': grace = defaultGraceTime, 'max-age': age = 0 } = offer;
+  return {
+    slots: slotsOf(offer),
+    minRetention: Math.max(1, Math.round(grace)),
+    ...(age > 0 ? { maxAge: Math.max(1, Math.round(age)) } : {}),
+  };
+}
+
+function remarkTimes(offer: NodepoolOffer, at: Path): readonly Problem[] {
+  const { 'min-retention-time': retention = 0, 'grace-time': grace = defaultGraceTime } = offer;
+  return retention <= 0
+    ? []
+    : [
+        leftOut(
+          [...at, 'min-retention-time'],
+          `A machine stays for minRetention after its last node (${grace} s); give a longer one.`,
+        ),
+      ];
+}
+
+function remarkPool(pool: NodepoolPool, path: Path): readonly Problem[] {
+  const instead = {
+    'max-servers': 'Limits of provider pools count machines. Limit nodes by tenants, or machines by limits.',
+    'max-cores': 'The limits of the provider pools of the machines count.',
+    'max-ram': 'The limits of the provider pools of the machines count.',
+    priority: 'The priority of the provider pools of the machines counts.',
+    'node-attributes': 'Nodes have the attributes of the provider pools of their machines; add them there.',
+  } as const;
+  return (Object.keys(instead) as (keyof typeof instead)[])
+    .filter((key) => pool[key] != null)
+    .map((key) => leftOut([...path, key], instead[key]));
+}
