@@ -90,9 +90,13 @@ export async function apply(file: string, options: ServerOptions): Promise<numbe
 
 const applySpec = verb(({ client }, spec: ImageSpec, _options: ServerOptions) => client.images.apply(spec), {
   worker: true,
-  document: ({ uid, unchanged }, { name }) => ({ image: { name, uid, unchanged } }),
-  print: (output, { unchanged }, { name, rebuildAge }) => {
+  document: ({ uid, unchanged, withdrawn }, { name }) => ({ image: { name, uid, unchanged, withdrawn } }),
+  print: (output, { unchanged, withdrawn }, { name, rebuildAge }) => {
     output.line(`image ${name}: ${unchanged ? 'unchanged' : 'configured'}`);
+    if (withdrawn.length > 0)
+      output.line(
+        `its uploads at ${withdrawn.join(', ')} are being deleted, as it does not name these accounts any more`,
+      );
     if (!unchanged && rebuildAge === undefined) output.line(`next: heddle image build ${name}`);
   },
 });

@@ -8,6 +8,7 @@ export type ImageWork =
   | { readonly do: 'build' }
   | { readonly do: 'drop'; readonly build: Build }
   | { readonly do: 'clean up'; readonly machine: MachineState }
+  | { readonly do: 'withdraw'; readonly build: Build }
   | { readonly do: 'upload'; readonly build: Build }
   /** `forMs` absent: until the next request. */
   | { readonly do: 'wait'; readonly forMs?: number };
@@ -30,6 +31,13 @@ export function nextWork(state: ImageState, now: number, tried: readonly string[
     (build) => isToBeDropped(build) && !tried.includes(`drop ${build.number}`),
   );
   if (dropped !== undefined) return { do: 'drop', build: dropped };
+  const withdrawn = state.builds.find(
+    (build) =>
+      build.state === 'ready' &&
+      withdrawnUploads(state, build).length > 0 &&
+      !tried.includes(`withdraw ${build.number}`),
+  );
+  if (withdrawn !== undefined) return { do: 'withdraw', build: withdrawn };
   if (state.leaving !== undefined || state.spec === undefined) return { do: 'wait' };
   const newest = newestReady(state.builds);
   if (
@@ -45,10 +53,41 @@ export function nextWork(state: ImageState, now: number, tried: readonly string[
 }
 
 /** Uploads of a ready build that may begin now. */
-export function uploadsDue({ pausedUploads = {} }: ImageState, { uploads }: Build): readonly Upload[] {
+export function uploadsDue(
+  { pausedUploads = {}, withdrawn = [] }: ImageState,
+  { uploads }: Build,
+): readonly Upload[] {
   return uploads.filter(
     ({ state, provider }) =>
-      (state === 'failed' || state === 'waiting') && pausedUploads[provider] === undefined,
+      (state === 'failed' || state === 'waiting') &&
+      pausedUploads[provider] === undefined &&
+      !withdrawn.includes(provider),
+  );
+}
+
+/** Uploads of a ready build that are deleted: their accounts were taken out of `uploads`. */
+export function withdrawnUploads({ withdrawn = [] }: ImageState, { uploads }: Build): readonly Upload[] {
+  return uploads.filter(({ state, provider }) => state === 'deleting' || withdrawn.includes(provider));
+}
+
+/**
+ * Accounts that a configuration takes out of `uploads`, now or before. One that a recipe captures at stays: it may
+ * have the only copy.
+ */
+export function withdrawnAccounts(
+  { spec, withdrawn = [], builds }: ImageState,
+  uploads: readonly string[],
+  capturedAt: string | undefined,
+): readonly string[] {
+  const before = new Set([...withdrawn, ...(spec?.uploads ?? []).map(({ provider }) => provider)]);
+  return [...before].filter(
+    (account) =>
+      !uploads.includes(account) &&
+      account !== capturedAt &&
+      account !== spec?.recipe?.provider &&
+      builds.some(
+        (build) => build.state === 'building' || build.uploads.some(({ provider }) => provider === account),
+      ),
   );
 }
 

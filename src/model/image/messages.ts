@@ -9,6 +9,8 @@ export interface ConfigureImageRequest {
 export interface ConfigureImageReply {
   readonly unchanged: boolean;
   readonly uid: string;
+  /** Accounts whose uploads are being deleted, because the image does not name them any more. */
+  readonly withdrawn: readonly string[];
 }
 
 export interface BuildReply {

@@ -80,7 +80,14 @@ export const imageDocuments = {
   ],
   image: [z.object({ image: imageSchema })],
   'image-apply': [
-    z.object({ image: z.object({ name: z.string(), uid: z.string(), unchanged: z.boolean() }) }),
+    z.object({
+      image: z.object({
+        name: z.string(),
+        uid: z.string(),
+        unchanged: z.boolean(),
+        withdrawn: texts.describe('Accounts taken out of uploads, whose uploads are being deleted.'),
+      }),
+    }),
   ],
   'image-build': [
     z.object({ image: named, build: z.object(buildMembers) }).describe('The end of the build.'),

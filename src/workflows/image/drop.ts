@@ -1,4 +1,5 @@
 import { isGone, type Build, type Upload } from '../../model/image/build.js';
+import { withdrawnUploads } from '../../model/image/decide.js';
 import { whyOf } from './failure.js';
 import { runLibraryTask } from './library.js';
 import { buildOf, change, changeBuild, changeUpload, removeUpload, type ImageMemory } from './memory.js';
@@ -24,6 +25,14 @@ export async function drop(memory: ImageMemory, { number, uploads, files }: Buil
   const left = buildOf(memory, number);
   if (left.state === 'deleting' && isGone(left))
     change(memory, { builds: memory.state.builds.filter((build) => build.number !== number) });
+}
+
+/** Deletes the uploads of a ready build at accounts that its image does not name any more. */
+export async function withdraw(memory: ImageMemory, build: Build): Promise<void> {
+  memory.tried = [...memory.tried, `withdraw ${build.number}`];
+  await Promise.all(
+    withdrawnUploads(memory.state, build).map((upload) => deleteUpload(memory, build.number, upload)),
+  );
 }
 
 async function deleteUpload(

@@ -1,10 +1,10 @@
 import { maxSpecBytes, refuseGrowth } from '../../model/carried.js';
-import { sourceOf } from '../../model/image/spec.js';
+import { recipeGroup, sourceOf } from '../../model/image/spec.js';
 import type { ImageState } from '../../model/image/state.js';
 import { exportedText, type RecordsReply } from '../../model/move.js';
 import { ActivityFailure, ApplicationFailure, uuid4 } from '@temporalio/workflow';
 import type { Build, Upload } from '../../model/image/build.js';
-import { requestOfAge, newestReady, rollbackRefusal } from '../../model/image/decide.js';
+import { requestOfAge, newestReady, rollbackRefusal, withdrawnAccounts } from '../../model/image/decide.js';
 import type { BuildReply, ConfigureImageReply, ConfigureImageRequest } from '../../model/image/messages.js';
 import { refuseImageExport } from '../../model/image/export.js';
 import { withAccountOf } from '../../model/image/node.js';
@@ -219,9 +219,14 @@ async function configure(
     // It may have been exported while its configuration was checked.
     refuse(exportedText('image', memory.state));
     const unchanged = stableJson((memory.state.spec ?? null) as Json) === stableJson(spec as unknown as Json);
-    change(memory, { spec });
+    const withdrawn = withdrawnAccounts(
+      memory.state,
+      spec.uploads.map(({ provider }) => provider),
+      source.kind === 'recipe' ? source.cluster.nodes[recipeGroup]?.provider : undefined,
+    );
+    change(memory, { spec, withdrawn });
     recheck(memory);
-    return { unchanged, uid };
+    return { unchanged, uid, withdrawn };
   } catch (error) {
     // Any other error of a handler would fail the workflow task again and again.
     if (error instanceof ActivityFailure)

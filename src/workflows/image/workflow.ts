@@ -6,7 +6,7 @@ import { imageWorkflowId } from '../../model/names.js';
 import { newMemory, noteChange, runEntity, showOrigins, type NextStep } from '../entity.js';
 import { schedule } from '../schedule.js';
 import { build } from './build.js';
-import { drop } from './drop.js';
+import { drop, withdraw } from './drop.js';
 import { whyOf } from './failure.js';
 import { messagesOf } from './handlers.js';
 import { takeBack } from './machine.js';
@@ -83,6 +83,8 @@ async function carryOut(
       return takeBack(memory, work.machine.name);
     case 'drop':
       return drop(memory, work.build);
+    case 'withdraw':
+      return withdraw(memory, work.build);
     case 'upload':
       return uploadAgain(memory, work.build.number);
     case 'build':

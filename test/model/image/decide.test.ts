@@ -7,6 +7,7 @@ import {
   requestOfAge,
   rollbackRefusal,
   rotate,
+  withdrawnAccounts,
 } from '../../../src/model/image/decide.js';
 import type { ImageSpec } from '../../../src/model/image/spec.js';
 import type { ImageState } from '../../../src/model/image/state.js';
@@ -45,6 +46,57 @@ const stateOf = (part: Partial<ImageState> = {}): ImageState => ({
   ...part,
 });
 const request = { by: 'ada', at: new Date(at).toISOString(), failed: 0 };
+
+describe('an account that is taken out of uploads', () => {
+  const at = (provider: string, state: 'ready' | 'failed' | 'deleting' = 'ready') => ({
+    ...upload,
+    provider,
+    state,
+  });
+  const named = (...providers: readonly string[]): ImageSpec => ({
+    ...spec,
+    uploads: providers.map((provider) => ({ provider, format: 'tar' })),
+  });
+
+  it('has its uploads of all ready builds deleted, also failed ones and those of a build under way', () => {
+    const before = stateOf({
+      spec: named('a', 'b'),
+      builds: [
+        buildOf(3, 'building', { uploads: [] }),
+        buildOf(2, 'ready', { uploads: [at('a'), at('b', 'failed')] }),
+        buildOf(1, 'ready', { uploads: [at('a'), at('b')] }),
+      ],
+    });
+    const withdrawn = withdrawnAccounts(before, ['a'], undefined);
+    expect(withdrawn).toEqual(['b']);
+    const state = { ...before, spec: named('a'), withdrawn };
+    expect(nextWork(state, 0)).toMatchObject({ do: 'withdraw', build: { number: 2 } });
+    expect(nextWork(state, 0, ['withdraw 2'])).toMatchObject({ do: 'withdraw', build: { number: 1 } });
+    expect(nextWork(state, 0, ['withdraw 2', 'withdraw 1'])).toMatchObject({ do: 'wait' });
+    const ended = { ...state, builds: [buildOf(3, 'ready', { uploads: [at('b')] })] };
+    expect(nextWork(ended, 0)).toMatchObject({ do: 'withdraw', build: { number: 3 } });
+    expect(withdrawnAccounts(ended, ['a'], undefined)).toEqual(['b']);
+  });
+
+  it('keeps them if it is named again, if a recipe captures there, or if it never was in uploads', () => {
+    const builds = [buildOf(1, 'ready', { uploads: [at('a'), at('b'), at('c')] })];
+    const state = stateOf({ spec: named('a', 'b'), builds });
+    expect(
+      withdrawnAccounts({ ...state, withdrawn: ['b'], spec: named('a') }, ['a', 'b'], undefined),
+    ).toEqual([]);
+    expect(withdrawnAccounts(state, ['a'], 'b')).toEqual([]);
+    expect(withdrawnAccounts({ ...state, spec: named('a') }, ['a'], undefined)).toEqual([]);
+  });
+
+  it('is forgotten when nothing is left there', () => {
+    const state = stateOf({
+      spec: named('a'),
+      withdrawn: ['b'],
+      builds: [buildOf(1, 'ready', { uploads: [at('a')] })],
+    });
+    expect(withdrawnAccounts(state, ['a'], undefined)).toEqual([]);
+  });
+});
 
 describe('what an image does next', () => {
   it.each<[string, ImageState, readonly string[], object]>([
