@@ -119,12 +119,12 @@ describe('heddle pool and heddle request', () => {
     );
     waits = idOf(await json('request', 'create', 'ci', 'small', '--tenant', 'acme', '--no-wait'));
     await until('why the last one waits', async () =>
-      (await run('request', 'list', 'ci')).stdout.includes('the limits of its tenant'),
+      (await run('request', 'list', 'ci')).stdout.includes("over its tenant's limit"),
     );
     expect(await run('request', 'list', 'ci')).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(
-        /^REQUEST +STATE +FOR +AGE +LABELS +PRIORITY +REQUESTER +NODES +WHY\n[^]*fulfilled +\d[\w. ]+ +\d[\w. ]+ +large +100 +job-1 +large-1[^]*requested[^]*the limits of its tenant/,
+        /^REQUEST +STATE +FOR +AGE +LABELS +PRIORITY +REQUESTER +NODES +WHY\n[^]*fulfilled +\d[\w. ]+ +\d[\w. ]+ +large +100 +job-1 +large-1[^]*requested[^]*over its tenant's limit/,
       ),
     });
     expect(await json('request', 'list', 'ci')).toMatchObject({
