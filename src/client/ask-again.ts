@@ -10,8 +10,8 @@ import {
 import { grpcStatus } from '../model/grpc-status.js';
 import { unreadHistory } from '../model/unread-history.js';
 
-/** How often something is asked again, and the wait between, in ms. */
-const mostTimes = 50;
+/** How often something is asked again, and the wait between, in ms. Updates also take turns with those of others. */
+const mostTimes = { query: 50, update: 300 };
 const againMs = 200;
 
 /**
@@ -32,7 +32,7 @@ export const askAgain: WorkflowClientInterceptor = {
     let asked = 0;
     const ask = (): Promise<unknown> =>
       next(asked++ < openTimes ? input : { ...input, queryRejectCondition: notOpen });
-    return again(ask, isQueryToAskAgain).catch((error: unknown) => {
+    return again(ask, isQueryToAskAgain, mostTimes.query).catch((error: unknown) => {
       if (!(error instanceof QueryRejectedError) || asked <= openTimes) throw error;
       throw new ServiceError(
         'the workflow was ended in the middle of a workflow task, so its last state cannot be read',
@@ -42,20 +42,21 @@ export const askAgain: WorkflowClientInterceptor = {
   },
   startUpdate: ({ options, ...input }, next) => {
     const same = { ...input, options: { ...options, updateId: options.updateId ?? randomUUID() } };
-    return again(() => next(same), isUpdateToAskAgain);
+    return again(() => next(same), isUpdateToAskAgain, mostTimes.update);
   },
   startUpdateWithStart: ({ updateOptions, ...input }, next) => {
     const same = {
       ...input,
       updateOptions: { ...updateOptions, updateId: updateOptions.updateId ?? randomUUID() },
     };
-    return again(() => next(same), isUpdateToAskAgain);
+    return again(() => next(same), isUpdateToAskAgain, mostTimes.update);
   },
 };
 
 async function again<Answer>(
   ask: () => Promise<Answer>,
   isPassing: (error: unknown) => error is Error,
+  times: number,
 ): Promise<Answer> {
   for (let time = 1; ; time += 1) {
     try {
@@ -63,7 +64,7 @@ async function again<Answer>(
     } catch (error) {
       if (!isPassing(error)) throw error;
       // As another error: callers take QueryNotRegisteredError for an answer.
-      if (time === mostTimes) throw new ServiceError('the query was not answered', { cause: error });
+      if (time === times) throw new ServiceError('the workflow did not answer', { cause: error });
       await pause(againMs);
     }
   }

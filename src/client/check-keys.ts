@@ -36,31 +36,19 @@ export function checkKeys(server: Server, keys: OwnKeys): WorkflowClientIntercep
     if (checkedAt.size >= remembered) checkedAt.clear();
     checkedAt.set(id, Date.now());
   };
+  const checked =
+    <Input, Output>(idOf: (input: Input) => string | null | undefined) =>
+    async (input: Input, next: (input: Input) => Promise<Output>): Promise<Output> => {
+      await check(idOf(input));
+      return next(input);
+    };
   return {
-    async startWithDetails(input, next) {
-      await check(input.options.workflowId);
-      return next(input);
-    },
-    async signal(input, next) {
-      await check(input.workflowExecution.workflowId);
-      return next(input);
-    },
-    async signalWithStart(input, next) {
-      await check(input.options.workflowId);
-      return next(input);
-    },
-    async startUpdate(input, next) {
-      await check(input.workflowExecution.workflowId);
-      return next(input);
-    },
-    async startUpdateWithStart(input, next) {
-      await check(input.workflowStartOptions.workflowId);
-      return next(input);
-    },
-    async query(input, next) {
-      await check(input.workflowExecution.workflowId);
-      return next(input);
-    },
+    startWithDetails: checked(({ options }) => options.workflowId),
+    signal: checked(({ workflowExecution }) => workflowExecution.workflowId),
+    signalWithStart: checked(({ options }) => options.workflowId),
+    startUpdate: checked(({ workflowExecution }) => workflowExecution.workflowId),
+    startUpdateWithStart: checked(({ workflowStartOptions }) => workflowStartOptions.workflowId),
+    query: checked(({ workflowExecution }) => workflowExecution.workflowId),
   };
 }
 

@@ -11,7 +11,7 @@ describe.skipIf(noEmulators !== undefined)(
     let stack: Stack;
     let rack: Rack;
     let ground: Ground;
-    const names = ['stuck', 'slow', 'halved'];
+    const names = ['stuck', 'slow', 'halved', 'crashed'];
 
     beforeAll(async () => {
       const accounts: Record<string, object | 'service'> = {};
@@ -38,6 +38,7 @@ describe.skipIf(noEmulators !== undefined)(
       accounts['halved'] = account(`[ -e ${begun} ] && exit 10; touch ${begun}; sleep 500`, {
         progressWithin: '2s',
       });
+      accounts['crashed'] = account('exit 1', { loadWithin: '20s' });
       await stack.startWorker();
       ground = openGround(stack);
       await Promise.all(names.map((name) => ground.add(name, { provider: name, fields: { machine: name } })));
@@ -69,6 +70,12 @@ describe.skipIf(noEmulators !== undefined)(
       });
       const posted = await ground.operate('halved', { kind: 'load', image: host, only: 'post-load' });
       expect(posted.operation.failure?.message).toContain('halved needs a load');
+    });
+
+    it.concurrent('take a program that ends as crashes do for a write of unknown outcome', async () => {
+      const { operation, machine } = await ground.operate('crashed', { kind: 'load', image: host });
+      expect(operation).toMatchObject({ state: 'failed', answer: 'unknown', failure: { action: 'LOAD' } });
+      expect(machine.state).toBe('failed');
     });
 
     it.concurrent('end a load that makes progress for too long, unless the request has a limit of its own', async () => {
