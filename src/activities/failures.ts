@@ -22,6 +22,9 @@ export class MachineLost extends Error {
 /** The one place that decides what Temporal tries again. */
 const retryable: readonly FailureKind[] = ['Retryable', 'NotReady'];
 
+/** How programs report a disk that is full, or a quota, wherever they write to. */
+const fullDisk = /No space left on device|Disk quota exceeded/;
+
 /** Consecutive faults of a plugin at which the task fails; a hang takes as long as the call may take. */
 const faultLimit = 3;
 const hangLimit = 2;
@@ -72,7 +75,8 @@ export function toFailure(error: unknown, attempt: Attempt, retry: RetryRow, act
       details: [detailsOf(attempt)],
     });
   }
-  const { kind, retryAfterMs } = error;
+  const { kind, retryAfterMs, exitCode, stdout = '', stderr = '' } = error;
+  const full = fullDisk.exec(exitCode === undefined ? '' : `${stderr}\n${stdout}`)?.[0];
   const result = action === undefined ? undefined : acceptFailure(error.result, action);
   const details: FailureDetails = {
     ...detailsOf(attempt),
@@ -82,7 +86,7 @@ export function toFailure(error: unknown, attempt: Attempt, retry: RetryRow, act
     ...(error.exitCode === undefined ? {} : { exitCode: error.exitCode }),
   };
   return ApplicationFailure.create({
-    message,
+    message: full === undefined ? message : `${message}; a disk is full, as its output says: ${full}`,
     type: kind,
     nonRetryable: !retryable.includes(kind) || attempt.number >= (retry.attempts ?? Infinity),
     details: [details],

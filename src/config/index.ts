@@ -6,6 +6,7 @@ import type { ProviderAccount } from '../model/provider-account.js';
 import { toLimits, toReservations, toSweep, type ReservationConfig } from './convert.js';
 import { defaultLimits, type Limits } from '../model/cluster/limits.js';
 import type { WebhookAccount } from '../activities/webhook/deliver.js';
+import type { RunFolders } from '../model/node/run-folders.js';
 import type { SweepSettings } from '../model/sweep/sweep.js';
 import type { ProgramOptions } from '../plugins/program/load-program.js';
 import {
@@ -53,6 +54,8 @@ export interface Config {
   readonly bucket?: WrittenBucket;
   /** What the logs of tasks in the folder may take. */
   readonly logBounds: Pick<WrittenConfig['store'], 'logDays' | 'logFiles' | 'logMb'>;
+  /** What the run folders of scripts may take on a node. */
+  readonly runFolders: RunFolders;
   readonly encryption: 'required' | 'optional';
   /** Secret references that cluster files may use, as patterns; all where it is absent. */
   readonly allowedReferences?: readonly string[];
@@ -209,6 +212,7 @@ export function loadConfig({
     }),
     bucket: written.store.s3,
     logBounds: { logDays, logFiles, logMb },
+    runFolders: written.runFolders,
     encryption: written.encryption,
     allowedReferences: written.secrets?.allow,
     limits: { ...defaultLimits, ...written.scale },

@@ -65,7 +65,7 @@ export interface ScriptFile {
 
 export interface RunOutcome {
   readonly exitCode: number;
-  /** Head and tail of the output, at most 64 KiB; the log has all of it. */
+  /** Head and tail of the output, at most 64 KiB; the log has its first 64 MiB. */
   readonly stdout: string;
   readonly stderr: string;
   /** `key=value` lines that the script wrote to the file named by HEDDLE_RESULT. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { fieldsSchema } from './any-fields.js';
-import { bucketSchema } from './config-bucket.js';
 import { pathSchema, pluginLimitsSchema, providerSchema } from './config-accounts.js';
+import { runFoldersSchema, storeSchema } from './config-retention.js';
 import { durationSchema } from './duration.js';
 import { pluginNameSchema, simpleNameSchema } from './names.js';
 import { webhookSchema } from './webhook.js';
@@ -87,45 +87,8 @@ export const configSchema = z
       })
       .prefault({})
       .meta({ title: 'Keys', description: 'Keys that payloads are encrypted with.' }),
-    store: z
-      .strictObject({
-        folder: pathSchema
-          .exactOptional()
-          .meta({
-            title: 'Folder',
-            description: 'Where logs and resources are on a worker; store in the data folder unless given.',
-          }),
-        s3: bucketSchema.exactOptional(),
-        logDays: z
-          .int()
-          .min(1)
-          .max(3_650)
-          .default(90)
-          .meta({
-            title: 'Log days',
-            description: 'How long a log of a task is kept in the folder after its last line, in days.',
-          }),
-        logFiles: z
-          .int()
-          .min(100)
-          .max(10_000_000)
-          .default(100_000)
-          .meta({
-            title: 'Log files',
-            description: 'Most logs of tasks in the folder; of more, the oldest are removed.',
-          }),
-        logMb: z
-          .int()
-          .min(1)
-          .max(10_485_760)
-          .default(20_480)
-          .meta({
-            title: 'Log size',
-            description: 'Most MiB of logs of tasks in the folder; of more, the oldest are removed.',
-          }),
-      })
-      .prefault({})
-      .meta({ title: 'Store', description: 'Where logs and files are kept.' }),
+    store: storeSchema,
+    runFolders: runFoldersSchema,
     scale: z
       .strictObject({
         inlineNodes: z

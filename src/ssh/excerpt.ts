@@ -23,6 +23,11 @@ export class Excerpt {
     this.#tailLength = keep;
   }
 
+  /** So many bytes are missing here; at least 32 KiB were added before, and follow. */
+  skip(bytes: number): void {
+    this.#cut += bytes;
+  }
+
   /** The text, with a line that names the omitted part. Bytes that are not UTF-8 become U+FFFD. */
   toString(): string {
     const all = Buffer.concat(this.#tail);

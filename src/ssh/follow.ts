@@ -53,6 +53,7 @@ export async function followRun(
       const [kind, word = '', ...rest] = frame.words;
       if (kind === 'absent' || kind === 'released') return kind;
       if (kind === 'note') progress.note([word, ...rest].join(' '));
+      if (kind === 'skip') progress.skip(word, rest[0] ?? '');
       if (kind === 'end') return endOf(word, rest[0], progress);
       if (kind !== 'tick') continue;
       progress.signs++;

@@ -1,3 +1,4 @@
+import type { RunFolders } from '../model/node/run-folders.js';
 import type { Script } from '../plugins/contract.js';
 import type { Connection } from './connection.js';
 
@@ -20,6 +21,8 @@ export interface RunRequest {
   readonly script: Script;
   /** An absolute path on the node; `$HOME/.heddle/runs` unless given. */
   readonly runsFolder?: string | undefined;
+  /** Bounds of the run folders; {@link defaultRunFolders} unless given. */
+  readonly bounds?: RunFolders | undefined;
   /** Scripts of one node that have it run one at a time; without it a run minds no other. */
   readonly turn?: Turn | undefined;
 }

@@ -82,6 +82,19 @@ export class RunProgress {
     await this.#onOutput?.(frame.stream, frame.chunk);
   }
 
+  /** The node has not kept so many bytes of a stream, `o` or `e`. */
+  skip(stream: string, words: string): void {
+    const bytes = Number(words);
+    if (!Number.isSafeInteger(bytes) || bytes < 0) return;
+    if (stream === 'o') {
+      this.outat += bytes;
+      this.#stdout.skip(bytes);
+    } else {
+      this.errat += bytes;
+      this.#stderr.skip(bytes);
+    }
+  }
+
   end(reason: RunEnd['reason'], exitCode: number | undefined): RunEnd {
     return {
       reason,

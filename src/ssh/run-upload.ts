@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { defaultRunFolders, type RunFolders } from '../model/node/run-folders.js';
 import type { Script, ScriptFile } from '../plugins/contract.js';
 import { PluginError } from '../plugins/errors.js';
 import { quoteWord, quoteWords } from './quote.js';
@@ -45,7 +46,7 @@ const longText = 4_096;
  * Packs a script, its standard input and its files.
  * @throws PluginError Invalid for an environment or a timeout that cannot be.
  */
-export function packRun(script: Script): PackedRun {
+export function packRun(script: Script, bounds: RunFolders = defaultRunFolders): PackedRun {
   const timeout = timeoutSeconds(script.timeoutMs);
   const { files = [], stdin = '' } = script;
   const texts = files.flatMap(({ shared = '' }) => (shared.length > longText ? [shared] : []));
@@ -56,7 +57,7 @@ export function packRun(script: Script): PackedRun {
     ...files.flatMap(putFileCommands),
   ].join(' &&\n');
   const input = stdin === '' ? '/dev/null' : 'up/stdin';
-  const settings = { timeout, input, needs: [...shared.keys()].join(' ') };
+  const settings = { timeout, input, needs: [...shared.keys()].join(' '), ...boundsOf(bounds) };
   const enter = enterFunction(script);
   return {
     shared,
@@ -64,6 +65,10 @@ export function packRun(script: Script): PackedRun {
     text: (variables) =>
       `{ (\n${settingsText({ ...variables, ...settings })}upload() {\n${commands}\n}\n${enter}run_script\n) < /dev/null; conclude $?; }\n`,
   };
+}
+
+function boundsOf({ days, count, sizeMb, outputMb }: RunFolders): Readonly<Record<string, number>> {
+  return { keepdays: days, keepruns: count, keepkib: sizeMb * 1_024, most: outputMb * 1024 ** 2 };
 }
 
 /** Digests of the shared texts of late: many runs have the same. */

@@ -27,7 +27,7 @@ export async function runOnce(request: RunRequest, options: RunOptions): Promise
     sudo: request.script.sudo,
     turn: turnText(request.turn),
   };
-  const packed = packRun(request.script);
+  const packed = packRun(request.script, request.bounds);
   const progress = new RunProgress(options);
   const stop = new AbortController();
   const forward = () => stop.abort();

@@ -1,3 +1,4 @@
+import type { RunFolders } from '../model/node/run-folders.js';
 import type { PluginLog, RunOutcome, Script, Shell } from '../plugins/contract.js';
 import { PluginError } from '../plugins/errors.js';
 import { exec } from './exec.js';
@@ -32,6 +33,7 @@ export interface ShellOptions {
   readonly log?: PluginLog;
   /** An absolute path on the node; `$HOME/.heddle/runs` unless given. */
   readonly runsFolder?: string;
+  readonly runFolders?: RunFolders;
   /** What earlier attempts learnt of runs, and this one notes for later attempts. */
   readonly claims?: Claims;
   /** Has the node's scripts run one at a time: see {@link Turn}. */
@@ -50,7 +52,7 @@ export function createShell(options: ShellOptions): Shell {
       const runId = script.name === undefined ? options.runId : `${options.runId}.${script.name}`;
       log?.debug('script waits for its run', { run: runId });
       const end = await runOnce(
-        { runId, script, runsFolder: options.runsFolder, turn: options.turn },
+        { runId, script, runsFolder: options.runsFolder, bounds: options.runFolders, turn: options.turn },
         {
           connect,
           onOutput: options.onOutput,

@@ -95,6 +95,7 @@ async function readAnswer(
     else if (frame.kind === 'output') await progress.add(frame);
     else if (frame.words[0] === 'claimed') progress.claim();
     else if (frame.words[0] === 'note') progress.note(frame.words.slice(1).join(' '));
+    else if (frame.words[0] === 'skip') progress.skip(frame.words[1] ?? '', frame.words[2] ?? '');
     else if (frame.words[0] !== 'hello' && frame.words[0] !== 'tick') return frame.words;
   }
 }

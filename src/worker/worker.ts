@@ -198,7 +198,7 @@ export async function prepareWorkers({
     installation,
     inFlight,
     log,
-    nodes: accessNodes(pool),
+    nodes: accessNodes(pool, config.runFolders),
     logs,
     resolveSecrets: async (value, origin) =>
       resolveSecrets(value, secretSources, { ...origin, allows }).catch((error: unknown) => {
@@ -295,7 +295,7 @@ function onlyWritten(
 }
 
 /** How tasks reach nodes: over the connections of one pool. */
-function accessNodes(pool: ConnectionPool): NodeAccess {
+function accessNodes(pool: ConnectionPool, runFolders: Config['runFolders']): NodeAccess {
   return {
     probe: async (address, signal, { keepsConnection = false, acceptsOpen = false } = {}) => {
       const target = targetOf(address);
@@ -313,7 +313,7 @@ function accessNodes(pool: ConnectionPool): NodeAccess {
     connect: async (address, { host, port }, signal) =>
       (await pool.acquire(targetOf(address), signal)).forward(host, port),
     shell: (address, { timeoutMs, ...options }) => {
-      const shell = createShell({ ...options, pool, target: targetOf(address) });
+      const shell = createShell({ ...options, pool, runFolders, target: targetOf(address) });
       return timeoutMs === undefined
         ? shell
         : { ...shell, run: (script) => shell.run({ ...script, timeoutMs: script.timeoutMs ?? timeoutMs }) };

@@ -32,9 +32,10 @@ it('the worker of heddle dev uses all settings of heddle.yaml', async () => {
     cacheFolder: join(folder, 'cache'),
     plugins: [join(folder, 'plugins')],
     keys: { folder: join(folder, 'keys') },
+    runFolders: { days: 7, count: 100, sizeMb: 200, outputMb: 8 },
     store: {
       folder: join(folder, 'store'),
-      logDays: 7,
+      ...{ logDays: 7, logFiles: 5_000, logMb: 100 },
       s3: {
         ...{ endpoint: 'https://s3.example.org', bucket: 'logs', region: 'eu-central-1', prefix: 'heddle/' },
         ...{ accessKeyId: 'AK', secretAccessKey: { secret: 'env:S3_SECRET' } },

@@ -11,6 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { defaultRunFolders, type RunFolders } from '../../src/model/node/run-folders.js';
 import type { Script } from '../../src/plugins/contract.js';
 import { createPool, type ConnectionPool } from '../../src/ssh/pool.js';
 import { runOnce } from '../../src/ssh/run.js';
@@ -44,11 +45,11 @@ function run(
   runId: string,
   of: Turn | undefined,
   text: string,
-  more: Partial<RunOptions & { readonly script: Partial<Script> }> = {},
+  more: Partial<RunOptions & { readonly script: Partial<Script>; readonly bounds: RunFolders }> = {},
 ): Promise<RunEnd> {
-  const { script, ...options } = more;
+  const { script, bounds, ...options } = more;
   return runOnce(
-    { runId, script: { text, ...script }, turn: of },
+    { runId, script: { text, ...script }, bounds, turn: of },
     { connect: () => pool.acquire(node.target), ...options },
   );
 }
@@ -194,6 +195,7 @@ test('entries of ended runs do not accumulate', async () => {
   expect(entries()).toHaveLength(1);
 });
 
+const hourMs = 3_600_000;
 const days = (count: number): Date => new Date(Date.now() - count * 86_400_000);
 const left = (): string[] =>
   readdirSync(node.runs)
@@ -217,7 +219,6 @@ test('folders of runs that ended long ago are removed once an hour, while the se
   };
   age(10, 'old', 'held', 'foreign');
   age(100, 'ancient', 'alive');
-  const hourMs = 3_600_000;
   // Of the operation under way, however old: its attempt may still come for the outcome.
   await run('next', turn(4 + hourMs, '2'), 'true');
   await until('the old one is gone', () => !left().includes('old'));
@@ -244,6 +245,41 @@ test('of earlier operations the last hundred folders stay, and none of more than
   await until('a hundred are left', () => left().length === 101);
   await run('third', turn(3_600_003, '3'), 'true');
   await until('the large one is gone', () => !left().includes('second'));
+});
+
+test('beyond their size, number or age the oldest folders go, but no running one, and no run starts twice', async () => {
+  const bounds = { ...defaultRunFolders, sizeMb: 1 };
+  const script = 'echo x >> "$HOME/starts"; head -c 400000 /dev/zero; exit 4';
+  for (const [time, name] of ['a', 'b', 'c'].entries()) await run(name, turn(time + 1, '1'), script);
+  const other = createPool();
+  const waiting = 'head -c 3000000 /dev/zero; touch "$HOME/up"; until [ -e "$HOME/go" ]; do sleep 0.05; done';
+  const alive = run('alive', undefined, waiting, { connect: () => other.acquire(node.target) });
+  await until('it runs', () => existsSync(join(node.home, 'up')));
+  await run('d', turn(4 + hourMs, '1'), script, { bounds });
+  await until('two that fit are left', () => !left().includes('b'));
+  expect(left()).toEqual(['alive', 'c', 'd']);
+  // With the places of the records emptied, as a clean-up of the system does.
+  for (const folder of outsideOf(node.runs)) rmSync(folder, { recursive: true });
+  await run('e', turn(5 + 2 * hourMs, '1'), script, { bounds: { ...defaultRunFolders, count: 3 } });
+  await until('the oldest is gone', () => !left().includes('c'));
+  utimesSync(runFolder(node, 'd'), days(3), days(3));
+  await run('f', turn(6 + 3 * hourMs, '1'), script, { bounds: { ...defaultRunFolders, days: 2 } });
+  await until('the one of three days is gone', () => !left().includes('d'));
+  expect(left()).toEqual(['alive', 'e', 'f']);
+  for (const name of ['c', 'd'])
+    expect(await run(name, turn(7 + 3 * hourMs, '1'), script)).toMatchObject({ reason: 'exit', exitCode: 4 });
+  expect(countLines(join(node.home, 'starts'))).toBe(6);
+  writeFileSync(join(node.home, 'go'), '');
+  expect(await alive).toMatchObject({ reason: 'exit', exitCode: 0 });
+  await other.closeAll();
+});
+
+test('much output of a busy node is removed at once, not only once an hour', async () => {
+  const bounds = { ...defaultRunFolders, sizeMb: 4, outputMb: 2 };
+  for (let time = 1; time <= 8; time++)
+    await run(`run-${time}`, turn(time, '1'), 'head -c 5000000 /dev/zero', { bounds });
+  await until('those that fit are left', () => left().length <= 2);
+  expect(left()).toContain('run-8');
 });
 
 test('a hundred attempts that were abandoned while the first still runs start nothing more', async () => {

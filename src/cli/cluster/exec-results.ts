@@ -3,6 +3,7 @@ import { call } from '../../client/call.js';
 import type { Operation } from '../../model/cluster/operation.js';
 import type { Session } from '../session.js';
 import { readPrinted } from './log/log-parts.js';
+import { defaultLogLimit } from '../../store/folder.js';
 import { openArchive } from './log/open-archive.js';
 import { asObject, decodeFailure, decodeResult, textOf } from '../../client/decode-history.js';
 import { readTasks } from './task/history-events.js';
@@ -64,6 +65,18 @@ export async function readResults(
     results.push({ node, exitCode, stdout, stderr, cut: cut || undefined, cutAt: found.cutAt, log, problem });
   }
   return results;
+}
+
+/** Where the rest of the output is of which only the end is here. */
+export function describeCut(cluster: string, node: string, { cutAt, log }: ExecResult): string {
+  const command = `heddle logs ${cluster} ${node} --action EXEC`;
+  const start = `only the end of what ${node} printed`;
+  const place = log === undefined ? 'in the store of its worker' : `where ${log} lies`;
+  const mebibytes = defaultLogLimit / 1024 ** 2;
+  return cutAt === undefined
+    ? `${start}; its first ${mebibytes} MiB: ${command}, ${place}`
+    : `${start}, which was more than a log keeps; its first ${cutAt} bytes with their times: ${command}; ` +
+        'its beginning and end are on the node too, in .heddle/runs of the home, until the run folder is removed';
 }
 
 interface NodeOutcome {

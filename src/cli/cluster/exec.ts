@@ -6,7 +6,7 @@ import type { OperationOptions } from '../configuration.js';
 import { CliError } from '../errors.js';
 import type { Output } from '../output.js';
 import { clusterVerb } from './cluster-verb.js';
-import { type ExecResult, readResults } from './exec-results.js';
+import { describeCut, type ExecResult, readResults } from './exec-results.js';
 import { operate, scopeOf } from './operate.js';
 import { outcomeShown } from './outcome.js';
 import { formatCount } from '../format.js';
@@ -85,13 +85,6 @@ function printResults(output: Output, cluster: string, results: readonly ExecRes
       );
     if (result.cut === true) output.note(describeCut(cluster, cleanLine(node), result));
   }
-}
-
-function describeCut(cluster: string, node: string, { cutAt, log = 'its log' }: ExecResult): string {
-  const command = `heddle logs ${cluster} ${node} --action EXEC`;
-  return cutAt === undefined
-    ? `only the end of what ${node} printed; all of it: ${command}, where ${log} lies`
-    : `only the end of what ${node} printed, which was more than a log keeps; its first ${cutAt} bytes with their times: ${command}`;
 }
 
 function succeeded({ exitCode, problem }: ExecResult): boolean {

@@ -92,7 +92,7 @@ function printFailure(
     for (const line of text.split('\n').slice(-shownOutputLines)) output.raw(`    ${line}`);
   }
   const service = optional(' --service ', failure.service);
-  output.line(`  all of it: ${`heddle logs ${cluster} ${node}${service} --action ${failure.action}`}`);
+  output.line(`  its log: ${`heddle logs ${cluster} ${node}${service} --action ${failure.action}`}`);
   if (others.length === 0) return;
   const named = others
     .slice(0, 3)

@@ -31,6 +31,7 @@ export async function writeWorkerConfig(
     plugins: config.pluginFolders,
     keys: { folder: config.keyFolder },
     store: { folder: config.storeFolder, s3: config.bucket, ...config.logBounds },
+    runFolders: config.runFolders,
     providers: { local, ...config.providers },
     automators: config.automators,
     scale: config.limits,

@@ -9,9 +9,10 @@ import { reportFunctions } from './report.js';
  * Variables: those of the run folder; `outat`, `errat` (bytes of the output that are already known).
  *
  * Prints the lines `NONCE o|e BYTES`, each followed by so many bytes of stdout or stderr; `NONCE O|E|R`,
- * followed by the rest of stdout, stderr or the result file and a line break; `NONCE note TEXT` for the log;
- * `NONCE tick` first, and while nothing happens; last `NONCE end REASON CODE`, `NONCE absent` (nothing shows that
- * the run was claimed), `NONCE released` (its claim was given back: nothing was started), or `NONCE fail WHY TEXT`. Anything before the first line comes from the login shell.
+ * followed by the rest of stdout, stderr or the result file and a line break; `NONCE skip o|e BYTES` for output that was
+ * not kept; `NONCE note TEXT` for the log; `NONCE tick` first, and while nothing happens; last `NONCE end REASON CODE`,
+ * `NONCE absent` (nothing shows that the run was claimed), `NONCE released` (its claim was given back: nothing was
+ * started), or `NONCE fail WHY TEXT`. Anything before the first line comes from the login shell.
  */
 export const followerProgram = `
 ${folderFunctions}
@@ -23,6 +24,15 @@ piece() {
   [ "$3" -lt 65536 ] || dd bs=65536 count=$(($3 / 65536)) <&"$2" 2>/dev/null || hang_up
   [ $(($3 % 65536)) -eq 0 ] || dd bs=$(($3 % 65536)) count=1 <&"$2" 2>/dev/null || hang_up
 }
+stretch() {
+  # KIND FD FROM TO [HOLE], of which the hole is passed over.
+  if [ $# -eq 4 ] || [ "$3" -ge "$6" ] || [ "$4" -le "$5" ]; then piece "$1" "$2" $(($4 - $3)); return; fi
+  at=$3
+  if [ "$at" -lt "$5" ]; then piece "$1" "$2" $(($5 - at)); at=$5; fi
+  say skip "$1" $(($6 - at))
+  seek "$2" $(($6 - at))
+  piece "$1" "$2" $(($4 - $6))
+}
 seek() {
   [ "$2" -lt 65536 ] || dd bs=65536 skip=$(($2 / 65536)) count=0 <&"$1" 2>/dev/null
   [ $(($2 % 65536)) -eq 0 ] || dd bs=1 skip=$(($2 % 65536)) count=0 <&"$1" 2>/dev/null
@@ -32,17 +42,22 @@ show() {
   if [ -z "$shown" ]; then
     [ -e out ] && [ -e err ] || return 0
     exec 3< out 4< err
+    # A run that has ended may have cut them before they were opened.
+    find_hole out; outhole="$from $to"
+    find_hole err; errhole="$from $to"
     seek 3 "$outat"
     seek 4 "$errat"
     shown=1
   fi
   set -- $(LC_ALL=C ls -ln err out 2>/dev/null)
-  piece e 4 $(($5 - errat))
-  piece o 3 $((\${14} - outat))
+  stretch e 4 "$errat" "$5" $errhole
+  stretch o 3 "$outat" "\${14}" $outhole
   [ "$5" -gt "$errat" ] && errat=$5 idle=0
   [ "\${14}" -gt "$outat" ] && outat=\${14} idle=0
 }
 show_rest() {
+  find_hole out
+  find_hole err
   if [ -n "$shown" ] || [ "$outat$errat" != 00 ]; then show; else show_all; fi
 }
 nap() {

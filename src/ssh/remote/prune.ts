@@ -1,13 +1,14 @@
 /**
  * Shell functions that remove old run folders after the end of a run. Variables: `own`, the folder of all runs;
- * `turns`, `origin`, `outside`. Need the identity and claim functions.
+ * `turns`, `origin`, `outside`; `large`, set after a run with much output; and the bounds of the folder: `keepdays`,
+ * `keepruns` (number) and `keepkib` (size in KiB). Need the identity and claim functions.
  *
- * - `prune_if_due NODE TIME OPERATION` does so in the background: once an hour, by the times of tasks, and whenever
- *   there are more than 200 folders.
- * - `prune`, in the folder of runs: of operations that have given way to a later one of their node, only the last 100
- *   folders stay, at most a week, and none with more than 1 MiB in a file. Those of a node's latest operation stay:
- *   an attempt may still come for their outcome. After three months, and beyond 1,000 folders, they go as well, the
- *   latter only where the record of the claim has the outcome.
+ * - `prune_if_due NODE TIME OPERATION` does so in the background: once an hour, by the times of tasks, after a large
+ *   run, and whenever there are more than 200 folders.
+ * - `prune`, in the folder of runs: the oldest folders beyond the bounds go. Those of a node's latest operation go only
+ *   where the record of the claim has the outcome, since an attempt may still come for it, or after three months. Of
+ *   operations that have given way to a later one of their node, only the last 100 folders stay, at most a week, and
+ *   none with more than 1 MiB in a file.
  */
 export const pruneFunctions = `
 prune_if_due() {
@@ -18,12 +19,12 @@ prune_if_due() {
   case $last in *[!0-9]*) last=;; esac
   set -- "$own"/*
   if [ -n "$last" ]; then
-    [ $# -gt 200 ] || [ "$now" -lt "$last" ] || [ "$now" -ge $((last + 360)) ] || return 0
+    [ -n "$large" ] || [ $# -gt 200 ] || [ "$now" -lt "$last" ] || [ "$now" -ge $((last + 360)) ] || return 0
   fi
   { echo "$now" > "$own/.pruned"; } 2>/dev/null
   # There is nothing old on a new node.
   [ -n "$last" ] || [ $# -gt 1 ] || return 0
-  (cd "$own" && prune) < /dev/null > /dev/null 2>&1 6<&- 7<&- &
+  (cd "$own" && prune) < /dev/null > /dev/null 2>&1 6<&- 7<&- 8>&- 9>&- &
 }
 is_latest() {
   its_id= its_node= its_operation=
@@ -44,26 +45,49 @@ is_recorded() {
   done
   return 1
 }
+record_again() {
+  # The system may have emptied the places of the records.
+  find_outside make
+  its_claim= its_start= its_end=
+  { read -r its_claim < "$1/pid"; read -r its_start < "$1/starts"; read -r its_end < "$1/rc"; } 2>/dev/null
+  [ -n "$its_claim" ] && [ -n "$its_end" ] || return 1
+  for place in $outside; do
+    { printf '%s\\n' "claim $its_claim" "start $its_start" "end $its_end" > "$place/$1.claim"; } 2>/dev/null
+  done
+  is_recorded "$1"
+}
+fits() {
+  # Sizes are looked at only where all of them together are too much.
+  [ "$total" -gt "$keepkib" ] || return 0
+  set -- $(du -sk "./$1" 2>/dev/null)
+  # The newest one may be read just now.
+  [ "$count" -gt 1 ] && [ $((kib + \${1:-0})) -gt "$keepkib" ] && return 1
+  kib=$((kib + \${1:-0}))
+}
 prune() {
   week=" $(echo $(find . ! -name . -prune -type d ! -name ".*" -mtime +7 2>/dev/null)) "
+  aged=" $(echo $(find . ! -name . -prune -type d ! -name ".*" -mtime "+$keepdays" 2>/dev/null)) "
   quarter=" $(echo $(find . ! -name . -prune -type d ! -name ".*" -mtime +90 2>/dev/null)) "
-  large=" $(echo $(find . -type f -size +2048 2>/dev/null)) "
-  count=0 earlier=0
+  big=" $(echo $(find . -type f -size +2048 2>/dev/null)) "
+  set -- $(du -sk . 2>/dev/null)
+  total=\${1:-0} kib=0 count=0 earlier=0
   # The newest first.
   LC_ALL=C ls -t | while read -r old; do
     [ -d "$old" ] || continue
-    count=$((count + 1))
+    count=$((count + 1)) surplus=
+    fits "$old" && [ "$count" -le "$keepruns" ] || surplus=1
+    case $aged in *" ./$old "*) surplus=1;; esac
     if is_latest "$old"; then
       case $quarter in
         *" ./$old "*) ;;
-        *) { [ "$count" -gt 1000 ] && is_recorded "$old"; } || continue;;
+        *) [ -n "$surplus" ] && { is_recorded "$old" || record_again "$old"; } || continue;;
       esac
       records=
     else
       earlier=$((earlier + 1))
-      case $week$large in
+      case $week$big in
         *" ./$old "*|*" ./$old/"*) ;;
-        *) [ "$earlier" -gt 100 ] || continue;;
+        *) [ -n "$surplus" ] || [ "$earlier" -gt 100 ] || continue;;
       esac
       records=1
     fi
@@ -83,7 +107,10 @@ prune_records() {
   count=0
   LC_ALL=C ls -t | while read -r old; do
     count=$((count + 1))
-    [ "$count" -le 3000 ] || rm -rf "./$old"
+    [ "$count" -gt $((keepruns + 2000)) ] || continue
+    # Of a run that has not ended.
+    [ ! -d "$own/\${old%.claim}" ] || [ -s "$own/\${old%.claim}/rc" ] || continue
+    rm -rf "./$old"
   done
 }
 `;

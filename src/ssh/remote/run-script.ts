@@ -1,3 +1,4 @@
+import { cutFunctions } from './cut.js';
 import { endRunFunctions } from './end-run.js';
 import { folderFunctions } from './folder.js';
 import { bootWord, identityFunctions } from './identity.js';
@@ -7,8 +8,8 @@ import { turnFunctions } from './turn.js';
 
 /**
  * Shell functions of a shell that stays on a node and runs scripts one after the other. Each run is a
- * subshell, its supervisor, that calls `run_script` with the variables of the run folder, `tag` (names this
- * attempt), `timeout` (seconds, or empty), `input` (the script's standard input), `needs` (digests of the shared
+ * subshell, its supervisor, that calls `run_script` with the variables of the run folder and its bounds, `tag` (names
+ * this attempt), `timeout` (seconds, or empty), `input` (the script's standard input), `needs` (digests of the shared
  * texts in its files), and two functions: `upload` writes the files by `put`, joined by `&&`; `enter WORD...` sets
  * the environment and becomes the interpreter, started by the words.
  *
@@ -17,8 +18,8 @@ import { turnFunctions } from './turn.js';
  * removes the files and writes `rc` ("CODE REASON") last. Between the claim and `rc` it prints one line, `NONCE
  * claimed`, with SIGPIPE ignored, so a connection that is lost cannot end it.
  *
- * Prints `NONCE tick` while it ends an earlier script, `NONCE note TEXT` for the log and `NONCE O|E|R`, followed
- * by stdout, stderr or the result file and a line break; last `NONCE end REASON CODE`, `NONCE running` (claimed by another),
+ * Prints `NONCE tick` while it ends an earlier script, `NONCE note TEXT` for the log, `NONCE O|E|R`, followed by
+ * stdout, stderr or the result file and a line break, and `NONCE skip o|e BYTES` for output that was not kept; last `NONCE end REASON CODE`, `NONCE running` (claimed by another),
  * `NONCE missing DIGEST...` (shared texts that must be sent first), or `NONCE fail WHY TEXT`.
  * `conclude STATUS` prints `NONCE lost STATUS` for a supervisor that did none of these.
  */
@@ -28,6 +29,7 @@ ${identityFunctions}
 ${endRunFunctions}
 ${turnFunctions}
 ${pruneFunctions}
+${cutFunctions}
 ${reportFunctions}
 put() {
   printf "$2" "$3" > "up/$1" && return
@@ -46,6 +48,8 @@ refuse() {
 finish() {
   code=$1 reason=$2
   if [ ! -e out ] && [ -n "$opened" ]; then { cat <&6 > out; cat <&7 > err; } 2>/dev/null; fi
+  large=
+  if [ -n "$opened" ]; then cut_large out 8; cut_large err 9; fi
   # A disk that is full at the end has cut the output, whatever the script made of it.
   { printf %4096s . > probe; } 2>/dev/null || [ ! -e pid ] || reason=full
   set -- up probe
@@ -154,12 +158,12 @@ supervise() {
   # So that what it prints can be reported if it removes these files.
   opened=
   { true > out && true > err; } 2>/dev/null
-  if [ -e out ] && [ -e err ]; then exec 6< out 7< err; opened=1; fi
-  start_in_session < "$input" > out 2> err 6<&- 7<&- &
+  if [ -e out ] && [ -e err ]; then exec 6< out 7< err 8> out 9> err; opened=1; else exec 8>&- 9>&-; fi
+  start_in_session < "$input" >&8 2>&9 6<&- 7<&- 8>&- 9>&- &
   child=$!
   watcher=
   if [ -n "$timeout" ]; then
-    watch_time > /dev/null 2>&1 6<&- 7<&- &
+    watch_time > /dev/null 2>&1 6<&- 7<&- 8>&- 9>&- &
     watcher=$!
   fi
   wait "$child"
