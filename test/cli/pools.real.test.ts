@@ -356,7 +356,23 @@ describe('heddle pool and heddle request', () => {
       code: 0,
       stdout: 'nothing failed in the last day\n',
     });
-    expect(await json('pool', 'failures', 'ci')).toMatchObject({ pools: [{ pool: 'ci', failures: [] }] });
+    await stack.service.arm({ fault: 'no-capacity', operation: 'create' });
+    const { nodes } = (await json('pool', 'nodes', 'ci', '--label', 'large', '--state', 'ready')) as {
+      readonly nodes: readonly { readonly id: string }[];
+    };
+    await json('pool', 'delete', 'ci', ...nodes.map(({ id }) => id));
+    await until('the launch of another one has failed', async () =>
+      (await run('pool', 'failures', 'ci')).stdout.includes('Capacity'),
+    );
+    expect(await run('pool', 'failures')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(
+        /^POOL +LAST +TIMES +WHAT +LABEL +PROVIDER POOL +NODE +WHY\nci +\d[\w. ]* ago +1 +launch: Capacity +large +main +large-\d+ +\S[^\n]*\n$/,
+      ),
+    });
+    expect(await json('pool', 'failures', 'ci')).toMatchObject({
+      pools: [{ pool: 'ci', failures: [{ stage: 'launch', kind: 'Capacity', times: 1, label: 'large' }] }],
+    });
   });
 
   it('deletes nodes, and the pool', async () => {

@@ -39,7 +39,8 @@ export function rememberFailure(
   const same = (other: PoolFailure): boolean =>
     other.stage === failure.stage &&
     other.kind === failure.kind &&
-    other.why === why &&
+    // Most reasons name the node.
+    other.why.replaceAll(other.node, '') === why.replaceAll(id, '') &&
     other.label === label &&
     other.providerPool === providerPool;
   const recent = failuresOfLastDay(pool, now);

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../model/json.js';
+import type { JsonObject } from '../../model/json.js';
 import { isPlainObject } from '../plain-json.js';
 import { warningAt, type Path, type Problem } from '../problem.js';
 import { leftOut, remarkUnread } from './remarks.js';
@@ -40,18 +40,18 @@ function importOffer(taking: Taking, offer: NodepoolOffer, at: Path): readonly P
     ];
   const serving = Object.entries(taking.pools).flatMap(([providerPool, { provider, labels }]) => {
     const backed = isPlainObject(labels) ? labels[taking.nameOf(backing)] : undefined;
-    return isPlainObject(backed) ? [{ providerPool, provider, labels: labels as JsonObject, backed }] : [];
+    return isPlainObject(backed) && typeof provider === 'string'
+      ? [{ providerPool, provider, labels: labels as JsonObject, backed }]
+      : [];
   });
-  const isStatic = (provider: Json | undefined): boolean =>
-    typeof provider === 'string' && taking.accounts[provider]?.['type'] === 'static';
   const remarks: Problem[] = [];
   for (const { providerPool, provider, labels, backed } of serving) {
-    if (isStatic(provider)) {
+    if (taking.accounts[provider]?.['type'] === 'static') {
       remarks.push(
         warningAt(
           [...at, 'backing-label'],
           `${backing} has existing machines, and label ${name} is left out for them`,
-          `Give them slots: ${slotsOf(offer)} in the account ${String(provider)}, and its provider pool the label.`,
+          `Give them slots: ${slotsOf(offer)} in the account ${provider}, and its provider pool the label.`,
         ),
       );
       continue;

@@ -30,14 +30,14 @@ describe('failures of the last day', () => {
   it('are one entry for each label, provider pool and reason, the newest first', () => {
     const pool = open();
     addRequest(pool, { id: 'one', labels: ['a'], requester: 'test' }, 1);
-    fail(pool, 'no route', 2);
+    fail(pool, 'CREATE a-1: no route', 2);
     fail(pool, 'timed out', 3);
-    fail(pool, 'no route', 4);
+    fail(pool, 'CREATE a-3: no route', 4);
     expect(failuresOfLastDay(pool, 5)).toEqual([
       {
         stage: 'launch',
         kind: 'Retryable',
-        why: 'no route',
+        why: 'CREATE a-3: no route',
         label: 'a',
         providerPool: 'main',
         node: 'a-3',
