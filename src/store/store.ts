@@ -63,14 +63,15 @@ export class StoreError extends Error {
 // No part begins with a dot: neither `..` nor hidden files nor incomplete files.
 const partPattern = /^[A-Za-z0-9_][A-Za-z0-9._#@+-]{0,199}$/;
 
+/** Whether it can be a part of a log's name, such as a node. */
+export function isPart(text: string): boolean {
+  return partPattern.test(text);
+}
+
 /** The parts of a log's name. @throws StoreError */
-export function parseLogName(name: string): readonly [clusterUid: string, nodeId: string, file: string] {
+function parseLogName(name: string): readonly [clusterUid: string, nodeId: string, file: string] {
   const [clusterUid = '', nodeId = '', file = '', ...more] = name.split('/');
-  if (
-    more.length === 0 &&
-    [clusterUid, nodeId, file].every((part) => partPattern.test(part)) &&
-    file.endsWith('.log')
-  )
+  if (more.length === 0 && [clusterUid, nodeId, file].every(isPart) && file.endsWith('.log'))
     return [clusterUid, nodeId, file];
   throw new StoreError(
     `${JSON.stringify(name.slice(0, 300))} is not a log's name: <clusterUid>/<nodeId>/<file>.log, each of letters, digits and . _ # @ + -`,
@@ -113,12 +114,12 @@ function isLogName(name: string): boolean {
 /** The path of what a scope names, up to its folder: `<clusterUid>/<day>[/<nodeId>]`. @throws StoreError */
 export function folderOf({ clusterUid, day, nodeId }: LogScope): string {
   const parts = [clusterUid, day, ...(nodeId === undefined ? [] : [nodeId])];
-  if (isDay(day) && parts.every((part) => partPattern.test(part))) return parts.join('/');
+  if (isDay(day) && parts.every(isPart)) return parts.join('/');
   throw new StoreError(`${JSON.stringify(parts.join('/').slice(0, 300))} is no place of logs`);
 }
 
 /** @throws StoreError */
 export function requireUid(clusterUid: string): string {
-  if (partPattern.test(clusterUid)) return clusterUid;
+  if (isPart(clusterUid)) return clusterUid;
   throw new StoreError(`${JSON.stringify(clusterUid.slice(0, 300))} is no uid of a cluster`);
 }

@@ -4,12 +4,13 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { defaultRunFolders } from '../../src/model/node/run-folders.js';
 import { createPool, type ConnectionPool } from '../../src/ssh/pool.js';
 import { runOnce } from '../../src/ssh/run.js';
 import { runFolderName } from '../../src/ssh/run-upload.js';
 import { createShell } from '../../src/ssh/shell.js';
 import { commandsOf, findCommand, makeBin, posixCommands, writeCommand } from '../harness/node-bin.js';
-import { countLines, runOn } from '../harness/run-fixture.js';
+import { countLines, runFolder, runOn } from '../harness/run-fixture.js';
 import { processesWith } from '../harness/processes.js';
 import { startNode, type NodeOptions, type TestNode } from '../harness/ssh-server.js';
 import { until } from '../harness/until.js';
@@ -59,7 +60,7 @@ describe('with only a POSIX shell and a few commands', () => {
     ['busybox', busybox, Object.fromEntries([...posixCommands, 'setsid'].map((name) => [name, busybox]))],
   ];
   test.for(nodes)(
-    '%s: a run starts, ends and can be cancelled',
+    '%s: a run starts, ends, keeps a part of much output, and can be cancelled',
     async ([name, shell, commands], { skip }) => {
       if (shell === undefined) return skip(`${name} is not installed here`);
       const odd = await startWith(shell, commands);
@@ -76,6 +77,13 @@ describe('with only a POSIX shell and a few commands', () => {
         stdout: 'input\n',
       });
       expect(countLines(join(home, 'count'))).toBe(1);
+      const large = { text: 'dd if=/dev/zero bs=65536 count=40 2>/dev/null' };
+      await runOnce(
+        { runId: 'large', script: large, bounds: { ...defaultRunFolders, outputMb: 1 } },
+        { connect: () => pool.acquire(odd.target) },
+      );
+      const { size, blocks } = statSync(join(runFolder(odd, 'large'), 'out'));
+      expect([size, blocks * 512]).toEqual([40 * 65_536, 16 * 65_536]);
       const cancel = new AbortController();
       const run = runOn(odd, pool, 'cancel', stubborn, { signal: cancel.signal });
       await until('the script runs', () => existsSync(join(home, 'running')));

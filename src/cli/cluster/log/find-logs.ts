@@ -1,4 +1,4 @@
-import { dayOf, type LogArchive, type StoredLog } from '../../../store/store.js';
+import { dayOf, isPart, type LogArchive, type StoredLog } from '../../../store/store.js';
 
 /** What the name of a log says: one run of one task, as one worker wrote it. */
 export interface LogSource {
@@ -30,6 +30,7 @@ export async function findLogs(
   { clusterUid, node, operation, service, action }: LogFilter,
   day: string,
 ): Promise<readonly LogSource[]> {
+  if (node !== undefined && !isPart(node)) return [];
   const file = operation === undefined ? undefined : `${operation}.`;
   const found = await archive.find({ clusterUid, day, nodeId: node, file });
   return found
