@@ -119,6 +119,22 @@ describe('batched tasks', () => {
   });
 });
 
+describe('a deletion of nodes without a user', () => {
+  it('leaves those that are in use by then, and says which it deletes', async () => {
+    const pool = await open('spares');
+    const [one, two] = await Promise.all([pool.obtain(['a']), pool.obtain(['a'])]);
+    const inUse = [one, two].map(({ nodes }) => nodes?.[0]?.id ?? '');
+    const [held = ''] = inUse;
+    await pool.hold(held, 'it hangs');
+    expect(await pool.deleteNodes(inUse, { withoutUser: true })).toEqual([]);
+    expect((await pool.nodes()).map(({ state }) => state).toSorted()).toEqual(['hold', 'in-use']);
+    expect(await pool.deleteNodes(inUse)).toEqual(inUse);
+    await until('their machines are gone', () => there('spares') === 0);
+    await pool.deletePool();
+    await pool.gone();
+  });
+});
+
 describe('deletions that the provider refuses', () => {
   it('keep up no launches, are bounded, and lose no machine', async () => {
     const pool = await open('keeps');
