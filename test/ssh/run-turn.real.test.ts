@@ -274,6 +274,29 @@ test('beyond their size, number or age the oldest folders go, but no running one
   await other.closeAll();
 });
 
+test('of many records the oldest go, but not that of a running script', async () => {
+  const other = createPool();
+  const waiting = 'touch "$HOME/up"; until [ -e "$HOME/go" ]; do sleep 0.05; done';
+  const alive = run('alive', undefined, waiting, { connect: () => other.acquire(node.target) });
+  await until('it runs', () => existsSync(join(node.home, 'up')));
+  const outside = outsideOf(node.runs);
+  const recordOf = (folder: string, name: string): string =>
+    join(folder, `${runFolder(node, name).split('/').at(-1)}.claim`);
+  for (const folder of outside) {
+    writeFileSync(recordOf(folder, 'old'), 'claim 0 0 -\n');
+    for (const name of ['alive', 'old']) utimesSync(recordOf(folder, name), days(3), days(3));
+    for (let index = 0; index < 2_050; index++)
+      writeFileSync(join(folder, `${index}.claim`), 'claim 0 0 -\n');
+  }
+  const bounds = { ...defaultRunFolders, count: 10 };
+  await run('next', turn(1, '1'), 'true', { bounds });
+  await until('the oldest is gone', () => outside.every((folder) => !existsSync(recordOf(folder, 'old'))));
+  expect(outside.map((folder) => existsSync(recordOf(folder, 'alive')))).toEqual([true, true]);
+  writeFileSync(join(node.home, 'go'), '');
+  await alive;
+  await other.closeAll();
+});
+
 test('much output of a busy node is removed at once, not only once an hour', async () => {
   const bounds = { ...defaultRunFolders, sizeMb: 4, outputMb: 2 };
   for (let time = 1; time <= 8; time++)
