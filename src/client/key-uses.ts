@@ -10,7 +10,7 @@ export interface KeyUses {
   /** Runs that ended, which the server still keeps. */
   readonly ended: number;
   readonly schedules: readonly string[];
-  /** Workers that encrypted with it when they started. */
+  /** Workers that encrypt with it. */
   readonly workers: readonly string[];
 }
 

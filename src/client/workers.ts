@@ -9,6 +9,7 @@ import {
   differingPlugins,
   differingWorkers,
   readIdentity,
+  reloadLines,
   type LoadedPlugin,
   type WorkerIdentity,
 } from '../model/worker-identity.js';
@@ -31,6 +32,7 @@ interface Server {
 
 /** A worker that polled a queue in the last minutes. */
 export interface SeenWorker {
+  /** The present one, if the worker publishes it. */
   readonly identity: string;
   /** Last sign of life, in ms by the server's clock. */
   readonly at: number;
@@ -50,10 +52,11 @@ export async function workersOf(
     polled.map(async ({ identity, at }): Promise<SeenWorker> => {
       if (now - at > polledMs || hasEnded(identity)) return { identity, at, isAlive: false };
       // A worker of another program publishes nothing.
-      const [alive] = await pollsOf(server, aliveQueue(readIdentity(identity).worker), 'activities');
+      const lives = await pollsOf(server, aliveQueue(readIdentity(identity).worker), 'activities');
+      const [alive] = lives.toSorted((one, other) => other.at - one.at);
       return alive === undefined
         ? { identity, at, isAlive: true }
-        : { identity, at: alive.at, isAlive: now - alive.at <= aliveMs };
+        : { ...alive, isAlive: now - alive.at <= aliveMs };
     }),
   );
   return seen.toSorted((one, other) => other.at - one.at);
@@ -111,6 +114,11 @@ export type ListedWorker = Pick<WorkerIdentity, 'worker' | 'build'>;
 export async function listWorkers(client: Client): Promise<readonly ListedWorker[]> {
   const identities = await identitiesOn(serverOf(client), coreQueue);
   return identities.map(readIdentity).map(({ worker, build }) => ({ worker, build }));
+}
+
+/** What the workers of the core queue did not take over of heddle.yaml, a line for each. */
+export async function workerReloads(client: Client): Promise<readonly string[]> {
+  return reloadLines(await identitiesOn(serverOf(client), coreQueue));
 }
 
 /** The workers of this host, on a site's queue, that loaded plugins before their files changed. */

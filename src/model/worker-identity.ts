@@ -13,9 +13,18 @@ export interface WorkerIdentity {
   readonly key?: WorkerKey;
   /** Absent for a worker that says nothing of its configuration. */
   readonly config?: ConfigDigests;
+  readonly reload?: ReloadState;
 }
 
-/** The key with which a worker encrypted when it started. */
+/** What a worker did not take over of the heddle.yaml that it reads. */
+export interface ReloadState {
+  /** Settings that changed since its start and need another one. */
+  readonly restart: readonly string[];
+  /** The file is invalid or missing, and the configuration before stays. */
+  readonly refused?: true;
+}
+
+/** The key with which a worker encrypts. */
 export interface WorkerKey {
   readonly id: string;
   /** The path of the folder, or the name of the variable, that holds it. */
@@ -27,12 +36,17 @@ const maxIdentity = 900;
 const maxSource = 300;
 
 /** `4711@host build=0.2.0+1a2b3c4d key=k1:%2Fvar%2Flib%2Fheddle%2Fkeys config=0a1b provider/local=2c3d`. */
-export function formatIdentity({ worker, build, key, config = {} }: WorkerIdentity, whole: string): string {
+export function formatIdentity(
+  { worker, build, key, config = {}, reload }: WorkerIdentity,
+  whole: string,
+): string {
   const source = encodeURIComponent(key?.source ?? '').slice(0, maxSource);
   const own = [
     worker,
     ...(build === undefined ? [] : [`build=${build}`]),
     ...(key === undefined ? [] : [`key=${key.id}:${source}`]),
+    ...(reload === undefined || reload.restart.length === 0 ? [] : [`restart=${reload.restart.join(',')}`]),
+    ...(reload?.refused === undefined ? [] : ['refused=heddle.yaml']),
   ];
   const entries = Object.entries({ config: whole, ...config }).map(([entry, digest]) => `${entry}=${digest}`);
   const identity = [...own, ...entries].join(' ');
@@ -68,15 +82,27 @@ export function differingPlugins<Plugin extends LoadedPlugin>(
   });
 }
 
+const notConfig: readonly string[] = ['build', 'key', 'restart', 'refused'];
+
 export function readIdentity(identity: string): WorkerIdentity {
   const [worker = '', ...entries] = identity.split(' ');
   const key = readKey(entries.find((entry) => entry.startsWith('key=')));
-  const build = entries.find((entry) => entry.startsWith('build='))?.slice('build='.length);
-  const own = { worker, ...(build === undefined ? {} : { build }), key };
+  const valueOf = (name: string): string | undefined =>
+    entries.find((entry) => entry.startsWith(`${name}=`))?.slice(name.length + 1);
+  const build = valueOf('build');
+  const restart = valueOf('restart')?.split(',') ?? [];
+  const isRefused = valueOf('refused') !== undefined;
+  const reload = { restart, ...(isRefused ? { refused: true as const } : {}) };
+  const own = {
+    worker,
+    ...(build === undefined ? {} : { build }),
+    key,
+    ...(restart.length === 0 && !isRefused ? {} : { reload }),
+  };
   if (!entries.some((entry) => entry.startsWith('config='))) return own;
   const config = entries.flatMap((entry) => {
     const [name = '', digest] = entry.split('=');
-    return digest === undefined || name === 'key' || name === 'build' ? [] : [[name, digest] as const];
+    return digest === undefined || notConfig.includes(name) ? [] : [[name, digest] as const];
   });
   return { ...own, config: Object.fromEntries(config) };
 }
@@ -133,4 +159,20 @@ export function buildLines(workers: readonly Pick<WorkerIdentity, 'worker' | 'bu
     const own = workers.filter((worker) => worker.build === build);
     return `${build}: ${own.map(({ worker }) => worker).join(', ')}`;
   });
+}
+
+/** What workers did not take over of heddle.yaml, a line for each. */
+export function reloadLines(identities: readonly string[]): readonly string[] {
+  return identities
+    .map(readIdentity)
+    .flatMap(({ worker, reload }) => [
+      ...(reload?.refused === undefined
+        ? []
+        : [
+            `worker ${worker}: heddle.yaml changed and is invalid or missing, so the configuration before stays`,
+          ]),
+      ...(reload === undefined || reload.restart.length === 0
+        ? []
+        : [`worker ${worker}: a restart is needed for changed settings: ${reload.restart.join(', ')}`]),
+    ]);
 }

@@ -5,17 +5,27 @@ import type { Config } from '../config/index.js';
 import type { Json } from '../model/json.js';
 import { stableJson } from '../model/node/payload.js';
 import { stripSecrets } from '../model/node/strip-secrets.js';
-import { formatIdentity, pluginDigests, type ConfigDigests } from '../model/worker-identity.js';
+import {
+  formatIdentity,
+  pluginDigests,
+  type ConfigDigests,
+  type ReloadState,
+} from '../model/worker-identity.js';
 import type { Registry } from '../plugins/registry.js';
 import type { KeyRing } from '../secrets/keys.js';
 import { bundlePath } from './queues.js';
 
 /** The identity of this process as a worker, with digests of what workers of one queue must agree on. */
-export function identityOf(config: Config, registry: Registry, keyRing: KeyRing): string {
+export function identityOf(
+  config: Config,
+  registry: Registry,
+  keyRing: KeyRing,
+  reload: ReloadState,
+): string {
   const digests = digestsOf(config, registry);
   const key = { id: keyRing.current().id, source: keyRing.source };
   return formatIdentity(
-    { worker: `${process.pid}@${hostname()}`, build: readBuild(), key, config: digests },
+    { worker: `${process.pid}@${hostname()}`, build: ownBuild(), key, config: digests, reload },
     digestOf(digests),
   );
 }
@@ -26,7 +36,17 @@ export function readVersion(): string {
   return (JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string }).version;
 }
 
-/** Two development builds of one version differ in their workflow code. */
+let build: string | undefined;
+
+/**
+ * Two development builds of one version differ in their workflow code. Read once: an upgrade may replace the files while
+ * this process runs.
+ */
+function ownBuild(): string {
+  build ??= readBuild();
+  return build;
+}
+
 function readBuild(): string {
   const digest = createHash('sha256').update(readFileSync(bundlePath)).digest('hex').slice(0, 8);
   return `${readVersion()}+${digest}`;

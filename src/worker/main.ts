@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { parseArgs } from 'node:util';
 import { endWithParent } from '../config/end-with-parent.js';
 import { loadConfig } from '../config/index.js';
+import { describeProcess } from '../config/process-dump.js';
 import { prepareFolder } from '../config/prepare-folder.js';
 import { secretSourcesOf } from '../secrets/reference.js';
 import { collectGarbageSooner } from './heap.js';
@@ -20,6 +21,9 @@ async function main(): Promise<void> {
   let what = 'did not start';
   let parentEnded = (): void => process.exit(1);
   endWithParent(() => parentEnded());
+  // From the first moment: the signal would end a process that does not handle it.
+  let dump = (): void => log.info({ process: describeProcess() }, 'still starts');
+  process.on('SIGUSR2', () => dump());
   try {
     const { values } = parseArgs({
       options: { config: { type: 'string' }, builder: { type: 'boolean', default: false } },
@@ -32,6 +36,8 @@ async function main(): Promise<void> {
       keyRing: keyRingOf(config),
       log,
       secretSources: secretSourcesOf(config),
+      readConfig: (variables) =>
+        loadConfig({ configFlag: values.config, env: { ...config.environment, ...variables } }),
       ...(values.builder ? { role: 'builder' as const } : {}),
     });
     what = 'ended';
@@ -41,7 +47,7 @@ async function main(): Promise<void> {
     };
     parentEnded = () => stop('the process that started it has ended');
     process.once('SIGTERM', stop).once('SIGINT', stop);
-    process.on('SIGUSR2', () => void worker.dumpStacks());
+    dump = () => void worker.dumpStacks();
     await worker.done;
     log.info('worker has ended');
   } catch (error) {

@@ -1,28 +1,19 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
-import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
+import { NativeConnection, type WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createAbsences } from '../activities/provider/absence.js';
 import { createInFlight, type InFlightList } from '../activities/in-flight.js';
 import type { NodeAccess, NodeAddress } from '../activities/parts.js';
 import { createActivities, type CoreParts } from '../activities/table.js';
-import { ownPaths, type Config } from '../config/index.js';
+import type { Config } from '../config/index.js';
 import { heartbeats } from '../model/activities.js';
-import type { Json } from '../model/json.js';
-import { poolAccount } from '../model/names.js';
-import { PluginError } from '../plugins/errors.js';
 import { checkAccounts, checkAutomators } from '../plugins/check-accounts.js';
 import { loadRegistry } from '../plugins/registry.js';
 import type { KeyRing } from '../secrets/keys.js';
-import { allowReferences } from '../secrets/allowed.js';
 import { createRedactors } from '../secrets/redact.js';
-import {
-  forbiddenReferences as findForbidden,
-  resolveSecrets,
-  SecretError,
-  type SecretSources,
-} from '../secrets/reference.js';
+import type { SecretSources } from '../secrets/reference.js';
 import { registerSearchAttributes } from '../server/setup.js';
 import { keepSchedules } from '../server/schedules.js';
 import { createPool, type ConnectionPool } from '../ssh/pool.js';
@@ -32,7 +23,7 @@ import { createShell } from '../ssh/shell.js';
 import type { SshTarget } from '../ssh/target.js';
 import { pruneLogsHourly } from '../store/prune-logs.js';
 import { heddle } from '../temporal-plugin.js';
-import { createClaims, createRateLimiters, locksOf } from './account-workflows.js';
+import { createClaims, locksOf } from './account-workflows.js';
 import { readClusterRecords } from './cluster-records.js';
 import { computersOf } from './computers.js';
 import { readNodePools } from './node-pools.js';
@@ -48,7 +39,12 @@ import { differencesFromOthers } from '../client/workers.js';
 import { outputReader } from './read-outputs.js';
 import { keepLastPass } from './last-pass.js';
 import { publishLiveness } from './publish-liveness.js';
-import { readIdentity } from '../model/worker-identity.js';
+import type { ReloadState } from '../model/worker-identity.js';
+import { configuredParts, withPools } from './configured-parts.js';
+import { followConfig, type ReadConfig } from './follow-config.js';
+import { replaceable } from './replaceable.js';
+import { runQueues } from './running-queues.js';
+import { takeOver } from './take-over.js';
 import { openInputs } from './open-inputs.js';
 import { readInstallation } from '../client/installation.js';
 import { watchServerClock } from './server-clock.js';
@@ -65,6 +61,8 @@ export interface HeddleWorkerOptions {
   readonly secretSources: SecretSources;
   /** A builder builds images and transfers their files; other workers do everything else. */
   readonly role?: 'builder';
+  /** How the configuration is read again after its file changed; without it, the worker keeps what it has. */
+  readonly readConfig?: ReadConfig;
 }
 
 export interface HeddleWorker {
@@ -78,7 +76,7 @@ export interface HeddleWorker {
 /** The options of Heddle's Temporal workers, one for each task queue, with all activities registered. */
 export interface PreparedWorkers {
   /** The first one runs the workflows, unless the role is builder. */
-  readonly workers: readonly WorkerOptions[];
+  readonly workers: readonly QueueWorker[];
   readonly temporal: Client;
   /** For workers of your own in the same process. */
   readonly connection: NativeConnection;
@@ -89,18 +87,41 @@ export interface PreparedWorkers {
   /** Resolves to the problem once this host's clock differs too much from the server's: the workers must end. */
   readonly clockBeyond: Promise<string>;
   readonly inFlight: InFlightList;
+  /**
+   * Checks a changed configuration, as it reads for a worker of this site and as it is written; nothing changes before
+   * `apply`. @throws ProblemsError
+   */
+  reload(next: Config, written: Config): ConfigChange;
+  /** Shows in this worker's identity that a changed configuration was refused. */
+  refuse(): void;
   /** Closes connections and plugins. Call it after all workers have ended. */
   close(): Promise<void>;
 }
+
+export interface ConfigChange {
+  /** Of all queues, with the new limits. */
+  readonly workers: readonly QueueWorker[];
+  /** Settings that changed and need a restart. */
+  readonly restart: readonly string[];
+  /** From now on attempts begin with the new configuration. */
+  apply(): Promise<void>;
+}
+
+type QueueWorker = WorkerOptions & { readonly taskQueue: string };
 
 /** Makes the workers of `prepareWorkers` and runs them. */
 export async function startWorker(options: HeddleWorkerOptions): Promise<HeddleWorker> {
   const { config, log } = options;
   installRuntime(log, config.metricsAddress);
   const prepared = await prepareWorkers(options);
-  const workers = await Promise.all(prepared.workers.map((worker) => Worker.create(worker)));
+  const queues = await runQueues(prepared.workers);
+  const stopFollowing =
+    options.readConfig === undefined
+      ? () => undefined
+      : followConfig(config, options.readConfig, prepared, queues, log);
   const shutdown = (): void => {
-    for (const worker of workers.filter((candidate) => candidate.getState() === 'RUNNING')) worker.shutdown();
+    stopFollowing();
+    queues.shutdown();
   };
   const watch = watchInstallation(prepared.temporal, prepared.installation);
   let failure: Error | undefined;
@@ -111,18 +132,14 @@ export async function startWorker(options: HeddleWorkerOptions): Promise<HeddleW
   };
   void watch.replaced.then((other) => endWith(replacedError(config, prepared.installation, other)));
   void prepared.clockBeyond.then((problem) => endWith(new Error(problem)));
-  const done = Promise.all(workers.map((worker) => worker.run()))
+  const done = queues.done
     .then(() => prepared.close())
     .finally(() => watch.stop())
     .then(() => {
       if (failure !== undefined) throw failure;
     });
   log.info(
-    {
-      queues: workers.map((worker) => worker.options.taskQueue),
-      namespace: config.temporal.namespace,
-      site: config.site,
-    },
+    { queues: queues.names(), namespace: config.temporal.namespace, site: config.site },
     'worker is ready',
   );
   return { done, shutdown, dumpStacks: () => dumpStacks(log, prepared.inFlight, prepared.temporal) };
@@ -148,11 +165,10 @@ export async function prepareWorkers({
     copyTo: copies.folder,
     log: { info: (message, attributes) => log.info({ ...attributes }, message) },
   });
-  const accounts = withPools(config);
-  const providers = checkAccounts(registry, accounts, config.locate);
-  const automators = checkAutomators(registry, config.automators, config.locate);
-  if (config.allowedReferences !== undefined && config.automators['ansible'] !== undefined)
-    log.warn(playbooksReadSecrets);
+  // Before anything is registered at the server.
+  checkAccounts(registry, withPools(config), config.locate);
+  checkAutomators(registry, config.automators, config.locate);
+  warnOfPlaybooks(config, log);
   const { connection: connectionOptions, namespace } = config.temporal;
   const clock = await watchServerClock(connectionOptions, namespace, log);
   const connection = await NativeConnection.connect(connectionOptions);
@@ -163,11 +179,8 @@ export async function prepareWorkers({
   const { missing, problem } = await registerSearchAttributes(connection, namespace);
   if (problem !== undefined) log.warn(problem);
   for (const unkept of await keepSchedules(temporal, config, keyRing.current().id)) log.warn(unkept);
-  const stopWatchingSchedules = watchSchedules(temporal, config, log);
+  let stopWatchingSchedules = watchSchedules(temporal, config, log);
   const inFlight = createInFlight();
-  const allows = allowReferences(config.allowedReferences, ownPaths(config));
-  const forbiddenReferences = (value: Json): readonly (readonly (string | number)[])[] =>
-    findForbidden(value, allows);
   const pool = createPool();
   const resources = openResourceCache(temporal, config);
   resources
@@ -179,35 +192,22 @@ export async function prepareWorkers({
     say: (removed) => log.info({ removed }, 'old logs of tasks were removed'),
   });
   const logs = openLogStore(config, secretSources, (message) => log.warn(message));
+  const surroundings = { registry, temporal, secretSources };
   const parts: CoreParts = {
+    ...configuredParts(config, surroundings),
     features: { searchAttributes: missing.length === 0 },
-    limits: config.limits,
-    loadsAtOnce: config.loadsAtOnce,
-    quarantineAfter: config.quarantineAfter,
-    commands: Object.keys(config.builder.commands),
     outputs: outputReader(temporal),
     findKey: (id) => void keyRing.find(id),
     leases: leasesOf(temporal),
     computers: computersOf(temporal),
-    settings: config.reservations.settings,
-    notify: config.reservations.notify,
-    webhooks: config.webhooks,
     registry,
-    providers,
-    automators,
     installation,
     inFlight,
     log,
     nodes: accessNodes(pool, config.runFolders),
     logs,
-    resolveSecrets: async (value, origin) =>
-      resolveSecrets(value, secretSources, { ...origin, allows }).catch((error: unknown) => {
-        throw error instanceof SecretError ? new PluginError('Auth', error.message, { cause: error }) : error;
-      }),
-    forbiddenReferences,
     redact: createRedactors(),
     turns: (provider) => locksOf(temporal, provider),
-    rateLimiters: createRateLimiters(temporal, config.providers),
     resources: resourcesOf(resources),
     askPeers: (workflowId, request) =>
       temporal.withDeadline(Date.now() + 20_000, () =>
@@ -223,17 +223,19 @@ export async function prepareWorkers({
     lastPass: keepLastPass(temporal, config.dataFolder, installation),
     builder: role === 'builder' ? { ...config.builder, name: hostname() } : undefined,
   };
-  const identity = identityOf(
-    { ...config, providers: onlyWritten(providers, config), automators },
-    registry,
-    keyRing,
-  );
+  let current: Current = { config, parts, reload: { restart: [] } };
+  const identityNow = (): string => {
+    const { providers, automators } = current.parts;
+    const used = { ...current.config, providers: onlyWritten(providers, current.config), automators };
+    return identityOf(used, registry, keyRing, current.reload);
+  };
+  const identity = identityNow();
   // A server that does not show its workers, or not to this one, keeps none from working.
   const differences = await differencesFromOthers(temporal, identity).catch((error: unknown) => [
     `this worker's configuration could not be compared with that of others: ${String(error)}`,
   ]);
   for (const difference of differences) log.warn(difference);
-  const stopPublishing = publishLiveness(connectionOptions, namespace, readIdentity(identity).worker);
+  const stopPublishing = publishLiveness(connectionOptions, namespace, identityNow);
   const base = {
     connection,
     namespace,
@@ -244,10 +246,35 @@ export async function prepareWorkers({
     shutdownForceTime: '30 seconds',
     maxHeartbeatThrottleInterval: heartbeats.intervalMs,
   } as const satisfies Partial<WorkerOptions>;
-  const activities = createActivities(parts);
-  const queues = role === 'builder' ? builderWorkers(config) : siteWorkers(config, accounts);
+  const replaced = replaceable(createActivities(parts));
+  const workersOf = (used: Config): readonly QueueWorker[] =>
+    (role === 'builder' ? builderWorkers(used) : siteWorkers(used, withPools(used))).map((options) => ({
+      ...base,
+      activities: replaced.activities,
+      ...options,
+    }));
   return {
-    workers: queues.map((options) => ({ ...base, activities, ...options })),
+    workers: workersOf(config),
+    refuse: () => {
+      current = { ...current, reload: { ...current.reload, refused: true } };
+    },
+    reload: (next, written) => {
+      const { config: used, restart } = takeOver(current.config, next, written);
+      const nodes = accessNodes(pool, used.runFolders);
+      const newParts = { ...parts, nodes, ...configuredParts(used, surroundings) };
+      return {
+        workers: workersOf(used),
+        restart,
+        apply: async () => {
+          replaced.replace(createActivities(newParts));
+          current = { config: used, parts: newParts, reload: { restart } };
+          warnOfPlaybooks(used, log);
+          stopWatchingSchedules();
+          for (const unkept of await keepSchedules(temporal, used, keyRing.current().id)) log.warn(unkept);
+          stopWatchingSchedules = watchSchedules(temporal, used, log);
+        },
+      };
+    },
     temporal,
     connection,
     parts,
@@ -268,6 +295,10 @@ export async function prepareWorkers({
   };
 }
 
+function warnOfPlaybooks({ allowedReferences, automators }: Config, log: Logger): void {
+  if (allowedReferences !== undefined && automators['ansible'] !== undefined) log.warn(playbooksReadSecrets);
+}
+
 const playbooksReadSecrets =
   'secrets.allow does not hold for automator ansible: a playbook of a cluster file can run commands on this worker, and reads whatever its user may read. ' +
   'Take ansible out of `automators` in heddle.yaml, or run it on a site of its own whose workers hold no secrets but those that cluster files may name';
@@ -279,9 +310,11 @@ function replacedError({ temporal: { connection, namespace } }: Config, known: s
   );
 }
 
-/** Nodes of pools are available without an account in the configuration, which may still define one. */
-function withPools({ providers, site }: Config): Config['providers'] {
-  return { ...providers, [poolAccount]: providers[poolAccount] ?? { type: 'pool', site, fields: {} } };
+/** What attempts that begin now are made of, and what became of the last change of heddle.yaml. */
+interface Current {
+  readonly config: Config;
+  readonly parts: CoreParts;
+  readonly reload: ReloadState;
 }
 
 /** Without the account that Heddle adds in the worker's own site, in which workers of two sites would differ. */

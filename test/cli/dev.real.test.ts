@@ -122,11 +122,31 @@ describe('heddle dev', () => {
     await expectNothingRuns(now);
   });
 
+  it('passes a heddle.yaml that is made or changed on to its worker', async () => {
+    const { dev } = await startDev();
+    const file = join(folder, 'heddle.yaml');
+    const log = (): Promise<string> => readFile(join(data, 'logs', 'worker.log'), 'utf8');
+    try {
+      await writeFile(file, 'providers: {rack: {type: nonesuch}}\n');
+      await until('the worker refuses it', async () => (await log()).includes('is not taken over'));
+      await writeFile(file, 'provider: {}\n');
+      await until('it is refused', () => dev.stderr().includes('changed and is not taken over'));
+      await writeFile(file, 'scale: {inFlight: 7}\n');
+      await until('the worker takes it over', async () =>
+        (await log()).includes('changed and is taken over'),
+      );
+    } finally {
+      await rm(file, { force: true });
+    }
+    dev.child.kill('SIGINT');
+    expect(await dev.ended).toMatchObject({ code: 0 });
+  });
+
   it('prints on SIGUSR2 what it waits for, has its processes do the same, and continues', async () => {
     const { dev, record } = await startDev();
     dev.child.kill('SIGUSR2');
     await until('its own dump', () => dev.stderr().includes(`process ${dev.child.pid}: up `));
-    expect(dev.stderr()).toMatch(/pending: \d+ \w+/);
+    await until('all of it', () => /pending: \d+ \w+/.test(dev.stderr()));
     await until('the dump of its worker', async () =>
       (await readFile(join(data, 'logs', 'worker.log'), 'utf8')).includes('heddle.stack_dump'),
     );

@@ -28,7 +28,7 @@ export interface SavedAccount {
 
 /** What workers must do about a change, in words for people. */
 export const whenItCounts =
-  'Workers read heddle.yaml when they start: start them again (or heddle dev) for this to count.';
+  'Workers that run with this heddle.yaml take it over within seconds; their logs say so.';
 
 /**
  * Checks an account and writes it: its secrets into files, the rest into heddle.yaml. Everything is checked,

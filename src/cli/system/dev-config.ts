@@ -61,7 +61,7 @@ export async function writeWorkerConfig(
   await mkdir(dataFolder, { recursive: true, mode: 0o700 });
   await writeFileAtomic(
     file,
-    `# Written by heddle dev at each start.\n${JSON.stringify(document, undefined, 2)}\n`,
+    `# Written by heddle dev at each start, and when heddle.yaml changes.\n${JSON.stringify(document, undefined, 2)}\n`,
     { mode: 0o600 },
   );
   return file;

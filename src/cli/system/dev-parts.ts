@@ -39,6 +39,8 @@ export interface DevParts {
   /** Settles when the server ends by itself, with how. */
   readonly serverEnded: Promise<string>;
   readonly serverLogTail: () => Promise<string>;
+  /** Gives the worker a changed configuration, which it takes over. */
+  readonly configure: (changed: Config) => Promise<void>;
   /** Stops all, the last started first. */
   readonly stop: () => Promise<void>;
 }
@@ -91,6 +93,7 @@ export async function startParts(config: Config, binary: string, options: DevOpt
         },
       }),
       machineKind: machines.kind,
+      configure: async (changed) => void (await writeWorkerConfig(changed, machines)),
       stop,
       serverEnded: server.ended,
       serverLogTail: () => readLogTail(server.logFile),

@@ -1,6 +1,8 @@
+import { resolve } from 'node:path';
 import type { Config } from '../../config/index.js';
 import { prepareFolder } from '../../config/prepare-folder.js';
 import { describeProcess } from '../../config/process-dump.js';
+import { watchFile } from '../../config/watch-file.js';
 import { findBinary } from '../../server/find-binary.js';
 import { isRunning, markOf } from '../../detached/process-mark.js';
 import { endProcess } from '../../server/process.js';
@@ -13,6 +15,7 @@ import { devRecordFile, findDev, readDevRecord, removeDevRecord, writeDevRecord 
 import { startServicesAgain } from './dev-services.js';
 import { startParts, type DevOptions, type DevParts } from './dev-parts.js';
 import { createOutput, type Output } from '../output.js';
+import { messageOf } from '../report-error.js';
 import { webUiLink, webUiQueries } from './web-ui.js';
 import { endWithParent } from '../../config/end-with-parent.js';
 import { catchInterrupt } from '../interrupts.js';
@@ -59,6 +62,7 @@ export async function dev(
     );
   const ending = new AbortController();
   let startServices = async (): Promise<void> => undefined;
+  let stopFollowing = (): void => undefined;
   const parts = await startParts(config, binary, {
     ...options,
     say,
@@ -74,6 +78,7 @@ export async function dev(
       return [worker, machines].filter(({ started }) => started !== 'gone').map(({ pid }) => pid);
     };
     await announce(output, config, parts);
+    stopFollowing = followFile(config, () => readConfiguration(options), parts, say);
     startServices = () => startServicesAgain({ config, record: parts.record, say, signal: ending.signal });
     void startServices();
     const ended = await Promise.race([parts.serverEnded, interrupt.happened.catch(() => undefined)]);
@@ -87,6 +92,7 @@ export async function dev(
     interrupt.release();
     process.off('SIGUSR2', dump);
     ending.abort();
+    stopFollowing();
     // The processes are stopped when this process exits, but not when a signal kills it.
     process.on('SIGINT', () => process.exit(exitCodes.interrupted));
     say('stopping; press Ctrl-C again to end at once');
@@ -94,6 +100,29 @@ export async function dev(
     await parts.stop();
     say('stopped; clusters go on when heddle dev is started again');
   }
+}
+
+/** Passes a changed heddle.yaml on to the worker, which reads a file that `heddle dev` writes. */
+function followFile(
+  config: Config,
+  read: () => Config,
+  parts: Pick<DevParts, 'configure'>,
+  say: (line: string) => void,
+): () => void {
+  // `heddle provider add` makes one there.
+  const { file = resolve('heddle.yaml'), dataFolder, site } = config;
+  return watchFile(file, async (missing) => {
+    try {
+      if (missing !== undefined) throw new Error(missing);
+      const changed = read();
+      if (changed.dataFolder !== dataFolder || changed.site !== site)
+        throw new Error('Another dataFolder or site needs a restart of heddle dev.');
+      await parts.configure(changed);
+      say(`${file} changed; the worker takes it over, or says in its log why not`);
+    } catch (error) {
+      say(`${file} changed and is not taken over; the configuration before it stays. ${messageOf(error)}`);
+    }
+  });
 }
 
 /** A server that another `heddle dev` still runs is found by its claim of the data folder. */

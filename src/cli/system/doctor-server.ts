@@ -14,6 +14,7 @@ import {
   listWorkers,
   type QueueTasks,
   workerDifferences,
+  workerReloads,
   workersWithOldPlugins,
 } from '../../client/workers.js';
 import { buildLines, type LoadedPlugin } from '../../model/worker-identity.js';
@@ -153,6 +154,19 @@ export async function checkDifferences(connection: Connection, namespace: string
     return warn(check, text, 'heddle config show');
   };
   return make().catch((error: unknown) => warn(check, `could not be compared: ${messageOf(error)}`));
+}
+
+/** Reports what workers did not take over of a heddle.yaml that changed while they run. */
+export async function checkReloads(connection: Connection, namespace: string): Promise<Finding> {
+  const check = 'changed settings';
+  const temporal = new Client({ connection, namespace });
+  const make = async (): Promise<Finding> => {
+    const found = await ask(connection, () => workerReloads(temporal));
+    return found.length === 0
+      ? ok(check, 'all workers have taken over their heddle.yaml')
+      : warn(check, found.join('\n'), 'heddle config show');
+  };
+  return make().catch((error: unknown) => warn(check, `could not be looked at: ${messageOf(error)}`));
 }
 
 /** Shows the builds of workers; only workers of one build are sure to continue each other's workflows. */

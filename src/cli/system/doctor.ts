@@ -36,6 +36,7 @@ import {
   checkLoadedPlugins,
   checkNamespace,
   checkPollers,
+  checkReloads,
 } from './doctor-server.js';
 import { exitCodes } from '../errors.js';
 import { inspectPlugins } from '../inspect-plugins.js';
@@ -112,6 +113,7 @@ async function* examine(options: ServerOptions): AsyncGenerator<Finding> {
       yield checkLoadedPlugins(connection, server.namespace, workers.site, plugins.versions());
     yield checkBuilds(connection, server.namespace);
     yield checkDifferences(connection, server.namespace);
+    yield checkReloads(connection, server.namespace);
     yield checkWorkflows(() => temporalClient(connection, server.namespace, config));
     yield checkSweep(() => temporalClient(connection, server.namespace, config), Date.now());
   } finally {

@@ -184,9 +184,10 @@ function refusalOf(namespace: string, use: KeyUses): string {
       ? ['a workflow needs it until it ends, or its run and the runs after it are no longer kept']
       : []),
     ...(use.ended > 0 ? ['the server keeps an ended run for the retention of the namespace'] : []),
-    ...(use.schedules.length > 0 || use.workers.length > 0
-      ? ['workers that start after the rotation use the new key, and encrypt the schedules with it']
+    ...(use.schedules.length > 0
+      ? ['a worker that starts after the rotation encrypts the schedules with the new key']
       : []),
+    ...(use.workers.length > 0 ? ['workers use the new key of their folder within a minute'] : []),
   ];
   return `namespace ${namespace} needs it: ${needText(use)}; ${ends.join('; ')}`;
 }

@@ -83,7 +83,7 @@ const keyUses = z
     open: texts.describe('Workflows that run.'),
     ended: count.describe('Always 0 in a list: ended runs are looked at when a key is removed.'),
     schedules: texts,
-    workers: texts.describe('They encrypted with it when they started.'),
+    workers: texts.describe('They encrypt with it.'),
   })
   .describe('What needs the key.');
 const jsonSchema = opaque<JsonObject>('A JSON Schema.').optional();

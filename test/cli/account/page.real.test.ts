@@ -76,7 +76,7 @@ describe.skipIf(chromium === undefined)(
       await browser.type('field.apiKey', 'hunter22');
       await browser.leave(`document.querySelector('button').click()`);
       expect(await browser.see(`document.querySelector('[role=status]').textContent`)).toContain(
-        'Workers read heddle.yaml when they start',
+        'Workers that run with this heddle.yaml take it over',
       );
       expect(await browser.see('document.body.textContent')).not.toContain('hunter22');
       expect(await readFile(file, 'utf8')).toContain('  try:\n    type: local\n');

@@ -140,7 +140,7 @@ describe('the page for provider accounts', () => {
       '# ours\ndataFolder: ./data\nproviders:\n  try:\n    type: local\n    site: lab\n    fields:\n      endpoint: http://127.0.0.1:1\n      apiKey:\n        secret: file:',
     );
     const list = await ask('?added=try');
-    expect(list.text).toContain('Workers read heddle.yaml when they start');
+    expect(list.text).toContain('Workers that run with this heddle.yaml take it over');
     expect(list.text).not.toContain('hunter22');
     expect((await send('local', right)).text).toMatch(/id="name\.error">is an account already/);
   });

@@ -41,7 +41,7 @@ describe('heddle provider', () => {
     );
     expect(ended).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('Workers read heddle.yaml when they start'),
+      stdout: expect.stringContaining('Workers that run with this heddle.yaml take it over'),
     });
     expect(ended.stdout + ended.stderr).not.toContain('hunter22');
     expect(await read('data', 'secrets', 'try', 'apiKey')).toBe('hunter22 = x\n');

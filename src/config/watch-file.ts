@@ -1,0 +1,55 @@
+import { readTextFile } from '../schema/read-text.js';
+
+/** Interval of reads, in ms. A file that is being written differs from one read to the next. */
+const everyMs = 2_000;
+const largest = 1024 * 1024;
+
+/**
+ * Reads a file now and again, also one that is a link or is replaced, and calls `onChange` once its content has
+ * changed and is the same in two reads in a row. `missing` says why it cannot be read. Calls follow one another.
+ * @returns a function that ends it.
+ */
+export function watchFile(
+  file: string,
+  onChange: (missing: string | undefined) => Promise<void>,
+  intervalMs = everyMs,
+): () => void {
+  const isChange = changes(contentOf(file));
+  let timer: NodeJS.Timeout | undefined;
+  let isEnded = false;
+  const look = async (): Promise<void> => {
+    const now = contentOf(file);
+    if (isChange(now)) await onChange('wrong' in now ? now.wrong : undefined);
+    if (!isEnded) lookLater();
+  };
+  const lookLater = (): void => {
+    timer = setTimeout(() => void look(), intervalMs).unref();
+  };
+  lookLater();
+  return () => {
+    isEnded = true;
+    clearTimeout(timer);
+  };
+}
+
+type Content = { readonly text: string } | { readonly wrong: string };
+
+function contentOf(file: string): Content {
+  const read = readTextFile(file, largest);
+  return read.ok ? { text: read.text } : { wrong: read.wrong };
+}
+
+/** Tells of each content that is read whether it is a new one, for the second time in a row. */
+export function changes(first: Content): (now: Content) => boolean {
+  const textOf = (content: Content): string => JSON.stringify(content);
+  let seen = textOf(first);
+  let last = seen;
+  return (content) => {
+    const now = textOf(content);
+    const isSettled = now === last;
+    last = now;
+    if (!isSettled || now === seen) return false;
+    seen = now;
+    return true;
+  };
+}

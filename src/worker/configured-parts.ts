@@ -1,0 +1,69 @@
+import type { Client } from '@temporalio/client';
+import type { CoreParts } from '../activities/table.js';
+import { ownPaths, type Config } from '../config/index.js';
+import type { Json } from '../model/json.js';
+import { poolAccount } from '../model/names.js';
+import { checkAccounts, checkAutomators } from '../plugins/check-accounts.js';
+import { PluginError } from '../plugins/errors.js';
+import type { Registry } from '../plugins/registry.js';
+import { allowReferences } from '../secrets/allowed.js';
+import {
+  forbiddenReferences,
+  resolveSecrets,
+  SecretError,
+  type SecretSources,
+} from '../secrets/reference.js';
+import { createRateLimiters } from './account-workflows.js';
+
+/** The parts of activities that follow from heddle.yaml, and are replaced when it changes. */
+export type ConfiguredParts = Pick<
+  CoreParts,
+  | 'limits'
+  | 'loadsAtOnce'
+  | 'quarantineAfter'
+  | 'commands'
+  | 'settings'
+  | 'notify'
+  | 'webhooks'
+  | 'providers'
+  | 'automators'
+  | 'forbiddenReferences'
+  | 'resolveSecrets'
+  | 'rateLimiters'
+>;
+
+interface Surroundings {
+  readonly registry: Registry;
+  readonly temporal: Client;
+  readonly secretSources: SecretSources;
+}
+
+/** @throws ProblemsError if an account or an automator is wrong. */
+export function configuredParts(
+  config: Config,
+  { registry, temporal, secretSources }: Surroundings,
+): ConfiguredParts {
+  const allows = allowReferences(config.allowedReferences, ownPaths(config));
+  return {
+    limits: config.limits,
+    loadsAtOnce: config.loadsAtOnce,
+    quarantineAfter: config.quarantineAfter,
+    commands: Object.keys(config.builder.commands),
+    settings: config.reservations.settings,
+    notify: config.reservations.notify,
+    webhooks: config.webhooks,
+    providers: checkAccounts(registry, withPools(config), config.locate),
+    automators: checkAutomators(registry, config.automators, config.locate),
+    forbiddenReferences: (value: Json) => forbiddenReferences(value, allows),
+    resolveSecrets: async (value, origin) =>
+      resolveSecrets(value, secretSources, { ...origin, allows }).catch((error: unknown) => {
+        throw error instanceof SecretError ? new PluginError('Auth', error.message, { cause: error }) : error;
+      }),
+    rateLimiters: createRateLimiters(temporal, config.providers),
+  };
+}
+
+/** Nodes of pools are available without an account in the configuration, which may still define one. */
+export function withPools({ providers, site }: Config): Config['providers'] {
+  return { ...providers, [poolAccount]: providers[poolAccount] ?? { type: 'pool', site, fields: {} } };
+}

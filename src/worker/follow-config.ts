@@ -1,0 +1,61 @@
+import { resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Config } from '../config/index.js';
+import { watchFile } from '../config/watch-file.js';
+import type { RunningQueues } from './running-queues.js';
+import type { ConfigChange, PreparedWorkers } from './worker.js';
+
+/** Pause before queues are started again, in ms. */
+const againMs = 2_000;
+
+/** Reads heddle.yaml once more; these variables go over those of the environment. @throws ProblemsError */
+export type ReadConfig = (variables?: Readonly<Record<string, string>>) => Config;
+
+/**
+ * Takes over a heddle.yaml that changed: as a whole or, if anything in it is wrong, not at all. Tasks that run end with
+ * the configuration with which they began. @returns a function that ends it.
+ */
+export function followConfig(
+  { file = resolve('heddle.yaml'), site }: Pick<Config, 'file' | 'site'>,
+  readConfig: ReadConfig,
+  prepared: PreparedWorkers,
+  queues: RunningQueues,
+  log: Pick<Logger, 'info' | 'warn' | 'error'>,
+): () => void {
+  const refuse = async (why: string): Promise<void> => {
+    prepared.refuse();
+    log.error(`${file} changed and is not taken over; the configuration before it stays. ${why}`);
+  };
+  const reload = async (): Promise<void> => {
+    let change;
+    try {
+      // Accounts without a site are of the worker's own, which stays.
+      change = prepared.reload(readConfig({ HEDDLE_SITE: site }), readConfig());
+    } catch (error) {
+      return refuse(error instanceof Error ? error.message : String(error));
+    }
+    // Tasks of an account that is no longer there must not begin without it.
+    await queues.stopOthers(change.workers);
+    if (queues.isEnding()) return;
+    await change.apply();
+    await startAll(change.workers);
+    log.info({ queues: queues.names() }, `${file} changed and is taken over`);
+    if (change.restart.length > 0)
+      log.warn(
+        `${file}: these settings changed and need a restart of this worker: ${change.restart.join(', ')}`,
+      );
+  };
+  /** The server may be away just now. */
+  const startAll = async (workers: ConfigChange['workers']): Promise<void> => {
+    while (!queues.isEnding()) {
+      try {
+        return await queues.startMissing(workers);
+      } catch (error) {
+        log.warn({ error }, 'not all queues could be polled, which is tried again');
+        await pause(againMs);
+      }
+    }
+  };
+  return watchFile(file, (missing) => (missing === undefined ? reload() : refuse(missing)));
+}

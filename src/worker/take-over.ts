@@ -1,0 +1,66 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Config } from '../config/index.js';
+
+/** Settings that a running worker takes over from a changed heddle.yaml. */
+const live = [
+  'providers',
+  'automators',
+  'allowedReferences',
+  'limits',
+  'loadsAtOnce',
+  'quarantineAfter',
+  'runFolders',
+  'reservations',
+  'webhooks',
+  'sweep',
+  'checksEveryMs',
+  'origins',
+  'locate',
+] as const satisfies readonly (keyof Config)[];
+
+type Fixed = Exclude<keyof Config, (typeof live)[number] | 'file' | 'environment' | 'temporal' | 'keys'>;
+
+/** The others, by their names in heddle.yaml: they decide what the process is. */
+const fixed: Readonly<Record<Fixed, string>> = {
+  dataFolder: 'dataFolder',
+  cacheFolder: 'cacheFolder',
+  site: 'site',
+  pluginFolders: 'plugins',
+  programs: 'pluginLimits',
+  keyFolder: 'keys',
+  storeFolder: 'store',
+  bucket: 'store',
+  logBounds: 'store',
+  encryption: 'encryption',
+  stackTraces: 'stackTraces',
+  builder: 'builder',
+  metricsAddress: 'metrics',
+};
+
+export interface TakenOver {
+  readonly config: Config;
+  /** Settings that changed and need a restart of the worker. */
+  readonly restart: readonly string[];
+}
+
+/**
+ * The configuration of a running worker after its file changed.
+ * @param next as the file reads for a worker of the present site
+ * @param written the same without regard to the site
+ */
+export function takeOver(current: Config, next: Config, written: Config): TakenOver {
+  const changes = Object.fromEntries(live.map((key) => [key, next[key]])) as Pick<
+    Config,
+    (typeof live)[number]
+  >;
+  // Programs also have the environment, which does not change.
+  const valueOf = (config: Config, key: Fixed): unknown =>
+    key === 'programs' ? config.programs.limits : config[key];
+  const differing = (Object.keys(fixed) as Fixed[]).filter(
+    (key) => !isDeepStrictEqual(valueOf(current, key), valueOf(written, key)),
+  );
+  return {
+    config: { ...current, ...changes },
+    restart: [...new Set(differing.map((key) => fixed[key]))].toSorted(),
+  };
+}
