@@ -1,4 +1,4 @@
-import { allHandlersFinished, getExternalWorkflowHandle, patched } from '@temporalio/workflow';
+import { allHandlersFinished, getExternalWorkflowHandle, log, patched } from '@temporalio/workflow';
 import { clusterWorkflowId } from '../../model/names.js';
 import {
   nothingPending,
@@ -164,6 +164,11 @@ async function keepReporting(memory: GroupMemory): Promise<never> {
     memory.sending = true;
     try {
       await cluster.signal(reportSignal, report);
+    } catch (error) {
+      // Its cluster was terminated: the next one of its name ends it. Unhandled, this would end the worker.
+      log.warn('the report of a group was not delivered', {
+        why: error instanceof Error ? error.message : String(error),
+      });
     } finally {
       memory.sending = false;
     }
