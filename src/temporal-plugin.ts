@@ -1,10 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import {
-  Connection,
-  type ClientOptions,
-  type ConnectionLike,
-  type WorkflowClientInterceptor,
-} from '@temporalio/client';
+import { Connection, type ClientOptions, type WorkflowClientInterceptor } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { SimplePlugin } from '@temporalio/plugin';
 import type { BundleOptions, ReplayWorkerOptions, WorkerOptions } from '@temporalio/worker';

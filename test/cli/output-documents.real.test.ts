@@ -27,6 +27,7 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
   'one-writer.real.test.ts': ['machine-confirm-ended'],
   'plugin-setup.real.test.ts': ['plugin-setup'],
   'images.real.test.ts': ['image-upload'],
+  'recover.real.test.ts': ['recover'],
 };
 
 /** The harness checks all output with --json; here each command writes some. */
@@ -88,6 +89,7 @@ describe('every published document is what a command writes', () => {
     await json('pool', 'apply', file);
     await json('pool', 'list');
     await json('pool', 'labels', 'ci');
+    await json('pool', 'failures', 'ci');
     const { id } = await json('request', 'create', 'ci', 'small');
     await json('request', 'show', 'ci', String(id), '--credentials');
     await json('request', 'renew', 'ci', String(id));

@@ -1,6 +1,6 @@
 /**
  * The update by which clients read: its arguments are the name and the arguments of a query. The workflow refuses it with
- * the answer, so the history records nothing. See docs/decisions/0040-reads-are-refused-updates.md.
+ * the answer, so the history records nothing. See docs/decisions/0041-reads-are-refused-updates.md.
  */
 export const readUpdateName = 'read';
 

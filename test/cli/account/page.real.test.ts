@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startAccountsPage, type AccountsPage } from '../../../src/cli/account/page/server.js';
 import { openWorkspace } from '../../../src/cli/account/workspace.js';
 import { until } from '../../harness/until.js';
+import { startNode } from '../../harness/ssh-server.js';
 import { openBrowser, type Browser } from '../../harness/account-page/browser.js';
 
 const chromium = ['chromium', 'chromium-browser', 'google-chrome'].find(
@@ -131,9 +132,13 @@ describe.skipIf(chromium === undefined)(
       expect(await status()).toContain('try is changed');
       await click('Test');
       expect(await status()).toContain('rack.yaml');
-      await writeFile(join(folder, 'rack.yaml'), 'machines: [{name: r1, address: 192.0.2.1}]\n');
+      const node = await startNode();
+      const { host: address, port, user, password, hostKey } = node.target;
+      const machine = { name: 'r1', address, port, user, password, hostKey };
+      await writeFile(join(folder, 'rack.yaml'), JSON.stringify({ machines: [machine] }));
       await click('Test again');
-      expect(await status()).toContain('listed its machines');
+      expect(await status()).toContain('The login to its machine succeeded.');
+      await node.close();
       await click('Back');
       await click('Remove');
       await click('Remove try');
