@@ -10,7 +10,7 @@ import { announceNode, changeNode, dropNode, type NodesMemory } from './memory.j
 import { createSemaphore, type Semaphore } from '../permits.js';
 import { runNode, type NodeHooks } from '../run-node.js';
 import type { CarriedNode, TaskBase } from '../task-request.js';
-import { condition } from '../inbox.js';
+import { conditionOf } from '../inbox.js';
 
 /**
  * The nodes that one workflow carries, and what it must ask of the whole cluster: gates, batch slots,
@@ -61,12 +61,19 @@ export interface Run {
 interface Progress {
   readonly executor: Executor;
   readonly permits: Semaphore;
-  /** For each waiting node: whether it may continue now. */
-  readonly waiting: Record<string, () => boolean>;
+  /** Of the nodes that wait. */
+  readonly waiting: Record<string, Waiting>;
   open: number;
   stopping: boolean;
   abandoned: boolean;
   readonly forgotten: Set<string>;
+}
+
+interface Waiting {
+  readonly mayGoOn: () => boolean;
+  readonly goOn: () => void;
+  /** For a gate or a batch slot, not for the end of a pause. */
+  readonly isQuiet: boolean;
 }
 
 /**
@@ -84,6 +91,7 @@ export function startRun(executor: Executor, work: Work): Run {
     abandoned: false,
     forgotten: new Set(),
   };
+  void CancellationScope.nonCancellable(() => admit(progress, chains));
   const scopes: Record<string, CancellationScope> = {};
   const scope = new CancellationScope({ cancellable: true });
   const running = scope.run(() =>
@@ -101,8 +109,8 @@ export function startRun(executor: Executor, work: Work): Run {
   return {
     over: () => progress.open === 0,
     quiet: () => {
-      const waiting = Object.values(progress.waiting);
-      return waiting.length === progress.open && waiting.every((mayGoOn) => !mayGoOn());
+      const waiting = Object.values(progress.waiting).filter(({ isQuiet }) => isQuiet);
+      return waiting.length === progress.open && waiting.every(({ mayGoOn }) => !mayGoOn());
     },
     creating: () =>
       Object.values(executor.memory.state.nodes).some(
@@ -124,6 +132,39 @@ export function startRun(executor: Executor, work: Work): Run {
       scopes[nodeId]?.cancel();
     },
   };
+}
+
+/**
+ * Lets nodes go on in the order of their chains, after all results that have arrived. The order in which they began to wait
+ * would depend on how the history is cut.
+ */
+async function admit(progress: Progress, chains: readonly Chain[]): Promise<void> {
+  const mayGoOn = (waiting: Waiting): boolean => progress.stopping || waiting.mayGoOn();
+  while (progress.open > 0) {
+    await conditionOf('node', () => progress.open === 0 || Object.values(progress.waiting).some(mayGoOn));
+    for (const { nodeId } of chains) {
+      const waiting = progress.waiting[nodeId];
+      if (waiting === undefined || !mayGoOn(waiting)) continue;
+      delete progress.waiting[nodeId];
+      waiting.goOn();
+    }
+  }
+}
+
+/** Waits for its turn after all results that have arrived, also if it may go on now. */
+async function turnOf(
+  { waiting }: Progress,
+  nodeId: string,
+  { mayGoOn, isQuiet }: Omit<Waiting, 'goOn'>,
+): Promise<void> {
+  const turn = new Promise<void>((goOn) => {
+    waiting[nodeId] = { mayGoOn, goOn, isQuiet };
+  });
+  try {
+    await Promise.race([turn, CancellationScope.current().cancelRequested]);
+  } finally {
+    delete waiting[nodeId];
+  }
 }
 
 function isStartable({ memory }: Executor, work: Work, { nodeId, kind }: Chain): boolean {
@@ -251,7 +292,7 @@ async function acquire(progress: Progress, nodeId: string, step: Step): Promise<
         node.current === undefined ? node : { ...node, current: { ...node.current, state: 'paused' } },
       );
       executor.changed();
-      await condition(() => !executor.paused() || progress.stopping);
+      await turnOf(progress, nodeId, { mayGoOn: () => !executor.paused(), isQuiet: false });
     }
     const release = await acquirePermit(permits, step);
     const isPaused = executor.paused() && !progress.stopping;
@@ -272,9 +313,10 @@ async function acquirePermit(permits: Semaphore, step: Step): Promise<(() => voi
 
 async function waitFor(progress: Progress, nodeId: string, step: Step): Promise<boolean> {
   const { executor } = progress;
+  if (progress.stopping) return false;
   const { after: gates = [], batchSlot } = step;
   const areOpen = (): boolean => gates.every((gate) => executor.isOpen(gate));
-  if (!(await waitUntil(progress, nodeId, step, areOpen))) return false;
+  if (gates.length > 0 && !(await waitUntil(progress, nodeId, step, areOpen))) return false;
   if (batchSlot === undefined) return true;
   executor.requestBatchSlot(batchSlot, nodeId);
   return waitUntil(progress, nodeId, step, () => executor.holdsBatchSlot(batchSlot, nodeId));
@@ -286,9 +328,13 @@ async function waitUntil(
   step: Step,
   mayGoOn: () => boolean,
 ): Promise<boolean> {
-  const { executor } = progress;
   if (progress.stopping) return false;
-  if (mayGoOn()) return true;
+  if (!mayGoOn()) showWaiting(progress, nodeId, step);
+  await turnOf(progress, nodeId, { mayGoOn, isQuiet: true });
+  return !progress.stopping;
+}
+
+function showWaiting({ executor }: Progress, nodeId: string, step: Step): void {
   const { action, service, after = [], batchSlot } = step;
   const gates = after.filter((gate) => !executor.isOpen(gate));
   const current: CurrentTask = {
@@ -300,11 +346,4 @@ async function waitUntil(
   };
   changeNode(executor.memory, nodeId, (node) => ({ ...node, current }));
   executor.changed();
-  progress.waiting[nodeId] = mayGoOn;
-  try {
-    await condition(() => progress.stopping || mayGoOn());
-    return !progress.stopping;
-  } finally {
-    delete progress.waiting[nodeId];
-  }
 }
