@@ -6,7 +6,12 @@ import { jsonBytes, maxPlanBytes, mostSent } from '../../model/carried.js';
 import { stableJson } from '../../model/node/payload.js';
 import type { PackedPlanRequest, PlanRequest } from '../../model/cluster/messages.js';
 import { bootstrapDigest, type PreparingAutomator } from '../../model/plan/bootstrap.js';
-import { planOperation, PlanError, type PlanningInput } from '../../model/plan/plan-operation.js';
+import {
+  planOperation,
+  PlanError,
+  PlanRefused,
+  type PlanningInput,
+} from '../../model/plan/plan-operation.js';
 import { packPlan, unpackCurrent, type PackedPlan } from '../../model/plan/packed.js';
 import type { ServedPlan } from '../../model/plan/plan.js';
 import type { PlannedPlacement, PluginPins } from '../../model/node/placement.js';
@@ -118,12 +123,13 @@ export async function planCluster(parts: PlanParts, input: PlanRequest): Promise
     if (!(failure instanceof ApplicationFailure) || failure.type !== 'Invalid') throw failure;
     // The webhooks come with the plan; a cluster whose first spec is rejected has none yet.
     const { message, details } = failure;
-    throw ApplicationFailure.nonRetryable(
+    throw ApplicationFailure.create({
       message,
-      'Invalid',
-      ...(details ?? []),
-      knownWebhooks(parts.webhooks),
-    );
+      type: 'Invalid',
+      nonRetryable: true,
+      details: [...(details ?? []), knownWebhooks(parts.webhooks)],
+      ...(error instanceof PlanRefused ? { cause: ApplicationFailure.nonRetryable(message, 'Refused') } : {}),
+    });
   }
 }
 

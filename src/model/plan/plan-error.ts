@@ -15,3 +15,6 @@ export class PlanError extends Error {
     this.unknown = unknown;
   }
 }
+
+/** The request is right, but the state of the cluster does not permit it. */
+export class PlanRefused extends PlanError {}

@@ -5,7 +5,7 @@ import type { NodeState } from '../node/state.js';
 import type { PlannedFacts, PlanningInput } from './current.js';
 import { indexesOf, type Kind, type Plan, type Removal, type RemovalPolicy, type Step } from './plan.js';
 import { isLocked } from './machines.js';
-import { PlanError } from './plan-error.js';
+import { PlanError, PlanRefused } from './plan-error.js';
 import { listNames } from './selection.js';
 
 /*
@@ -61,7 +61,7 @@ export function checkRemovals(input: PlanningInput, plan: Pick<Plan, 'kinds' | '
     }
   }
   if (locked.length > 0)
-    throw new PlanError(
+    throw new PlanRefused(
       `${lockedText(input.spec?.name)}. This would take the machines of ${listNames(locked)}`,
     );
   if (unnamed.length > 0)

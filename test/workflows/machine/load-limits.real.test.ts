@@ -38,7 +38,7 @@ describe.skipIf(noEmulators !== undefined)(
       accounts['halved'] = account(`[ -e ${begun} ] && exit 10; touch ${begun}; sleep 500`, {
         progressWithin: '2s',
       });
-      accounts['crashed'] = account('exit 1', { loadWithin: '20s' });
+      accounts['crashed'] = account('exit 1', { loadWithin: '40s' });
       await stack.startWorker();
       ground = openGround(stack);
       await Promise.all(names.map((name) => ground.add(name, { provider: name, fields: { machine: name } })));

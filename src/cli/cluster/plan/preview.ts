@@ -71,7 +71,13 @@ export const plannedShown = {
 function refusalOf(error: unknown, what = ''): unknown {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
     if ('type' in cause && cause.type === 'Invalid')
-      return new CliError('Invalid', `${what}${cause.message}`, { cause: error });
+      return new CliError(isRefused(cause.cause) ? 'Refused' : 'Invalid', `${what}${cause.message}`, {
+        cause: error,
+      });
   }
   return error;
+}
+
+function isRefused(cause: unknown): boolean {
+  return cause instanceof Error && 'type' in cause && cause.type === 'Refused';
 }
