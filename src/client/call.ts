@@ -15,7 +15,7 @@ import { createNamespaceCommand, missingNamespaceText } from '../model/endpoint.
 import { grpcStatus } from '../model/grpc-status.js';
 import { workflowQueue, searchAttributes } from '../model/names.js';
 import { HeddleError, type HeddleErrorCode } from './errors.js';
-import { protoMs } from './proto-time.js';
+import { pollsOf } from './workers.js';
 
 /** Longest wait for an answer while no worker polls, in ms. */
 const answerMs = 3_000;
@@ -197,12 +197,8 @@ async function explainSilence(temporal: Client, what: string, cause: unknown): P
 
 /** When each worker of the last minutes polled for workflow tasks, in ms by the server's clock. */
 async function pollTimes(temporal: Client): Promise<readonly number[]> {
-  const described = await temporal.workflowService.describeTaskQueue({
-    namespace: temporal.options.namespace,
-    taskQueue: { name: workflowQueue },
-    taskQueueType: 1,
-  });
-  return (described.pollers ?? []).map(({ lastAccessTime }) => protoMs(lastAccessTime));
+  const server = { connection: temporal, namespace: temporal.options.namespace };
+  return (await pollsOf(server, workflowQueue, 'workflows')).map(({ at }) => at);
 }
 
 /** Whether this program closed the connection, so that no further call can succeed. */

@@ -62,7 +62,8 @@ export async function workersOf(
   return seen.toSorted((one, other) => other.at - one.at);
 }
 
-async function pollsOf(
+/** When each worker polled a queue last, as far as the server remembers; `at` in ms by its clock. */
+export async function pollsOf(
   { connection, namespace }: Server,
   queue: string,
   tasks: QueueTasks,

@@ -3,14 +3,33 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config/index.js';
 import { watchFile } from '../config/watch-file.js';
-import type { RunningQueues } from './running-queues.js';
-import type { ConfigChange, PreparedWorkers } from './worker.js';
+import type { QueueOptions, RunningQueues } from './running-queues.js';
 
 /** Pause before queues are started again, in ms. */
 const againMs = 2_000;
 
 /** Reads heddle.yaml once more; these variables go over those of the environment. @throws ProblemsError */
 export type ReadConfig = (variables?: Readonly<Record<string, string>>) => Config;
+
+interface ConfigChange {
+  /** Of all queues, with the new limits. */
+  readonly workers: readonly QueueOptions[];
+  /** Settings that changed and need a restart. */
+  readonly restart: readonly string[];
+  /** From now on attempts begin with the new configuration. */
+  apply(): Promise<void>;
+}
+
+/** Activities whose configuration can be replaced. */
+export interface Reloadable {
+  /**
+   * Checks a changed configuration, as it reads for a worker of this site and as it is written; nothing changes before
+   * `apply`. @throws ProblemsError
+   */
+  reload(next: Config, written: Config): ConfigChange;
+  /** Shows in this worker's identity that a changed configuration was refused. */
+  refuse(): void;
+}
 
 /**
  * Takes over a heddle.yaml that changed: as a whole or, if anything in it is wrong, not at all. Tasks that run end with
@@ -19,7 +38,7 @@ export type ReadConfig = (variables?: Readonly<Record<string, string>>) => Confi
 export function followConfig(
   { file = resolve('heddle.yaml'), site }: Pick<Config, 'file' | 'site'>,
   readConfig: ReadConfig,
-  prepared: PreparedWorkers,
+  prepared: Reloadable,
   queues: RunningQueues,
   log: Pick<Logger, 'info' | 'warn' | 'error'>,
 ): () => void {
@@ -57,5 +76,9 @@ export function followConfig(
       }
     }
   };
-  return watchFile(file, (missing) => (missing === undefined ? reload() : refuse(missing)));
+  return watchFile(file, (missing) =>
+    (missing === undefined ? reload() : refuse(missing)).catch((error: unknown) =>
+      log.error({ error }, `${file} changed and could not be taken over; restart this worker`),
+    ),
+  );
 }

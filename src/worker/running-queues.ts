@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { Worker, type WorkerOptions } from '@temporalio/worker';
 
-type QueueOptions = WorkerOptions & { readonly taskQueue: string };
+export type QueueOptions = WorkerOptions & { readonly taskQueue: string };
 
 interface Running {
   readonly options: QueueOptions;

@@ -41,9 +41,9 @@ import { keepLastPass } from './last-pass.js';
 import { publishLiveness } from './publish-liveness.js';
 import type { ReloadState } from '../model/worker-identity.js';
 import { configuredParts, withPools } from './configured-parts.js';
-import { followConfig, type ReadConfig } from './follow-config.js';
+import { followConfig, type ReadConfig, type Reloadable } from './follow-config.js';
 import { replaceable } from './replaceable.js';
-import { runQueues } from './running-queues.js';
+import { runQueues, type QueueOptions } from './running-queues.js';
 import { takeOver } from './take-over.js';
 import { openInputs } from './open-inputs.js';
 import { readInstallation } from '../client/installation.js';
@@ -74,9 +74,9 @@ export interface HeddleWorker {
 }
 
 /** The options of Heddle's Temporal workers, one for each task queue, with all activities registered. */
-export interface PreparedWorkers {
+export interface PreparedWorkers extends Reloadable {
   /** The first one runs the workflows, unless the role is builder. */
-  readonly workers: readonly QueueWorker[];
+  readonly workers: readonly QueueOptions[];
   readonly temporal: Client;
   /** For workers of your own in the same process. */
   readonly connection: NativeConnection;
@@ -87,27 +87,9 @@ export interface PreparedWorkers {
   /** Resolves to the problem once this host's clock differs too much from the server's: the workers must end. */
   readonly clockBeyond: Promise<string>;
   readonly inFlight: InFlightList;
-  /**
-   * Checks a changed configuration, as it reads for a worker of this site and as it is written; nothing changes before
-   * `apply`. @throws ProblemsError
-   */
-  reload(next: Config, written: Config): ConfigChange;
-  /** Shows in this worker's identity that a changed configuration was refused. */
-  refuse(): void;
   /** Closes connections and plugins. Call it after all workers have ended. */
   close(): Promise<void>;
 }
-
-export interface ConfigChange {
-  /** Of all queues, with the new limits. */
-  readonly workers: readonly QueueWorker[];
-  /** Settings that changed and need a restart. */
-  readonly restart: readonly string[];
-  /** From now on attempts begin with the new configuration. */
-  apply(): Promise<void>;
-}
-
-type QueueWorker = WorkerOptions & { readonly taskQueue: string };
 
 /** Makes the workers of `prepareWorkers` and runs them. */
 export async function startWorker(options: HeddleWorkerOptions): Promise<HeddleWorker> {
@@ -247,7 +229,7 @@ export async function prepareWorkers({
     maxHeartbeatThrottleInterval: heartbeats.intervalMs,
   } as const satisfies Partial<WorkerOptions>;
   const replaced = replaceable(createActivities(parts));
-  const workersOf = (used: Config): readonly QueueWorker[] =>
+  const workersOf = (used: Config): readonly QueueOptions[] =>
     (role === 'builder' ? builderWorkers(used) : siteWorkers(used, withPools(used))).map((options) => ({
       ...base,
       activities: replaced.activities,

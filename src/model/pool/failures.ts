@@ -1,5 +1,4 @@
 import type { PoolNode } from './node.js';
-import type { PoolState } from './state.js';
 
 /**
  * - `launch`: no machine was created, or it never answered.
@@ -23,6 +22,11 @@ export interface PoolFailure {
   readonly at: number;
 }
 
+/** What a pool keeps of them, the newest first. */
+interface Remembering {
+  recentFailures?: readonly PoolFailure[];
+}
+
 const rememberedMs = 24 * 3_600_000;
 /** Together less than a tenth of what a run may carry. */
 const mostRemembered = 200;
@@ -30,7 +34,7 @@ const longestWhy = 300;
 
 /** Notes a failure for `heddle pool failures`. */
 export function rememberFailure(
-  pool: PoolState,
+  pool: Remembering,
   { id, label, providerPool }: PoolNode,
   failure: Pick<PoolFailure, 'stage' | 'kind' | 'why'>,
   now: number,
@@ -55,13 +59,10 @@ export function rememberFailure(
     firstAt: before?.firstAt ?? now,
     at: now,
   };
-  pool.lastFailures = [noted, ...recent.filter((other) => other !== before)].slice(0, mostRemembered);
+  pool.recentFailures = [noted, ...recent.filter((other) => other !== before)].slice(0, mostRemembered);
 }
 
 /** The newest first. */
-export function failuresOfLastDay(
-  { lastFailures = [] }: Pick<PoolState, 'lastFailures'>,
-  now: number,
-): readonly PoolFailure[] {
-  return lastFailures.filter(({ at }) => now - at < rememberedMs);
+export function failuresOfLastDay({ recentFailures = [] }: Remembering, now: number): readonly PoolFailure[] {
+  return recentFailures.filter(({ at }) => now - at < rememberedMs);
 }

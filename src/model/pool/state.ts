@@ -45,7 +45,7 @@ export interface PoolState {
   /** By `<provider pool>/<label>`: the last failure since a machine was ready there. */
   failures?: Readonly<Record<string, { readonly why: string; readonly at: number }>>;
   /** Failures of the last day, the newest first. */
-  lastFailures?: readonly PoolFailure[];
+  recentFailures?: readonly PoolFailure[];
   /** By `<provider pool>/<label>`, in ms: how long the last machine took. */
   launchTimes?: Readonly<Record<string, { readonly acceptedMs: number; readonly readyMs: number }>>;
   /** Absent in runs of earlier builds, which left a slow provider only after its own time limits. */

@@ -81,9 +81,9 @@ describe('failures of the last day', () => {
         number,
       );
     expect(failuresOfLastDay(pool, 1_000)).toHaveLength(200);
-    expect(JSON.stringify(pool.lastFailures).length).toBeLessThan(mostCarried / 10);
+    expect(JSON.stringify(pool.recentFailures).length).toBeLessThan(mostCarried / 10);
     expect(failuresOfLastDay(pool, 24 * hour + 899)).toHaveLength(100);
     rememberFailure(pool, node, { stage: 'check', why: 'later' }, 25 * hour);
-    expect(pool.lastFailures).toHaveLength(1);
+    expect(pool.recentFailures).toHaveLength(1);
   });
 });
