@@ -5,7 +5,7 @@ import {
   type WorkflowHandle,
 } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { answerType, readUpdateName } from '../model/messages/read.js';
+import { answerType, notYetType, readUpdateName } from '../model/messages/read.js';
 
 /**
  * The answer of a workflow to a query. A query itself may reach a worker between two workflow tasks, where it cannot be
@@ -18,15 +18,18 @@ export async function read<Answer, Args extends unknown[]>(
   { name }: QueryDefinition<Answer, Args>,
   ...args: Args
 ): Promise<Answer> {
-  try {
-    return await handle.executeUpdate<Answer, [string, ...unknown[]]>(readUpdateName, {
-      args: [name, ...args],
-    });
-  } catch (error) {
-    // A workflow that has ended takes no updates, and has no further tasks that a query could meet.
-    if (error instanceof WorkflowNotFoundError) return handle.query<Answer, Args>(name, ...args);
-    const cause = error instanceof WorkflowUpdateFailedError ? error.cause : undefined;
-    if (cause instanceof ApplicationFailure && cause.type === answerType) return cause.details?.[0] as Answer;
-    throw error;
+  for (let isRepeated = false; ; isRepeated = true) {
+    try {
+      await handle.executeUpdate<never, [boolean, string, ...unknown[]]>(readUpdateName, {
+        args: [isRepeated, name, ...args],
+      });
+    } catch (error) {
+      // A workflow that has ended takes no updates, and has no further tasks that a query could meet.
+      if (error instanceof WorkflowNotFoundError) return handle.query<Answer, Args>(name, ...args);
+      const cause = error instanceof WorkflowUpdateFailedError ? error.cause : undefined;
+      if (!(cause instanceof ApplicationFailure)) throw error;
+      if (cause.type === answerType) return cause.details?.[0] as Answer;
+      if (cause.type !== notYetType) throw error;
+    }
   }
 }

@@ -73,40 +73,46 @@ export const uploadCases: readonly Case<UploadCaseId, ProviderBench>[] = [
     title: 'has one image of an upload, whichever API response is lost',
     lacks: (bench) => lacksUploads(bench) ?? lacksProxy(bench),
     run: (bench) =>
-      eachCall(bench, 'lose', async (image) => {
-        await upload(bench, image).catch(expectPluginError);
-        bench.proxy?.clear();
-        const providerImage = await upload(bench, image);
-        if (bench.has('listImages')) {
-          const found = await bench.until('the image to be listed', async () => {
-            const listed = await list(bench, { ...image.tags });
-            return listed.length > 0 && listed;
-          });
-          deepStrictEqual(
-            found.map((one) => one.providerImage),
-            [providerImage],
-          );
-        }
-        await remove(bench, image, providerImage);
-      }),
+      eachCall(bench, 'lose', ({ arm }) =>
+        withImage(bench, async (image) => {
+          arm();
+          await upload(bench, image).catch(expectPluginError);
+          bench.proxy?.clear();
+          const providerImage = await upload(bench, image);
+          if (bench.has('listImages')) {
+            const found = await bench.until('the image to be listed', async () => {
+              const listed = await list(bench, { ...image.tags });
+              return listed.length > 0 && listed;
+            });
+            deepStrictEqual(
+              found.map((one) => one.providerImage),
+              [providerImage],
+            );
+          }
+          await remove(bench, image, providerImage);
+        }),
+      ),
   },
   {
     id: 'upload-cancel',
     title: 'ends a cancelled upload, whichever of its calls hangs, and leaves nothing that cannot be deleted',
     lacks: (bench) => lacksUploads(bench) ?? lacksProxy(bench),
     run: async (bench) => {
-      const cancelled: ImageFileInput[] = [];
-      await eachCall(bench, 'hold', async (image, number) => {
-        if (!(await cancelAtCall(bench, number, (signal) => upload(bench, image, { signal })))) return;
+      const images: ImageFileInput[] = [];
+      try {
+        await eachCall(bench, 'hold', async ({ number, arm }) => {
+          const image = await newImage(bench);
+          images.push(image);
+          arm();
+          await cancelAtCall(bench, number, (signal) => upload(bench, image, { signal }));
+        });
+      } finally {
         bench.proxy?.clear();
-        cancelled.push(image);
-      });
-      // Once for all: a provider may show what it made only after some time.
-      await bench.untilVisible();
-      for (const image of cancelled) {
-        await remove(bench, image);
-        if (bench.has('listImages')) await untilGone(bench, image);
+        // Once for all: a provider may show what it made only after some time.
+        await bench.untilVisible();
+        for (const image of images) await remove(bench, image);
       }
+      if (bench.has('listImages')) for (const image of images) await untilGone(bench, image);
     },
   },
 ];
@@ -187,17 +193,12 @@ async function untilGone(bench: ProviderBench, image: ImageFileInput): Promise<v
   );
 }
 
-/** Runs with a new image for each API call that the upload makes. */
+/** Runs once for each API call that one upload makes. */
 async function eachCall(
   bench: ProviderBench,
   kind: CallFaultKind,
-  run: (image: ImageFileInput, number: number) => Promise<void>,
+  run: Parameters<typeof forEachCall>[3],
 ): Promise<void> {
-  const isComplete = await forEachCall(bench, kind, mostCalls, ({ number, arm }) =>
-    withImage(bench, (image) => {
-      arm();
-      return run(image, number);
-    }),
-  );
+  const isComplete = await forEachCall(bench, kind, mostCalls, run);
   ok(isComplete, `one upload takes more than ${mostCalls} calls`);
 }

@@ -15,9 +15,9 @@ import {
 } from '@temporalio/workflow';
 import type { UpdateDefinition } from '@temporalio/common';
 import { jsonBytes, mostSent } from '../model/carried.js';
-import { answerType, readUpdateName } from '../model/messages/read.js';
+import { answerType, notYetType, readUpdateName } from '../model/messages/read.js';
 import { originsOf, type Moved } from '../model/move.js';
-import { condition, conditionOf, enqueue, isBehindEarlierTasks, takeMessages } from './inbox.js';
+import { condition, conditionOf, enqueue, hasMessages, isBehindEarlierTasks, takeMessages } from './inbox.js';
 import { leaveMark, reachTime, recorded, taskTime } from './recorded.js';
 
 /** What the base keeps about an entity during one run. An entity's own memory extends it. */
@@ -139,7 +139,7 @@ async function live<Result>(
   cancelled: Promise<never>,
 ): Promise<Result> {
   for (const register of entity.messages) register(memory);
-  if (answers.size > 0) takeReads(memory);
+  if (answers.size > 0) takeReads();
   void takeMessages();
   describeEntity = entity.details;
   cancelled.catch(() => {
@@ -324,21 +324,23 @@ export function query<Result, Args extends unknown[]>(
   };
 }
 
-/** The validator answers; the update is accepted only where it would show a state that others have seen pass. */
-function takeReads(memory: EntityMemory): void {
-  const answer = (name: string, ...args: unknown[]): unknown => answers.get(name)?.(...args);
-  const accept = (...args: [string, ...unknown[]]): Promise<unknown> =>
-    enqueue(() => {
-      memory.updates += 1;
-      return answer(...args);
-    });
-  const validator = (...args: [string, ...unknown[]]): void => {
-    if (isBehindEarlierTasks()) return;
-    throw ApplicationFailure.create({ type: answerType, nonRetryable: true, details: [answer(...args)] });
+/**
+ * Reads are never accepted: the validator answers. Messages that came with a read are taken in after its validator, so the
+ * sender of such a message asks once more, in a later workflow task.
+ */
+function takeReads(): void {
+  const never = (): never => {
+    throw ApplicationFailure.nonRetryable('reads are never accepted', 'Invalid');
   };
-  setHandler(defineUpdate<unknown, [string, ...unknown[]]>(readUpdateName), accept, {
+  const validator = (isRepeated: boolean, name: string, ...args: unknown[]): void => {
+    if (isBehindEarlierTasks() || (hasMessages() && !isRepeated))
+      throw ApplicationFailure.nonRetryable('the state is not up to date yet', notYetType);
+    const details = [answers.get(name)?.(...args)];
+    throw ApplicationFailure.create({ type: answerType, nonRetryable: true, details });
+  };
+  setHandler(defineUpdate<never, [boolean, string, ...unknown[]]>(readUpdateName), never, {
     validator,
-    description: 'Answers one of the queries, usually by a refusal, which the history does not record.',
+    description: 'Answers one of the queries by a refusal, which the history does not record.',
   });
 }
 

@@ -61,6 +61,11 @@ export function isBehindEarlierTasks(): boolean {
   return mayBeMerged;
 }
 
+/** Whether messages have arrived that have not been taken in. */
+export function hasMessages(): boolean {
+  return inbox.length > 0;
+}
+
 /** Does the work of a message when its turn has come. */
 export function enqueue<Result>(work: () => Result | Promise<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {

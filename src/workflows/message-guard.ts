@@ -169,8 +169,8 @@ function openUpdate(name: string, args: unknown[]): unknown[] {
     now: taskTime(),
   });
   if (name !== readUpdateName) return opened;
-  const [query, ...rest] = opened as [string, ...unknown[]];
-  return [query, ...checked(argumentsOf(messages, 'queries', query), rest)];
+  const [isRepeated, query, ...rest] = opened as [boolean, string, ...unknown[]];
+  return [isRepeated, query, ...checked(argumentsOf(messages, 'queries', query), rest)];
 }
 
 /**

@@ -14,14 +14,16 @@ import { until } from '../harness/until.js';
 
 let compiled: string;
 beforeAll(() => {
-  compiled = compile(['src/ssh/pool.ts', 'src/ssh/run.ts']);
+  compiled = compile(['src/model/node/run-folders.ts', 'src/ssh/pool.ts', 'src/ssh/run.ts']);
   writeFileSync(
     join(compiled, 'worker.js'),
     `
+    import { defaultRunFolders } from './src/model/node/run-folders.js';
     import { createPool } from './src/ssh/pool.js';
     import { runOnce } from './src/ssh/run.js';
     const { target, runId, script } = JSON.parse(process.argv[2]);
     const pool = createPool();
+    const bounds = { ...defaultRunFolders, outputMb: 200 };
     let bytes = 0, next = 0, most = 0;
     const onOutput = (_stream, chunk) => {
       bytes += chunk.length;
@@ -30,7 +32,7 @@ beforeAll(() => {
       gc();
       most = Math.max(most, process.memoryUsage().arrayBuffers);
     };
-    await runOnce({ runId, script }, { connect: () => pool.acquire(target), onOutput });
+    await runOnce({ runId, script, bounds }, { connect: () => pool.acquire(target), onOutput });
     await pool.closeAll();
     console.log(JSON.stringify({ bytes, most }));
   `,

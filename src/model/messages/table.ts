@@ -2,7 +2,7 @@ import { clusterRows } from './clusters.js';
 import { machineRows } from './machines.js';
 import { readUpdateName } from './read.js';
 import { serviceRows } from './services.js';
-import { anything, optional, text } from './shape.js';
+import { anything, flag, optional, text } from './shape.js';
 import type { Arguments, WorkflowMessages } from './argument-shapes.js';
 
 /**
@@ -30,8 +30,8 @@ export function argumentsOf(
   return find<Arguments>(messages[kind], name);
 }
 
-/** The name of a query and its arguments, which have shapes of their own. */
-const readArguments: Arguments = [text(100), optional(anything), optional(anything)];
+/** Whether the read is repeated, the name of a query, and its arguments, which have shapes of their own. */
+const readArguments: Arguments = [flag, text(100), optional(anything), optional(anything)];
 
 /** True where the workflow id is one of Heddle's, and its workflow has such a message. */
 export function isHeddleMessage(
