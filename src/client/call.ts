@@ -15,7 +15,7 @@ import { createNamespaceCommand, missingNamespaceText } from '../model/endpoint.
 import { grpcStatus } from '../model/grpc-status.js';
 import { workflowQueue, searchAttributes } from '../model/names.js';
 import { HeddleError, type HeddleErrorCode } from './errors.js';
-import { pollsOf } from './workers.js';
+import { pollsOf, serverOf, workersOf } from './workers.js';
 
 /** Longest wait for an answer while no worker polls, in ms. */
 const answerMs = 3_000;
@@ -83,18 +83,33 @@ async function untilSilent(
   for (let pauseMs = waitMs; ; pauseMs = Math.max(leastLookMs, Math.min(lookMs, busyMs))) {
     await pause(pauseMs, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return never;
-    const polls = await temporal
-      .withDeadline(Date.now() + Math.max(lookMs, busyMs), () => pollTimes(temporal))
-      .catch(() => []);
+    const newest = await temporal
+      .withDeadline(Date.now() + Math.max(lookMs, busyMs), () => lastSign(temporal, last))
+      .catch(() => undefined);
     if (signal.aborted) return never;
-    if (polls.length === 0) throw new SilenceError();
+    if (newest === undefined) throw new SilenceError();
     if (workflowId === undefined) return never;
-    const newest = Math.max(...polls);
-    // A worker that was killed polls no more, though the server shows it for minutes.
+    // A worker that was killed shows no further sign, though the server lists it for minutes.
     if (newest > (last ?? newest) && !(await isFailing(temporal, workflowId))) lived = performance.now();
     last = newest;
     if (performance.now() - lived > Math.max(waitMs, busyMs)) throw new SilenceError();
   }
+}
+
+/**
+ * The last sign of life of a worker, in ms by the server's clock: its last poll for workflow tasks, or the last that it
+ * published, if it has not polled since `before`. Undefined if no worker has polled in the last minutes.
+ */
+async function lastSign(temporal: Client, before: number | undefined): Promise<number | undefined> {
+  const polls = await pollTimes(temporal);
+  if (polls.length === 0) return undefined;
+  const polled = Math.max(...polls);
+  if (before === undefined || polled > before) return polled;
+  // A worker whose slots are all in use does not poll.
+  return Math.max(
+    polled,
+    ...(await workersOf(serverOf(temporal), workflowQueue, 'workflows')).map(({ at }) => at),
+  );
 }
 
 /** Whether no worker can carry out the workflow's task, as often as it is repeated. */
@@ -197,8 +212,7 @@ async function explainSilence(temporal: Client, what: string, cause: unknown): P
 
 /** When each worker of the last minutes polled for workflow tasks, in ms by the server's clock. */
 async function pollTimes(temporal: Client): Promise<readonly number[]> {
-  const server = { connection: temporal, namespace: temporal.options.namespace };
-  return (await pollsOf(server, workflowQueue, 'workflows')).map(({ at }) => at);
+  return (await pollsOf(serverOf(temporal), workflowQueue, 'workflows')).map(({ at }) => at);
 }
 
 /** Whether this program closed the connection, so that no further call can succeed. */

@@ -136,7 +136,7 @@ export async function workersWithOldPlugins<Plugin extends LoadedPlugin>(
     .filter(({ plugins }) => plugins.length > 0);
 }
 
-function serverOf({ connection, options }: Client): Server {
+export function serverOf({ connection, options }: Client): Server {
   return { connection, namespace: options.namespace };
 }
 
