@@ -94,7 +94,16 @@ export async function takeMessages(): Promise<never> {
  * The order in which code that waits for the same change continues, after all other code. Otherwise it would be the order
  * in which it began to wait, and that depends on the activations.
  */
-const places = ['node', 'operation', 'step', 'memo', 'search attributes', 'reports', 'events'] as const;
+const places = [
+  'node',
+  'permit',
+  'operation',
+  'step',
+  'memo',
+  'search attributes',
+  'reports',
+  'events',
+] as const;
 
 interface Waiting {
   readonly fn: () => boolean;

@@ -294,7 +294,7 @@ async function acquire(progress: Progress, nodeId: string, step: Step): Promise<
       executor.changed();
       await turnOf(progress, nodeId, { mayGoOn: () => !executor.paused(), isQuiet: false });
     }
-    const release = await acquirePermit(permits, step);
+    const release = await acquirePermit(permits, nodeId, step);
     const isPaused = executor.paused() && !progress.stopping;
     if (release !== undefined && !isPaused && !progress.stopping) {
       executor.changed();
@@ -306,9 +306,13 @@ async function acquire(progress: Progress, nodeId: string, step: Step): Promise<
 }
 
 /** CONFIRM mostly waits between probes, so it needs no permit. */
-async function acquirePermit(permits: Semaphore, step: Step): Promise<(() => void) | undefined> {
+async function acquirePermit(
+  permits: Semaphore,
+  nodeId: string,
+  step: Step,
+): Promise<(() => void) | undefined> {
   if (step.action === 'CONFIRM') return () => undefined;
-  return (await permits.take()) ? () => permits.release() : undefined;
+  return (await permits.take(nodeId)) ? () => permits.release() : undefined;
 }
 
 async function waitFor(progress: Progress, nodeId: string, step: Step): Promise<boolean> {

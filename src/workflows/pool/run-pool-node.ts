@@ -61,7 +61,7 @@ export async function runPoolNode(
         action === 'CONFIRM'
           ? memory.looks
           : permitsFor(memory, providerPool, action === 'DELETE' ? 'delete' : 'build');
-      if (isStopped() || !(await permits.take())) return undefined;
+      if (isStopped() || !(await permits.take(work.nodeId))) return undefined;
       if (!isStopped()) {
         if (action === 'CREATE') note(memory, work.nodeId, 'askedAt');
         return () => permits.release();
