@@ -141,7 +141,9 @@ it('records a cluster whose previous run was terminated', () =>
     const { client } = stack;
     expect(await done('web', (await client.apply(webSpec(ledger, 2))).operation)).toBe('done');
     await client.temporal.workflow.getHandle('cluster/web').terminate('recording');
-    expect(await done('web', (await client.apply(webSpec(ledger, 1))).operation)).toBe('done');
+    expect(await done('web', (await client.apply(webSpec(ledger, 1))).operation)).toBe('rejected');
+    await keep('refused-after-termination', 'cluster/web');
+    expect(await done('web', (await client.apply(webSpec(ledger, 2))).operation)).toBe('done');
     await keep('adopted', 'cluster/web');
   }));
 

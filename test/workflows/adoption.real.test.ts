@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { WaitResult } from '../../src/client/wait.js';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
+import { startNode, type TestNode } from '../harness/ssh-server.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { type Ledger, openLedger } from '../harness/workflows/ledger.js';
@@ -15,18 +16,29 @@ describe('a cluster under outside influence', () => {
   let folder: string;
   let stack: Stack;
   let ledger: Ledger;
+  let hosts: readonly TestNode[];
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'heddle-legacy-'));
     ledger = openLedger(folder);
+    hosts = await Promise.all([startNode(), startNode()]);
+    const machines = hosts.map(({ target }, index) => ({
+      name: `h${index}`,
+      address: '127.0.0.1',
+      port: target.port,
+      user: 'me',
+      password: 'let me in',
+    }));
     stack = await startStack({
       temporalAddress: inject('temporalAddress'),
       distPath: inject('distPath'),
+      accounts: { rack: { type: 'static', hostKeys: 'pin', fields: { machines } } },
       config: { scale: { inlineNodes: 2, groupNodes: 2 } },
     });
     await stack.startWorker();
   });
   afterAll(async () => {
     await stack.stop();
+    await Promise.all(hosts.map((host) => host.close()));
     await rm(folder, { recursive: true, force: true });
   });
 
@@ -53,44 +65,49 @@ describe('a cluster under outside influence', () => {
       .toSorted();
   }
 
+  const idOf = ({ status }: WaitResult, node: string): string =>
+    status.nodes.find(({ nodeId }) => nodeId === node)?.providerid ?? '';
   const handle = (name: string) => stack.client.temporal.workflow.getHandle(`cluster/${name}`);
 
-  it.concurrent('terminated, then applied again: matching machines are adopted, the others are deleted', async () => {
+  it.concurrent('terminated, then applied again: the machines are adopted, and a file without a place for one is refused', async () => {
     const first = await apply(specFor('twice', 4));
     const before = await machinesOf('twice');
     expect(before).toHaveLength(4);
     await handle('twice').terminate('by hand');
-    const second = await apply(specFor('twice', 3));
-    expect(second.operation.state).toBe('done');
-    expect(second.status.uid).not.toBe(first.status.uid);
+
+    const smaller = await apply(specFor('twice', 3));
+    expect(smaller.operation.state).toBe('rejected');
+    const fourth = idOf(first, 'app-4');
+    expect(smaller.operation.reason).toContain(`app-4 (machine ${fourth} of provider local)`);
+    expect(smaller.operation.reason).not.toContain('app-3');
+    expect(await machinesOf('twice')).toEqual(before);
+
+    // A file that has a place for all of them adopts them, and then the smaller file names what it removes.
+    const whole = await apply(specFor('twice', 4));
+    expect(whole.operation.state).toBe('done');
+    expect(whole.status.uid).not.toBe(first.status.uid);
+    expect(await machinesOf('twice')).toEqual(before);
     // The new run knows nothing of the scripts of the first.
     for (const action of ['CONFIGURE', 'START'])
       expect(await ledger.lines(`twice app-1 app ${action} begin`)).toHaveLength(2);
-    const after = await machinesOf('twice');
-    expect(after).toEqual(second.status.nodes.map(({ providerid = '' }) => providerid).toSorted());
-    expect(after).toHaveLength(3);
-    expect(before).toEqual(expect.arrayContaining([...after]));
+    expect((await apply(specFor('twice', 3))).operation.state).toBe('done');
+    expect(await machinesOf('twice')).toEqual(before.filter((id) => id !== fourth));
     const { operation = '' } = await stack.client.delete('twice');
     expect((await stack.client.waitFor('twice', operation, patience)).operation.state).toBe('done');
     expect(await machinesOf('twice')).toEqual([]);
   });
 
-  it.concurrent('terminated during a create, then applied with other machines: nothing is left of the first', async () => {
-    const gated = closed({
-      name: 'midway',
-      nodes: { app: nodes(2, ['app']) },
-      services: { app: { actions: { start: ledger.script({ gate: 'midway' }) } } },
-    });
-    await stack.client.apply(gated);
-    await ledger.written('midway app-1 app START begin');
-    const before = await machinesOf('midway');
-    await handle('midway').terminate('by hand');
-    await ledger.open('midway');
-    const second = await apply(specFor('midway', 2, {}, { hardware: 'large' }));
-    expect(second.operation.state).toBe('done');
-    const after = await machinesOf('midway');
-    expect(after).toHaveLength(2);
-    expect(after.filter((id) => before.includes(id))).toEqual([]);
+  it.concurrent('terminated, then applied to fewer nodes of a file: refused', async () => {
+    const spec = specFor('limited', 2);
+    await apply(spec);
+    const before = await machinesOf('limited');
+    await handle('limited').terminate('by hand');
+    const { operation } = await stack.client.apply(spec, { nodes: ['app-1'] });
+    const end = await stack.client.waitFor('limited', operation, patience);
+    expect(end.operation).toMatchObject({ state: 'rejected', reason: expect.stringContaining('app-2') });
+    expect(await machinesOf('limited')).toEqual(before);
+    expect((await apply(spec)).operation.state).toBe('done');
+    expect(await machinesOf('limited')).toEqual(before);
   });
 
   it.concurrent('a machine that is gone shows as drift, and apply replaces it; peers are configured again', async () => {
@@ -166,5 +183,53 @@ describe('a cluster under outside influence', () => {
     expect(await machinesOf('reset')).toEqual(before);
     expect((await ledger.lines('reset ')).length).toBe(count);
     expect((await client.status('reset')).nodes.map(({ state }) => state)).toEqual(['ready', 'ready']);
+  });
+
+  async function deleteByName(ids: readonly string[]): Promise<void> {
+    await until('the sweep lists them', async () => {
+      const { leaks } = await stack.client.sweep();
+      return ids.every((id) => leaks.some(({ providerid }) => providerid === id));
+    });
+    const { deleted } = await stack.client.deleteLeaks(ids);
+    expect(deleted.map(({ providerid }) => providerid).toSorted()).toEqual(ids.toSorted());
+  }
+
+  it('terminated during a create, then applied with other machines: refused until the first ones are deleted by name', async () => {
+    const gated = closed({
+      name: 'midway',
+      nodes: { app: nodes(2, ['app']) },
+      services: { app: { actions: { start: ledger.script({ gate: 'midway' }) } } },
+    });
+    await stack.client.apply(gated);
+    await ledger.written('midway app-1 app START begin');
+    const before = await machinesOf('midway');
+    await handle('midway').terminate('by hand');
+    await ledger.open('midway');
+    const larger = specFor('midway', 2, {}, { hardware: 'large' });
+    const refused = await apply(larger);
+    expect(refused.operation.state).toBe('rejected');
+    for (const id of before) expect(refused.operation.reason).toContain(id);
+    expect(await machinesOf('midway')).toEqual(before);
+    await deleteByName(before);
+    expect((await apply(larger)).operation.state).toBe('done');
+    const after = await machinesOf('midway');
+    expect(after).toHaveLength(2);
+    expect(after.filter((id) => before.includes(id))).toEqual([]);
+  });
+
+  it('terminated with existing machines, then applied with fewer: their claims stay until they are freed by name', async () => {
+    const onRack = (name: string, count: number): ClusterSpec =>
+      closed({ name, nodes: { host: nodes(count, [], { provider: 'rack' }) } });
+    const first = await apply(onRack('racked', 2));
+    expect(first.operation.state).toBe('done');
+    const second = idOf(first, 'host-2');
+    await handle('racked').terminate('by hand');
+    const refused = await apply(onRack('racked', 1));
+    expect(refused.operation).toMatchObject({ state: 'rejected', reason: expect.stringContaining(second) });
+    await deleteByName([second]);
+    const fewer = await apply(onRack('racked', 1));
+    expect(fewer.operation.state).toBe('done');
+    expect(idOf(fewer, 'host-1')).toBe(idOf(first, 'host-1'));
+    expect(idOf(await apply(onRack('other', 1)), 'host-1')).toBe(second);
   });
 });

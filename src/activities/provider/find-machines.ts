@@ -18,7 +18,8 @@ export async function findMachines(
 ): Promise<FindMachinesReply> {
   const { clusterId, provider, uids = [] } = request;
   const view = await viewAccount(parts, lists, clusterId, provider, attempt);
-  const machines = await view.list();
+  // A shared list may be older than the last machine of a run that was cut a moment ago.
+  const machines = await view.list(uids.length > 0 ? performance.now() : undefined);
   if (machines === undefined)
     return { machines: [], unable: `provider type ${provider.type} cannot list its machines` };
   const ours = (machine: Machine): boolean =>

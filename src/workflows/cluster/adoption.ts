@@ -1,12 +1,12 @@
 import { ActivityFailure, getExternalWorkflowHandle, log, sleep, workflowInfo } from '@temporalio/workflow';
 import type { PreviousRunsReply, FoundMachine } from '../../model/node/probe.js';
-import { taskId } from '../../model/names.js';
 import type { AdoptedMachine } from '../../model/node/state.js';
 import type { ServedPlan } from '../../model/plan/plan.js';
 import type { PlannedPlacement } from '../../model/node/placement.js';
+import { listNames } from '../../model/plan/selection.js';
 import type { Memory } from './memory.js';
 import { instructSignal } from './messages.js';
-import { schedule, scheduleTask } from '../schedule.js';
+import { schedule } from '../schedule.js';
 
 /**
  * Machines left by a previous run of the cluster that was terminated or failed, or that a restored database has
@@ -15,15 +15,18 @@ import { schedule, scheduleTask } from '../schedule.js';
 export interface PreviousRun {
   /** By the node that takes each over. */
   readonly adopted: Readonly<Record<string, AdoptedMachine>>;
+  /** Why the plan is refused: it has no place for some machines, and no user named them for removal. */
+  readonly refused?: string;
 }
 
 /** How often to wait, 2 seconds each, for the groups of a previous run to end. */
 const patience = 60;
 
 /**
- * Finds what a previous run of the cluster left behind: ends its groups, assigns machines that fit the plan
- * to the nodes of the same name, and deletes all others of runs that the server has a record of.
- * @throws ActivityFailure if a machine cannot be deleted, or if the state of a provider is unknown.
+ * Finds what a previous run of the cluster left behind: ends its groups, and assigns machines that fit the plan
+ * to the nodes of the same name. The plan is refused if it has no place for a machine of a run that the server
+ * has a record of. No machine is changed.
+ * @throws ActivityFailure if the state of a provider is unknown.
  */
 export async function adoptPreviousRun(memory: Memory, plan: ServedPlan): Promise<PreviousRun> {
   const earlier = await endGroupsOfEarlier(memory);
@@ -48,9 +51,9 @@ export async function adoptPreviousRun(memory: Memory, plan: ServedPlan): Promis
       }
     }),
   );
-  const left = found.flat().toSorted((one, other) => other.machine.incarnation - one.machine.incarnation);
-  if (left.length === 0) return { adopted: {} };
-  return sortOut(memory, plan, left, earlier.known);
+  // What is being deleted was named before.
+  const left = found.flat().filter(({ machine }) => machine.state !== 'deleting');
+  return left.length === 0 ? { adopted: {} } : assignMachines(memory, plan, left, earlier.known);
 }
 
 interface Left {
@@ -58,29 +61,41 @@ interface Left {
   readonly placement: PlannedPlacement;
 }
 
-async function sortOut(
-  memory: Memory,
+function assignMachines(
+  { state: { name } }: Memory,
   plan: ServedPlan,
   left: readonly Left[],
   known: readonly string[],
-): Promise<PreviousRun> {
+): PreviousRun {
   const adopted: Record<string, AdoptedMachine> = {};
   const others: Left[] = [];
-  for (const entry of left) {
+  for (const entry of left.toSorted((one, other) => other.machine.incarnation - one.machine.incarnation)) {
     const { nodeId, keyUid, incarnation, providerid } = entry.machine;
     const placement = adopted[nodeId] === undefined ? fittingPlacement(plan, entry) : undefined;
     if (placement === undefined) others.push(entry);
     else adopted[nodeId] = { keyUid, incarnation, providerid, placement };
   }
   // If the database was restored from a backup, the others may be in use by a cluster that it does not know.
-  const deleted = others.filter(({ machine }) => known.includes(machine.keyUid));
-  log.info('an earlier life of the cluster left machines', {
+  const unplaced = others.filter(({ machine }) => known.includes(machine.keyUid));
+  log.info('a previous run of the cluster left machines', {
     adopted: Object.keys(adopted).length,
-    deleted: deleted.length,
-    unknown: others.length - deleted.length,
+    unplaced: unplaced.length,
+    unknown: others.length - unplaced.length,
   });
-  await Promise.all(deleted.map((entry) => deleteLeft(memory, entry)));
-  return { adopted };
+  return unplaced.length === 0 ? { adopted } : { adopted: {}, refused: refusalOf(name, unplaced) };
+}
+
+function refusalOf(name: string, unplaced: readonly Left[]): string {
+  const machines = unplaced.map(
+    ({ machine: { nodeId, providerid, state }, placement: { provider } }) =>
+      `${nodeId} (machine ${providerid} of provider ${provider}${state === 'failed' ? ', failed' : ''})`,
+  );
+  return (
+    `a previous run of cluster ${name} left machines that this apply has no place for: ${listNames(machines.toSorted())}. ` +
+    'An apply adopts machines of the same node, provider, hardware, image and fields, and deletes none that no ' +
+    'plan named. Apply a file with a place for them, such as the previous one, and then this one; or delete them: ' +
+    "'heddle leaks --look' lists them, and 'heddle leaks --delete ID...' deletes them"
+  );
 }
 
 /** The planned placement of the machine's node that the machine fits: same account, and made for the same. */
@@ -101,31 +116,6 @@ function fittingPlacement(
     (candidate) =>
       candidate.provider === placement.provider &&
       (machine.placement === undefined || machine.placement === candidate.digest),
-  );
-}
-
-async function deleteLeft(memory: Memory, { machine, placement }: Left): Promise<void> {
-  const { name, uid } = memory.state;
-  const { nodeId, keyUid, incarnation, providerid } = machine;
-  const operation = `left-${incarnation}`;
-  await scheduleTask(
-    'DELETE',
-    {
-      taskId: taskId({ clusterUid: keyUid, nodeId, incarnation, action: 'DELETE', operation }),
-      clusterId: name,
-      clusterUid: uid,
-      keyUid,
-      nodeId,
-      incarnation,
-      run: 1,
-      operation,
-      config: { providerid },
-      cluster: {},
-      peersVersion: 0,
-      peersOf: workflowInfo().workflowId,
-      provider: { name: placement.provider, type: placement.type, fields: placement.fields },
-    },
-    placement,
   );
 }
 

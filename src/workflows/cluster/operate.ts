@@ -51,22 +51,28 @@ async function prepare(memory: Memory): Promise<OperationEnd | undefined> {
     if (memory.halt !== undefined) return 'halted';
     const plan = await planWhatIsLeft(memory);
     if (memory.halt !== undefined) return 'halted';
-    const legacy = isFirst(memory, plan)
+    const previous: PreviousRun | undefined = isFirst(memory, plan)
       ? await Promise.race([adoptPreviousRun(memory, plan), untilHalted(memory)])
       : { adopted: {} };
-    if (legacy === undefined || memory.halt !== undefined) return 'halted';
-    adopt(memory, plan, legacy);
+    if (previous === undefined || memory.halt !== undefined) return 'halted';
+    const { adopted, refused } = previous;
+    if (refused !== undefined)
+      return refuse(memory, { message: refused, invalid: true, webhooks: plan.webhooks });
+    adopt(memory, plan, adopted);
     return undefined;
   } catch (error) {
     if (isCancellation(error)) return 'halted';
     const rejected = rejectionOf(error);
     if (rejected === undefined) throw error;
-    const { message, webhooks } = rejected;
-    if (webhooks !== undefined) memory.state = { ...memory.state, webhooks };
-    changeOperation(memory, { reason: message });
-    // What was planned before is partly done, so a person decides.
-    return rejected.invalid && memory.state.planned !== true ? 'rejected' : 'held';
+    return refuse(memory, rejected);
   }
+}
+
+function refuse(memory: Memory, { message, invalid, webhooks }: Rejection): OperationEnd {
+  if (webhooks !== undefined) memory.state = { ...memory.state, webhooks };
+  changeOperation(memory, { reason: message });
+  // What was planned before is partly done, so a person decides.
+  return invalid && memory.state.planned !== true ? 'rejected' : 'held';
 }
 
 /** The sweep finds what a previous run left. */
@@ -138,7 +144,7 @@ function rejectionOf(error: unknown): Rejection | undefined {
 }
 
 /** Takes the plan over into the state: the accepted spec, new nodes, nodes that leave, the work to do. */
-function adopt(memory: Memory, plan: ServedPlan, { adopted }: PreviousRun): void {
+function adopt(memory: Memory, plan: ServedPlan, adopted: PreviousRun['adopted']): void {
   const {
     spec,
     features,

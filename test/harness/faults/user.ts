@@ -50,6 +50,7 @@ export interface User {
 export async function ask(model: Model, user: User, asked: Ask, trouble: Trouble): Promise<void> {
   const { harness, name, story } = user;
   const { client, points } = harness;
+  if ('apply' in asked) await makePlaces(user, asked.apply);
   story.push(`${JSON.stringify(asked)} with ${JSON.stringify(trouble)}`);
   arm(user, trouble);
   const id = await askFor(client, name, asked);
@@ -77,11 +78,45 @@ export async function ask(model: Model, user: User, asked: Ask, trouble: Trouble
   await check(model, user);
 }
 
+/**
+ * An apply after a terminated run is refused if it has no place for a machine that the run left, and takes none. One
+ * with a place for all adopts them; the next one names what it removes.
+ */
+async function makePlaces(user: User, shape: Shape): Promise<void> {
+  const { harness, name, story } = user;
+  const { client, cloud } = harness;
+  if (['NONE', 'COMPLETED', 'RUNNING'].includes(await workflowState(user))) return;
+  const left = cloud.machines(name).map(({ id }) => id);
+  const nodes = cloud.machines(name).map(({ hostname }) => Number(/-web-(\d+)$/.exec(hostname)?.[1] ?? 0));
+  const web = Math.max(0, ...nodes);
+  if (web <= (shape.web ?? 1)) return;
+  const apply = async (wanted: Shape): Promise<End> => {
+    const end = await settle(user, (await client.apply(tiny(name, wanted))).operation);
+    story.push(`${JSON.stringify(wanted)} after a terminated run ended ${end}`);
+    expect(cloud.machines(name).map(({ id }) => id)).toEqual(expect.arrayContaining(left));
+    return end;
+  };
+  harness.expectRefusal(name);
+  expect(await apply(shape)).toBe('closed');
+  expect(await apply({ ...shape, web })).toBe('done');
+}
+
+async function workflowState({ harness, name }: User): Promise<string> {
+  return harness.client.temporal.workflow
+    .getHandle(`cluster/${name}`)
+    .describe()
+    .then(
+      ({ status }) => status.name,
+      () => 'NONE',
+    );
+}
+
 /** The workflow is cut off in the middle; the next apply takes over what it left. */
 async function checkGone({ harness, name, story }: User, { anyOrder }: Model): Promise<void> {
   const handle = harness.client.temporal.workflow.getHandle(`cluster/${name}`);
   const { status } = await handle.describe();
   story.push(`  workflow ${status.name}`);
+  expect(status.name, 'how the workflow ended').not.toBe('FAILED');
   if (status.name === 'COMPLETED') expect((await checkAtRest(harness, name, { anyOrder })).nodes).toEqual([]);
 }
 
@@ -202,11 +237,7 @@ function arm({ harness: { client, points }, name, story }: User, { what, skip }:
 export async function leave(model: Model, user: User): Promise<void> {
   const { harness, name } = user;
   // A life that was cut off is taken up once more, so that it can be taken down.
-  const handle = harness.client.temporal.workflow.getHandle(`cluster/${name}`);
-  const status = await handle.describe().then(
-    ({ status: { name: state } }) => state,
-    () => 'NONE',
-  );
+  const status = await workflowState(user);
   if (status === 'NONE' || status === 'COMPLETED') {
     expect(harness.cloud.machines(name)).toEqual([]);
     return;
