@@ -4,10 +4,14 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { anySignal } from '../../model/signals.js';
 import { isPluginError, PluginError, type Calls } from '../contract.js';
+import { resolveLink } from './links.js';
 
 export interface HttpRequest {
   readonly method: string;
-  readonly url: URL;
+  /** As heddle.yaml names it. */
+  readonly server: string;
+  /** A path, or a link in an answer of the server: see {@link resolveLink}. */
+  readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** An object is sent as JSON, a stream as it is. */
   readonly body?: object | Readable;
@@ -25,8 +29,8 @@ export interface HttpRequest {
   readonly silenceMs?: number;
   /** Limit for the size of the answer, in bytes; 64 MiB by default. */
   readonly maxBytes?: number;
-  /** Returns redirects to the caller. Otherwise a redirect is an error, so credentials stay with one server. */
-  readonly returnRedirects?: boolean;
+  /** Follows redirects, which stay at the server. Otherwise a redirect is an error. */
+  readonly followsRedirects?: boolean;
   /** Receives the content of a 2xx answer in place of `body`. */
   readonly receive?: (content: Readable) => Promise<void>;
 }
@@ -47,25 +51,37 @@ export interface HttpContext {
 }
 
 const redirects: readonly number[] = [301, 302, 303, 307, 308];
+const mostRedirects = 4;
 
 /**
- * Sends one request, within the account's rate limit. Every status is returned to the caller.
- * @throws PluginError Retryable when no complete answer arrives; the signal's reason when it is aborted.
+ * Sends one request, within the account's rate limit. Every status but redirects is returned to the caller.
+ * @throws PluginError Retryable when no complete answer arrives, Invalid when the path or a redirect leads to another
+ * server; the signal's reason when it is aborted.
  */
-export async function sendRequest(
+export async function sendRequest(request: HttpRequest, context: HttpContext): Promise<HttpResponse> {
+  const server = new URL(request.server);
+  let url = resolveLink(request.path, server);
+  for (let followed = 0; ; followed += 1) {
+    const response = await sendOnce(request, url, context);
+    if (!redirects.includes(response.status)) return response;
+    const { location } = response.headers;
+    if (request.followsRedirects !== true || location === undefined || followed === mostRedirects)
+      throw new PluginError('Retryable', context.noAnswer('unexpected redirect'));
+    url = resolveLink(location, server, url);
+  }
+}
+
+async function sendOnce(
   request: HttpRequest,
+  url: URL,
   { signal, calls, noAnswer }: HttpContext,
 ): Promise<HttpResponse> {
   await calls.take();
   const { timeoutMs, receive, maxBytes = 64 * 1024 * 1024 } = request;
   const limited = timeoutMs === undefined ? signal : anySignal([signal, AbortSignal.timeout(timeoutMs)]);
   try {
-    const response = await open(request, limited);
+    const response = await open(request, url, limited);
     const { statusCode: status = 502, headers } = response;
-    if (redirects.includes(status) && request.returnRedirects !== true) {
-      response.destroy();
-      throw new Error('unexpected redirect');
-    }
     const streamed = receive !== undefined && status < 300;
     if (streamed) await receive(response);
     const body = streamed ? Buffer.alloc(0) : await gather(response, maxBytes);
@@ -83,8 +99,8 @@ export function retryAfter({ headers }: Pick<HttpResponse, 'headers'>): { readon
   return Number.isFinite(seconds) ? { retryAfterMs: seconds * 1_000 } : {};
 }
 
-function open(request: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
-  const { method, url, body, socketPath, tls, silenceMs } = request;
+function open(request: HttpRequest, url: URL, signal: AbortSignal): Promise<IncomingMessage> {
+  const { method, body, socketPath, tls, silenceMs } = request;
   const stream = body instanceof Readable ? body : undefined;
   const content = body === undefined || stream !== undefined ? undefined : Buffer.from(JSON.stringify(body));
   const headers = {

@@ -69,13 +69,18 @@ export function openBucket(
     const response = await (
       await client()
     )
-      .fetch(url, { ...init, signal: anySignal(signal ? [signal, limit] : [limit]) })
+      // A redirect would carry the signed request to wherever it points.
+      .fetch(url, { ...init, redirect: 'manual', signal: anySignal(signal ? [signal, limit] : [limit]) })
       .catch((cause: unknown) => {
         throw new StoreError(`${what}: ${place} does not answer: ${reasonOf(cause)}`, { cause });
       });
     if (response.ok) return response;
     if (response.status === 401 || response.status === 403) known = undefined;
-    const why = describeRefusal(await response.text().catch(() => ''));
+    const location = response.headers.get('location');
+    const why =
+      location === null
+        ? describeRefusal(await response.text().catch(() => ''))
+        : ` and redirects to ${location.slice(0, 200)}; name that one as the endpoint if it is right`;
     throw new StoreError(`${what}: ${place} answers ${response.status}${why}`);
   };
 

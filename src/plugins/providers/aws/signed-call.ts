@@ -36,6 +36,7 @@ export async function callSigned(
       method,
       headers: { ...headers },
       body,
+      redirect: 'manual',
       signal: anySignal([signal, AbortSignal.timeout(answerMs)]),
     });
     const text = await response.text();

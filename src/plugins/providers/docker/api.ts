@@ -78,10 +78,12 @@ export class DockerApi {
     const { endpoint, ca, cert, key } = this.#fields;
     const isSocket = endpoint.startsWith('unix://');
     const base = isSocket ? 'http://docker' : endpoint.replace(/\/$/, '');
+    const { pathname, search } = new URL(`${base}/${apiVersion}${call.path}`);
     return sendRequest(
       {
         method: call.method,
-        url: new URL(`${base}/${apiVersion}${call.path}`),
+        server: base,
+        path: `${pathname}${search}`,
         headers: call.file === undefined ? {} : { 'content-type': 'application/x-tar' },
         body: call.file ?? call.body,
         socketPath: isSocket ? endpoint.slice('unix://'.length) : undefined,

@@ -29,7 +29,7 @@ export class ExampleApi {
     const { endpoint, apiKey, signal, calls } = this.#options;
     const name = `${method} ${path.replace(/\?.*/, '')}`;
     const answer = await sendRequest(
-      { method, url: new URL(path, endpoint), body, headers: { authorization: `Bearer ${apiKey}` } },
+      { method, server: endpoint, path, body, headers: { authorization: `Bearer ${apiKey}` } },
       // The call may have arrived; every call may be repeated.
       {
         signal,

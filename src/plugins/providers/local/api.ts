@@ -114,7 +114,7 @@ export class LocalApi {
     const { endpoint, apiKey, signal, calls } = this.#options;
     const name = nameOf({ method, path });
     return sendRequest(
-      { ...more, method, url: new URL(path, endpoint), headers: { authorization: `Bearer ${apiKey}` } },
+      { ...more, method, server: endpoint, path, headers: { authorization: `Bearer ${apiKey}` } },
       {
         signal,
         calls,

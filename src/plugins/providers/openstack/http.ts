@@ -17,11 +17,14 @@ const fileSilenceMs = 10 * 60_000;
 
 /** Returns every status to the caller. @throws PluginError Retryable when no answer arrives. */
 export function send(call: HttpCall, signal: AbortSignal, calls: Calls): Promise<HttpResponse> {
-  const { file, body, ...rest } = call;
+  const { file, body, url, ...rest } = call;
+  // The token goes where Keystone's catalogue says: Keystone has the password.
+  const { origin: server, pathname, search } = new URL(url);
   return sendRequest(
     {
       ...rest,
-      url: new URL(call.url),
+      server,
+      path: `${pathname}${search}`,
       headers: { accept: 'application/json', ...call.headers },
       ...(file === undefined ? { body, timeoutMs: 15_000 } : { body: file(), silenceMs: fileSilenceMs }),
     },

@@ -31,8 +31,6 @@ export const controllerSchema = z.strictObject({
 });
 export type Controller = z.output<typeof controllerSchema>;
 
-const maxRedirects = 4;
-
 /** HTTP client of one controller. */
 export class RedfishHttp {
   readonly #controller: Controller;
@@ -46,8 +44,8 @@ export class RedfishHttp {
   }
 
   /**
-   * @throws PluginError Retryable (no answer), Auth, Invalid (redirected elsewhere). Other statuses are
-   * returned.
+   * @param path also a link in an answer of the controller.
+   * @throws PluginError Retryable (no answer), Auth, Invalid (a link elsewhere). Other statuses are returned.
    */
   async call(
     method: 'GET' | 'POST' | 'PATCH',
@@ -65,35 +63,22 @@ export class RedfishHttp {
     const { user, password } = this.#controller;
     const login = new ControllerLogin(base.origin, user, password);
     login.check();
-    let target = new URL(path, base);
-    for (let hop = 0; hop <= maxRedirects; hop += 1) {
-      const answer = await this.#send(method, target, body, headers);
-      if (answer.status === 401 || answer.status === 403)
-        throw login.refused(
-          `${method} ${target.href} was refused (${answer.status}); check user and password of the controller`,
-        );
-      login.accepted();
-      const { location } = answer.headers;
-      if (![301, 302, 303, 307, 308].includes(answer.status) || location === undefined) return answer;
-      const next = new URL(location, target);
-      // The password goes to this host only; name a controller by the host name it uses for itself.
-      if (next.origin !== base.origin)
-        throw new PluginError(
-          'Invalid',
-          `${method} ${target.href} leads to ${next.origin}, another server; name that one in heddle.yaml if it is right`,
-        );
-      target = next;
-    }
-    throw new PluginError('Retryable', `${method} ${path} of ${base.href} leads in a circle`);
+    const answer = await this.#send(method, path, body, headers);
+    if (answer.status === 401 || answer.status === 403)
+      throw login.refused(
+        `${method} ${path} of ${base.origin} was refused (${answer.status}); check user and password of the controller`,
+      );
+    login.accepted();
+    return answer;
   }
 
   #send(
     method: string,
-    url: URL,
+    path: string,
     body: object | undefined,
     more: Readonly<Record<string, string>>,
   ): Promise<HttpResponse> {
-    const { user, password, ca, insecure } = this.#controller;
+    const { url: server, user, password, ca, insecure } = this.#controller;
     const headers = {
       accept: 'application/json',
       'odata-version': '4.0',
@@ -105,18 +90,19 @@ export class RedfishHttp {
     return sendRequest(
       {
         method,
-        url,
+        server,
+        path,
         headers,
         body,
         tls: { ca, rejectUnauthorized: !insecure },
         timeoutMs: 20_000,
         maxBytes: 4 * 1024 * 1024,
-        returnRedirects: true,
+        followsRedirects: true,
       },
       {
         signal: this.#signal,
         calls: this.#calls,
-        noAnswer: (why) => `${method} ${url.href} got no answer (${why})`,
+        noAnswer: (why) => `${method} ${path} of ${server} got no answer (${why})`,
       },
     );
   }
