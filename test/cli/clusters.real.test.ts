@@ -272,10 +272,17 @@ describe('heddle for a cluster', () => {
     });
   });
 
-  it('reports it as healthy by doctor', async () => {
+  it('reports it as healthy by doctor, which shows how run folders are bounded and measured', async () => {
+    await run('apply', await write({ name: 'folders', start: 'true' }));
     const { code, stdout } = await run('doctor');
     expect(stdout).not.toMatch(/^fail/m);
     expect(stdout).toMatch(/^(ok|warn) +sweep /m);
+    expect(stdout).toMatch(/^ok +run folders +at most 1000 for each user of a node, 1024 MiB, for 90 days/m);
     expect(code).toBe(0);
+    const command = /heddle exec NAME -- '(.*)'$/m.exec(stdout)?.[1] ?? '';
+    const measured = await run('exec', 'folders', '--', command);
+    // INSTALL, START, and the command itself.
+    expect(measured).toMatchObject({ code: 0, stdout: expect.stringMatching(/\b3$[^]*\d+\s+\.$/m) });
+    await remove('folders');
   });
 });

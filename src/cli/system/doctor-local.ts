@@ -59,6 +59,18 @@ export async function checkLogs({
     : ok('logs', text);
 }
 
+/** The bounds of the run folders on each node. What they take is known there only, and thousands of nodes are not asked. */
+export function checkRunFolders({ runFolders }: Pick<Config, 'runFolders'>): Finding {
+  const { count, sizeMb, days, outputMb } = runFolders;
+  return ok(
+    'run folders',
+    `at most ${count} for each user of a node, ${sizeMb} MiB, for ${days} days, with ${outputMb} MiB of each output; ` +
+      `nodes remove the oldest. To measure those of a cluster:\nheddle exec NAME -- '${measureRunFolders}'`,
+  );
+}
+
+const measureRunFolders = 'cd ~/.heddle/runs && ls | wc -l && du -sk .';
+
 export function checkKeys(config: Config): Finding {
   try {
     const keys = openKeys(config).list();

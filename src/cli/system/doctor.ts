@@ -17,6 +17,7 @@ import {
   checkMachines,
   checkNode,
   checkPlugins,
+  checkRunFolders,
   configOfWorkers,
   fail,
   type Finding,
@@ -82,6 +83,7 @@ async function* examine(options: ServerOptions): AsyncGenerator<Finding> {
   yield checkFolder('data folder', config.dataFolder);
   yield checkFolder('store', config.storeFolder);
   yield await checkLogs(config);
+  yield checkRunFolders(config);
   if (config.bucket !== undefined) yield checkObjectStore(config);
   yield checkDisk(config.dataFolder);
   yield checkKeys(config);
