@@ -1,9 +1,17 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { poolMetrics } from '../../src/model/pool/metric-table.js';
 import { lintMetrics } from '../harness/prometheus-lint.js';
 
 const gauge = (name: string, labels = '', help = 'What it is.'): string =>
   `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${name}${labels} 1\n`;
+
+/** The metrics of pools by the names that a worker serves. */
+const served = Object.entries(poolMetrics).map(([name, metric]) => {
+  const unit = 'unit' in metric ? `_${metric.unit}` : '';
+  return { ...metric, name: `${name}${unit}${metric.kind === 'counter' ? '_total' : ''}` };
+});
 
 describe('the check of metrics', () => {
   it('accepts what promtool accepts', () => {
@@ -30,11 +38,33 @@ describe('the check of metrics', () => {
   });
 
   it('accepts the names and help texts of all metrics of pools', () => {
-    const texts = Object.entries(poolMetrics).map(([name, metric]) => {
-      const unit = 'unit' in metric ? `_${metric.unit}` : '';
-      const whole = `${name}${unit}${metric.kind === 'counter' ? '_total' : ''}`;
-      return `# HELP ${whole} ${metric.help}\n# TYPE ${whole} ${metric.kind}\n`;
-    });
+    const texts = served.map(({ name, help, kind }) => `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n`);
     expect(lintMetrics(texts.join(''))).toEqual([]);
+  });
+});
+
+describe('documents, boards and alert rules', () => {
+  const root = join(import.meta.dirname, '../..');
+  const mentionedIn = async (folder: string): Promise<readonly (readonly [name: string, file: string])[]> => {
+    const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true });
+    const files = entries
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => join(parentPath, name));
+    const found = files.map(async (file) =>
+      [...(await readFile(file, 'utf8')).matchAll(/\bheddle_pool_\w+/g)].map(
+        ([name]) => [name, file] as const,
+      ),
+    );
+    return (await Promise.all(found)).flat();
+  };
+
+  it('name only metrics that workers serve, and docs/pools.md names all of them', async () => {
+    const folders = await Promise.all(['docs', 'deploy', 'examples'].map(mentionedIn));
+    const names = served.flatMap(({ name, kind }) =>
+      kind === 'histogram' ? [name, `${name}_bucket`, `${name}_count`, `${name}_sum`] : [name],
+    );
+    expect(folders.flat().filter(([name]) => !names.includes(name))).toEqual([]);
+    const documented = folders.flat().flatMap(([name, file]) => (file.endsWith('/pools.md') ? [name] : []));
+    expect(documented).toEqual(expect.arrayContaining(served.map(({ name }) => name)));
   });
 });
