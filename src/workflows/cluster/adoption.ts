@@ -1,4 +1,11 @@
-import { ActivityFailure, getExternalWorkflowHandle, log, sleep, workflowInfo } from '@temporalio/workflow';
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  getExternalWorkflowHandle,
+  log,
+  sleep,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { PreviousRunsReply, FoundMachine } from '../../model/node/probe.js';
 import type { AdoptedMachine } from '../../model/node/state.js';
 import type { ServedPlan } from '../../model/plan/plan.js';
@@ -42,8 +49,9 @@ export async function adoptPreviousRun(memory: Memory, plan: ServedPlan): Promis
         );
         return machines.map((machine): Left => ({ machine, placement }));
       } catch (error) {
-        // If no run was cut short, nothing is left behind. A provider that does not answer fails CREATE.
-        if (!(error instanceof ActivityFailure) || !earlier.clean) throw error;
+        // If no run was cut short, nothing is left behind. A provider that does not answer fails CREATE. But a list that is
+        // too long shows that machines are there.
+        if (!(error instanceof ActivityFailure) || !earlier.clean || isInvalid(error)) throw error;
         log.warn(`the machines of provider ${placement.provider} could not be listed`, {
           why: error.cause?.message ?? error.message,
         });
@@ -54,6 +62,10 @@ export async function adoptPreviousRun(memory: Memory, plan: ServedPlan): Promis
   // What is being deleted was named before.
   const left = found.flat().filter(({ machine }) => machine.state !== 'deleting');
   return left.length === 0 ? { adopted: {} } : assignMachines(memory, plan, left, earlier.known);
+}
+
+function isInvalid({ cause }: ActivityFailure): boolean {
+  return cause instanceof ApplicationFailure && cause.type === 'Invalid';
 }
 
 interface Left {
