@@ -22,6 +22,9 @@ export const maxSpecBytes = 200 * 1024;
  */
 export const maxPlanBytes = 500_000;
 
+/** What the machines of all labels of a pool are made with, in bytes of JSON. */
+export const maxPlacementBytes = 150_000;
+
 /** The bytes of a value as JSON in UTF-8. */
 export function jsonBytes(value: unknown): number {
   const text = value === undefined ? '' : JSON.stringify(value);
@@ -35,6 +38,25 @@ export function jsonBytes(value: unknown): number {
     bytes += isHalf || code < 0x800 ? 1 : 2;
   }
   return bytes;
+}
+
+/** A text whose JSON has at most so many bytes; what is cut off is shown by dots. */
+export function cutText(text: string, most: number): string {
+  if (jsonBytes(text) <= most) return text;
+  let [kept, tooMany] = [0, Math.min(text.length, most)];
+  while (tooMany - kept > 1) {
+    const middle = Math.floor((kept + tooMany) / 2);
+    if (jsonBytes(`${text.slice(0, middle)}...`) <= most) kept = middle;
+    else tooMany = middle;
+  }
+  return `${text.slice(0, kept)}...`;
+}
+
+/** The first entries that fit, and at least one. */
+export function firstWithin<Value>(list: readonly Value[], most: number): readonly Value[] {
+  let bytes = 0;
+  const end = list.findIndex((value) => (bytes += jsonBytes(value) + 1) > most);
+  return end < 0 ? list : list.slice(0, Math.max(1, end));
 }
 
 /**

@@ -14,6 +14,7 @@ import {
   type SignalDefinition,
 } from '@temporalio/workflow';
 import type { UpdateDefinition } from '@temporalio/common';
+import { excessOf, type Bounds } from '../model/bounds.js';
 import { jsonBytes, mostSent } from '../model/carried.js';
 import { answerType, notYetType, readUpdateName } from '../model/messages/read.js';
 import { originsOf, type Moved } from '../model/move.js';
@@ -57,6 +58,8 @@ export interface Entity<Result = string> {
   readonly nextTaskTimeoutMs?: () => number;
   /** The state for the next run. */
   readonly carry: () => unknown;
+  /** What that may have at most. */
+  readonly bounds: Bounds;
   /** Called when the workflow is cancelled from outside, which never ends an entity. */
   readonly onCancel?: () => void;
   /** Markdown for the Web UI, built when it is requested. */
@@ -184,13 +187,15 @@ function isKept({ changes, tooLargeAt }: EntityMemory): boolean {
 
 /** A last resort: messages that would make the state so large are refused. */
 function isTooLarge<Result>(memory: EntityMemory, entity: Entity<Result>): boolean {
-  const bytes = jsonBytes(entity.carry());
+  const carried = entity.carry();
+  const bytes = jsonBytes(carried);
   delete memory.tooLargeAt;
   if (bytes <= mostSent) return false;
   memory.tooLargeAt = memory.changes;
   log.error('the state is too large for a next run, so this one continues; delete what is no longer needed', {
     bytes,
     limit: mostSent,
+    parts: excessOf(entity.bounds, carried),
   });
   return true;
 }

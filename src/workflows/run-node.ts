@@ -2,7 +2,10 @@ import { milliseconds } from '../model/milliseconds.js';
 import { type CarriedNode, actionSpec, requestFor } from './task-request.js';
 import { isCancellation, sleep } from '@temporalio/workflow';
 import type { FailureRecord } from '../model/node/failure.js';
-import type { JsonObject } from '../model/json.js';
+import type { Json, JsonObject } from '../model/json.js';
+import { taskTitle } from '../model/names.js';
+import { leanFailure } from '../model/node/room.js';
+import type { TaskRequest } from '../model/node/task-request.js';
 import type { CurrentTask, NodeState } from '../model/node/state.js';
 import { mergePayload } from '../model/node/payload.js';
 import { machinePartOf } from '../model/node/result-table.js';
@@ -29,6 +32,8 @@ export interface NodeHooks {
   acquire(step: Step): Promise<(() => void) | undefined>;
   /** Why a step is not carried out although it was planned; undefined if it is. */
   refusal(step: Step): string | undefined;
+  /** Why the workflow cannot keep this payload of the node; undefined if it can. */
+  lacksRoom(payload: JsonObject): string | undefined;
   /** The node has these steps of the chain behind it. */
   passed(position: number): void;
   stepDone(step: Step): void;
@@ -46,6 +51,7 @@ const defaultHooks: NodeHooks = {
   leave: nothing,
   acquire: () => Promise.resolve(nothing),
   refusal: () => undefined,
+  lacksRoom: () => undefined,
   passed: nothing,
   stepDone: nothing,
   stepFailed: nothing,
@@ -180,7 +186,10 @@ async function runStep(owner: Owner, step: Step): Promise<ChainEnd> {
       if (placement === undefined) throw new Error(`${request.nodeId} has no placement`);
       const outcome = await scheduleTask(step.action, request, placement, step).finally(release);
       if (step.settleMs !== undefined) await sleep(step.settleMs);
-      finish(owner, step, outcome.result ?? {}, request.peersVersion);
+      const { result = {} } = outcome;
+      const full = owner.lacksRoom(mergePayload(owner.state().payload, result));
+      if (full !== undefined) return dropResult(owner, step, { request, result, full });
+      finish(owner, step, result, request.peersVersion);
       return 'done';
     } catch (error) {
       if (isCancellation(error)) return stopped(owner);
@@ -201,6 +210,23 @@ async function runStep(owner: Owner, step: Step): Promise<ChainEnd> {
       return giveUp(owner, step, failure.record, request.peersVersion);
     }
   }
+}
+
+/** The step was done, but its result does not fit into what the workflow carries. */
+function dropResult(
+  owner: Owner,
+  { action, service, mayFail }: Step,
+  {
+    request,
+    result,
+    full,
+  }: { readonly request: TaskRequest; readonly result: JsonObject; readonly full: string },
+): ChainEnd {
+  const { taskId, peersVersion } = request;
+  owner.change((node) => ({ ...node, payload: mergePayload(node.payload, machinePartOf(result)) }));
+  const message = `${taskTitle(action, request.nodeId, service)}: ${full}`;
+  const failure = { taskId, action, service, kind: 'Invalid', message, at: now() };
+  return giveUp(owner, { action, service, mayFail }, failure, peersVersion);
 }
 
 /** Records a step that ended, and its result, in the node. */
@@ -246,9 +272,11 @@ function giveUp(owner: Owner, step: Step, failure: FailureRecord, peers: number)
     finish(owner, step, {}, peers);
     return 'done';
   }
+  const isFull =
+    owner.lacksRoom({ ...owner.state().payload, failure: failure as unknown as Json }) !== undefined;
   owner.change(({ current: _current, ...before }) => {
     const node = failure.lost === undefined ? before : recordObservation(before, failure.lost, failure.at);
-    return { ...node, failure };
+    return { ...node, failure: isFull ? leanFailure(failure) : failure };
   });
   return 'failed';
 }

@@ -1,4 +1,5 @@
 import { ActivityFailure, ApplicationFailure, TimeoutFailure } from '@temporalio/common';
+import { cutText } from '../model/carried.js';
 import type { AnyAction } from '../model/action.js';
 import type { FailureDetails, FailureRecord } from '../model/node/failure.js';
 import type { JsonObject } from '../model/json.js';
@@ -8,6 +9,10 @@ export interface TaskFailure {
   /** What the failed attempt still knows of the machine. */
   readonly result: JsonObject;
 }
+
+/** In bytes of JSON: plugins and nodes choose these texts, and workflows carry them. */
+const longestMessage = 4_000;
+const longestOutput = 4_000;
 
 /** Locks what a failed activity threw into the record that state and status keep. */
 export function readTaskFailure(
@@ -21,9 +26,20 @@ export function readTaskFailure(
   const said = cause instanceof Error ? cause.message : String(cause);
   const message =
     timedOut === undefined ? said : `${timedOut}${said === '' ? '' : `; the last attempt said: ${said}`}`;
-  const { result = {}, ...rest } = details;
+  const { result = {}, stdout, stderr, ...rest } = details;
   const { taskId, action, service } = task;
-  return { record: { taskId, action, service, kind, message, ...rest, at }, result };
+  const record: FailureRecord = {
+    taskId,
+    action,
+    service,
+    kind,
+    message: cutText(message, longestMessage),
+    ...rest,
+    ...(stdout === undefined ? {} : { stdout: cutText(stdout, longestOutput) }),
+    ...(stderr === undefined ? {} : { stderr: cutText(stderr, longestOutput) }),
+    at,
+  };
+  return { record, result };
 }
 
 function unwrap(error: unknown): { readonly cause: unknown; readonly timedOut?: string } {

@@ -1,17 +1,26 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Client, type Connection, type Workflow, type WorkflowHandle } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { jsonBytes, maxSpecBytes, mostSent } from '../../src/model/carried.js';
-import { packCluster, refuseTooLarge, unpackCluster } from '../../src/model/cluster/carry.js';
-import { defaultLimits } from '../../src/model/cluster/limits.js';
+import { packCluster, unpackCluster } from '../../src/model/cluster/carry.js';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
-import type { ClusterState } from '../../src/model/cluster/state.js';
-import { workflowQueue } from '../../src/model/names.js';
-import { maxPayloadBytes } from '../../src/model/node/payload.js';
+import { groupQueue, groupWorkflowId, groupWorkflowType, workflowQueue } from '../../src/model/names.js';
 import { openConnection } from '../../src/server/connect.js';
-import { readOutputsSignal } from '../../src/workflows/cluster/messages.js';
-import { noPeers } from '../../src/model/node/peers.js';
+import { instructSignal, payloadQuery, readOutputsSignal } from '../../src/workflows/cluster/messages.js';
 import { startStack, type Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
+import { newGroup, type GroupStart } from '../../src/model/cluster/group.js';
+import type { ClusterState } from '../../src/model/cluster/state.js';
+import { packWork } from '../../src/model/cluster/work.js';
+import { noPeers } from '../../src/model/node/peers.js';
+import type { ServedPlan } from '../../src/model/plan/plan.js';
+import { putResourceUpdate } from '../../src/workflows/artifact/messages.js';
+import { requestUpdate } from '../../src/workflows/pool/messages.js';
+import { filled, fullClusterState, specOf } from '../harness/workflows/filled.js';
+import { type Ledger, openLedger } from '../harness/workflows/ledger.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 
 let stack: Stack;
@@ -26,23 +35,6 @@ afterAll(async () => {
   await stack.stop();
   await connection.close();
 });
-
-/** A spec of this size as JSON, each different from the others. */
-function specOf(name: string, number: number, bytes = maxSpecBytes): ClusterSpec {
-  const make = (pad: number): ClusterSpec =>
-    closed({
-      name,
-      nodes: { app: nodes(1, ['web']) },
-      services: {
-        web: {
-          actions: { install: { type: 'shell', fields: { script: `: ${number} #`.padEnd(pad, '"') } } },
-        },
-      },
-    });
-  const few = jsonBytes(make(100));
-  // A quote is two bytes of JSON.
-  return make(100 + Math.floor((bytes - few) / 2));
-}
 
 const handleOf = (id: string): WorkflowHandle => stack.client.temporal.workflow.getHandle(id);
 
@@ -107,55 +99,56 @@ describe('a cluster', () => {
 });
 
 describe('an entity that is filled to its limits', () => {
-  const at = new Date(0).toISOString();
-  const carried: Readonly<Record<string, () => object>> = {
-    'cluster/full': () => fullCluster(),
-    artifacts: () =>
-      Object.fromEntries(
-        Array.from({ length: 300 }, (_, number) => [
-          `resource-${number}`,
-          {
-            versions: Array.from({ length: 10 }, (_one, version) => ({
-              version: version + 1,
-              digest: `sha256:${String(number * 10 + version).padStart(64, '0')}`,
-              format: 'file',
-              bytes: 1,
-              parts: 1,
-              by: 'x'.repeat(200),
-              at,
-            })),
-            before: [],
-            next: 11,
-          },
-        ]),
-      ),
-    'claims/full': () =>
-      Object.fromEntries(
-        Array.from({ length: 14_000 }, (_, number) => [`machine-${number}`, `key-${number}`.padEnd(80, 'k')]),
-      ),
-  };
+  const types = Object.keys(filled) as (keyof typeof filled)[];
 
-  it.each(Object.keys(carried))('continues as new: %s', async (workflowId) => {
-    const type = workflowId.split('/')[0] ?? '';
-    const state = carried[workflowId]?.();
-    expect(jsonBytes(state)).toBeGreaterThan(1_000_000);
-    await stack.client.temporal.workflow.start<Workflow>(type, {
-      workflowId,
-      taskQueue: workflowQueue,
-      args: [{ carried: state }],
+  it.each(types)('continues as new again and again: %s', async (type) => {
+    const { id, carried } = filled[type];
+    await start(type, id, carried());
+    await continueAsNew(id);
+    await continueAsNew(id);
+    await handleOf(id).terminate();
+  });
+
+  it('refuses what would not fit, with size, limit and remedy: pool', async () => {
+    const { id, carried } = filled.pool;
+    await start('pool', id, carried());
+    const demand = { id: 'one-more', labels: ['label-0'], requester: 'test' };
+    await expect(handleOf(id).executeUpdate(requestUpdate, { args: [[demand]] })).rejects.toMatchObject({
+      cause: {
+        message: expect.stringMatching(
+          /^pool full would have \d+ bytes .* at most \d+ .*return nodes/,
+        ) as string,
+      },
     });
-    await continueAsNew(workflowId);
-    await continueAsNew(workflowId);
-    await handleOf(workflowId).terminate();
+    await continueAsNew(id);
+    await handleOf(id).terminate();
+  });
+
+  it('refuses what would not fit, with size, limit and remedy: artifacts', async () => {
+    await start('artifacts', 'artifacts', filled.artifacts.carried());
+    const put = {
+      name: 'resource-1',
+      digest: `sha256:${'0'.repeat(64)}`,
+      format: 'file',
+      bytes: 1,
+      parts: 1,
+      by: '\u0001'.repeat(200),
+    } as const;
+    await expect(
+      handleOf('artifacts').executeUpdate(putResourceUpdate, { args: [put] }),
+    ).rejects.toMatchObject({
+      cause: {
+        message: expect.stringMatching(
+          /would have \d+ bytes .* at most \d+ .*heddle resource prune/,
+        ) as string,
+      },
+    });
+    await handleOf('artifacts').terminate();
   });
 
   it('continues as new although many clusters report that they use its outputs', async () => {
     const workflowId = 'cluster/read';
-    await stack.client.temporal.workflow.start<Workflow>('cluster', {
-      workflowId,
-      taskQueue: workflowQueue,
-      args: [{ carried: { ...fullCluster(), name: 'read' } }],
-    });
+    await start('cluster', workflowId, { ...fullCluster(), name: 'read' });
     for (let number = 0; number < 30; number += 1)
       await handleOf(workflowId).signal(readOutputsSignal, {
         cluster: `reader-${number}`,
@@ -172,11 +165,7 @@ describe('an entity that is filled to its limits', () => {
     const { operation: _operation, ...idle } = unpackCluster(fullCluster());
     const full = packCluster({ ...idle, queue: [] });
     const pad = 'x'.repeat(mostSent + 5_000 - jsonBytes(full));
-    await stack.client.temporal.workflow.start<Workflow>('cluster', {
-      workflowId,
-      taskQueue: workflowQueue,
-      args: [{ carried: { ...full, name: 'over', stopped: [pad] } }],
-    });
+    await start('cluster', workflowId, { ...full, name: 'over', stopped: [pad] });
     const { runId } = await handle.describe();
     await handle.cancel();
     expect(await stack.client.status('over')).toMatchObject({ name: 'over' });
@@ -188,60 +177,148 @@ describe('an entity that is filled to its limits', () => {
   });
 
   function fullCluster(): ReturnType<typeof packCluster> {
-    const pad = (bytes: number, salt: number): string => `${salt}`.padEnd(bytes, 'x');
-    const failure = { nodeId: 'app-1', action: 'INSTALL', kind: 'ScriptFailed', message: pad(1_000, 1), at };
-    const operation = (number: number): ClusterState['history'][number] =>
-      ({
-        id: `${number}`,
-        kind: 'exec',
-        intent: { kind: 'exec', command: pad(2_000, number) },
-        what: pad(200, number),
-        state: 'failed',
-        by: 'test',
-        requestedAt: at,
-        endedAt: at,
-        tasks: { total: 1, done: 1, failed: 0 },
-        failures: Array.from({ length: 5 }, () => failure),
-      }) as unknown as ClusterState['history'][number];
-    const node = (number: number): ClusterState['nodes'][string] => ({
-      nodeId: `app-${number}`,
-      group: 'app',
-      nodenum: number,
-      hostname: `app-${number}`,
-      incarnation: number,
-      payload: { text: pad(maxPayloadBytes - 12, number) },
-      facts: { services: {} },
-      services: [],
-      changedAt: 1,
-      runs: {},
-      failure: { ...failure, at } as unknown as ClusterState['nodes'][string]['failure'],
-    });
-    const state: ClusterState = {
-      stateVersion: 1,
-      name: 'full',
-      uid: 'u',
-      spec: specOf('full', 1),
-      achieved: specOf('full', 2),
-      before: specOf('full', 3),
-      stopped: [],
-      retired: {},
-      nodes: Object.fromEntries(Array.from({ length: 50 }, (_, number) => [`app-${number}`, node(number)])),
-      peers: noPeers,
-      queue: [],
-      history: Array.from({ length: 20 }, (_, number) => operation(number)),
-      looks: { asked: 0, done: 0 },
-      counters: { operation: 20, incarnation: 50, nodenum: 50, group: 0 },
-      groups: {},
-      features: { searchAttributes: false },
-      limits: defaultLimits,
-    };
-    const waiting = specOf('full', 4);
-    expect(refuseTooLarge(state, { intent: { kind: 'apply' }, spec: waiting })).toBeUndefined();
-    // A held operation, so that the queued one stays.
-    return packCluster({
-      ...state,
-      operation: { ...operation(21), state: 'held' },
-      queue: [{ operation: { ...operation(22), state: 'queued' }, spec: waiting, waits: true }],
-    });
+    return packCluster({ ...fullClusterState(), groups: {} });
   }
 });
+
+describe('a cluster whose plan was not carried', () => {
+  let folder: string;
+  let ledger: Ledger;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'heddle-carried-'));
+    ledger = openLedger(folder);
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  it('lets its groups end their tasks, plans again and ends its operation', async () => {
+    await interrupt('unplanned', 'true');
+    const { status, operation } = await stack.client.waitFor('unplanned', '1');
+    expect(operation).toMatchObject({ state: 'done' });
+    expect(status.nodes.map(({ nodeId }) => nodeId).toSorted()).toEqual(['app-1', 'app-2', 'app-3']);
+    expect(await begun('unplanned')).toEqual(oncePerNode('INSTALL', 'START'));
+    expect(await handleOf('cluster/unplanned/group/1').query(payloadQuery, 'app-3')).toMatchObject({
+      nodenum: 3,
+    });
+    const made = (await stack.service.machines()).map(({ hostname }) => String(hostname));
+    expect(made.filter((name) => name.startsWith('unplanned-'))).toHaveLength(3);
+    await stack.client.delete('unplanned');
+  });
+
+  it('holds its operation if a node of a group failed, and repeats its task only when it is asked to', async () => {
+    const mended = join(folder, 'mended');
+    await interrupt('failing', `[ $HEDDLE_NODE != app-3 ] || [ -e ${mended} ] || exit 1`);
+    const { operation } = await stack.client.waitFor('failing', '1');
+    expect(operation).toMatchObject({
+      state: 'held',
+      reason: expect.stringMatching(/^INSTALL of web on app-3 failed/) as string,
+    });
+    expect(await begun('failing')).toEqual(['app-2 INSTALL', 'app-3 INSTALL']);
+    await writeFile(mended, '');
+    await stack.client.retry('failing');
+    expect((await stack.client.waitFor('failing', '1')).operation).toMatchObject({ state: 'done' });
+    expect(await begun('failing')).toEqual([...oncePerNode('INSTALL', 'START'), 'app-3 INSTALL'].toSorted());
+    await stack.client.delete('failing');
+  });
+
+  /**
+   * A cluster as a run gets it from one that could not carry its plan: group 1 is at INSTALL of app-2 and app-3, and app-1
+   * is not made yet.
+   */
+  async function interrupt(name: string, install: string): Promise<void> {
+    const { client } = stack;
+    const spec = closed({
+      name,
+      nodes: { app: nodes(3, ['web']) },
+      services: {
+        web: { actions: { install: ledger.script({ gate: name, body: install }), start: ledger.script() } },
+      },
+    });
+    const { plan } = await client.plan(spec);
+    const { features: _features, limits, plugins } = plan as ServedPlan;
+    const uid = randomUUID();
+    const members = { app: [[2, 3]] } as const;
+    const group = await client.temporal.workflow.start<Workflow>(groupWorkflowType, {
+      workflowId: groupWorkflowId(name, '1'),
+      taskQueue: groupQueue,
+      args: [{ cluster: name, clusterUid: uid, group: '1', limits } satisfies GroupStart],
+    });
+    const work = {
+      operation: '1',
+      kinds: plan.kinds.map((kind) => ({ ...kind, nodes: members.app })),
+      placements: plan.placements,
+      plugins,
+      positions: {},
+      doneBefore: 0,
+    };
+    const instruction = {
+      do: 'work',
+      work: packWork(work),
+      incarnation: 0,
+      services: spec.services,
+      config: {},
+      limits,
+      nodenums: { 'app-2': 2, 'app-3': 3 },
+    } as const;
+    await group.signal(instructSignal, { seq: 1, peersVersion: 0, list: [instruction] });
+    for (const node of ['app-2', 'app-3']) await ledger.written(`${name} ${node} web INSTALL begin`);
+
+    const state: ClusterState = {
+      stateVersion: 1,
+      name,
+      uid,
+      spec,
+      limits,
+      stopped: [],
+      retired: {},
+      nodes: {},
+      peers: noPeers,
+      queue: [],
+      history: [],
+      looks: { asked: 0, done: 0 },
+      features: { searchAttributes: false },
+      counters: { operation: 1, incarnation: 0, nodenum: 3, group: 1 },
+      groups: { '1': { ...newGroup, members, sent: 1, seen: 1, over: false, quiet: false } },
+      planned: true,
+      operation: {
+        id: '1',
+        kind: 'apply',
+        intent: { kind: 'apply' },
+        what: 'apply',
+        state: 'running',
+        by: 'test',
+        requestedAt: new Date().toISOString(),
+        tasks: { total: 15, done: 0, failed: 0 },
+      },
+      work: { ...work, kinds: [] },
+    };
+    await start('cluster', `cluster/${name}`, packCluster(state, 0));
+    await until('the group is told to stop', async () => (await signalsOf(group)) > 1);
+    await ledger.open(name);
+  }
+
+  async function signalsOf({ workflowId }: WorkflowHandle): Promise<number> {
+    const { events } = await handleOf(workflowId).fetchHistory();
+    return (events ?? []).filter((event) => event.workflowExecutionSignaledEventAttributes != null).length;
+  }
+
+  async function begun(name: string): Promise<readonly string[]> {
+    return (await ledger.lines(`${name} `))
+      .flatMap((line) => {
+        const [, node, , action, what] = line.split(' ');
+        return what === 'begin' ? [`${node} ${action}`] : [];
+      })
+      .toSorted();
+  }
+
+  function oncePerNode(...actions: readonly string[]): readonly string[] {
+    return ['app-1', 'app-2', 'app-3'].flatMap((node) => actions.map((action) => `${node} ${action}`));
+  }
+});
+
+async function start(type: string, workflowId: string, carried: unknown): Promise<void> {
+  await stack.client.temporal.workflow.start<Workflow>(type, {
+    workflowId,
+    taskQueue: workflowQueue,
+    args: [{ carried }],
+  });
+}

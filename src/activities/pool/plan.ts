@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
+import { jsonBytes, maxPlacementBytes } from '../../model/carried.js';
 import { milliseconds } from '../../model/milliseconds.js';
 import type { Json } from '../../model/json.js';
 import { stableJson } from '../../model/node/payload.js';
@@ -44,11 +45,21 @@ export async function planPool(
   const notifiedOfReuse = Object.entries(spec.providerPools)
     .filter(([, { provider }]) => hears(parts, provider))
     .map(([name]) => name);
+  const placements = placementsOf(parts, spec);
+  const bytes = jsonBytes(placements);
+  if (bytes > maxPlacementBytes)
+    throw invalid([
+      errorAt(
+        ['providerPools'],
+        `give the machines of all labels ${bytes} bytes of fields as JSON, and at most ${maxPlacementBytes} are possible`,
+        'Give them fewer fields, or distribute the labels over several pools.',
+      ),
+    ]);
   const accounts = [...new Set(Object.values(spec.providerPools).map(({ provider }) => provider))];
   const batchedAccounts = accounts.filter((name) => bearsTogether(parts, name));
   return {
     spec,
-    placements: placementsOf(parts, spec),
+    placements,
     ...(notifiedOfReuse.length === 0 ? {} : { notifiedOfReuse }),
     ...(batchedAccounts.length === 0 ? {} : { batchedAccounts }),
     providerTypes: Object.fromEntries(accounts.flatMap((name) => traitsOf(parts, name))),

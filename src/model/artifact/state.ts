@@ -1,3 +1,5 @@
+import { bounds } from '../bounds.js';
+import { refuseGrowth } from '../carried.js';
 import {
   resourceDigestPattern,
   resourceFormats,
@@ -45,6 +47,8 @@ export const maxResourceBytes = 16 * 1024 * 1024;
 export const resourcePartBytes = 336 * 1024;
 /** Names and versions that one catalogue holds; its state must fit into one message. */
 const maxResources = 500;
+/** In bytes of JSON; the rest of the bound is for what names meant before, which grows with other messages. */
+const mostCatalogue = bounds.artifacts.others.most - 100_000;
 export const maxVersions = 3_000;
 /** How far back a rollback can go. */
 const rememberedSets = 20;
@@ -70,13 +74,18 @@ export function refusePut(catalogue: Catalogue, request: unknown): string | unde
     return `the size is not one of at most ${maxResourceBytes} bytes`;
   if (parts !== partsOf(bytes))
     return `${bytes} bytes are stored in ${partsOf(bytes)} parts, not ${String(parts)}`;
-  if (catalogue[name]?.versions.some((version) => version.digest === digest) === true) return undefined;
+  if (catalogue[name]?.versions.some((known) => known.digest === digest && known.format === format) === true)
+    return undefined;
   const count = Object.values(catalogue).reduce((sum, { versions }) => sum + versions.length, 0);
   if (catalogue[name] === undefined && Object.keys(catalogue).length >= maxResources)
     return `there are ${maxResources} resources, and no more fit; 'heddle resource prune' removes unused ones`;
   if (count >= maxVersions)
     return `there are ${maxVersions} versions of resources, and no more fit; 'heddle resource prune' removes unused ones`;
-  return undefined;
+  return refuseGrowth(
+    'the catalogue of resources',
+    { state: catalogue, added: request, most: mostCatalogue },
+    "'heddle resource prune' removes unused ones",
+  );
 }
 
 /** In how many parts content of a size is stored. */

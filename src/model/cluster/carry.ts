@@ -1,46 +1,112 @@
-import { jsonBytes, mostCarried, maxSpecBytes } from '../carried.js';
-import type { Json } from '../json.js';
-import { stableJson } from '../node/payload.js';
+import { bounds, partBytes } from '../bounds.js';
+import { jsonBytes, maxSpecBytes, mostSent } from '../carried.js';
+import type { NodeRow, RowFacts } from '../plan/current.js';
+import { newValueTable } from '../shared-values.js';
+import type { NodeGroup } from './group.js';
 import { upgradeState } from './upgrade-state.js';
 import type { ClusterState, QueuedOperation } from './state.js';
+import {
+  packNodes,
+  packWork,
+  unpackNodes,
+  unpackWork,
+  withoutHealth,
+  type PackedNodes,
+  type PackedWork,
+} from './work.js';
 
 const specKeys = ['spec', 'target', 'achieved', 'before'] as const;
 type SpecKey = (typeof specKeys)[number];
 
-/** A cluster as one run hands it to the next: specs that are the same are said once. */
+/** A cluster as one run hands it to the next: what is the same is said once. */
 export interface CarriedCluster
-  extends Omit<ClusterState, SpecKey | 'queue'>, Partial<Record<SpecKey, number>> {
+  extends
+    Omit<ClusterState, SpecKey | 'queue' | 'work' | 'groups' | 'nodes'>,
+    PackedNodes,
+    Partial<Record<SpecKey, number>> {
   readonly specs: readonly unknown[];
   /** Specs are indexes of `specs`. */
   readonly queue: readonly (Omit<QueuedOperation, 'spec'> & { readonly spec?: number })[];
+  readonly work?: PackedWork;
+  readonly groups: Readonly<Record<string, CarriedGroup>>;
+  /** Of the rows of groups. */
+  readonly facts: readonly RowFacts[];
 }
 
-export function packCluster(state: ClusterState): CarriedCluster {
-  const { spec, target, achieved, before, queue, ...rest } = state;
-  const specs: unknown[] = [];
-  const indexes = new Map<string, number>();
-  const indexOf = (value: unknown): number => {
-    const text = stableJson(value as Json);
-    const index = indexes.get(text) ?? specs.push(value) - 1;
-    indexes.set(text, index);
-    return index;
-  };
+type CarriedGroup = Omit<NodeGroup, 'rows'> & {
+  /** Facts are indexes of `facts`. */
+  readonly rows: readonly (Omit<NodeRow, 'facts'> & { readonly facts: number })[];
+};
+
+/**
+ * What does not fit is left out if the next run can have it again: checks find the health of services, groups report
+ * their rows and outputs once more, and the rest of an operation is planned anew.
+ */
+export function packCluster(state: ClusterState, most = mostSent): CarriedCluster {
+  let left = state;
+  let packed = pack(left);
+  for (const leaveOut of [withoutHealthOfNodes, withoutRows, withoutWork]) {
+    if (jsonBytes(packed) <= most) break;
+    left = leaveOut(left);
+    packed = pack(left);
+  }
+  return packed;
+}
+
+function withoutHealthOfNodes(state: ClusterState): ClusterState {
+  return { ...state, nodes: withoutHealth(state.nodes) };
+}
+
+function withoutRows(state: ClusterState): ClusterState {
+  return withGroups(state, ({ outputNodes: _outputNodes, ...group }) => ({
+    ...group,
+    rows: [],
+    unread: true,
+  }));
+}
+
+function withoutWork(state: ClusterState): ClusterState {
+  const { work, coordination: _coordination, ...rest } = state;
+  if (work === undefined) return state;
+  return withGroups({ ...rest, unplanned: true }, (group) => ({ ...group, waits: [] }));
+}
+
+function withGroups(state: ClusterState, change: (group: NodeGroup) => NodeGroup): ClusterState {
+  const groups = Object.entries(state.groups).map(([id, group]) => [id, change(group)] as const);
+  return { ...state, groups: Object.fromEntries(groups) };
+}
+
+function pack(state: ClusterState): CarriedCluster {
+  const { spec, target, achieved, before, queue, work, groups, nodes, ...rest } = state;
+  const specs = newValueTable<unknown>();
+  const facts = newValueTable<RowFacts>();
   const named = Object.entries({ spec, target, achieved, before }).flatMap(([key, value]) =>
-    value === undefined ? [] : [[key, indexOf(value)] as const],
+    value === undefined ? [] : [[key, specs.indexOf(value)] as const],
   );
   return {
     ...rest,
+    ...packNodes(nodes),
     ...Object.fromEntries(named),
     queue: queue.map(({ spec: own, ...queued }) =>
-      own === undefined ? queued : { ...queued, spec: indexOf(own) },
+      own === undefined ? queued : { ...queued, spec: specs.indexOf(own) },
     ),
-    specs,
+    ...(work === undefined ? {} : { work: packWork(work) }),
+    groups: Object.fromEntries(
+      Object.entries(groups).map(([id, { rows, ...group }]) => [
+        id,
+        { ...group, rows: rows.map((row) => ({ ...row, facts: facts.indexOf(row.facts) })) },
+      ]),
+    ),
+    specs: specs.values,
+    facts: facts.values,
   };
 }
 
 /** @throws StateVersionError */
 export function unpackCluster(carried: unknown): ClusterState {
-  const { specs, queue, ...rest } = upgradeState(carried) as unknown as CarriedCluster;
+  const { specs, facts, queue, work, groups, nodes, placements, ...rest } = upgradeState(
+    carried,
+  ) as unknown as CarriedCluster;
   const named = specKeys.flatMap((key) => {
     const index = rest[key];
     return index === undefined ? [] : [[key, specs[index]] as const];
@@ -48,19 +114,25 @@ export function unpackCluster(carried: unknown): ClusterState {
   return {
     ...rest,
     ...Object.fromEntries(named),
+    nodes: unpackNodes({ nodes, placements }),
     queue: queue.map(({ spec, ...queued }) =>
       spec === undefined ? queued : { ...queued, spec: specs[spec] },
+    ),
+    ...(work === undefined ? {} : { work: unpackWork(work) }),
+    groups: Object.fromEntries(
+      Object.entries(groups).map(([id, { rows, ...group }]) => [
+        id,
+        { ...group, rows: rows.map((row) => ({ ...row, facts: facts[row.facts] })) },
+      ]),
     ),
   } as ClusterState;
 }
 
+/** What an operation gets while it runs: failures, and why it is held or was rejected. */
+const bytesForOutcome = 35_000;
+
 /** Largest operation without its spec, in bytes. */
 const maxIntentBytes = 100_000;
-/** Room for nodes: 50 with payloads of 16 KiB, and what else is known of them. */
-const bytesForNodes = 900_000;
-/** Room for operations that ended. */
-export const bytesForHistory = 160_000;
-
 /**
  * Why an operation cannot wait in a cluster: the cluster must fit into one message to its next run, with all its nodes
  * at their largest.
@@ -76,14 +148,13 @@ export function refuseTooLarge(
   const intent = jsonBytes(added.intent);
   if (intent > maxIntentBytes)
     return `the request has ${intent} bytes as JSON, and at most ${maxIntentBytes} are possible; name fewer nodes or services in it`;
-  const carried = packCluster({
+  const carried = pack({
     ...state,
-    nodes: {},
-    history: [],
     queue: [...queue, { operation: added.intent, spec: added.spec } as unknown as QueuedOperation],
   });
-  const bytes = jsonBytes(carried);
-  const room = mostCarried - bytesForNodes - bytesForHistory;
+  const { wanted } = bounds.cluster;
+  const bytes = partBytes(wanted, carried);
+  const room = wanted.most - bytesForOutcome;
   if (bytes <= room) return undefined;
   return (
     `cluster ${name} would keep ${bytes} bytes of specs and operations, and has room for ${room}; ` +

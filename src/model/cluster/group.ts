@@ -1,3 +1,4 @@
+import { jsonBytes, mostSent } from '../carried.js';
 import type { TaskVariables } from './variables.js';
 import type { FailureRecord } from '../node/failure.js';
 import type { JsonObject } from '../json.js';
@@ -11,7 +12,16 @@ import type { Limits } from './limits.js';
 import type { ServiceSpec } from './spec.js';
 import type { NodeRow } from '../plan/current.js';
 import type { Removal } from '../plan/plan.js';
-import type { NodesState, PackedWork } from './work.js';
+import {
+  packNodes,
+  packWork,
+  unpackNodes,
+  unpackWork,
+  withoutHealth,
+  type NodesState,
+  type PackedNodes,
+  type PackedWork,
+} from './work.js';
 
 /**
  * Nodes beyond those that the cluster workflow carries itself live in groups: child workflows, as long-lived
@@ -38,6 +48,8 @@ export interface NodeGroup {
   readonly ending?: true;
   /** What planning needs to know, as of the last time that nothing was under way. */
   readonly rows: readonly NodeRow[];
+  /** `rows` and `outputNodes` were not carried, and the group has not reported them again yet. */
+  readonly unread?: true;
   /** What the cluster's outputs read of its nodes, likewise. */
   readonly outputNodes?: OutputNodes;
   /** Nodes that failed and hold the operation. */
@@ -92,6 +104,28 @@ export interface GroupState extends NodesState, GroupStart {
   readonly batchSlots: readonly BatchSlotRef[];
   readonly paused: boolean;
   readonly report: Pending;
+}
+
+/** As the next run gets it. */
+export type CarriedGroupState = Omit<GroupState, 'work' | 'nodes'> &
+  PackedNodes & { readonly work?: PackedWork };
+
+/** What only people read is left out if it does not fit. */
+export function packGroup(state: GroupState, most = mostSent): CarriedGroupState {
+  const whole = pack(state);
+  return jsonBytes(whole) <= most ? whole : pack({ ...state, nodes: withoutHealth(state.nodes) });
+}
+
+function pack({ work, nodes, ...state }: GroupState): CarriedGroupState {
+  return { ...state, ...packNodes(nodes), ...(work === undefined ? {} : { work: packWork(work) }) };
+}
+
+export function unpackGroup({ work, nodes, placements, ...state }: CarriedGroupState): GroupState {
+  return {
+    ...state,
+    nodes: unpackNodes({ nodes, placements }),
+    ...(work === undefined ? {} : { work: unpackWork(work) }),
+  };
 }
 
 export interface BatchSlotRef {

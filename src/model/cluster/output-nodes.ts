@@ -1,3 +1,4 @@
+import { jsonBytes } from '../carried.js';
 import type { KnownNode } from '../expression/evaluate.js';
 import { isExpression, splitText, textsIn } from '../expression/parse.js';
 import type { NodeState } from '../node/state.js';
@@ -22,18 +23,26 @@ export function nodeReferences(spec: ClusterSpec | undefined): readonly NodeRefe
   );
 }
 
+/** What a group reports of its nodes for outputs, in bytes of JSON: values beyond that are missing in the outputs. */
+export const mostOutputBytes = 200_000;
+
 /** What outputs read of these nodes. */
 export function outputNodes(
   nodes: Readonly<Record<string, NodeState>>,
   references: readonly NodeReference[],
+  most = Infinity,
 ): OutputNodes {
   const present = Object.values(nodes).filter(
     ({ leaving, excluded }) => leaving !== true && excluded !== true,
   );
+  let bytes = 0;
   return Object.fromEntries(
     present.flatMap((node) => {
       const keys = references.filter((words) => concerns(words, node)).map(([, , ...rest]) => rest.join('.'));
-      return keys.length === 0 ? [] : [[node.nodeId, outputNode(node, keys)] as const];
+      if (keys.length === 0) return [];
+      const read = outputNode(node, keys);
+      bytes += jsonBytes(read);
+      return [[node.nodeId, bytes <= most ? read : { ...read, values: {}, hidden: [] }] as const];
     }),
   );
 }

@@ -27,6 +27,11 @@ export interface ClusterState extends NodesState {
    * named.
    */
   readonly planned?: true;
+  /**
+   * The plan of the operation under way did not fit into what this run got from the one before. Groups may still carry
+   * out their part of it.
+   */
+  readonly unplanned?: true;
   /** The specs of the last successful operation and of the one before: targets of a rollback. */
   readonly achieved?: ClusterSpec;
   readonly before?: ClusterSpec;

@@ -1,9 +1,10 @@
 import type { NodeState } from '../node/state.js';
 import { type Kind, indexesOf } from '../plan/plan.js';
-import type { PlannedPlacement, PluginPins } from '../node/placement.js';
+import type { Placement, PlannedPlacement, PluginPins } from '../node/placement.js';
 import { packKinds, unpackKinds, type PackedKinds } from '../plan/packed.js';
 import type { RemovalPolicy } from '../plan/plan.js';
 import { nodeId } from '../names.js';
+import { newValueTable } from '../shared-values.js';
 
 /** What a workflow that carries nodes keeps of them. Plain JSON, carried from run to run. */
 export interface NodesState {
@@ -37,6 +38,49 @@ export function packWork({ kinds, ...work }: Work): PackedWork {
 
 export function unpackWork({ kinds, ...work }: PackedWork): Work {
   return { ...work, kinds: unpackKinds(kinds) };
+}
+
+type Nodes = NodesState['nodes'];
+
+/** As the next run gets them: what many machines are made with is stated once. */
+export interface PackedNodes {
+  readonly nodes: Readonly<
+    Record<
+      string,
+      Omit<NodeState, 'placement'> & {
+        /** Index of `placements`. */
+        readonly placement?: number;
+      }
+    >
+  >;
+  readonly placements: readonly Placement[];
+}
+
+export function packNodes(nodes: Nodes): PackedNodes {
+  const { values, indexOf } = newValueTable<Placement>();
+  const packed = mapNodes(nodes, ({ placement, ...node }) =>
+    placement === undefined ? node : { ...node, placement: indexOf(placement) },
+  );
+  return { nodes: packed, placements: values };
+}
+
+export function unpackNodes({ nodes, placements }: PackedNodes): Nodes {
+  return mapNodes(nodes, ({ placement, ...node }): NodeState => {
+    const known = placement === undefined ? undefined : placements[placement];
+    return known === undefined ? node : { ...node, placement: known };
+  });
+}
+
+/** Without what only people read, and the next check finds again. */
+export function withoutHealth(nodes: Nodes): Nodes {
+  return mapNodes(nodes, ({ health: _health, ...node }) => node);
+}
+
+function mapNodes<From, To>(
+  nodes: Readonly<Record<string, From>>,
+  change: (node: From) => To,
+): Readonly<Record<string, To>> {
+  return Object.fromEntries(Object.entries(nodes).map(([id, node]) => [id, change(node)]));
 }
 
 /** Gates and batch slots of the operation under way, over all nodes of the cluster. */

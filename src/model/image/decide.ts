@@ -1,5 +1,6 @@
 import { milliseconds } from '../milliseconds.js';
 import type { MachineState } from '../machine/state.js';
+import { refuseBuild } from './room.js';
 import { isGone, type Build, type Upload } from './build.js';
 import type { BuildRequest, ImageState } from './state.js';
 
@@ -47,7 +48,8 @@ export function nextWork(state: ImageState, now: number, tried: readonly string[
   )
     return { do: 'upload', build: newest };
   const { request, paused } = state;
-  if (request === undefined || paused !== undefined) return { do: 'wait' };
+  if (request === undefined || paused !== undefined || refuseBuild(state) !== undefined)
+    return { do: 'wait' };
   const forMs = (request.notBefore ?? 0) - now;
   return forMs > 0 ? { do: 'wait', forMs } : { do: 'build' };
 }

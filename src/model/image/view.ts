@@ -1,5 +1,6 @@
 import type { Build } from './build.js';
 import { newestReady, nextWork } from './decide.js';
+import { refuseBuild } from './room.js';
 import { describeSource } from './spec.js';
 import type { BuildRequest, ImageState } from './state.js';
 
@@ -66,7 +67,7 @@ function doingWords(state: ImageState, now: number): string {
       return state.request === undefined
         ? 'nothing'
         : state.paused === undefined
-          ? 'waits before it builds again'
+          ? (refuseBuild(state) ?? 'waits before it builds again')
           : 'paused; a build is asked for';
     case 'clean up':
       return `takes back ${next.machine.name}`;

@@ -1,3 +1,5 @@
+import { jsonBytes } from '../carried.js';
+
 /**
  * Checks the shape of a value from outside. Returns the problem as a sentence that begins with the place and
  * never repeats the value, or undefined. Plain functions: the workflow bundle has no schema library.
@@ -137,14 +139,13 @@ export function withField(cases: Readonly<Record<string, Shape>>, otherwise: Sha
 }
 
 /**
- * Free JSON up to a size, such as a spec that a plugin or the planner checks. The size is an estimate that
- * costs no copy.
+ * Free JSON up to a size, such as a spec that a plugin or the planner checks.
  */
 export function json(mostBytes: number): Shape {
   return (value, at) => {
     let bytes = 0;
     const walk = (part: unknown, depth: number): string | undefined => {
-      bytes += typeof part === 'string' ? part.length + 2 : 8;
+      bytes += typeof part === 'object' && part !== null ? 3 : jsonBytes(part) + 1;
       if (bytes > mostBytes) return `${place(at)}: is larger than ${mostBytes} bytes`;
       if (part === undefined) return wrong(at, 'given', part);
       if (typeof part !== 'object' || part === null) return undefined;
@@ -152,7 +153,7 @@ export function json(mostBytes: number): Shape {
       if (Array.isArray(part))
         return firstWrong(part as readonly unknown[], (entry) => walk(entry, depth + 1));
       return firstWrong(Object.entries(part), ([key, entry]: [string, unknown]) => {
-        bytes += key.length + 3;
+        bytes += jsonBytes(key) + 1;
         return forbiddenKeys.has(key) ? forbidden(at, key) : walk(entry, depth + 1);
       });
     };

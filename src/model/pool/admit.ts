@@ -134,7 +134,10 @@ function wait(
   // Neither a tenant at its limit nor a missing image blocks other requests, nor does a paused label.
   const waiting = candidates.filter(
     ({ fit: { is } }) =>
-      is !== 'tenant' && is !== 'withoutImage' && (is !== 'paused' || pool.pausesLabels !== true),
+      is !== 'tenant' &&
+      is !== 'full' &&
+      is !== 'withoutImage' &&
+      (is !== 'paused' || pool.pausesLabels !== true),
   );
   const target =
     waiting.find(({ name }) => name === request.target) ??
@@ -170,6 +173,7 @@ function reasonFor({ tenant }: NodeRequest, candidate: Candidate | undefined): s
   const { name, fit } = candidate;
   switch (fit.is) {
     case 'tenant':
+    case 'full':
       return fit.why;
     case 'behind':
       return `provider pool ${name}: ${behindText(tenant, fit.tenant)}`;

@@ -4,6 +4,7 @@ import { addTo, amountsText, excess, isNothing, most, plus, times, type Amounts 
 import { versionStatusOf } from './library.js';
 import { isSeen } from './last-seen.js';
 import { isIdle, type PoolNode } from './node.js';
+import { nodesLeft } from './room.js';
 import type { PoolState } from './state.js';
 import type { ProviderPoolSpec } from './spec.js';
 
@@ -28,6 +29,8 @@ export interface CapacityLedger {
   readonly awaitsQuota: Set<string>;
   /** Provider pools where a request waits for room, and its tenant. */
   readonly blocked: Map<string, string | undefined>;
+  /** Nodes that the pool's state has room for. */
+  nodesLeft: number;
 }
 
 interface Room {
@@ -51,6 +54,7 @@ export function openLedger(pool: PoolState, now: number): CapacityLedger {
     shares: bareRecord(),
     awaitsQuota: new Set(),
     blocked: new Map(),
+    nodesLeft: nodesLeft(pool),
   };
   const idle: PoolNode[] = [];
   for (const node of Object.values(pool.nodes)) {

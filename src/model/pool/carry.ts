@@ -1,7 +1,9 @@
+import { jsonBytes, mostCarried } from '../carried.js';
 import type { NodeState } from '../node/state.js';
 import type { Placement } from '../node/placement.js';
 import { bareRecord } from '../bare-record.js';
 import { ownKeys } from '../node/record.js';
+import { newValueTable } from '../shared-values.js';
 import type { PoolNode } from './node.js';
 import type { NodeRequest } from './request.js';
 import type { PoolState } from './state.js';
@@ -28,46 +30,97 @@ interface CarriedNode extends Omit<PoolNode, 'machine' | 'id'> {
 type CarriedRequest = Omit<NodeRequest, 'id' | 'declined' | 'failures' | 'attributes'> &
   Partial<Pick<NodeRequest, 'declined' | 'failures' | 'attributes'>>;
 
-export function packPool({ nodes, requests, ...pool }: PoolState): CarriedPool {
-  const machines: Placement[] = [];
-  const places = new Map<string, number>();
-  const placeOf = (placement: Placement): number => {
-    const key = JSON.stringify(placement);
-    const place = places.get(key) ?? machines.push(placement) - 1;
-    places.set(key, place);
-    return place;
-  };
+/** What does not fit is left out if it only explains: ended requests, reasons and failures. */
+export function packPool(pool: PoolState, most = mostCarried): CarriedPool {
+  const whole = pack(pool);
+  return jsonBytes(whole) <= most ? whole : pack(withoutReasons(pool));
+}
+
+function withoutReasons({ failures: _failures, launchTimes: _times, ...pool }: PoolState): PoolState {
   return {
     ...pool,
-    nodes: mapEntries(nodes, ({ id: _id, machine, ...node }): CarriedNode => {
-      const {
-        placement,
-        services: _services,
-        runs: _runs,
-        group: _group,
-        nodeId: _nodeId,
-        hostname: _hostname,
-        changedAt: _changedAt,
-        ...rest
-      } = machine;
-      if (placement === undefined) return { ...node, machine: rest };
-      const own = ownKeys(machine, placement);
-      const payload = Object.fromEntries(
-        Object.entries(rest.payload).filter(([key]) => !Object.hasOwn(own, key)),
-      );
-      return { ...node, machine: { ...rest, payload }, place: placeOf(placement) };
+    ended: [],
+    nodes: mapEntries(pool.nodes, ({ why: _why, ...node }) => node),
+    requests: mapEntries(pool.requests, withoutReason),
+  };
+}
+
+function withoutReason({
+  waits: _waits,
+  lastFailure: _failure,
+  declined,
+  ...request
+}: NodeRequest): NodeRequest {
+  return { ...request, declined: mapEntries(declined, () => '') };
+}
+
+function pack({ nodes, requests, ...pool }: PoolState): CarriedPool {
+  const { values: machines, indexOf } = newValueTable<Placement>();
+  return {
+    ...pool,
+    nodes: mapEntries(nodes, (node) => {
+      const { placement } = node.machine;
+      return { ...packNode(node), ...(placement === undefined ? {} : { place: indexOf(placement) }) };
     }),
-    requests: mapEntries(
-      requests,
-      ({ id: _id, declined, failures, attributes, ...request }): CarriedRequest => ({
-        ...request,
-        ...(Object.keys(declined).length === 0 ? {} : { declined }),
-        ...(failures === 0 ? {} : { failures }),
-        ...(Object.keys(attributes).length === 0 ? {} : { attributes }),
-      }),
-    ),
+    requests: mapEntries(requests, packRequest),
     machines,
   };
+}
+
+function packNode({ id: _id, machine, ...node }: PoolNode): CarriedNode {
+  const {
+    placement,
+    services: _services,
+    runs: _runs,
+    group: _group,
+    nodeId: _nodeId,
+    hostname: _hostname,
+    changedAt: _changedAt,
+    ...rest
+  } = machine;
+  if (placement === undefined) return { ...node, machine: rest };
+  const own = ownKeys(machine, placement);
+  const payload = Object.fromEntries(
+    Object.entries(rest.payload).filter(([key]) => !Object.hasOwn(own, key)),
+  );
+  return { ...node, machine: { ...rest, payload } };
+}
+
+function packRequest({ id: _id, declined, failures, attributes, ...request }: NodeRequest): CarriedRequest {
+  return {
+    ...request,
+    ...(Object.keys(declined).length === 0 ? {} : { declined }),
+    ...(failures === 0 ? {} : { failures }),
+    ...(Object.keys(attributes).length === 0 ? {} : { attributes }),
+  };
+}
+
+/** Nodes and requests are replaced and never changed, so each is measured once. */
+const measured = new WeakMap<object, number>();
+
+function sumOf<Value extends object>(
+  values: Readonly<Record<string, Value>>,
+  bare: (value: Value) => unknown,
+): number {
+  let sum = 0;
+  for (const [id, value] of Object.entries(values)) {
+    const known = measured.get(value);
+    const bytes = known ?? jsonBytes([id, bare(value)]) + placeBytes;
+    if (known === undefined) measured.set(value, bytes);
+    sum += bytes;
+  }
+  return sum;
+}
+
+/** For the index of a placement. */
+const placeBytes = 16;
+
+/** What nodes and requests take of what is carried, without reasons, in bytes of JSON. */
+export function carriedBytes({ nodes, requests }: Pick<PoolState, 'nodes' | 'requests'>): number {
+  return (
+    sumOf(nodes, ({ why: _why, ...node }) => packNode(node)) +
+    sumOf(requests, (request) => packRequest(withoutReason(request)))
+  );
 }
 
 export function unpackPool({ nodes, requests, machines, servedAt, ...pool }: CarriedPool): PoolState {

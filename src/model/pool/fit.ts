@@ -10,6 +10,7 @@ import {
 import { lacksImage } from './library.js';
 import { pauseOf } from './pause.js';
 import type { NodeRequest } from './request.js';
+import { fullText } from './room.js';
 import { usesOf } from './sizes.js';
 import type { ProviderPoolSpec } from './spec.js';
 import type { PoolState } from './state.js';
@@ -23,6 +24,8 @@ export type Fit =
   /** A request of this tenant waits there, and comes first. */
   | { readonly is: 'behind'; readonly tenant: string | undefined }
   | { readonly is: 'paused'; readonly why: string }
+  /** The pool's state has no room for more nodes. */
+  | { readonly is: 'full'; readonly why: string }
   | { readonly is: 'tenant'; readonly why: string }
   /** The image that its nodes are made from is not there yet. */
   | { readonly is: 'withoutImage'; readonly why: string };
@@ -46,6 +49,7 @@ export function fitIn(
   const open = request.labels.filter((_label, index) => takes[index] === undefined);
   const inRooms = open.length > 0 && open.every((label) => provider.labels[label]?.slots !== undefined);
   const cost = costOf(pool, ledger, name, open);
+  if (open.length > ledger.nodesLeft) return { is: 'full', why: fullText };
   if (open.length === 0 || (inRooms && isNothing(cost))) return { is: 'fits', takes, made: open.length };
   const withoutImage = open.map((label) => lacksImage(pool, name, label)).find((why) => why !== undefined);
   if (withoutImage !== undefined) return { is: 'withoutImage', why: withoutImage };

@@ -35,6 +35,7 @@ export function countSpare(
 
 /** Returns how many nodes it creates; 0 without capacity or without an image. */
 export function makeOne(pool: PoolState, ledger: CapacityLedger, label: string, now: number): number {
+  if (ledger.nodesLeft < 1) return 0;
   const ranked = Object.entries(pool.spec?.providerPools ?? {}).toSorted(
     ([, one], [, other]) => one.priority - other.priority,
   );
@@ -56,6 +57,7 @@ export function makeOne(pool: PoolState, ledger: CapacityLedger, label: string, 
       continue;
     }
     take(pool, ledger, name, uses);
+    ledger.nodesLeft -= 1;
     const node = makeNode(pool, offer, { providerPool: name, label, now });
     if (offer.slots === undefined) {
       (ledger.idle[key] ??= []).push(node.id);

@@ -1,3 +1,4 @@
+import { cutText } from '../carried.js';
 import { offerKey } from './capacity-ledger.js';
 import {
   afterUse,
@@ -39,7 +40,7 @@ export interface LaunchFailure {
 
 /** Kinds of failure that another machine of the same kind would meet as well. */
 const permanentKinds = ['Auth', 'Invalid', 'UnknownOutcome', 'Internal'];
-/** Characters of a failure that are kept. */
+/** What is kept of a failure, in bytes of JSON. */
 const longestFailure = 500;
 /** Kinds by which a provider refuses before it has made anything. */
 const refusals = ['Quota', 'Capacity'];
@@ -71,7 +72,11 @@ export function launchFailed(
         !isExcused &&
         (kind === 'Capacity' || permanentKinds.includes(kind) || failures >= (spec?.launchAttempts ?? 1));
       return declines
-        ? { ...before, failures: 0, declined: { ...before.declined, [node.providerPool]: message } }
+        ? {
+            ...before,
+            failures: 0,
+            declined: { ...before.declined, [node.providerPool]: cutText(message, longestFailure) },
+          }
         : { ...before, failures };
     });
     const leaves = kind === 'Quota' || pool.requests[request]?.declined[node.providerPool] !== undefined;
@@ -82,7 +87,7 @@ export function launchFailed(
   changePoolNode(pool, id, ({ request: _request, tenant: _tenant, ...before }) => before);
   // Refused before anything was made: there is nothing to delete.
   if (refusals.includes(kind)) dropNode(pool, id, now);
-  else setNodeState(pool, id, 'deleting', now, `was not built: ${message}`);
+  else setNodeState(pool, id, 'deleting', now, `was not built: ${cutText(message, longestFailure)}`);
 }
 
 /** No more machines of the label are made there ahead of requests for a time that grows. */
@@ -96,7 +101,7 @@ export function rest(pool: PoolState, { providerPool, label }: PoolNode, now: nu
 /** For people: shown until a machine of the label is ready there. */
 export function noteFailure(pool: PoolState, node: PoolNode, message: string, now: number): void {
   const { providerPool, label } = node;
-  const why = message.slice(0, longestFailure);
+  const why = cutText(message, longestFailure);
   pool.failures = { ...pool.failures, [offerKey(providerPool, label)]: { why, at: now } };
   for (const request of requestsOf(pool, node)) {
     // One that got another node in the place of this one may have all of its nodes already.
@@ -127,7 +132,7 @@ export function nodeGone(pool: PoolState, id: string, now: number): void {
 
 /** A task on the node failed; it is tried again later. */
 export function postpone(pool: PoolState, id: string, why: string, againAt: number): void {
-  changePoolNode(pool, id, (node) => ({ ...node, why, againAt }));
+  changePoolNode(pool, id, (node) => ({ ...node, why: cutText(why, longestFailure), againAt }));
 }
 
 export function nodeCleaned(pool: PoolState, id: string, now: number): void {

@@ -1,4 +1,5 @@
 import { bareRecord } from '../bare-record.js';
+import { firstWithin } from '../carried.js';
 import type { ImageUpdate } from '../image/notification.js';
 import type { Moved } from '../move.js';
 import type { Amounts } from './amounts.js';
@@ -94,6 +95,7 @@ interface Quota {
 
 /** Ended requests that are remembered. */
 const rememberedEnds = 200;
+const mostEndedBytes = 60_000;
 
 export function newPool(name: string, uid: string): PoolState {
   return {
@@ -134,10 +136,8 @@ export function endRequest(pool: PoolState, id: string, how: EndedRequest['how']
   if (request === undefined) return;
   const { requester, labels } = request;
   delete pool.requests[id];
-  pool.ended = [{ id, requester, labels, how, at: now, version: nextVersion(pool) }, ...pool.ended].slice(
-    0,
-    rememberedEnds,
-  );
+  const ended = { id, requester, labels, how, at: now, version: nextVersion(pool) };
+  pool.ended = firstWithin([ended, ...pool.ended].slice(0, rememberedEnds), mostEndedBytes);
 }
 
 export function nextVersion({ counters }: PoolState): number {

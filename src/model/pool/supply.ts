@@ -21,6 +21,7 @@ export function supply(
 ): readonly string[] {
   const open = labels.filter((_label, index) => takes[index] === undefined);
   take(pool, ledger, providerPool, costOf(pool, ledger, providerPool, open));
+  ledger.nodesLeft -= open.length;
   const nodes = labels.map((label, index) => {
     const taken = takes[index];
     if (taken !== undefined) {

@@ -1,5 +1,6 @@
 import type { OperateMachineReply } from './messages.js';
 import {
+  rememberedTries,
   withNote,
   withReservation,
   withAssignment,
@@ -224,7 +225,7 @@ function giveUp(
   return withReservation(
     state,
     withAssignment(
-      { ...reservation, tried: [...reservation.tried, assignment.machine] },
+      { ...reservation, tried: [...reservation.tried, assignment.machine].slice(-rememberedTries) },
       { ...assignment, givenUp: why, why },
     ),
   );

@@ -1,5 +1,5 @@
 import { jsonBytes } from '../carried.js';
-import type { Reservation, ReservationsState } from './state.js';
+import type { Assignment, Reservation, ReservationsState } from './state.js';
 
 /** Records that people only like to read are left out above this, in bytes. */
 const mostWithRecords = 1_200_000;
@@ -21,6 +21,11 @@ export function packReservations(state: ReservationsState, limit = mostWithRecor
         notes: [],
         assignments: reservation.assignments.filter(({ stage }) => stage !== 'free'),
       })),
+    (one) =>
+      withReservations(one, (reservation) => ({
+        ...reservation,
+        assignments: reservation.assignments.map(withoutWhy),
+      })),
   ];
   let packed = state;
   for (const shrink of smaller) {
@@ -28,6 +33,11 @@ export function packReservations(state: ReservationsState, limit = mostWithRecor
     if (jsonBytes(packed) <= limit) return packed;
   }
   return packed;
+}
+
+/** Whether it was given up must be known. */
+function withoutWhy({ why: _why, givenUp, ...assignment }: Assignment): Assignment {
+  return givenUp === undefined ? assignment : { ...assignment, givenUp: '' };
 }
 
 function withReservations(

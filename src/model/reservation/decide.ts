@@ -8,6 +8,7 @@ import {
   type ReservationsState,
   isoOf,
 } from './state.js';
+import { cutText } from '../carried.js';
 import { tell } from './notification.js';
 
 /** Everything that follows from the present time and from ended steps. */
@@ -47,6 +48,9 @@ function batchSlot(state: ReservationsState, reservation: Reservation, now: numb
   return state;
 }
 
+/** In bytes of JSON. */
+const longestWhy = 500;
+
 /** Ends the reservation now, whatever its machines are doing. */
 export function endReservation(
   state: ReservationsState,
@@ -54,7 +58,11 @@ export function endReservation(
   over: NonNullable<Reservation['over']>,
 ): ReservationsState {
   const words = over.why.startsWith(over.how) ? over.why : `${over.how}: ${over.why}`;
-  const ended = withNote({ ...reservation, over }, over.at, words);
+  const ended = withNote(
+    { ...reservation, over: { ...over, why: cutText(over.why, longestWhy) } },
+    over.at,
+    words,
+  );
   return tell(
     withReservation(state, ended),
     over.how === 'failed' ? 'failed' : 'ended',

@@ -6,6 +6,8 @@ import {
   type Reservation,
   type ReservationsState,
 } from './state.js';
+import { bounds } from '../bounds.js';
+import { cutText, firstWithin } from '../carried.js';
 import type { HeddleEvent } from '../event.js';
 import { formatImageRef } from '../machine/image.js';
 
@@ -21,7 +23,7 @@ export function tell(
     id: `${state.uid}/${id}/${event}/${now}.${notes.length}`,
     event,
     at: isoOf(now),
-    text,
+    text: cutText(text, longestText),
     reservation: {
       id,
       user,
@@ -31,7 +33,9 @@ export function tell(
       machines: activeAssignments({ assignments }).map(({ machine }) => machine),
     },
   };
-  return { ...state, notifications: [...state.notifications, notification].slice(-waitingAtMost) };
+  const newest = [...state.notifications, notification].slice(-waitingAtMost).toReversed();
+  const kept = firstWithin(newest, bounds.reservations.notifications.most);
+  return { ...state, notifications: kept.toReversed() };
 }
 
 export type ReservationEvent = HeddleEvent<
@@ -49,5 +53,7 @@ export function eventOf({ id, event, at, text, reservation }: ReservationNotific
   };
 }
 
+/** In bytes of JSON. */
+const longestText = 1_000;
 /** Undeliverable notifications: the oldest are dropped; every reservation keeps its notes. */
 const waitingAtMost = 200;

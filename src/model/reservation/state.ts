@@ -1,3 +1,4 @@
+import { cutText } from '../carried.js';
 import type { ImageRef } from '../machine/image.js';
 import type { MachineFilter } from '../machine/selection.js';
 import type { Webhook } from '../event.js';
@@ -142,12 +143,16 @@ export function openReservations({ reservations }: ReservationsState): readonly 
 /** Closed reservations that are remembered. */
 const remembered = 100;
 const notesKept = 12;
-const noteLength = 400;
+/** In bytes of JSON. */
+const noteBytes = 400;
+const whyBytes = 300;
+/** Machines that were tried in vain and are not tried again. */
+export const rememberedTries = 100;
 
 export function withNote(reservation: Reservation, at: number, text: string): Reservation {
   return {
     ...reservation,
-    notes: [...reservation.notes, { at, text: text.slice(0, noteLength) }].slice(-notesKept),
+    notes: [...reservation.notes, { at, text: cutText(text, noteBytes) }].slice(-notesKept),
   };
 }
 
@@ -163,10 +168,16 @@ export function withReservation(state: ReservationsState, reservation: Reservati
 }
 
 export function withAssignment(reservation: Reservation, assignment: Assignment): Reservation {
+  const { why, givenUp } = assignment;
+  const short: Assignment = {
+    ...assignment,
+    ...(why === undefined ? {} : { why: cutText(why, whyBytes) }),
+    ...(givenUp === undefined ? {} : { givenUp: cutText(givenUp, whyBytes) }),
+  };
   return {
     ...reservation,
     assignments: reservation.assignments.map((other) =>
-      other.machine === assignment.machine ? assignment : other,
+      other.machine === assignment.machine ? short : other,
     ),
   };
 }

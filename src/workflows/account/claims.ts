@@ -1,3 +1,4 @@
+import { bounds } from '../../model/bounds.js';
 import type { ClaimRequest } from '../../model/node/claims.js';
 import { refuseGrowth } from '../../model/carried.js';
 import { newMemory, query, runEntity, update } from '../entity.js';
@@ -38,12 +39,15 @@ export async function claims(input?: { readonly carried: ClaimsState }): Promise
         claimUpdate,
         'Release machines, then claim the first free candidate for each key.',
         change,
-        ({ take: added }) =>
+        ({ take: added, candidates }) =>
           added.length === 0
             ? undefined
             : refuseGrowth(
                 'the claims of this account',
-                { state: Object.fromEntries(holders), added },
+                {
+                  state: Object.fromEntries(holders),
+                  added: added.map(({ key, candidates: index }) => [key, longest(candidates[index] ?? [])]),
+                },
                 'divide its machines among several accounts',
               ),
       ),
@@ -52,5 +56,11 @@ export async function claims(input?: { readonly carried: ClaimsState }): Promise
       ),
     ],
     carry: () => Object.fromEntries(holders),
+    bounds: bounds.claims,
   });
+}
+
+/** Which one is claimed is not known before. */
+function longest(names: readonly string[]): string {
+  return names.reduce((one, other) => (other.length > one.length ? other : one), '');
 }

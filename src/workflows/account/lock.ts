@@ -1,3 +1,4 @@
+import { bounds } from '../../model/bounds.js';
 import { isBudgetExceeded, newMemory, runEntity, update } from '../entity.js';
 import { releaseLockUpdate, acquireLockUpdate } from '../cluster/messages.js';
 import { condition } from '../inbox.js';
@@ -52,5 +53,6 @@ export async function lock(input?: { readonly carried?: LockState }): Promise<st
       return { wakeAt: held?.until };
     },
     carry: () => held,
+    bounds: bounds.lock,
   });
 }

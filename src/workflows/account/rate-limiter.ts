@@ -1,3 +1,4 @@
+import { bounds } from '../../model/bounds.js';
 import { newMemory, runEntity, update } from '../entity.js';
 import { acquireCallTimesUpdate } from '../cluster/messages.js';
 
@@ -18,5 +19,6 @@ export async function rateLimiter(input?: { readonly carried: number }): Promise
       }),
     ],
     carry: () => freeAt,
+    bounds: bounds.rateLimiter,
   });
 }

@@ -1,3 +1,4 @@
+import { bounds } from '../../model/bounds.js';
 import { ApplicationFailure, getExternalWorkflowHandle } from '@temporalio/workflow';
 import { artifactPartWorkflowId } from '../../model/names.js';
 import {
@@ -91,6 +92,7 @@ export async function artifacts(input?: { readonly carried: Catalogue }): Promis
       ),
     ],
     carry: () => catalogue,
+    bounds: bounds.artifacts,
   });
 }
 

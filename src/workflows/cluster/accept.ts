@@ -10,8 +10,9 @@ import type {
   OperateRequest,
   PlainRequest,
 } from '../../model/cluster/messages.js';
-import { jsonBytes } from '../../model/carried.js';
-import { bytesForHistory, refuseTooLarge } from '../../model/cluster/carry.js';
+import { bounds } from '../../model/bounds.js';
+import { firstWithin } from '../../model/carried.js';
+import { refuseTooLarge } from '../../model/cluster/carry.js';
 import { refuseLocked } from '../../model/cluster/locked.js';
 import { describeIntent, rememberedOperations, type Operation } from '../../model/cluster/operation.js';
 import { abandonedText, isUndeletable } from '../../model/node/abandon.js';
@@ -350,10 +351,7 @@ function hasScope(intent: Intent, wanted: Pick<ApplyRequest, 'nodes' | 'services
 
 /** The last operations, and of large ones fewer. */
 function rememberedOf(history: readonly Operation[]): readonly Operation[] {
-  let bytes = 0;
-  const isFull = (operation: Operation): boolean => (bytes += jsonBytes(operation)) > bytesForHistory;
-  const end = history.findIndex((operation, index) => index === rememberedOperations || isFull(operation));
-  return end < 0 ? history : history.slice(0, Math.max(1, end));
+  return firstWithin(history.slice(0, rememberedOperations), bounds.cluster.history.most);
 }
 
 /** Puts an operation that is over among the remembered ones. */

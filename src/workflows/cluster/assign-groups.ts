@@ -33,6 +33,7 @@ export function assignGroups(
 function placeNewNodes(memory: Memory, plan: Plan): Readonly<Record<string, number>> {
   const nodenums: Record<string, number> = {};
   memory.placing = 0;
+  memory.placingServices = 0;
   for (const kind of plan.kinds) {
     if (kind.purpose !== 'create') continue;
     for (const index of indexesOf(kind.nodes)) {

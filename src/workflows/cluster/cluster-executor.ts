@@ -1,3 +1,4 @@
+import { payloadBounds } from '../../model/node/room.js';
 import { clusterWorkflowId } from '../../model/names.js';
 import { failureOf, type GroupFailure } from '../../model/cluster/group.js';
 import {
@@ -30,6 +31,7 @@ export function clusterExecutor(memory: Memory): Executor {
   return {
     memory,
     inFlight: memory.state.limits.inFlight,
+    payloadBound: payloadBounds.cluster,
     isOpen: (gate) => isOpen(coordinationOf(memory), gate),
     count: (gate) => count(memory, gate),
     requestBatchSlot: (batchSlot, nodeId) => requestBatchSlot(memory, batchSlot, nodeId),

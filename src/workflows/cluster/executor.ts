@@ -2,6 +2,7 @@ import { CancellationScope, isCancellation, log } from '@temporalio/workflow';
 import type { FailureRecord } from '../../model/node/failure.js';
 import type { CurrentTask, NodeState } from '../../model/node/state.js';
 import type { Step } from '../../model/plan/plan.js';
+import { lacksRoom } from '../../model/node/room.js';
 import { refuseRemoval } from '../../model/plan/removals.js';
 import type { ServiceSpec } from '../../model/cluster/spec.js';
 import { chainsOf, type Chain, type Work } from '../../model/cluster/work.js';
@@ -23,6 +24,8 @@ export interface Executor {
   taskBase(): TaskBase;
   /** Tasks in flight at once. A node that waits at a gate, or between looks, holds no place. */
   readonly inFlight: number;
+  /** What its nodes may have: see `payloadBounds`. */
+  readonly payloadBound: number;
   isOpen(gate: string): boolean;
   /** A task that the gate counts has ended. */
   count(gate: string): void;
@@ -251,6 +254,7 @@ function hooksOf(progress: Progress, { nodeId }: Chain): Partial<NodeHooks> {
     leave: unlessAbandoned((batchSlot) => executor.releaseBatchSlot(batchSlot, nodeId)),
     acquire: (step) => acquire(progress, nodeId, step),
     refusal: (step) => refusalOf(executor, nodeId, step),
+    lacksRoom: (payload) => lacksRoom(memory.state.nodes, nodeId, payload, executor.payloadBound),
     passed: unlessAbandoned((position) => passStep(memory, nodeId, position)),
     stepDone: unlessAbandoned((step) => {
       if (step.counts !== undefined) executor.count(step.counts);

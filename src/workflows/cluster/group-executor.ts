@@ -1,3 +1,4 @@
+import { payloadBounds } from '../../model/node/room.js';
 import { clusterWorkflowId } from '../../model/names.js';
 import {
   failureOf,
@@ -8,7 +9,8 @@ import {
   type Pending,
   addMember,
 } from '../../model/cluster/group.js';
-import { outputNodes } from '../../model/cluster/output-nodes.js';
+import { firstWithin } from '../../model/carried.js';
+import { mostOutputBytes, outputNodes } from '../../model/cluster/output-nodes.js';
 import type { NodeState } from '../../model/node/state.js';
 import { rowsOf } from '../../model/plan/summarise.js';
 import type { Work } from '../../model/cluster/work.js';
@@ -40,6 +42,7 @@ export function groupExecutor(memory: GroupMemory): GroupExecutor {
   const executor: Executor = {
     memory,
     inFlight: memory.state.limits.inFlight,
+    payloadBound: payloadBounds.group,
     isOpen: (gate) => memory.state.opened.includes(gate),
     count: (gate) =>
       note(memory, ({ counts }) => ({ counts: { ...counts, [gate]: (counts[gate] ?? 0) + 1 } })),
@@ -117,12 +120,22 @@ function note(memory: GroupMemory, change: (report: Pending) => Partial<Pending>
   noteChange(memory);
 }
 
-/** What is to be reported to the cluster now. */
-export function reportOf(memory: GroupMemory): GroupReport {
+/** What failures of one report may have, in bytes of JSON. */
+const mostFailures = 400_000;
+
+/** What is to be reported to the cluster now, and failures that are left for the next report. */
+export function reportOf(memory: GroupMemory): {
+  readonly report: GroupReport;
+  readonly left: GroupReport['failures'];
+} {
   const { state } = memory;
-  const { over, quiet } = progressOf(memory);
-  return {
+  const failures = firstWithin(state.report.failures, mostFailures);
+  const left = state.report.failures.slice(failures.length);
+  // The cluster judges a group that is over by its failures.
+  const { over, quiet } = left.length > 0 ? { over: false, quiet: false } : progressOf(memory);
+  const report: GroupReport = {
     ...state.report,
+    failures,
     group: state.group,
     seen: state.seen,
     incarnation: state.incarnation,
@@ -131,6 +144,7 @@ export function reportOf(memory: GroupMemory): GroupReport {
     over,
     ...(over ? { summary: summaryOf(state) } : {}),
   };
+  return { report, left };
 }
 
 /**
@@ -149,7 +163,7 @@ function summaryOf(state: GroupState): NonNullable<GroupReport['summary']> {
   const nodes = Object.values(state.nodes);
   const failed = nodes.filter(({ failure }) => failure !== undefined);
   const excluded = failed.filter((node) => node.excluded === true).length;
-  const read = outputNodes(state.nodes, state.references ?? []);
+  const read = outputNodes(state.nodes, state.references ?? [], mostOutputBytes);
   return {
     rows: rowsOf(nodes, state.operation),
     ...(Object.keys(read).length === 0 ? {} : { outputNodes: read }),

@@ -1,8 +1,11 @@
+import { bounds } from '../../model/bounds.js';
 import { allHandlersFinished, getExternalWorkflowHandle, log, patched } from '@temporalio/workflow';
 import { clusterWorkflowId } from '../../model/names.js';
 import {
+  packGroup,
+  unpackGroup,
   nothingPending,
-  type GroupReport,
+  type CarriedGroupState,
   type GroupStart,
   type GroupState,
 } from '../../model/cluster/group.js';
@@ -28,7 +31,7 @@ import { condition, conditionOf } from '../inbox.js';
 /** How long, in ms, a group with running tasks collects progress before it reports. */
 const collectMs = 3_000;
 
-type GroupInput = GroupStart | { readonly carried: GroupState };
+type GroupInput = GroupStart | { readonly carried: CarriedGroupState };
 
 /** A group of nodes of a large cluster. It carries out the cluster's instructions and reports the results. */
 export async function group(input: GroupInput): Promise<string> {
@@ -40,7 +43,8 @@ export async function group(input: GroupInput): Promise<string> {
     isBusy: () => !isAtRest(memory),
     budget: { idleEvents: 500 },
     drain: () => mayEndRun(memory),
-    carry: () => memory.state,
+    carry: () => packGroup(memory.state),
+    bounds: bounds.group,
     details: () => nodesTable(memory.state, memory.state.services),
   });
 }
@@ -76,7 +80,7 @@ function messagesOf(memory: GroupMemory): readonly Message[] {
 }
 
 function openState(input: GroupInput): GroupState {
-  if ('carried' in input) return input.carried;
+  if ('carried' in input) return unpackGroup(input.carried);
   return {
     ...input,
     stateVersion: 1,
@@ -157,10 +161,10 @@ async function keepReporting(memory: GroupMemory): Promise<never> {
     if (collects && !isUrgent()) await condition(() => memory.closing === true || isUrgent(), collectMs);
     // The run may have begun to end since the condition held.
     if (memory.closing === true) continue;
-    const report: GroupReport = reportOf(memory);
+    const { report, left } = reportOf(memory);
     reported = progressText(memory);
-    memory.unreported = false;
-    memory.state = { ...memory.state, report: nothingPending };
+    memory.unreported = left.length > 0;
+    memory.state = { ...memory.state, report: { ...nothingPending, failures: left } };
     memory.sending = true;
     try {
       await cluster.signal(reportSignal, report);

@@ -9,8 +9,12 @@ import {
   type GroupStart,
   type Instruction,
   type Instructions,
+  type Members,
   type NodeGroup,
 } from '../../model/cluster/group.js';
+import { firstWithin, jsonBytes, mostSent } from '../../model/carried.js';
+import { mostServices } from '../../model/node/room.js';
+import { countOf } from '../../model/plan/plan.js';
 import { workflowTaskMs } from '../../model/resumption.js';
 import { defaultPriorityKey, spend } from '../schedule.js';
 import { changeOperation, type Memory } from './memory.js';
@@ -36,12 +40,22 @@ export function changeGroup(memory: Memory, id: string, change: Partial<NodeGrou
 /** Finds a place for a new node: in the cluster's own workflow, in a group with room, else in a new group. */
 export function placeNode(memory: Memory, specGroup: string, index: number): string | undefined {
   const { limits, nodes, groups, counters } = memory.state;
-  if (Object.keys(nodes).length + memory.placing < limits.inlineNodes) {
+  const servicesIn = (group: string): number => memory.state.spec?.nodes[group]?.services.length ?? 0;
+  const own = servicesIn(specGroup);
+  const inline = Object.values(nodes).reduce((sum, { services }) => sum + services.length, own);
+  if (
+    Object.keys(nodes).length + memory.placing < limits.inlineNodes &&
+    inline + memory.placingServices <= mostServices
+  ) {
     memory.placing += 1;
+    memory.placingServices += own;
     return undefined;
   }
+  const servicesOfAll = (members: Members): number =>
+    Object.entries(members).reduce((sum, [group, ranges]) => sum + servicesIn(group) * countOf(ranges), own);
   const roomy = Object.entries(groups).find(
-    ([, { members, ending }]) => ending !== true && sizeOf(members) < limits.groupNodes,
+    ([, { members, ending }]) =>
+      ending !== true && sizeOf(members) < limits.groupNodes && servicesOfAll(members) <= mostServices,
   )?.[0];
   const id = roomy ?? String(counters.group + 1);
   if (roomy === undefined) {
@@ -62,6 +76,28 @@ export function instruct(memory: Memory, id: string, ...list: readonly Instructi
 
 export function instructAll(memory: Memory, instruction: Instruction): void {
   for (const id of Object.keys(memory.state.groups)) instruct(memory, id, instruction);
+}
+
+/**
+ * Has groups report what was not carried from the run before, and stop their part of a plan that was not: before any of
+ * their reports is taken, which could let them go on.
+ */
+export function resumeGroups(memory: Memory): void {
+  if (memory.state.unplanned === true) instructAll(memory, { do: 'halt', how: 'stop' });
+  for (const [id, { unread }] of Object.entries(memory.state.groups))
+    if (unread === true) instruct(memory, id, { do: 'open', gates: [], batchSlots: [] });
+}
+
+/** Why the cluster cannot say what its nodes are at present; undefined if it can. */
+export function unreadText({ state: { name, groups } }: Memory): string | undefined {
+  return Object.values(groups).some(({ unread }) => unread === true)
+    ? `cluster ${name} is reading what its nodes are; ask again in some seconds`
+    : undefined;
+}
+
+/** A run sends the parts of its plan to all groups, because they do not fit into what it carries to the next. */
+export function areSent({ state }: Memory): boolean {
+  return Object.values(state.groups).every(({ pending }) => pending.length === 0);
 }
 
 /** Only groups that have a part in the operation's work. */
@@ -112,11 +148,13 @@ async function send(memory: Memory, id: string): Promise<void> {
   if (group === undefined) return;
   memory.sending = [...memory.sending, id];
   const seq = group.sent + 1;
-  const instructions: Instructions = { seq, peersVersion: memory.state.peers.version, list: group.pending };
-  changeGroup(memory, id, { pending: [], sent: seq });
+  // Those of a second plan may wait behind those of the first.
+  const list = firstWithin(group.pending, mostSent - 1_000);
+  const instructions: Instructions = { seq, peersVersion: memory.state.peers.version, list };
+  changeGroup(memory, id, { pending: group.pending.slice(list.length), sent: seq });
   try {
     if (seq === 1) await startGroup(memory, id);
-    await spend(JSON.stringify(instructions).length);
+    await spend(jsonBytes(instructions));
     await getExternalWorkflowHandle(groupWorkflowId(memory.state.name, id)).signal(
       instructSignal,
       instructions,
@@ -192,6 +230,7 @@ function lose(memory: Memory, id: string, error: unknown): void {
   log.error(`group ${id} cannot be told what to do`, { why });
   changeGroup(memory, id, {
     seen: memory.state.groups[id]?.sent ?? 0,
+    unread: undefined,
     over: true,
     quiet: true,
     failed: sizeOf(memory.state.groups[id]?.members ?? {}),

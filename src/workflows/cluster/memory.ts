@@ -35,6 +35,8 @@ export interface Memory extends NodesMemory, EntityMemory {
   publishing?: true;
   /** Nodes that the plan adds to this workflow while it is being applied. */
   placing: number;
+  /** The services of these nodes, each counted on each node. */
+  placingServices: number;
   /** The operation for which the holder of a node was last asked. */
   askedFor?: string;
   /** When the holder of a node was last asked, in ms since the epoch. */

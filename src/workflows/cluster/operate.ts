@@ -2,9 +2,11 @@ import { ActivityFailure, ApplicationFailure, isCancellation } from '@temporalio
 import { sizeOf } from '../../model/cluster/group.js';
 import type { PackedPlanRequest } from '../../model/cluster/messages.js';
 import type { Webhook } from '../../model/event.js';
+import type { NodeState } from '../../model/node/state.js';
 import { taskTitle } from '../../model/names.js';
 import { describeIntent, type Operation } from '../../model/cluster/operation.js';
 import { packCurrent, unpackPlan } from '../../model/plan/packed.js';
+import { cutText } from '../../model/carried.js';
 import { isEmptyPlan, taskCount, type ServedPlan } from '../../model/plan/plan.js';
 import { removalsOf } from '../../model/plan/removals.js';
 import { holdsForRepairOnly, removalPolicy } from '../../model/cluster/repair.js';
@@ -16,7 +18,7 @@ import { clusterExecutor } from './cluster-executor.js';
 import { startRun, type Run } from './executor.js';
 import { discardIncomplete } from './discard.js';
 import { noteStart } from './events.js';
-import { endEmptyGroups, groupsOver, groupsQuiet, instructAll, instructWorking } from './groups.js';
+import { areSent, endEmptyGroups, groupsOver, groupsQuiet, instructAll, instructWorking } from './groups.js';
 import { changeNode, changeNodes, changeOperation, dropNode, type Memory } from './memory.js';
 import { schedule } from '../schedule.js';
 import { nextNodenum, assignGroups } from './assign-groups.js';
@@ -28,6 +30,9 @@ import { recorded } from '../recorded.js';
 
 export type OperationEnd = 'done' | 'failed' | 'held' | 'rejected' | 'halted' | 'continue';
 
+/** Of why a plan was rejected, in bytes of JSON. */
+const longestReason = 10_000;
+
 /** Longest wait, in ms, for tasks that were cancelled. CREATEs are waited for without limit. */
 const haltMs = 60_000;
 
@@ -38,10 +43,22 @@ const haltMs = 60_000;
  */
 export async function operate(memory: Memory): Promise<OperationEnd> {
   if (memory.state.work === undefined) {
-    const end = await prepare(memory);
+    const end = (await endUnplanned(memory)) ?? (await prepare(memory));
     if (end !== undefined) return end;
   }
   return carryOut(memory);
+}
+
+/**
+ * Waits for what groups still do of a plan that was not carried from the run before. Gives the end of the operation if
+ * nodes failed: a further plan would repeat their tasks unasked.
+ */
+async function endUnplanned(memory: Memory): Promise<OperationEnd | undefined> {
+  if (memory.state.unplanned !== true) return undefined;
+  await condition(() => groupsOver(memory) || memory.halt !== undefined);
+  if (memory.halt !== undefined) return halt(memory);
+  endWork(memory);
+  return isHeldByFailures(memory) ? settleOrReplaceLost(memory) : undefined;
 }
 
 /** Looks, plans, and takes the plan over into the state. Gives an end when there is nothing to carry out. */
@@ -70,7 +87,7 @@ async function prepare(memory: Memory): Promise<OperationEnd | undefined> {
 
 function refuse(memory: Memory, { message, invalid, webhooks }: Rejection): OperationEnd {
   if (webhooks !== undefined) memory.state = { ...memory.state, webhooks };
-  changeOperation(memory, { reason: message });
+  changeOperation(memory, { reason: cutText(message, longestReason) });
   // What was planned before is partly done, so a person decides.
   return invalid && memory.state.planned !== true ? 'rejected' : 'held';
 }
@@ -241,18 +258,26 @@ async function carryOut(memory: Memory): Promise<OperationEnd> {
   run.stop();
   await condition(() => run.over() || memory.halt !== undefined);
   if (memory.halt !== undefined) return halt(memory, run);
-  if (unfinished) return 'continue';
+  if (unfinished) {
+    await condition(() => areSent(memory) || memory.halt !== undefined);
+    return memory.halt === undefined ? 'continue' : halt(memory, run);
+  }
   instructWorking(memory, { do: 'halt', how: 'stop' });
   await condition(() => groupsOver(memory) || memory.halt !== undefined);
   if (memory.halt !== undefined) return halt(memory, run);
   const { again, doneBefore } = memory.state.work ?? work;
   endWork(memory);
   endEmptyGroups(memory);
+  if (isHeldByFailures(memory)) return settleOrReplaceLost(memory);
   const end = settle(memory);
-  if (end === 'held' && holdsForRepairOnly(memory.state)) return replaceLost(memory);
   // A run without progress would be planned again and again: the remaining steps wait for an excluded node.
   const wentOn = (memory.state.operation?.tasks.done ?? 0) > doneBefore;
   return end === 'done' && again === true && wentOn ? operate(memory) : end;
+}
+
+async function settleOrReplaceLost(memory: Memory): Promise<OperationEnd> {
+  const end = settle(memory);
+  return end === 'held' && holdsForRepairOnly(memory.state) ? replaceLost(memory) : end;
 }
 
 /** Plans again: the probes find the lost machines, and the plan replaces them. */
@@ -272,14 +297,10 @@ async function replaceLost(memory: Memory): Promise<OperationEnd> {
 }
 
 /** Ends the operation early. A CREATE is waited for without limit: its machine must be known. */
-async function halt(memory: Memory, run: Run): Promise<OperationEnd> {
+async function halt(memory: Memory, run?: Run): Promise<OperationEnd> {
   const { to = 'cancel' } = memory.halt ?? {};
-  instructAll(memory, { do: 'halt', how: to === 'cancel' ? 'discard' : 'cancel' });
-  run.stop();
-  run.cancel();
-  await condition(() => run.over() || !run.creating());
-  await condition(() => run.over(), haltMs);
-  run.abandon();
+  const groups = haltGroups(memory);
+  if (run !== undefined) await cancelRun(run);
   endWork(memory);
   const { operation } = memory.state;
   if (to === 'cancel')
@@ -288,22 +309,52 @@ async function halt(memory: Memory, run: Run): Promise<OperationEnd> {
       operation?.id ?? '0',
       () => memory.halt?.to === 'delete',
     );
-  await condition(() => groupsOver(memory));
+  await groups;
   endEmptyGroups(memory);
   return 'halted';
 }
 
+async function cancelRun(run: Run): Promise<void> {
+  run.stop();
+  run.cancel();
+  await condition(() => run.over() || !run.creating());
+  await condition(() => run.over(), haltMs);
+  run.abandon();
+}
+
+async function haltGroups(memory: Memory): Promise<void> {
+  instructAll(memory, { do: 'halt', how: memory.halt?.to === 'delete' ? 'cancel' : 'discard' });
+  await condition(() => groupsOver(memory));
+}
+
 function endWork(memory: Memory): void {
   delete memory.run;
-  const { work: _work, coordination: _board, ...state } = memory.state;
+  const { work: _work, coordination: _coordination, unplanned: _unplanned, ...state } = memory.state;
   memory.state = state;
+}
+
+/** Nodes that failed, and hold the operation or not. */
+function failuresOf({ state: { nodes, groups } }: Memory): {
+  readonly failed: readonly NodeState[];
+  readonly holding: readonly NodeState[];
+  readonly inGroups: number;
+} {
+  const failed = Object.values(nodes).filter((node) => node.failure !== undefined);
+  return {
+    failed,
+    holding: failed.filter((node) => node.excluded !== true),
+    inGroups: Object.values(groups).reduce((sum, group) => sum + group.failed, 0),
+  };
+}
+
+function isHeldByFailures(memory: Memory): boolean {
+  const { holding, inGroups } = failuresOf(memory);
+  return holding.length + inGroups > 0;
 }
 
 function settle(memory: Memory): OperationEnd {
   const { operation, groups } = memory.state;
-  const failed = Object.values(memory.state.nodes).filter((node) => node.failure !== undefined);
-  const holding = failed.filter((node) => node.excluded !== true);
-  const inGroups = Object.values(groups).reduce((sum, group) => sum + group.failed, 0);
+  const { failed, holding, inGroups } = failuresOf(memory);
   const excluded =
     failed.length - holding.length + Object.values(groups).reduce((sum, group) => sum + group.excluded, 0);
   if (operation?.kind === 'exec' && holding.length + inGroups > 0) {

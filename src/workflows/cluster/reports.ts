@@ -27,7 +27,9 @@ export function applyReport(memory: Memory, report: GroupReport): void {
     quiet,
     over,
     peersVersion,
-    ...(summary === undefined || seen !== known.sent ? {} : { outputNodes: undefined, ...summary }),
+    ...(summary === undefined || seen !== known.sent
+      ? {}
+      : { outputNodes: undefined, unread: undefined, ...summary }),
   });
   countTasks(memory, report.tasks);
   noteAbandoned(memory, report.abandoned);

@@ -1,3 +1,4 @@
+import { bounds } from '../../model/bounds.js';
 import { milliseconds } from '../../model/milliseconds.js';
 import { ApplicationFailure, log, patched, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { ClusterStart, PlainRequest } from '../../model/cluster/messages.js';
@@ -38,7 +39,7 @@ import {
   refuseRetry,
 } from './accept.js';
 import { keepPublishing, noteOutcome } from './events.js';
-import { keepInstructing } from './groups.js';
+import { areSent, keepInstructing, resumeGroups, unreadText } from './groups.js';
 import { requestCheck, isCheckDue, look, checkAndRepair } from './check-machines.js';
 import { checkLease, releaseLease, grantLease, nodeReply, refuseLease } from './lease.js';
 import { exchangeOutputs, followImports, noteChangedImports, noteReader } from './outputs.js';
@@ -99,7 +100,16 @@ type ClusterInput = ClusterStart | { readonly carried: CarriedCluster } | object
 export async function cluster(input: ClusterInput): Promise<string> {
   const { halt, ...state } = openState(input);
   const isFirst = 'heddle' in input && (input as ClusterStart).heddle.isFirst;
-  const memory: Memory = { ...newMemory(), state, sending: [], placing: 0, halt, isFirst };
+  const memory: Memory = {
+    ...newMemory(),
+    state,
+    sending: [],
+    placing: 0,
+    placingServices: 0,
+    halt,
+    isFirst,
+  };
+  resumeGroups(memory);
   if (isRawSpec(input)) {
     refuse(refuseTooLarge(memory.state, { intent: {}, spec: input }));
     queueOperation(memory, { intent: { kind: 'apply' }, by: 'workflow start', spec: input });
@@ -124,11 +134,13 @@ export async function cluster(input: ClusterInput): Promise<string> {
     step: () => act(memory),
     budget: { idleEvents: 500 },
     drain: async () => {
+      await condition(() => areSent(memory));
       memory.closing = true;
       // A cancel or delete may still arrive meanwhile; the next run carries it out.
       await condition(() => memory.sending.length === 0 && memory.publishing !== true);
     },
     carry: () => packCluster({ ...memory.state, halt: memory.halt }),
+    bounds: bounds.cluster,
     // Cancelling the workflow cancels the operation under way.
     onCancel: () => {
       if (memory.state.operation !== undefined)
@@ -149,7 +161,7 @@ async function act(memory: Memory): Promise<NextStep> {
     noteChange(memory);
     return {};
   }
-  await exchangeOutputs(memory);
+  if (unreadText(memory) === undefined) await exchangeOutputs(memory);
   if (followImports(memory)) return {};
   if (memory.state.lease !== undefined) return checkLease(memory);
   return checkMachines(memory);
@@ -311,11 +323,17 @@ function queriesOf(memory: Memory): readonly Message[] {
     query(usedResourcesQuery, 'Digests of the resources that the cluster uses or may use.', () =>
       usedDigests(memory.state),
     ),
-    query(outputsQuery, 'The outputs, secret ones included.', () => outputsOf(memory.state)),
+    query(outputsQuery, 'The outputs, secret ones included.', () => {
+      refuse(unreadText(memory));
+      return outputsOf(memory.state);
+    }),
     query(sourcesQuery, 'The clusters whose outputs this one uses.', () =>
       Object.keys(importsOf(memory.state.spec)),
     ),
-    query(currentQuery, 'The input of the planner.', () => packCurrent(summarise(memory.state))),
+    query(currentQuery, 'The input of the planner.', () => {
+      refuse(unreadText(memory));
+      return packCurrent(summarise(memory.state));
+    }),
     query(
       payloadQuery,
       "A node's payload, credentials included.",

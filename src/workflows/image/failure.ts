@@ -1,4 +1,6 @@
 import { ActivityFailure, ApplicationFailure, isCancellation, TimeoutFailure } from '@temporalio/workflow';
+import { cutText } from '../../model/carried.js';
+import { longestText } from '../../model/machine/remember.js';
 import { NotDone } from '../machine/failure.js';
 
 /**
@@ -6,6 +8,10 @@ import { NotDone } from '../machine/failure.js';
  * @throws the error itself where it is a cancellation, or a fault of ours.
  */
 export function whyOf(error: unknown): string {
+  return cutText(wholeWhyOf(error), longestText);
+}
+
+function wholeWhyOf(error: unknown): string {
   if (isCancellation(error)) throw error;
   if (error instanceof NotDone || error instanceof ApplicationFailure) return error.message;
   if (!(error instanceof ActivityFailure)) throw error;

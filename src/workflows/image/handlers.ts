@@ -50,6 +50,7 @@ import {
   uploadImageUpdate,
   watchImageSignal,
 } from './messages.js';
+import { refuseBuild } from '../../model/image/room.js';
 import { planRecipe } from './plan-recipe.js';
 import { addWatcher } from './publish.js';
 import { pauseOfUploads } from './uploads.js';
@@ -79,7 +80,7 @@ export function messagesOf(memory: ImageMemory): readonly Message[] {
       buildImageUpdate,
       'Build the image; the request stays until a build succeeds.',
       ({ by }) => askForBuild(memory, by),
-      unlessExported(() => leavingText(memory) ?? unknownText(memory)),
+      unlessExported(() => leavingText(memory) ?? unknownText(memory) ?? refuseBuild(memory.state)),
     ),
     update(
       cancelBuildUpdate,

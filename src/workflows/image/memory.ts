@@ -1,4 +1,6 @@
 import type { CancellationScope } from '@temporalio/workflow';
+import { cutText } from '../../model/carried.js';
+import { longestText } from '../../model/machine/remember.js';
 import { type Build, type Upload, findBuild } from '../../model/image/build.js';
 import type { ImageWork } from '../../model/image/decide.js';
 import type { ImageState } from '../../model/image/state.js';
@@ -40,7 +42,9 @@ export function changeBuild(memory: ImageMemory, number: number, part: Partial<B
 }
 
 export function noteBuild(memory: ImageMemory, number: number, note: string): void {
-  changeBuild(memory, number, { notes: [...buildOf(memory, number).notes, note].slice(-20) });
+  changeBuild(memory, number, {
+    notes: [...buildOf(memory, number).notes, cutText(note, longestText)].slice(-20),
+  });
 }
 
 /** Updates what is known of the image at one provider. */

@@ -1,5 +1,6 @@
 import { isSameOffers, offersOf, type ImageUpdate, type Offers } from '../../model/image/notification.js';
 import { isOver } from '../../model/image/decide.js';
+import { mostWatchers } from '../../model/image/room.js';
 import type { ImageState, Published } from '../../model/image/state.js';
 import { signalIfThere } from '../signal-if-there.js';
 import { imageUpdateSignal } from './messages.js';
@@ -14,6 +15,8 @@ const nothingPublished: Published = { version: 0, offers: {}, watchers: {} };
  */
 export function addWatcher(memory: ImageMemory, workflowId: string): void {
   const { published = nothingPublished } = memory.state;
+  const known = Object.keys(published.watchers);
+  if (!known.includes(workflowId) && known.length >= mostWatchers) return;
   change(memory, {
     published: {
       ...published,

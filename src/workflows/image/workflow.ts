@@ -1,3 +1,4 @@
+import { bounds } from '../../model/bounds.js';
 import { ApplicationFailure, uuid4, workflowInfo } from '@temporalio/workflow';
 import { isOver, nextWork, uploadsDue, type ImageWork } from '../../model/image/decide.js';
 import type { ImageState } from '../../model/image/state.js';
@@ -45,6 +46,7 @@ export async function image(input?: ImageInput): Promise<string> {
       memory.scope.cancel();
     },
     carry: () => memory.state,
+    bounds: bounds.image,
     details: () => detailsOf(memory.state),
   });
 }

@@ -1,6 +1,8 @@
 import type { CancellationScope } from '@temporalio/workflow';
 import { noteChange, now, type EntityMemory } from '../entity.js';
-import { type MachineOperation, type MachineState, rememberedOperations } from '../../model/machine/state.js';
+import { cutText } from '../../model/carried.js';
+import { longestText, rememberOperation } from '../../model/machine/remember.js';
+import type { MachineOperation, MachineState } from '../../model/machine/state.js';
 import { afterOperation } from '../../model/machine/quarantine.js';
 import { nextState, type MachineEvent, type MachineStateName } from '../../model/machine/transitions.js';
 
@@ -42,7 +44,7 @@ export function happen(
   const { why: _why, ...state } = memory.state;
   const next = nextState(state.state, event, before);
   if (next === undefined) throw new Error(`'${event}' is not allowed in state ${state.state}`);
-  memory.state = { ...state, state: next, ...(why === undefined ? {} : { why }) };
+  memory.state = { ...state, state: next, ...(why === undefined ? {} : { why: cutText(why, longestText) }) };
 }
 
 export function changeOperation(memory: MachineMemory, part: Partial<MachineOperation>): void {
@@ -51,7 +53,9 @@ export function changeOperation(memory: MachineMemory, part: Partial<MachineOper
 }
 
 export function note(memory: MachineMemory, text: string): void {
-  changeOperation(memory, { notes: [...(memory.state.operation?.notes ?? []), text].slice(-20) });
+  changeOperation(memory, {
+    notes: [...(memory.state.operation?.notes ?? []), cutText(text, longestText)].slice(-20),
+  });
 }
 
 /** Moves the operation to those that are over. */
@@ -66,6 +70,6 @@ export function endOperation(
   memory.state = {
     ...state,
     ...afterOperation(state, ended),
-    history: [ended, ...state.history].slice(0, rememberedOperations),
+    history: rememberOperation(state.history, ended),
   };
 }

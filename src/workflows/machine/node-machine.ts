@@ -1,3 +1,4 @@
+import { bounds } from '../../model/bounds.js';
 import { ApplicationFailure, CancellationScope, workflowInfo } from '@temporalio/workflow';
 import { workflowOfNode, type FoundNode } from '../../model/image/node.js';
 import { describeNode } from '../../model/image/spec.js';
@@ -51,6 +52,7 @@ export async function nodeMachine(input: NodeMachineInput): Promise<MachineView>
     },
     onCancel: () => cancelOperation(memory),
     carry: () => undefined,
+    bounds: bounds.machine,
     details: () => `**${describeIntent(input.intent)}** on ${describeNode(input.node)} by ${input.by}`,
   });
 }

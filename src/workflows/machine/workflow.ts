@@ -1,3 +1,4 @@
+import { bounds } from '../../model/bounds.js';
 import { ApplicationFailure, workflowInfo } from '@temporalio/workflow';
 import { accessFor } from '../../model/machine/access.js';
 import { refusalOf, describeIntent, isUnfinished, unneededLoad } from '../../model/machine/decide.js';
@@ -7,6 +8,7 @@ import {
   type MachineState,
   type Registration,
 } from '../../model/machine/state.js';
+import { refuseLargeIntent } from '../../model/machine/remember.js';
 import { faultOf } from '../../model/machine/request.js';
 import { machineWorkflowId } from '../../model/names.js';
 import type { NamedMachine, Ownership } from '../../model/node/ownership.js';
@@ -47,6 +49,7 @@ export async function machine(input: MachineInput): Promise<string> {
     step: () => act(memory),
     onCancel: () => cancelOperation(memory),
     carry: () => memory.state,
+    bounds: bounds.machine,
     details: () => detailsOf(memory.state),
   });
 }
@@ -117,7 +120,11 @@ function messagesOf(memory: MachineMemory): readonly Message[] {
       (request) => {
         if (memory.removed === true) return 'the machine is no longer registered';
         if (askedBefore(memory, request) !== undefined) return undefined;
-        return faultOf(request.intent) ?? refusalOf(memory.state, request.intent, request.holder);
+        return (
+          faultOf(request.intent) ??
+          refuseLargeIntent(memory.state.name, request.intent) ??
+          refusalOf(memory.state, request.intent, request.holder)
+        );
       },
     ),
     update(

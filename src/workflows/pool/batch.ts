@@ -11,6 +11,7 @@ import { changePoolNode } from '../../model/pool/state.js';
 import { recordDone, recordMachine } from '../../model/node/record.js';
 import { maxBatchSize, batchName, type BatchAction, type BatchResult } from '../../model/node/batch.js';
 import { schedule } from '../schedule.js';
+import { lacksRoom } from '../../model/pool/room.js';
 import { readTaskFailure, type TaskFailure } from '../task-failure.js';
 import { requestFor } from '../task-request.js';
 import { endBuild, endDelete } from './results.js';
@@ -182,9 +183,17 @@ function settleEnd(memory: PoolMemory, kind: BatchKind, member: Member, end: Bat
 function settleOutcome(
   memory: PoolMemory,
   kind: BatchKind,
-  { id }: Member,
+  member: Member,
   { outcome, confirmed }: { readonly outcome: TaskOutcome; readonly confirmed?: TaskOutcome },
 ): void {
+  const { id } = member;
+  const before = memory.pool.nodes[id]?.machine.payload ?? {};
+  const payload = [outcome, confirmed].reduce((all, one) => mergePayload(all, one?.result ?? {}), before);
+  const full = lacksRoom(memory.pool, id, payload);
+  if (full !== undefined) {
+    const details = { result: machinePartOf(payload) };
+    return settleFailure(memory, kind, member, ApplicationFailure.nonRetryable(full, 'Invalid', details));
+  }
   const occasion = { operation: operations[kind], peers: 0 };
   changePoolNode(memory.pool, id, ({ machine: { current: _current, ...machine }, ...node }) => {
     const done = recordDone(machine, { action: actions[kind] }, outcome.result ?? {}, occasion);

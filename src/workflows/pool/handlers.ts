@@ -52,7 +52,8 @@ import {
   waitingQuery,
 } from './messages.js';
 import type { PoolMemory } from './memory.js';
-import { jsonBytes, maxSpecBytes, refuseGrowth } from '../../model/carried.js';
+import { maxSpecBytes, refuseGrowth } from '../../model/carried.js';
+import { refuseRequests } from '../../model/pool/room.js';
 import { learn } from './watch-images.js';
 
 /** Nodes of one page. */
@@ -257,15 +258,7 @@ function refuseDemands({ pool }: PoolMemory, demands: readonly NodeDemand[]): st
     const why = refuseDemand(pool, demand);
     if (why !== undefined) return demands.length === 1 ? why : `request ${JSON.stringify(demand.id)}: ${why}`;
   }
-  const requests = Object.values(pool.requests);
-  // Most pools are far from the limit, and measuring takes milliseconds.
-  if (requests.length + Object.keys(pool.nodes).length < 100 && jsonBytes(demands) < 100_000)
-    return undefined;
-  return refuseGrowth(
-    `pool ${pool.name}`,
-    { state: packPool(pool), added: demands },
-    'return nodes first, or distribute it over several pools',
-  );
+  return refuseRequests(pool, demands);
 }
 
 function leavingText({ pool }: PoolMemory): string | undefined {

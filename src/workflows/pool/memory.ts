@@ -21,8 +21,6 @@ export interface PoolMemory extends EntityMemory {
   entries: number;
   /** The first configuration was refused, so there is no pool. */
   refused?: boolean;
-  /** Do not continue as new before this time: the state is too large. In ms since the epoch. */
-  carryAt?: number;
   /** Of the metrics. */
   readonly published: Published;
   /** Provider pools whose nodes are being checked, and accounts whose quota is being read. */

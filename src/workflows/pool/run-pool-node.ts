@@ -2,6 +2,7 @@ import type { Step } from '../../model/plan/plan.js';
 import type { TaskRequest } from '../../model/node/task-request.js';
 import { poolWorkflowId } from '../../model/names.js';
 import { placementFor } from '../../model/pool/library.js';
+import { lacksRoom } from '../../model/pool/room.js';
 import { changePoolNode } from '../../model/pool/state.js';
 import { runNode, type ChainEnd } from '../run-node.js';
 import type { CarriedNode } from '../task-request.js';
@@ -56,6 +57,7 @@ export async function runPoolNode(
       if (action === 'CREATE') note(memory, work.nodeId, 'acceptedAt');
     },
     beginStep: () => Promise.resolve(!isStopped()),
+    lacksRoom: (payload) => lacksRoom(memory.pool, work.nodeId, payload),
     acquire: async ({ action }) => {
       const permits =
         action === 'CONFIRM'

@@ -1,7 +1,7 @@
-import { ApplicationFailure, log, uuid4, workflowInfo } from '@temporalio/workflow';
+import { bounds } from '../../model/bounds.js';
+import { ApplicationFailure, uuid4, workflowInfo } from '@temporalio/workflow';
 import { poolWorkflowId } from '../../model/names.js';
 import { admit } from '../../model/pool/admit.js';
-import { jsonBytes, mostCarried } from '../../model/carried.js';
 import { packPool, unpackPool, type CarriedPool } from '../../model/pool/carry.js';
 import { carryOutDue, nextDue } from '../../model/pool/due.js';
 import { deleteNode } from '../../model/pool/allocate.js';
@@ -68,14 +68,11 @@ export async function pool(input?: PoolInput): Promise<string> {
         },
     step: () => carryOut(memory),
     isBusy: () => Object.keys(memory.work).length > 0,
-    budget: {
-      busyEvents: 12_000,
-      isExceeded: () => isReplayTooLong(memory),
-      isPostponed: () => (memory.carryAt ?? 0) > Date.now(),
-    },
-    drain: async () => mayCarry(memory) && drain(memory),
+    budget: { busyEvents: 12_000, isExceeded: () => isReplayTooLong(memory) },
+    drain: () => drain(memory),
     nextTaskTimeoutMs: () => nextTaskTimeoutMs(state),
     carry: () => packPool(state),
+    bounds: bounds.pool,
     details: () => detailsOfPool(state),
   });
 }
@@ -98,7 +95,7 @@ function openState(input: PoolInput | undefined): PoolState {
 
 /** Does what the clock calls for, allocates nodes to requests, and begins the work that follows. */
 function carryOut(memory: PoolMemory): NextStep {
-  const { pool: state, carryAt } = memory;
+  const { pool: state } = memory;
   const now = Date.now();
   if (state.exported !== undefined) return rest(memory, now);
   carryOutDue(state, now);
@@ -109,8 +106,7 @@ function carryOut(memory: PoolMemory): NextStep {
   watchImages(memory, now);
   publishMetrics(memory.published, state, now);
   if (isOver(memory)) return { ended: `pool ${state.name} was deleted` };
-  const retryAt = carryAt !== undefined && carryAt > now ? carryAt : undefined;
-  const due = soonest(soonest(nextDue(state, now), nextWatch(memory)), retryAt);
+  const due = soonest(nextDue(state, now), nextWatch(memory));
   return { wakeAt: isAllBegun ? due : now };
 }
 
@@ -131,18 +127,6 @@ function soonest(one: number | undefined, other: number | undefined): number | u
 
 function isOver({ pool: { leaving, nodes }, work }: PoolMemory): boolean {
   return leaving !== undefined && Object.keys(nodes).length === 0 && Object.keys(work).length === 0;
-}
-
-/** A pool that is too large for one message continues in this run for a while: nodes come and go. */
-function mayCarry(memory: PoolMemory): boolean {
-  const size = jsonBytes(packPool(memory.pool));
-  if (size <= mostCarried) return true;
-  log.warn('the pool is too large to continue as new; release nodes, or distribute it over several pools', {
-    size,
-    limit: mostCarried,
-  });
-  memory.carryAt = Date.now() + 30_000;
-  return false;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { bounds } from '../../model/bounds.js';
 import { uuid4 } from '@temporalio/workflow';
 import { packReservations } from '../../model/reservation/carry.js';
 import { nextDue, applyTime } from '../../model/reservation/decide.js';
@@ -36,6 +37,7 @@ export async function reservations(input?: ReservationsInput): Promise<string> {
       await condition(() => Object.keys(memory.work).length === 0);
     },
     carry: () => packReservations(memory.state),
+    bounds: bounds.reservations,
     details: () => detailsOf(memory.state),
   });
 }
