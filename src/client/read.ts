@@ -20,7 +20,7 @@ export async function read<Answer, Args extends unknown[]>(
 ): Promise<Answer> {
   for (let isRepeated = false; ; isRepeated = true) {
     try {
-      await handle.executeUpdate<never, [boolean, string, ...unknown[]]>(readUpdateName, {
+      return await handle.executeUpdate<Answer, [boolean, string, ...unknown[]]>(readUpdateName, {
         args: [isRepeated, name, ...args],
       });
     } catch (error) {

@@ -142,7 +142,7 @@ async function live<Result>(
   cancelled: Promise<never>,
 ): Promise<Result> {
   for (const register of entity.messages) register(memory);
-  if (answers.size > 0) takeReads();
+  if (answers.size > 0) takeReads(memory);
   void takeMessages();
   describeEntity = entity.details;
   cancelled.catch(() => {
@@ -330,22 +330,25 @@ export function query<Result, Args extends unknown[]>(
 }
 
 /**
- * Reads are never accepted: the validator answers. Messages that came with a read are taken in after its validator, so the
- * sender of such a message asks once more, in a later workflow task.
+ * The validator answers. It runs before what came with the read is taken in, so it asks for a repetition, which comes in a
+ * later workflow task. A worker that keeps no workflow gets results of earlier tasks with the repetition, too, and accepts it.
  */
-function takeReads(): void {
-  const never = (): never => {
-    throw ApplicationFailure.nonRetryable('reads are never accepted', 'Invalid');
-  };
+function takeReads(memory: EntityMemory): void {
+  const answer = (name: string, args: readonly unknown[]): unknown => answers.get(name)?.(...args);
+  const accept = (_isRepeated: boolean, name: string, ...args: unknown[]): Promise<unknown> =>
+    enqueue(() => {
+      memory.updates += 1;
+      return answer(name, args);
+    });
   const validator = (isRepeated: boolean, name: string, ...args: unknown[]): void => {
-    if (isBehindEarlierTasks() || (hasMessages() && !isRepeated))
+    if (isRepeated && isBehindEarlierTasks()) return;
+    if (!isRepeated && (isBehindEarlierTasks() || hasMessages()))
       throw ApplicationFailure.nonRetryable('the state is not up to date yet', notYetType);
-    const details = [answers.get(name)?.(...args)];
-    throw ApplicationFailure.create({ type: answerType, nonRetryable: true, details });
+    throw ApplicationFailure.create({ type: answerType, nonRetryable: true, details: [answer(name, args)] });
   };
-  setHandler(defineUpdate<never, [boolean, string, ...unknown[]]>(readUpdateName), never, {
+  setHandler(defineUpdate<unknown, [boolean, string, ...unknown[]]>(readUpdateName), accept, {
     validator,
-    description: 'Answers one of the queries by a refusal, which the history does not record.',
+    description: 'Answers one of the queries, usually by a refusal, which the history does not record.',
   });
 }
 
