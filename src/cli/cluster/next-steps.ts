@@ -38,7 +38,7 @@ function abandon(name: string, node: string): NextStep {
 }
 
 /** Steps for nodes that the last operation went on without, and for each kind of drift. */
-function atRest({ name, nodes, looks, history }: ClusterStatus, now: number): readonly NextStep[] {
+function atRest({ name, nodes, looks, history, locked }: ClusterStatus, now: number): readonly NextStep[] {
   const steps = (
     kinds: readonly Drift[],
     stepsOf: (node: string, services: readonly string[]) => readonly NextStep[],
@@ -61,7 +61,10 @@ function atRest({ name, nodes, looks, history }: ClusterStatus, now: number): re
       ? []
       : [{ command: 'heddle apply FILE', why: 'does the rest of what the file says' }]),
     ...steps(['gone', 'rebooted', 'moved'], (node) => [
-      { command: 'heddle apply FILE', why: `sees to ${node}, as the file's repair says` },
+      {
+        command: 'heddle apply FILE',
+        why: `sees to ${node}, as the file's repair says${locked === true ? '; its lock keeps the machine from being replaced' : ''}`,
+      },
     ]),
     ...steps(['rebooted'], (node, services) =>
       services.length === 0

@@ -97,7 +97,10 @@ function printDone(output: Output, outcome: Ended): void {
   const warnings = [
     ...(reason === undefined ? [] : [reason]),
     ...(probed
-      ? driftLines(status.nodes, Date.now()).map((line) => `${line}; nothing was done about it`)
+      ? driftLines(status.nodes, Date.now()).map(
+          (line) =>
+            `${line}; nothing was done about it${status.locked === true ? ', for the file locks the cluster' : ''}`,
+        )
       : []),
     ...abandoned.map((machine) => `given up undeleted: ${machine}`),
   ];
