@@ -1,0 +1,92 @@
+import { sizeOf } from '../../model/cluster/group.js';
+import type { Operation } from '../../model/cluster/operation.js';
+import { taskTitle } from '../../model/names.js';
+import { withoutService } from '../../model/node/record.js';
+import type { NodeState } from '../../model/node/state.js';
+import { changeNode, changeOperation, dropNode, type Memory } from './memory.js';
+
+/** How an operation ends whose tasks have all ended. */
+export function settle(memory: Memory): 'done' | 'failed' | 'held' {
+  const { operation, groups } = memory.state;
+  const { failed, holding, inGroups } = failuresOf(memory);
+  const excluded =
+    failed.length - holding.length + Object.values(groups).reduce((sum, group) => sum + group.excluded, 0);
+  if (operation?.kind === 'exec' && holding.length + inGroups > 0) {
+    // A command that failed leaves the cluster as it was.
+    for (const { nodeId } of holding) changeNode(memory, nodeId, ({ failure: _failure, ...node }) => node);
+    changeOperation(memory, { reason: reasonOf(operation, holding.length + inGroups) });
+    return 'failed';
+  }
+  if (holding.length + inGroups === 0) {
+    tidy(memory);
+    if (excluded === 0) return 'done';
+    const all = nodeCount(memory);
+    const what = excluded === 1 ? 'a node' : `${excluded} nodes`;
+    const left = excluded < all ? `went on without ${what}` : 'no node is left';
+    changeOperation(memory, { reason: `${left}: ${reasonOf(operation, excluded)}` });
+    return excluded < all ? 'done' : 'failed';
+  }
+  changeOperation(memory, { reason: operation?.reason ?? reasonOf(operation, holding.length + inGroups) });
+  return 'held';
+}
+
+/** Nodes failed that the operation did not go on without. */
+export function isHeldByFailures(memory: Memory): boolean {
+  const { holding, inGroups } = failuresOf(memory);
+  return holding.length + inGroups > 0;
+}
+
+/** Nodes that failed, and hold the operation or not. */
+function failuresOf({ state: { nodes, groups } }: Memory): {
+  readonly failed: readonly NodeState[];
+  readonly holding: readonly NodeState[];
+  readonly inGroups: number;
+} {
+  const failed = Object.values(nodes).filter((node) => node.failure !== undefined);
+  return {
+    failed,
+    holding: failed.filter((node) => node.excluded !== true),
+    inGroups: Object.values(groups).reduce((sum, group) => sum + group.failed, 0),
+  };
+}
+
+function nodeCount({ state: { nodes, groups } }: Memory): number {
+  const inline = Object.keys(nodes).length;
+  return Object.values(groups).reduce((sum, { members }) => sum + sizeOf(members), inline);
+}
+
+/** The first failure that holds the operation, or the first at all. */
+function reasonOf(operation: Operation | undefined, count: number): string {
+  const { failures = [] } = operation ?? {};
+  const first = failures.find(({ tolerated }) => tolerated !== true) ?? failures[0];
+  if (first === undefined) return 'a task failed';
+  const { action, nodeId, service, message } = first;
+  const title = taskTitle(action, nodeId, service);
+  const what = message.startsWith(`${title}: `) ? message.slice(title.length + 2) : message;
+  const where = service === undefined ? `${action} of ${nodeId}` : `${action} of ${service} on ${nodeId}`;
+  return `${where} failed: ${what}${count > 1 ? ` (and ${count - 1} more ${count === 2 ? 'node' : 'nodes'} failed)` : ''}`;
+}
+
+/** Forgets removed nodes, and services that no node has. */
+function tidy(memory: Memory): void {
+  const { kind } = memory.state.operation ?? {};
+  if (kind !== 'apply' && kind !== 'rollback' && kind !== 'delete') return;
+  for (const node of Object.values(memory.state.nodes)) {
+    // A machine that could not be deleted keeps its node, so that the next apply tries again.
+    if (node.leaving === true && node.facts.machine === undefined) dropNode(memory, node.nodeId);
+    for (const service of Object.keys(node.facts.services)) {
+      if (!node.services.includes(service))
+        changeNode(memory, node.nodeId, (before) => withoutService(before, service));
+    }
+  }
+  const inGroups = Object.values(memory.state.groups).flatMap(({ rows }) => rows);
+  const standing = new Set(
+    [...Object.values(memory.state.nodes), ...inGroups].flatMap(({ facts }) => Object.keys(facts.services)),
+  );
+  const retired = Object.entries(memory.state.retired).filter(([name]) => standing.has(name));
+  memory.state = {
+    ...memory.state,
+    retired: Object.fromEntries(retired),
+    stopped: memory.state.stopped.filter((name) => memory.state.spec?.services[name] !== undefined),
+  };
+}
