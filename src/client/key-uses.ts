@@ -14,16 +14,24 @@ export interface KeyUses {
   readonly workers: readonly string[];
 }
 
-type Scope = 'open' | 'open and ended';
+export interface KeySearch {
+  /** Also runs that ended. */
+  readonly ended?: boolean;
+  /** Of workflows that run, all events and pending activities: only then is a key that is not found unused. */
+  readonly whole?: boolean;
+}
 
 /** Workflows that are read at once. */
 const atOnce = 20;
 
 /**
- * Reads which keys a namespace uses, by their ids. Of a workflow that runs its whole history counts, of a run that ended
- * its memo, its start and its end: reading all of a month of them would take hours. @throws HeddleError NoServer
+ * Reads which keys a namespace uses, by their ids: of each run the memo, the first and the newest event unless `whole`
+ * says more. Reading a month of ended runs wholly would take hours. @throws HeddleError NoServer
  */
-export async function findKeyUses(temporal: Client, scope: Scope): Promise<ReadonlyMap<string, KeyUses>> {
+export async function findKeyUses(
+  temporal: Client,
+  search: KeySearch,
+): Promise<ReadonlyMap<string, KeyUses>> {
   const uses = new Map<string, { open: string[]; ended: number; schedules: string[]; workers: string[] }>();
   const of = (id: string) => {
     const known = uses.get(id) ?? { open: [], ended: 0, schedules: [], workers: [] };
@@ -35,7 +43,7 @@ export async function findKeyUses(temporal: Client, scope: Scope): Promise<Reado
   for (const { id, worker } of await workerKeys({ connection, namespace })) of(id).workers.push(worker);
   for (const { scheduleId, keys } of await readSchedules(temporal))
     for (const id of keys) of(id).schedules.push(scheduleId);
-  for await (const { workflowId, isOpen, keys } of readRuns(temporal, scope))
+  for await (const { workflowId, isOpen, keys } of readRuns(temporal, search))
     for (const id of keys)
       if (isOpen) of(id).open.push(workflowId);
       else of(id).ended += 1;
@@ -48,9 +56,9 @@ interface Run {
   readonly keys: ReadonlySet<string>;
 }
 
-async function* readRuns(temporal: Client, scope: Scope): AsyncGenerator<Run> {
+async function* readRuns(temporal: Client, { ended, whole }: KeySearch): AsyncGenerator<Run> {
   const { namespace } = temporal.options;
-  const query = scope === 'open' ? "ExecutionStatus = 'Running'" : '';
+  const query = ended === true ? '' : "ExecutionStatus = 'Running'";
   for (let nextPageToken: Uint8Array | undefined; nextPageToken === undefined || nextPageToken.length > 0;) {
     const token: Uint8Array | undefined = nextPageToken;
     const page = await call(temporal, 'workflows', () =>
@@ -69,8 +77,8 @@ async function* readRuns(temporal: Client, scope: Scope): AsyncGenerator<Run> {
           const run = { workflowId: workflowId ?? '', runId: runId ?? '' };
           const keys = keyIdsIn(memo);
           const isOpen = !closeTime;
-          for (const id of await (isOpen ? keysOfOpen(temporal, run) : keysOfEnded(temporal, run)))
-            keys.add(id);
+          const read = isOpen && whole === true ? readWhole : readEnds;
+          for (const id of await read(temporal, run)) keys.add(id);
           return { workflowId: run.workflowId, isOpen, keys };
         }),
       );
@@ -83,7 +91,7 @@ interface Execution {
   readonly runId: string;
 }
 
-async function keysOfOpen(temporal: Client, execution: Execution): Promise<ReadonlySet<string>> {
+async function readWhole(temporal: Client, execution: Execution): Promise<ReadonlySet<string>> {
   const { namespace } = temporal.options;
   const { workflowService } = temporal;
   const keys = new Set<string>();
@@ -103,7 +111,7 @@ async function keysOfOpen(temporal: Client, execution: Execution): Promise<Reado
   return keys;
 }
 
-async function keysOfEnded(temporal: Client, execution: Execution): Promise<ReadonlySet<string>> {
+async function readEnds(temporal: Client, execution: Execution): Promise<ReadonlySet<string>> {
   const { workflowService } = temporal;
   const request = { namespace: temporal.options.namespace, execution, maximumPageSize: 1 };
   const [first, last] = await Promise.all([

@@ -183,6 +183,42 @@ describe('heddle keys', () => {
     }
   });
 
+  it('keeps a key that only the middle of a history needs, which a list does not read', async () => {
+    const connection = await Connection.connect({ address: inject('temporalAddress') });
+    try {
+      const namespace = await makeNamespace(connection, 'keys');
+      const env = { TEMPORAL_ADDRESS: inject('temporalAddress'), TEMPORAL_NAMESPACE: namespace };
+      await run('a', ['create']);
+      const clientOf = (): Client => {
+        const keys = openKeyRing({ folder: join(folder, 'a', 'keys'), create: false });
+        return new Client({ connection, namespace, plugins: [heddle({ keys, namespace })] });
+      };
+      const earlier = clientOf();
+      await run('a', ['rotate']);
+      const [old] = (await listed('a')).filter(({ current }) => !current);
+      const later = clientOf();
+      const { workflowId } = await later.workflow.start('cluster', {
+        workflowId: 'cluster/web',
+        taskQueue: 'heddle',
+        args: [{ name: 'web' }],
+      });
+      for (const client of [earlier, later]) await client.workflow.getHandle(workflowId).signal('x', 'y');
+      await until('the server lists the cluster', async () => {
+        for await (const _ of later.workflow.list()) return true;
+        return false;
+      });
+      expect((await run('a', ['list'], { env })).stdout).toMatch(
+        new RegExp(`^${old?.id} .* none found$[^]*A key may be needed by more`, 'm'),
+      );
+      expect(await run('a', ['remove', old?.id ?? '', '--yes'], { env })).toMatchObject({
+        code: 3,
+        stderr: expect.stringContaining('needs it: 1 workflow (cluster/web);'),
+      });
+    } finally {
+      await connection.close();
+    }
+  });
+
   it('removes no key while no server answers', async () => {
     await run('a', ['create']);
     const [old] = await listed('a');

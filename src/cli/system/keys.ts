@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { Connection } from '@temporalio/client';
 import { keyInUse, missingKey } from '../../client/check-keys.js';
-import { findKeyUses, type KeyUses } from '../../client/key-uses.js';
+import { findKeyUses, type KeySearch, type KeyUses } from '../../client/key-uses.js';
 import type { Config } from '../../config/index.js';
 import {
   addKey,
@@ -66,7 +66,7 @@ async function refuseInUse(config: Config, options: CommonOptions): Promise<void
 export const list = localVerb(
   async (options: CommonOptions) => {
     const config = readConfiguration(options);
-    const uses = await withServer(config, options, (server) => usesOf(config, server, 'open'));
+    const uses = await withServer(config, options, (server) => usesOf(config, server, {}));
     return {
       from: config.keys === undefined ? config.keyFolder : 'HEDDLE_KEYS',
       namespace: uses?.namespace,
@@ -89,7 +89,7 @@ export const list = localVerb(
     print: (output, { namespace }) => {
       if (namespace !== undefined)
         output.line(
-          `of namespace ${namespace}, without runs that ended: heddle keys remove looks at those too`,
+          `of namespace ${namespace}, by the memo, first and newest event of workflows that run. A key may be needed by more: heddle keys remove reads whole histories, and runs that ended`,
         );
     },
   },
@@ -121,12 +121,12 @@ async function withServer<Result>(
 async function usesOf(
   config: Config,
   { connection, namespace }: { readonly connection: Connection; readonly namespace: string },
-  scope: Parameters<typeof findKeyUses>[1],
+  search: KeySearch,
 ): Promise<{ readonly namespace: string; readonly found: ReadonlyMap<string, KeyUses> }> {
-  return { namespace, found: await findKeyUses(temporalClient(connection, namespace, config), scope) };
+  return { namespace, found: await findKeyUses(temporalClient(connection, namespace, config), search) };
 }
 
-/** `2 workflows (cluster/web, pool/ci), schedule sweep`, or `-`. */
+/** `2 workflows (cluster/web, pool/ci), schedule sweep`, or `none found`. */
 function needText({ open, ended, schedules, workers }: KeyUses): string {
   const some = (noun: string, names: readonly string[]): readonly string[] =>
     names.length === 0
@@ -140,7 +140,7 @@ function needText({ open, ended, schedules, workers }: KeyUses): string {
     ...some('schedule', schedules),
     ...some('worker', workers),
   ];
-  return needs.join(', ') || '-';
+  return needs.join(', ') || 'none found';
 }
 
 const shownNames = 3;
@@ -157,7 +157,11 @@ export const remove = localVerb(
       throw new CliError('Refused', `key ${id} encrypts; encrypt with another one first`, {
         next: 'heddle keys rotate',
       });
-    const uses = await withServer(config, options, (server) => usesOf(config, server, 'open and ended'));
+    const uses = await withServer(config, options, async (server) => {
+      const ends = await usesOf(config, server, { ended: true });
+      // Whole histories of thousands of workflows take minutes.
+      return ends.found.has(id) ? ends : usesOf(config, server, { whole: true });
+    });
     if (uses === undefined)
       throw new CliError(
         'NoServer',

@@ -80,12 +80,16 @@ const keySchema = z.object({
 const keys = z.array(keySchema);
 const keyUses = z
   .object({
-    open: texts.describe('Workflows that run.'),
+    open: texts.describe(
+      'Workflows that run, by their memos, first and newest events. Others may need the key too.',
+    ),
     ended: count.describe('Always 0 in a list: ended runs are looked at when a key is removed.'),
     schedules: texts,
     workers: texts.describe('They encrypt with it.'),
   })
-  .describe('What needs the key.');
+  .describe(
+    'What was found to need the key. None proves that the key is unused: only remove reads whole histories.',
+  );
 const jsonSchema = opaque<JsonObject>('A JSON Schema.').optional();
 const pluginFieldsMembers = {
   type: z.enum(['provider', 'automator']),
