@@ -126,7 +126,10 @@ export function explainRefusal(why: string, text: string, where: string): Plugin
       `disk full on node ${where}: the script was not started (${said}); make room and try again`,
     );
   if (why === 'folder')
-    return new PluginError('Invalid', `${where} cannot keep the run, so the script was not started: ${said}`);
+    return new PluginError(
+      'Invalid',
+      `${where} cannot keep the run, so the script was not started: ${said}; ~/.heddle must be a folder that its user can write`,
+    );
   return new PluginError('Retryable', `the script was not started on ${where}: ${said}`);
 }
 

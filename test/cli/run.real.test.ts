@@ -192,6 +192,9 @@ describe('heddle run', () => {
         'cat link; ls | sort | xargs',
       );
       expect({ code, stdout }).toEqual({ code: 0, stdout: 'contentdangling file link outwards\n' });
+      // A link that is named itself stands for its file.
+      const named = await run('run', 'small', '--copy', join(folder, 'link'), '--', 'cat link');
+      expect(named).toMatchObject({ code: 0, stdout: 'content' });
     } finally {
       socket.close();
       await rm(folder, { recursive: true });

@@ -107,7 +107,9 @@ async function* pack(path: string, onFailure: (cause: unknown) => Error): AsyncG
   try {
     const isFolder = (await lstat(`${place}/.`).catch(() => undefined))?.isDirectory() === true;
     const [cwd, entry] = isFolder ? [place, '.'] : [dirname(place), `./${basename(place)}`];
-    yield* create({ cwd, gzip: true, portable: true, filter: (_path, about) => isCopied(about) }, [entry]);
+    const filter = (_path: string, about: Stats | ReadEntry): boolean => isCopied(about);
+    // A file that was named by a link is meant, not the link.
+    yield* create({ cwd, gzip: true, portable: true, follow: !isFolder, filter }, [entry]);
   } catch (cause) {
     throw onFailure(cause);
   }

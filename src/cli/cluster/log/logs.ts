@@ -3,6 +3,7 @@ import { cleanLine, cleanText } from '../../clean-text.js';
 import type { ServerOptions } from '../../configuration.js';
 import { CliError, exitCodes } from '../../errors.js';
 import { catchInterrupt } from '../../interrupts.js';
+import { findOperation } from '../../../client/index.js';
 import type { LogArchive } from '../../../store/store.js';
 import type { Output } from '../../output.js';
 import type { Session } from '../../session.js';
@@ -138,8 +139,18 @@ interface Missing {
 
 /** The logs lie elsewhere, or there are none: what the cluster itself remembers is shown. */
 async function reportNone({ client, output }: Session, name: string, missing: Missing): Promise<never> {
-  const { archive, node } = missing;
+  const {
+    archive,
+    node,
+    options: { operation },
+  } = missing;
   const known = await client.status(name).catch(() => undefined);
+  if (operation !== undefined && known !== undefined && findOperation(known, operation) === undefined)
+    throw new CliError(
+      'NotFound',
+      `cluster ${name} remembers no operation ${cleanLine(operation)}, and no logs of one are here`,
+      { next: `heddle history ${name}` },
+    );
   const nodes = known?.nodes.filter(({ nodeId }) => node === undefined || nodeId === node) ?? [];
   if (known !== undefined) printFailures(output, { ...known, nodes }, Date.now());
   throw new CliError(
