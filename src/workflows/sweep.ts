@@ -11,18 +11,15 @@ import type { MachineOrder } from '../model/machine/messages.js';
 import { parseImageRef } from '../model/machine/image.js';
 import { taskId, readMachineKey, uploadToken } from '../model/names.js';
 import type { Placement } from '../model/node/placement.js';
-import {
-  decideSweep,
-  leakId,
-  unknownClusters,
-  withoutRepeats,
-  type AccountReport,
-  type Deletion,
-  type Leak,
-  type SweepInput,
-  type SweepReport,
-  type SweepAccounts,
-  type SweptAccount,
+import { decideSweep, leakId, withoutRepeats } from '../model/sweep/decide.js';
+import type {
+  AccountReport,
+  Deletion,
+  Leak,
+  SweepInput,
+  SweepReport,
+  SweepAccounts,
+  SweptAccount,
 } from '../model/sweep/sweep.js';
 import { detailsOfSweep } from '../model/sweep/sweep-text.js';
 import { schedule, scheduleMachineTask, scheduleTask } from './schedule.js';
@@ -41,7 +38,7 @@ export async function sweep(input: SweepInput): Promise<SweepReport> {
   const before = reportBefore();
   const earlier = input.earlier ?? before?.leaks ?? [];
   const evidence = { now: Date.now(), input, earlier, looks, missing, stopped: before?.stopped };
-  const { leaks, ripe, refused, stopped } = decideSweep(evidence);
+  const { leaks, ripe, refused, unknown, stopped } = decideSweep(evidence);
   const silent = looks.flatMap((look) => look.silent ?? []);
   for (const why of refused) log.warn('the sweep deletes nothing', { why });
   for (const why of silent) log.warn('the sweep leaves machines alone', { why });
@@ -55,7 +52,7 @@ export async function sweep(input: SweepInput): Promise<SweepReport> {
     deleted,
     refused,
     silent,
-    unknown: unknownClusters(looks),
+    unknown,
     stopped,
     leaks: leaks.filter((leak) => !gone.has(leakId(leak))),
     accounts: looks.map(({ account: { name }, machines, suspects, more = 0, unable }) => ({

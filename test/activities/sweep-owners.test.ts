@@ -48,7 +48,14 @@ describe('the owner of a machine', () => {
       machine('u/a-1/1', 'web'),
       { is: 'free', askedOf: 'cluster/web' },
     ],
-    ['its cluster is closed', records({}), machine('v/a-1/1', 'gone'), { is: 'orphan' }],
+    ['its cluster is closed', records({ 'cluster/gone': {} }), machine('v/a-1/1', 'gone'), { is: 'orphan' }],
+    [
+      'its cluster is closed, and it was given up',
+      records({ 'cluster/gone': { 'v/a-1/1': { is: 'abandoned' } } }),
+      machine('v/a-1/1', 'gone'),
+      { is: 'abandoned' },
+    ],
+    ['its cluster is closed and cannot be read', records({}), machine('v/a-1/1', 'gone'), { is: 'unclear' }],
     ['its cluster was terminated', records({}), machine('v/a-1/1', 'cut'), { is: 'orphan', cut: true }],
     ['the server has no such workflow', records({}), machine('v/a-1/1', 'new'), { is: 'unknown' }],
     ['a life of its cluster is not on record', records({}), machine('w/a-1/1', 'gone'), { is: 'unknown' }],
@@ -161,7 +168,11 @@ describe('the owner of a machine', () => {
 
   it('is reported in the order of the machines, with one query for each cluster', async () => {
     const asked: string[] = [];
-    const answers = records({ 'cluster/web': { 'u/a-2/1': { is: 'mine' } }, 'cluster/db': {} });
+    const answers = records({
+      'cluster/web': { 'u/a-2/1': { is: 'mine' } },
+      'cluster/db': {},
+      'cluster/gone': {},
+    });
     const owners: ClusterRecords['owners'] = (workflowId, machines) => {
       asked.push(`${workflowId} ${machines.length}`);
       return answers.owners(workflowId, machines);
@@ -173,6 +184,6 @@ describe('the owner of a machine', () => {
       machine('u/a-2/1', 'web'),
     ]);
     expect(found.map(({ is }) => is)).toEqual(['free', 'orphan', 'free', 'mine']);
-    expect(asked.toSorted()).toEqual(['cluster/db 1', 'cluster/web 2']);
+    expect(asked.toSorted()).toEqual(['cluster/db 1', 'cluster/gone 1', 'cluster/web 2']);
   });
 });

@@ -7,17 +7,8 @@ import {
 } from '../../src/model/node/ownership.js';
 import type { NodeState } from '../../src/model/node/state.js';
 import { statusOfLeak } from '../../src/model/sweep/sweep-text.js';
-import {
-  decideSweep,
-  leakId,
-  rememberedLeaks,
-  type AccountReport,
-  type Evidence,
-  type Leak,
-  type LeakKind,
-  type Suspect,
-  type SweepPolicy,
-} from '../../src/model/sweep/sweep.js';
+import { decideSweep, leakId, rememberedLeaks, type Evidence } from '../../src/model/sweep/decide.js';
+import type { AccountReport, Leak, LeakKind, Suspect, SweepPolicy } from '../../src/model/sweep/sweep.js';
 import { fc } from '../harness/property.js';
 
 const hour = 3_600_000;
@@ -124,6 +115,23 @@ describe('the machines that a sweep deletes', () => {
       {
         looks: [lookWithUnknown(a)],
         earlier: [seenBefore(a, 2 * hour), seenBefore(unknown, 2 * hour)],
+        input: { policy, resumed: { at: '2026-01-01T00:00:00Z', by: 'x', uids: ['w'] } },
+      },
+      ['a'],
+    ],
+    [
+      'nothing that was unknown, although its cluster has made a machine of its incarnation since',
+      {
+        looks: [look([a, { ...unknown, kind: 'lost', askedOf: 'cluster/web' }])],
+        earlier: [seenBefore(a, 2 * hour), seenBefore(unknown, 2 * hour)],
+      },
+      [],
+    ],
+    [
+      'no machine of a cluster that was unknown when a person resumed the sweep',
+      {
+        looks: [look([a, { ...unknown, kind: 'lost', askedOf: 'cluster/web' }])],
+        earlier: [a, { ...unknown, kind: 'lost' as const }].map((one) => seenBefore(one, 2 * hour)),
         input: { policy, resumed: { at: '2026-01-01T00:00:00Z', by: 'x', uids: ['w'] } },
       },
       ['a'],
@@ -355,6 +363,15 @@ describe('the owner of a machine', () => {
     expect(
       ownershipAmong({ nodes: { 'app-1': of }, uid: 'u', highest: 3 }, { key, providerid: 'm-9' }),
     ).toEqual(mine ? { is: 'mine', providerid: 'm-1' } : { is: key === 'u/app-1/4' ? 'unmade' : 'free' });
+  });
+
+  it('a machine with the incarnation of another node was never made', () => {
+    expect(
+      ownershipAmong(
+        { nodes: { 'app-1': node }, uid: 'u', highest: 9 },
+        { key: 'u/app-2/3', providerid: 'm-9' },
+      ),
+    ).toEqual({ is: 'unmade' });
   });
 
   it('the counter is raised only by keys of this run', () => {

@@ -136,10 +136,9 @@ function judge(all: readonly Machine[], machine: Machine, owner: Owner | undefin
     case 'free':
       return [{ ...suspect(machine, 'lost'), askedOf: owner.askedOf }];
     case 'abandoned':
-      return [{ ...suspect(machine, 'abandoned'), askedOf: owner.askedOf }];
     case 'unknown': {
-      const { askedOf } = owner;
-      return [{ ...suspect(machine, 'unknown'), ...(askedOf === undefined ? {} : { askedOf }) }];
+      const { is, askedOf } = owner;
+      return [{ ...suspect(machine, is), ...(askedOf === undefined ? {} : { askedOf }) }];
     }
     case 'mine':
       return !isImage(machine) && isSecond(all, machine, owner.providerid)

@@ -15,7 +15,9 @@ export interface OwnMachine extends NamedMachine {
  */
 export type Owner =
   | { readonly is: 'mine'; readonly providerid?: string }
-  | { readonly is: 'free' | 'abandoned'; readonly askedOf: string }
+  | { readonly is: 'free'; readonly askedOf: string }
+  /** No workflow is asked before it is deleted if its cluster has ended. */
+  | { readonly is: 'abandoned'; readonly askedOf?: string }
   | { readonly is: 'orphan'; readonly cut?: true }
   | { readonly is: 'unknown'; readonly askedOf?: string }
   | { readonly is: 'unsure' }
@@ -80,8 +82,14 @@ function uidOf({ key }: OwnMachine): string {
 }
 
 function unclear(machines: readonly OwnMachine[], what: string, error: unknown): readonly Owned[] {
-  const why = `${what}: ${error instanceof Error ? error.message : String(error)}`;
+  const why = `${what}: ${innermost(error)}`;
   return machines.map((machine) => [machine, { is: 'unclear', why }]);
+}
+
+/** The SDK's own messages say no reason. */
+function innermost(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? innermost(error.cause) : error.message;
 }
 
 async function ownersInCluster(
@@ -93,7 +101,16 @@ async function ownersInCluster(
     const { status, uid } = await clusters.record(name);
     if (status === 'living') return { uid, owned: await ask(clusters, ownerWorkflowId(name), machines) };
     const owner: Owner = { is: 'orphan', ...(status === 'cut' ? { cut: true as const } : {}) };
-    return { uid, owned: machines.map((machine) => [machine, owner]) };
+    const own = machines.filter((machine) => status === 'ended' && uidOf(machine) === uid);
+    const abandoned = new Set(
+      (await ask(clusters, ownerWorkflowId(name), own)).flatMap(([machine, { is }]) =>
+        is === 'abandoned' ? [machine] : [],
+      ),
+    );
+    return {
+      uid,
+      owned: machines.map((machine) => [machine, abandoned.has(machine) ? { is: 'abandoned' } : owner]),
+    };
   } catch (error) {
     return { owned: unclear(machines, `what cluster ${name} has could not be read`, error) };
   }

@@ -25,6 +25,7 @@ import {
   readConfiguration,
   type CommonOptions,
 } from '../configuration.js';
+import { prepareFolder } from '../../config/prepare-folder.js';
 import { createOutput } from '../output.js';
 import { formatCount, formatMoment } from '../format.js';
 import { temporalClient } from '../session.js';
@@ -37,6 +38,8 @@ export const create = localVerb(
     const config = readConfiguration(options);
     const { keyFolder: folder } = config;
     await refuseInUse(config, options);
+    // Workers refuse a data folder that is open to others.
+    prepareFolder(config.dataFolder);
     return { folder, keys: createKeys(folder).list() };
   },
   {

@@ -14,6 +14,8 @@ export function lostOutputs(
     const lost = outputs.filter((name) => !Object.hasOwn(kept, name));
     if (lost.length === 0) return [];
     const what = `${lost.length === 1 ? 'output' : 'outputs'} ${lost.join(', ')}`;
-    return [`cluster ${cluster} uses ${what}, which will be gone: its next apply fails`];
+    return [
+      `cluster ${cluster} uses ${what}, which will be gone: it keeps the last ${lost.length === 1 ? 'value' : 'values'}`,
+    ];
   });
 }

@@ -114,7 +114,7 @@ export function aimOf({
 
 /**
  * The spec that a rollback restores: for a held or cancelled operation the spec before it, otherwise the
- * previously achieved one.
+ * previously achieved one. Only a file takes a lock away, so the present lock stays.
  */
 export function specBefore({
   operation,
@@ -124,7 +124,10 @@ export function specBefore({
 }: Pick<ClusterState, 'operation' | 'spec' | 'achieved' | 'before'>): ClusterSpec | undefined {
   const isWhole =
     operation === undefined && stableJson((spec ?? null) as Json) === stableJson((achieved ?? null) as Json);
-  return isWhole ? before : achieved;
+  const found = isWhole ? before : achieved;
+  if (found === undefined || found.lock === spec?.lock) return found;
+  const { lock: _lock, ...unlocked } = found;
+  return spec?.lock === undefined ? unlocked : { ...unlocked, lock: spec.lock };
 }
 
 export interface QueuedOperation {

@@ -1,4 +1,5 @@
-import { leakId, neededPasses, type Leak, type SweepReport } from './sweep.js';
+import { leakId, neededPasses } from './decide.js';
+import type { Leak, SweepReport } from './sweep.js';
 
 /** Why a leak stays, or when it goes. */
 export function statusOfLeak(leak: Leak, { policy, refused, deleted, at }: SweepReport): string {
