@@ -365,15 +365,6 @@ describe('the owner of a machine', () => {
     ).toEqual(mine ? { is: 'mine', providerid: 'm-1' } : { is: key === 'u/app-1/4' ? 'unmade' : 'free' });
   });
 
-  it('a machine with the incarnation of another node was never made', () => {
-    expect(
-      ownershipAmong(
-        { nodes: { 'app-1': node }, uid: 'u', highest: 9 },
-        { key: 'u/app-2/3', providerid: 'm-9' },
-      ),
-    ).toEqual({ is: 'unmade' });
-  });
-
   it('the counter is raised only by keys of this run', () => {
     expect(
       highestIncarnation(

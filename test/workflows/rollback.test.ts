@@ -169,4 +169,12 @@ describe('a rollback', () => {
     expect(back.status.operation).toMatchObject({ id: held.operation.id, state: 'held' });
     expect(await machinesOf('locked')).toEqual(before);
   });
+
+  it.concurrent('keeps the lock that the apply before it set', async () => {
+    expect((await apply(specOf('kept', 'red', {}, 1))).operation.state).toBe('done');
+    expect((await apply(specOf('kept', 'red', { lock: true }, 1))).operation.state).toBe('done');
+    const { status } = await operate('kept', { kind: 'rollback' });
+    expect(status.locked).toBe(true);
+    await expect(stack.client.delete('kept')).rejects.toThrow(/is locked by its file/);
+  });
 });

@@ -44,29 +44,10 @@ export function isMachineOf(node: NodeState | undefined, uid: string, key: strin
 /** Who has which node's machine, among the nodes that one workflow carries. */
 export function ownershipAmong({ nodes, uid, highest }: OwnNodes, machine: NamedMachine): Ownership {
   const node = nodes[readMachineKey(machine.key)?.nodeId ?? ''];
-  if (!isMachineOf(node, uid, machine.key)) {
-    const isUnmade =
-      highestIncarnation([machine], uid) > highest ||
-      Object.values(nodes).some((other) => hasIncarnation(other, uid, machine));
-    return { is: isUnmade ? 'unmade' : 'free' };
-  }
+  if (!isMachineOf(node, uid, machine.key))
+    return { is: highestIncarnation([machine], uid) > highest ? 'unmade' : 'free' };
   const { providerid } = node.payload;
   return { is: 'mine', ...(typeof providerid === 'string' ? { providerid } : {}) };
-}
-
-/** An incarnation is assigned once, so no other node has ever had it. */
-function hasIncarnation(
-  { incarnation, keyUid = '', nodeId }: NodeState,
-  uid: string,
-  { key }: NamedMachine,
-): boolean {
-  const named = readMachineKey(key);
-  return (
-    named !== undefined &&
-    named.clusterUid === (keyUid === '' ? uid : keyUid) &&
-    named.incarnation === incarnation &&
-    named.nodeId !== nodeId
-  );
 }
 
 interface OwnNodes {
