@@ -40,7 +40,7 @@ describe('a wrong setting', () => {
       'keys for a folder where nothing can be created',
       ['keys', 'create'],
       { HEDDLE_DATA_FOLDER: '/proc/heddle' },
-      /keys cannot be written into \/proc\/heddle\/keys: .*Name another one with keyFolder in heddle\.yaml/,
+      /\/proc\/heddle cannot be created: .*Name another folder, such as with HEDDLE_DATA_FOLDER/,
     ],
     ['a port that is none', ['dev', '--port', '99999'], {}, /It is a number from 0 to 65535/],
     [
