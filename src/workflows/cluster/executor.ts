@@ -69,6 +69,8 @@ interface Progress {
   open: number;
   stopping: boolean;
   abandoned: boolean;
+  /** A fault of a chain. It fails the workflow task; a promise that nobody awaits would end the worker. */
+  fault?: Error;
   readonly forgotten: Set<string>;
 }
 
@@ -107,10 +109,13 @@ export function startRun(executor: Executor, work: Work): Run {
     ),
   );
   running.catch((error: unknown) => {
-    if (!isCancellation(error)) throw error;
+    if (!isCancellation(error)) progress.fault = error instanceof Error ? error : new Error(String(error));
   });
   return {
-    over: () => progress.open === 0,
+    over: () => {
+      if (progress.fault !== undefined) throw progress.fault;
+      return progress.open === 0;
+    },
     quiet: () => {
       const waiting = Object.values(progress.waiting).filter(({ isQuiet }) => isQuiet);
       return waiting.length === progress.open && waiting.every(({ mayGoOn }) => !mayGoOn());
@@ -222,15 +227,17 @@ function nodeOf(progress: Progress, work: Work, chain: Chain): CarriedNode {
   const { executor } = progress;
   const { memory } = executor;
   const { nodeId, kind } = chain;
+  // Work on a node that is carried no longer still comes to its end.
+  let last = memory.state.nodes[nodeId];
   return {
     operation: work.operation,
     position: positionOf(executor, chain),
     placements: work.placements[kind.group] ?? [],
     plugins: work.plugins,
     state: () => {
-      const found = memory.state.nodes[nodeId];
-      if (found === undefined) throw new Error(`node ${nodeId} is gone`);
-      return found;
+      last = memory.state.nodes[nodeId] ?? last;
+      if (last === undefined) throw new Error(`there is no node ${nodeId}`);
+      return last;
     },
     change: (change) => {
       if (!isIgnored(progress, nodeId)) changeNode(memory, nodeId, change);
@@ -290,7 +297,7 @@ function passStep(memory: NodesMemory, nodeId: string, position: number): void {
 
 async function acquire(progress: Progress, nodeId: string, step: Step): Promise<(() => void) | undefined> {
   const { executor, permits } = progress;
-  for (;;) {
+  while (!isIgnored(progress, nodeId)) {
     if (executor.paused()) {
       changeNode(executor.memory, nodeId, (node) =>
         node.current === undefined ? node : { ...node, current: { ...node.current, state: 'paused' } },
@@ -300,13 +307,14 @@ async function acquire(progress: Progress, nodeId: string, step: Step): Promise<
     }
     const release = await acquirePermit(permits, nodeId, step);
     const isPaused = executor.paused() && !progress.stopping;
-    if (release !== undefined && !isPaused && !progress.stopping) {
+    if (release !== undefined && !isPaused && !progress.stopping && !isIgnored(progress, nodeId)) {
       executor.changed();
       return release;
     }
     release?.();
     if (!isPaused || release === undefined) return undefined;
   }
+  return undefined;
 }
 
 /** CONFIRM mostly waits between probes, so it needs no permit. */
