@@ -79,6 +79,8 @@ function isQueryToAskAgain(error: unknown): error is Error {
 function isUpdateToAskAgain(error: unknown): error is Error {
   return (
     says(error, grpcStatus.failedPrecondition, 'unexpected workflow task failure') ||
+    // After a task that timed out, until the next one is completed.
+    says(error, grpcStatus.failedPrecondition, 'Workflow Task in failed state') ||
     says(error, grpcStatus.resourceExhausted, 'in-flight updates')
   );
 }

@@ -116,7 +116,7 @@ describe('a machine of several parts at an API without client tokens', () => {
       expect(await creations(name)).toBe(made);
 
       const { operation: deletion = '' } = await stack.client.delete(name);
-      expect((await stack.client.waitFor(name, deletion)).operation.state).toBe('done');
+      expect((await stack.client.waitFor(name, deletion)).operation).toMatchObject({ state: 'done' });
       await until('the machines to be gone', async () =>
         (await stack.service.machines()).every(({ hostname }) => hostname !== `${name}-app-1`),
       );
