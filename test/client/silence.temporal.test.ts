@@ -85,11 +85,11 @@ describe('a client without an answer', () => {
 
   it('waits for a worker that is busy or restarts, with requests for nodes', async () => {
     const { temporal } = stack.client;
-    setPatience(temporal, 1);
     const pool = new PoolClient(temporal, 'quiet', { by: 'test' });
     const first = await stack.startWorker();
     await pool.apply(emptyPool);
     await first.stop();
+    setPatience(temporal, 1);
     const asked = pool.request(['a']);
     // As a command does that waits no longer than the deadline of one call.
     await expect(pool.view()).rejects.toMatchObject({ code: 'NoWorker', isBusy: true });
