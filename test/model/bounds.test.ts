@@ -6,7 +6,8 @@ import { packCluster, unpackCluster } from '../../src/model/cluster/carry.js';
 import { withoutHealth } from '../../src/model/cluster/work.js';
 import { refuseRequests } from '../../src/model/pool/room.js';
 import { unpackPool, type CarriedPool } from '../../src/model/pool/carry.js';
-import { filled, fullClusterState } from '../harness/workflows/filled.js';
+import { fullClusterState } from '../harness/workflows/filled-clusters.js';
+import { filled } from '../harness/workflows/filled.js';
 
 const carried = Object.fromEntries(Object.entries(filled).map(([type, one]) => [type, one.carried()]));
 const types = Object.keys(bounds) as (keyof typeof bounds)[];

@@ -1,8 +1,9 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { startStack, type Stack } from '../harness/stack.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
+import { writeProvider } from '../harness/workflows/toy-provider.js';
 
 /** It lists 10,000 machines of an earlier cluster, as after a restore of a backup, and writes down what else is called. */
 const crowd = `import { appendFileSync } from 'node:fs';
@@ -38,23 +39,16 @@ beforeAll(async () => {
     config: { plugins: ['./plugins'] },
   });
   ledger = join(stack.folder, 'ledger');
-  const folder = join(stack.folder, 'plugins', 'providers', 'crowd');
-  await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, 'crowd.mjs'), crowd);
-  await writeFile(
-    join(folder, 'crowd.json'),
-    JSON.stringify({
-      name: 'crowd',
-      type: 'provider',
-      entry: './crowd.mjs',
-      class: 'Crowd',
-      version: '1.0.0',
-      description: 'More machines than fit into a message',
-      idempotency: 'token',
+  await writeProvider(stack.folder, {
+    name: 'crowd',
+    code: crowd,
+    class: 'Crowd',
+    description: 'More machines than fit into a message',
+    more: {
       consistencyWindowMs: 0,
       fields: { admin: { ledger: { title: 'Ledger', type: 'string', default: ledger } } },
-    }),
-  );
+    },
+  });
   await stack.startWorker();
 });
 afterAll(() => stack.stop());

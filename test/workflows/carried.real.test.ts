@@ -19,7 +19,9 @@ import { noPeers } from '../../src/model/node/peers.js';
 import type { ServedPlan } from '../../src/model/plan/plan.js';
 import { putResourceUpdate } from '../../src/workflows/artifact/messages.js';
 import { requestUpdate } from '../../src/workflows/pool/messages.js';
-import { filled, fullClusterState, specOf } from '../harness/workflows/filled.js';
+import { fullClusterState } from '../harness/workflows/filled-clusters.js';
+import { filled } from '../harness/workflows/filled.js';
+import { specOf } from '../harness/workflows/filler.js';
 import { type Ledger, openLedger } from '../harness/workflows/ledger.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 

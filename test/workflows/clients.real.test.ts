@@ -1,9 +1,10 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { startStack, type Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { closed } from '../harness/workflows/spec.js';
+import { writeProvider } from '../harness/workflows/toy-provider.js';
 
 const toy = (ledger: string): string => `import { appendFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -29,22 +30,13 @@ describe('a plugin that keeps a client open', () => {
       config: { plugins: ['./plugins'] },
     });
     ledger = join(stack.folder, 'ledger');
-    const folder = join(stack.folder, 'plugins', 'providers', 'toy');
-    await mkdir(folder, { recursive: true });
-    await writeFile(join(folder, 'toy.mjs'), toy(ledger));
-    await writeFile(
-      join(folder, 'toy.json'),
-      JSON.stringify({
-        name: 'toy',
-        type: 'provider',
-        entry: './toy.mjs',
-        class: 'Toy',
-        version: '1.0.0',
-        description: 'Machines that are none',
-        idempotency: 'token',
-        limits: { processes: 1 },
-      }),
-    );
+    await writeProvider(stack.folder, {
+      name: 'toy',
+      code: toy(ledger),
+      class: 'Toy',
+      description: 'Machines that are none',
+      more: { limits: { processes: 1 } },
+    });
   });
   afterAll(() => stack.stop());
 

@@ -1,10 +1,11 @@
-import { readFile, writeFile, mkdir } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { locksOf } from '../../src/worker/account-workflows.js';
 import { startStack, type Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { closed } from '../harness/workflows/spec.js';
+import { writeProvider } from '../harness/workflows/toy-provider.js';
 
 /** Each call says when it begins and when it ends. */
 const toy = `import { appendFileSync } from 'node:fs';
@@ -36,23 +37,16 @@ describe('an account that permits one call at a time', () => {
       config: { plugins: ['./plugins'] },
     });
     ledger = join(stack.folder, 'ledger');
-    const folder = join(stack.folder, 'plugins', 'providers', 'toy');
-    await mkdir(folder, { recursive: true });
-    await writeFile(join(folder, 'toy.mjs'), toy);
-    await writeFile(
-      join(folder, 'toy.json'),
-      JSON.stringify({
-        name: 'toy',
-        type: 'provider',
-        entry: './toy.mjs',
-        class: 'Toy',
-        version: '1.0.0',
-        description: 'Machines that are none',
-        idempotency: 'token',
+    await writeProvider(stack.folder, {
+      name: 'toy',
+      code: toy,
+      class: 'Toy',
+      description: 'Machines that are none',
+      more: {
         serial: true,
         fields: { admin: { ledger: { title: 'Ledger', type: 'string', default: ledger } } },
-      }),
-    );
+      },
+    });
     await stack.startWorker('one');
   });
   afterAll(() => stack.stop());

@@ -82,14 +82,14 @@ function uidOf({ key }: OwnMachine): string {
 }
 
 function unclear(machines: readonly OwnMachine[], what: string, error: unknown): readonly Owned[] {
-  const why = `${what}: ${innermost(error)}`;
+  const why = `${what}: ${deepestMessage(error)}`;
   return machines.map((machine) => [machine, { is: 'unclear', why }]);
 }
 
 /** The SDK's own messages say no reason. */
-function innermost(error: unknown): string {
+function deepestMessage(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? innermost(error.cause) : error.message;
+  return error.cause instanceof Error ? deepestMessage(error.cause) : error.message;
 }
 
 async function ownersInCluster(
@@ -101,15 +101,15 @@ async function ownersInCluster(
     const { status, uid } = await clusters.record(name);
     if (status === 'living') return { uid, owned: await ask(clusters, ownerWorkflowId(name), machines) };
     const owner: Owner = { is: 'orphan', ...(status === 'cut' ? { cut: true as const } : {}) };
+    // Its last run still knows which machines a person gave up.
     const own = machines.filter((machine) => status === 'ended' && uidOf(machine) === uid);
-    const abandoned = new Set(
-      (await ask(clusters, ownerWorkflowId(name), own)).flatMap(([machine, { is }]) =>
-        is === 'abandoned' ? [machine] : [],
-      ),
-    );
+    const answers = new Map(await ask(clusters, ownerWorkflowId(name), own));
     return {
       uid,
-      owned: machines.map((machine) => [machine, abandoned.has(machine) ? { is: 'abandoned' } : owner]),
+      owned: machines.map((machine) => [
+        machine,
+        answers.get(machine)?.is === 'abandoned' ? { is: 'abandoned' } : owner,
+      ]),
     };
   } catch (error) {
     return { owned: unclear(machines, `what cluster ${name} has could not be read`, error) };

@@ -296,7 +296,7 @@ async function replaceLost(memory: Memory): Promise<OperationEnd> {
 /** Ends the operation early. A CREATE is waited for without limit: its machine must be known. */
 async function halt(memory: Memory, run?: Run): Promise<OperationEnd> {
   const { to = 'cancel' } = memory.halt ?? {};
-  const groups = haltGroups(memory);
+  instructAll(memory, { do: 'halt', how: to === 'cancel' ? 'discard' : 'cancel' });
   if (run !== undefined) await cancelRun(run);
   endWork(memory);
   const { operation } = memory.state;
@@ -306,7 +306,7 @@ async function halt(memory: Memory, run?: Run): Promise<OperationEnd> {
       operation?.id ?? '0',
       () => memory.halt?.to === 'delete',
     );
-  await groups;
+  await condition(() => groupsOver(memory));
   endEmptyGroups(memory);
   return 'halted';
 }
@@ -317,11 +317,6 @@ async function cancelRun(run: Run): Promise<void> {
   await condition(() => run.over() || !run.creating());
   await condition(() => run.over(), haltMs);
   run.abandon();
-}
-
-async function haltGroups(memory: Memory): Promise<void> {
-  instructAll(memory, { do: 'halt', how: memory.halt?.to === 'delete' ? 'cancel' : 'discard' });
-  await condition(() => groupsOver(memory));
 }
 
 function endWork(memory: Memory): void {
