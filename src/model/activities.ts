@@ -256,8 +256,8 @@ export const activityTable: Readonly<Record<ActivityName, ActivityRow>> = {
   REACH: { ...machine, budgetMs: 15 * minute },
   // The disk is about to be overwritten, so this is not worth a long wait.
   PRE_RELOAD: { ...system, method: 'preReload', budgetMs: 20 * second },
-  MARK_DISK: { ...machine, by: 'system', budgetMs: 20 * second },
-  CHECK_MARK: { ...machine, by: 'system' },
+  MARK_DISK: { ...machine, budgetMs: 20 * second },
+  CHECK_MARK: machine,
   POST_LOAD: { ...system, method: 'postLoad' },
   PRE_CAPTURE: { ...system, method: 'preCapture' },
   SANITIZE: { ...system, method: 'sanitize' },

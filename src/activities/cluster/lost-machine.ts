@@ -21,7 +21,7 @@ const bootMs = 20_000;
 const waiting: readonly AnyAction[] = ['CONFIRM', 'REACH'];
 
 /** Actions of the engine that log in to the machine. */
-const byEngine: readonly AnyAction[] = ['TAINT', 'GET_CURRENT_IMAGE'];
+const byEngine: readonly AnyAction[] = ['TAINT', 'GET_CURRENT_IMAGE', 'MARK_DISK', 'CHECK_MARK'];
 
 /**
  * The error of a task that may have lost contact with its machine: MachineLost if the provider shows, twice,

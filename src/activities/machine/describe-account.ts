@@ -80,6 +80,8 @@ function actionsOf(
 ): readonly string[] {
   return machineActions.filter((action) => {
     const { by, method, queue } = activityTable[action];
+    // A disk is marked over SSH.
+    if (action === 'MARK_DISK' || action === 'CHECK_MARK') return !isReachedByPlugin(plugin);
     if (method === undefined) return queue === 'site';
     // The controller of a machine that exists already is asked instead of its system, which it may not have.
     if (action === 'ENROL' && !plugin.descriptor.capabilities.includes('claims')) return false;

@@ -39,7 +39,7 @@ export const loadSteps: readonly ProcedureStep[] = [
   { step: 'wait for a place', action: 'ACQUIRE_PERMIT', usualMs: 1_000 },
   { step: 'verify image', action: 'VERIFY_IMAGE', usualMs: 30_000, optional: true },
   { step: 'prepare reload', action: 'PRE_RELOAD', usualMs: 5_000, optional: true, mayFail: true },
-  // A disk that still has the mark afterwards was not written.
+  // A disk that still has the mark afterwards was not written; one that cannot be marked is written twice.
   { step: 'mark disk', action: 'MARK_DISK', usualMs: 2_000, optional: true, mayFail: true },
   { step: 'power off', action: 'POWER_OFF', usualMs: 15_000, optional: true },
   { step: 'set boot', action: 'SET_BOOT', usualMs: 2_000, optional: true },
@@ -67,6 +67,12 @@ export const captureSteps: readonly ProcedureStep[] = [
   { step: 'size', action: 'GET_IMAGE_SIZE', usualMs: 2_000 },
 ];
 
+/** Between a capture and its proof: only a system that runs can be marked, and the disk of one that does not return is kept. */
+export const returnSteps: readonly ProcedureStep[] = [
+  { step: 'power on', action: 'POWER_ON', usualMs: 15_000, optional: true },
+  { step: 'wait', action: 'REACH', usualMs: minute },
+];
+
 /** What LOAD has to do by what NODE_STATUS said. `unknown`: nothing, because something could be lost. */
 export type LoadPlan = 'nothing' | 'post-load' | 'everything' | 'unknown';
 
@@ -85,6 +91,15 @@ export function stepsOfLoad(plan: 'post-load' | 'everything'): readonly Procedur
   return plan === 'everything'
     ? loadSteps
     : loadSteps.filter(({ action }) => action === 'POST_LOAD' || action === 'GET_CURRENT_IMAGE');
+}
+
+/**
+ * From the mark to its check. A system that could not be marked before the first write may be the one that runs after it,
+ * and answers now.
+ */
+export function stepsOfSecondWrite(steps: readonly ProcedureStep[]): readonly ProcedureStep[] {
+  const at = (action: MachineAction): number => steps.findIndex((step) => step.action === action);
+  return steps.slice(at('MARK_DISK'), at('CHECK_MARK') + 1);
 }
 
 /** Those of a procedure that the provider and the system's part can do. */

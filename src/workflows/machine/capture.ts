@@ -2,14 +2,14 @@ import { CancellationScope, isCancellation, patched } from '@temporalio/workflow
 import { formatImageRef, type ImageRef } from '../../model/machine/image.js';
 import type { OperationResult } from '../../model/machine/state.js';
 import type { MachineTaskOutcome } from '../../model/machine/messages.js';
-import { captureSteps } from '../../model/machine/steps.js';
+import { captureSteps, returnSteps } from '../../model/machine/steps.js';
 import type { MachineStateName } from '../../model/machine/transitions.js';
 import { clearAccess, settleAccess } from './access.js';
 import { erase } from './erase.js';
 import { NotDone, refuse, toNotDone } from './failure.js';
 import { backOn, load, stopIfCancelled } from './load.js';
 import { change, changeOperation, happen, note, type MachineMemory } from './memory.js';
-import { accessOf, can, runAction, runStep, stepsFor } from './run-step.js';
+import { accessOf, can, runAction, runStep, stepsFor, undoMs } from './run-step.js';
 import { releasePermit, permitsOf } from './permits.js';
 
 export interface CaptureOrder {
@@ -41,10 +41,10 @@ export async function capture(memory: MachineMemory, order: CaptureOrder): Promi
       change(memory, { why: `${formatImageRef(image)} was captured here and not proved` });
       return result;
     }
+    await returnToUse(memory, order, end);
     await load(memory, {
       image,
       force: true,
-      silent: memory.offByUs === true,
       withinMs: Math.max(1, end - Date.now()),
       token: `${token}/proof`,
     });
@@ -55,6 +55,21 @@ export async function capture(memory: MachineMemory, order: CaptureOrder): Promi
     else await CancellationScope.nonCancellable(() => stay(memory, order, error, end));
     throw error;
   }
+}
+
+/** Its system may have new host keys, because those of an image are not for every machine. */
+async function returnToUse(memory: MachineMemory, { image }: CaptureOrder, end: number): Promise<void> {
+  if (memory.offByUs !== true) return;
+  const steps = stepsFor(memory, returnSteps);
+  for (const step of steps)
+    await runStep(memory, steps, step, { leftMs: undoMs(end - Date.now()), order: { fresh: true } }).catch(
+      (error: unknown) => {
+        const { answer, failure } = toNotDone(memory, step.action, error);
+        const message = `${formatImageRef(image)} was captured, and the machine does not return, so its disk is kept and the image is not proved: ${failure.message}`;
+        throw new NotDone(answer, { ...failure, message });
+      },
+    );
+  delete memory.offByUs;
 }
 
 async function makeImage(

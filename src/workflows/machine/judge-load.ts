@@ -1,7 +1,7 @@
 import { formatImageRef, type ImageRef } from '../../model/machine/image.js';
 import type { MachineTaskOutcome, RecordView } from '../../model/machine/messages.js';
 import { refuse } from './failure.js';
-import { note, type MachineMemory } from './memory.js';
+import type { MachineMemory } from './memory.js';
 import { can } from './run-step.js';
 
 interface Wanted {
@@ -35,13 +35,12 @@ export function judgeImage(
 
 /**
  * The disk that the machine booted must be another than before: without the mark of this load and, if there is a record,
- * with that of the image. Where the old disk could not be marked, the record of a finished load gives it away.
+ * with that of the image.
  */
 export function judgeDisk(
   memory: MachineMemory,
   { image }: Wanted,
   { mark, record }: MachineTaskOutcome,
-  isMarked: boolean,
 ): void {
   const next =
     'LOAD did not write the disk that the machine boots from; check the program that writes images, and the boot order of the machine';
@@ -55,15 +54,6 @@ export function judgeDisk(
   const wrong = wrongRecord(record, image);
   if (wrong !== undefined && wrong !== noRecord)
     refuse(memory, 'CHECK_MARK', 'not done', `after the load the machine ${wrong}: ${next}`);
-  if (!isMarked && record !== undefined && record.postLoad !== null)
-    refuse(
-      memory,
-      'CHECK_MARK',
-      'not done',
-      `the machine runs a system whose steps after loading were done before this load (${record.postLoad}): ${next}`,
-    );
-  if (!isMarked)
-    note(memory, 'its old system could not be marked, so only its record shows that the disk was written');
 }
 
 /** The machine itself must confirm the image, unless no record could be written. */

@@ -2,7 +2,7 @@ import { CancellationScope, CancelledFailure, isCancellation } from '@temporalio
 import { formatImageRef, isSameImage, type ImageRef } from '../../model/machine/image.js';
 import type { OperationResult } from '../../model/machine/state.js';
 import type { MachineStateName } from '../../model/machine/transitions.js';
-import { planLoad, stepsOfLoad, type ProcedureStep } from '../../model/machine/steps.js';
+import { planLoad, stepsOfLoad, stepsOfSecondWrite, type ProcedureStep } from '../../model/machine/steps.js';
 import { endAccess, settleAccess } from './access.js';
 import { mustErase, recordErased } from './erase.js';
 import { NotDone, refuse, toNotDone } from './failure.js';
@@ -21,10 +21,13 @@ export interface LoadOrder {
   readonly withinMs: number;
   /** Only the steps after loading, on a machine that has the image; nothing is written. */
   readonly only?: 'post-load';
-  /** The machine is known to be off, or not to answer: its system is not asked for anything. */
-  readonly silent?: boolean;
   /** Distinguishes several writes of one operation. */
   readonly token: string;
+}
+
+interface WriteOrder extends LoadOrder {
+  /** The machine is known to be off, or not to answer: its system is not asked for anything. */
+  readonly silent?: boolean;
 }
 
 /**
@@ -67,10 +70,7 @@ export async function load(memory: MachineMemory, order: LoadOrder): Promise<Ope
       return done(memory, { ...seen, image, did: 'post-load' });
     await write(
       memory,
-      {
-        ...order,
-        silent: order.silent === true || half !== undefined || (status !== undefined && status.ssh !== 1),
-      },
+      { ...order, silent: half !== undefined || (status !== undefined && status.ssh !== 1) },
       end,
     );
     return done(memory, { ...seen, image, did: 'everything' });
@@ -144,7 +144,7 @@ async function postLoad(memory: MachineMemory, order: LoadOrder, end: number): P
   }
 }
 
-async function write(memory: MachineMemory, order: LoadOrder, end: number): Promise<void> {
+async function write(memory: MachineMemory, order: WriteOrder, end: number): Promise<void> {
   const steps = stepsFor(memory, stepsOfLoad('everything'));
   try {
     await runSteps(memory, order, steps, end);
@@ -155,20 +155,23 @@ async function write(memory: MachineMemory, order: LoadOrder, end: number): Prom
 
 async function runSteps(
   memory: MachineMemory,
-  order: LoadOrder,
+  order: WriteOrder,
   steps: readonly ProcedureStep[],
   end: number,
 ): Promise<void> {
   let isHere = false;
   let isUntouched = false;
   let isMarked = false;
+  let isSecond = false;
   // Until the write has begun, a failure is undone within the same time.
   let isUndoable = steps.some(({ breaks }) => breaks === true);
   // What it has is not known, so it may be the system that the last load should have overwritten.
   const wasHalf = memory.state.half !== undefined;
-  for (const step of steps) {
+  const queue = [...steps];
+  for (let step = queue.shift(); step !== undefined; step = queue.shift()) {
     if (step.action === 'RETRIEVE_IMAGE' && isHere) continue;
-    if (step.mayFail === true && order.silent === true && !(step.action === 'MARK_DISK' && wasHalf)) continue;
+    const answers = order.silent !== true || (step.action === 'MARK_DISK' && (wasHalf || isSecond));
+    if (step.mayFail === true && !answers) continue;
     if (step.action === 'REVOKE_ACCESS' && memory.state.access === undefined) continue;
     if (step.action === 'CHECK_MARK' && isUntouched) continue;
     stopIfCancelled();
@@ -184,7 +187,9 @@ async function runSteps(
         `the load was not done within its ${order.withinMs / 1_000} s; it was about to ${step.step}`,
       );
     if (step.breaks === true) change(memory, { half: order.image, unconfirmed: undefined });
-    const { image, token } = order;
+    const { image } = order;
+    // A provider does nothing for the token of a write that it has done.
+    const token = isSecond ? `${order.token}/again` : order.token;
     try {
       const about = {
         image,
@@ -201,17 +206,27 @@ async function runSteps(
       if (step.action === 'REVOKE_ACCESS' && step.mayFail === true) settleAccess(memory, outcome);
       else if (step.action === 'REVOKE_ACCESS') endAccess(memory, outcome, isUntouched);
       if (step.action === 'ERASE') recordErased(memory, outcome);
-      if (step.action === 'CHECK_MARK') judgeDisk(memory, order, outcome, isMarked);
+      if (step.action === 'CHECK_MARK') {
+        judgeDisk(memory, order, outcome);
+        if (!isMarked) {
+          isSecond = true;
+          queue.unshift(...stepsOfSecondWrite(steps));
+          note(memory, notMarked);
+        }
+      }
       if (step.action === 'GET_CURRENT_IMAGE') judgeRecord(memory, order, outcome, isUntouched);
     } catch (error) {
       const why = toNotDone(memory, step.action, error);
       // The provider promises that the disk is unchanged then.
       if (step.breaks === true && why.answer === 'not done') restoreHalf(memory, halfBefore);
-      if (step.mayFail !== true) throw Date.now() < deadline ? why : lateIn(step, order, why);
+      if (step.mayFail !== true || isSecond) throw Date.now() < deadline ? why : lateIn(step, order, why);
       note(memory, `${step.step}: ${why.message}`);
     }
   }
 }
+
+const notMarked =
+  'its old system could not be marked, so the image is written a second time: only a mark that is gone proves that the disk was written';
 
 /** The part of a load's time that its undo gets: setting the boot device, and switching on. */
 function reservedMs({ withinMs }: LoadOrder): number {

@@ -101,7 +101,7 @@ describe.skipIf(noEmulators !== undefined)(
       }
     });
 
-    it('continues a capture from its step: captured once, proved once, switched off and on once', async () => {
+    it('continues a capture from its step: captured once, proved once, switched off and on for each', async () => {
       const ends = await killAtEach(inCapture, captured, (name) =>
         ground.begin(name, {
           kind: 'capture',
@@ -115,7 +115,7 @@ describe.skipIf(noEmulators !== undefined)(
           state: 'available',
           image: { name: `image-of-${machine.name}`, revision: '1' },
         });
-        expect((await switched(machine.name)).slice(2), machine.name).toEqual(['off', 'on']);
+        expect((await switched(machine.name)).slice(2), machine.name).toEqual(['off', 'on', 'off', 'on']);
         expect(await ground.calls('capture', machine.name), machine.name).toHaveLength(1);
         expect(await ground.calls('load', machine.name), machine.name).toHaveLength(2);
       }
