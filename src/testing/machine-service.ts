@@ -18,6 +18,8 @@ export interface MachineService {
   readonly pageSize: number;
   /** The state of a machine in the words of plugins; undefined if it is gone. */
   stateOf(id: string): Promise<Machine['state'] | undefined>;
+  /** Has the next machine that is created start and never run. */
+  stallNext(): Promise<void>;
   /** Machines that are there. */
   machines(): Promise<readonly Readonly<Record<string, unknown>>[]>;
   close(): Promise<void>;
@@ -39,15 +41,13 @@ const program = fileURLToPath(new URL('../../dist/local/main.js', import.meta.ur
 /** Starts one in a temporary folder. `sandbox` needs Linux and root. */
 export async function startMachineService(
   kind: 'directory' | 'sandbox' = 'directory',
-  /** How long a machine takes to go, in ms. */
-  deleteDelayMs = 20,
-  /** How long a machine takes to boot, in ms. */
-  bootDelayMs = 20,
+  /** How long a machine takes to go, in ms: long enough for find to be asked while it goes. */
+  deleteDelayMs = 300,
 ): Promise<MachineService> {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-machines-'));
   const settings = [
     '--boot-delay',
-    `${bootDelayMs}`,
+    '20',
     '--delete-delay',
     `${deleteDelayMs}`,
     '--page-size',
@@ -95,6 +95,9 @@ export async function startMachineService(
       });
       const { state = '' } = (await answer.json()) as { readonly state?: string };
       return answer.ok ? (states[state] ?? 'starting') : undefined;
+    },
+    stallNext: async () => {
+      await call('POST', '/v1/faults', { fault: 'never-boots' });
     },
     machines: async () => {
       const found: Readonly<Record<string, unknown>>[] = [];

@@ -28,6 +28,11 @@ export interface SuiteAccount {
   readonly pageSize?: number;
   /** The state that the account itself shows of a machine; undefined once there is none. */
   readonly stateOf?: (providerid: string) => Promise<Machine['state'] | undefined>;
+  /**
+   * Has the next machine that is created start and never run, so that its state is compared before it runs. Required
+   * with `stateOf` where machines run at once.
+   */
+  readonly stallNext?: () => Promise<void>;
   /** For a provider that takes images as files: a small one, and its format. */
   readonly upload?: { readonly file: string; readonly format: string };
   /** For a provider without `endpoint`: administrator's fields of an API that does not answer. */

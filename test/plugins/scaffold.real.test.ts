@@ -32,6 +32,16 @@ test('a plugin from `heddle plugin new` passes the whole suite, types included, 
     expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringMatching(/ fail 0\n/) });
     // As many as the suites have for plugins that can do what those of the templates can.
     expect(Number(/ pass (\d+)\n/.exec(stdout)?.[1])).toBeGreaterThanOrEqual(45);
+    // A provider that always says "running" does not.
+    const code = join(cwd, 'providers/my-cloud/my-cloud.ts');
+    const liar = readFileSync(code, 'utf8')
+      .replace("if (state !== 'running') throw", "if (state === '-') throw")
+      .replace("?? 'starting'", "?? 'running'");
+    writeFileSync(code, liar);
+    const words = ['--test', '--test-name-pattern', '^states:'];
+    const refused = spawnSync(process.execPath, words, { cwd, encoding: 'utf8' });
+    expect(refused.stdout).toContain('find does not show the state that the machine has');
+    expect(refused.status).toBe(1);
   } finally {
     rmSync(cwd, { recursive: true, force: true });
   }

@@ -32,15 +32,15 @@ export function providerFailure(
   id: string | readonly string[],
   {
     front,
-    bootDelayMs = 20,
     listLagMs = 0,
+    stalls = true,
     ...options
   }: Pick<ProviderSuiteOptions, 'machines'> & {
     readonly front?: (endpoint: string) => Promise<ApiProxy>;
-    /** How long machines boot. */
-    readonly bootDelayMs?: number;
     /** How late the cloud lists a new machine. */
     readonly listLagMs?: number;
+    /** Whether the suite may have a machine never boot. */
+    readonly stalls?: boolean;
   } = {},
 ): Promise<string | undefined> {
   return failureOf('provider', changes, id, (runner, folder) =>
@@ -50,11 +50,7 @@ export function providerFailure(
       endpoint: 'endpoint',
       patienceMs: 20_000,
       open: async () => {
-        const service = await startMachineService(
-          'directory',
-          front === undefined ? deleteDelayMs : 20,
-          bootDelayMs,
-        );
+        const service = await startMachineService('directory', front === undefined ? deleteDelayMs : 20);
         if (listLagMs > 0) await service.call('POST', '/v1/faults', { fault: 'list-lag', ms: listLagMs });
         const api = await front?.(service.endpoint);
         return {
@@ -63,6 +59,7 @@ export function providerFailure(
           image: 'host',
           pageSize: service.pageSize,
           stateOf: (machine) => service.stateOf(machine),
+          ...(stalls ? { stallNext: () => service.stallNext() } : {}),
           close: async () => {
             await api?.close();
             await service.close();

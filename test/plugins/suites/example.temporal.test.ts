@@ -15,6 +15,7 @@ providerSuite(
         image: 'host',
         pageSize: service.pageSize,
         stateOf: (id) => service.stateOf(id),
+        stallNext: () => service.stallNext(),
         close: () => service.close(),
       };
     },

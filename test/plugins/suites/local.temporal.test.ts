@@ -19,6 +19,7 @@ providerSuite(
         image: 'host',
         pageSize: service.pageSize,
         stateOf: (id) => service.stateOf(id),
+        stallNext: () => service.stallNext(),
         close: async () => {
           remove();
           await service.close();

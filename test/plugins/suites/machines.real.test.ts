@@ -17,6 +17,7 @@ providerSuite(
         image: 'host',
         pageSize: service.pageSize,
         stateOf: (id) => service.stateOf(id),
+        stallNext: () => service.stallNext(),
         close: () => service.close(),
       };
     },
