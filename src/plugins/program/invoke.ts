@@ -195,7 +195,8 @@ function readAbility(finish: Finish, plugin: string, method: string): Json | und
   throw invalid(plugin, faults.join('; '));
 }
 
-function readDocument({ text: written, end, lastWords }: Finish, plugin: string): Json {
+function readDocument({ text: written, end, broken, lastWords }: Finish, plugin: string): Json {
+  if (broken !== undefined) throw invalid(plugin, broken);
   const said = lastWords === '' ? '' : `; it last said: ${lastWords}`;
   const failed = end?.exitCode !== 0 && end !== undefined;
   if (end?.fault !== undefined || (written === '' && failed))

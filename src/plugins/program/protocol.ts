@@ -115,9 +115,10 @@ export interface ErrorMessage {
 
 /** The JSON object of a line; undefined for anything else. */
 export function parseObject(line: string): JsonObject | undefined {
-  if (!line.startsWith('{') || !line.endsWith('}')) return undefined;
+  const text = line.trim();
+  if (!text.startsWith('{') || !text.endsWith('}')) return undefined;
   try {
-    return JSON.parse(line) as { readonly [key: string]: Json };
+    return JSON.parse(text) as { readonly [key: string]: Json };
   } catch {
     return undefined;
   }

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { JsonObject } from '../../model/json.js';
+import { quoteValue } from '../../schema/problem.js';
 import type { PluginLog } from '../contract.js';
 import { silent, type Program, type ProgramEnd } from './program.js';
 import { limits, logLevels, parseObject, type LogLevel, type RequestMessage } from './protocol.js';
@@ -20,6 +21,8 @@ export interface Call {
 export interface Finish {
   readonly text: string;
   readonly end?: ProgramEnd;
+  /** Why a line of its output is neither a request nor a result; it was ended for that. */
+  readonly broken?: string;
   /** The end of its output for people. */
   readonly lastWords: string;
   /** Settles when its unanswered requests have been served. */
@@ -28,23 +31,65 @@ export interface Finish {
   readonly waited: boolean;
 }
 
-/** How long a program has to end by itself after `cancel`, in ms. */
+/** How long a program has to end by itself after `cancel` or the end of its input, in ms. */
 const cancelMs = 1_000;
 
 /** Calls a program that ends afterwards: all lines other than requests and log lines are its result. */
 export async function callOnce(program: Program, call: Call): Promise<Finish> {
   const texts: string[] = [];
   let length = 0;
+  let broken: string | undefined;
   const heard = listen(program, call, (text) => {
     length += text.length;
     if (length > limits.result) program.kill(`it printed a result of more than ${limits.result} characters`);
     else texts.push(text);
+    if (call.allowed.length === 0 || broken !== undefined) return;
+    broken = whyBroken(text, texts.length === 1);
+    if (broken !== undefined) endInput(program);
   });
   program.send(call.message);
   // Many a JSON reader waits for the end of input; a program without requests gets nothing more anyway.
   if (call.allowed.length === 0) program.closeInput();
   const end = await endOf(program, call);
-  return { text: texts.join('\n'), end, ...heard() };
+  return { text: texts.join('\n'), end, broken, ...heard() };
+}
+
+/** Why a line is neither a request nor the beginning of a result; undefined if it may be. */
+function whyBroken(line: string, isFirst: boolean): string | undefined {
+  const wrong = faultOf(line, isFirst);
+  return wrong === undefined
+    ? undefined
+    : `its program printed a line that is neither a request nor the beginning of a result (${wrong}): ${quoteValue(line)}`;
+}
+
+function faultOf(line: string, isFirst: boolean): string | undefined {
+  const message = parseObject(line);
+  if (message !== undefined)
+    return 'request' in message ? 'a request has "request", a string, and "id", an integer' : undefined;
+  // A result may have several lines. Requests come before it.
+  return isFirst ? whyNoBeginning(`${line}\n`) : undefined;
+}
+
+function whyNoBeginning(text: string): string | undefined {
+  try {
+    JSON.parse(text);
+    return undefined;
+  } catch (error) {
+    const { message } = error as SyntaxError;
+    if (message.startsWith('Unexpected end')) return undefined;
+    const [, what, position] = /^(.*) in JSON at position (\d+)/.exec(message) ?? [];
+    if (what === undefined) return 'it is not JSON';
+    const at = Number(position);
+    if (at >= text.length) return undefined;
+    return `not JSON: ${what} at position ${at}, near ${quoteValue(text.slice(Math.max(0, at - 25), at + 15))}`;
+  }
+}
+
+/** It waits for an answer that cannot come: the end of its input ends most programs. */
+function endInput(program: Program): void {
+  program.closeInput();
+  const late = setTimeout(() => void program.stop(), cancelMs);
+  void program.ended.then(() => clearTimeout(late));
 }
 
 /** Calls a program that stays ready for the next call: its result is one line. */

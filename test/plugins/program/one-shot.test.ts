@@ -47,6 +47,10 @@ case $how in
   'deaf hang') trap '' TERM; sleep ${mark}; sleep ${mark} ;;
   'leaves a child') sleep ${mark} >/dev/null 2>&1 & echo '{"status": 0, "result": {"providerid": "m-6"}}' ;;
   'leaves a child with its output') setsid sleep ${mark} & echo '{"status": 0, "result": {"providerid": "m-7"}}' ;;
+  'broken request') printf '{"id": 1, "request": "secret", "reference": "a "b""}\n'; IFS= read -r answer; echo "$answer" ;;
+  'request without id') echo '{"request": "secret", "reference": "a"}'; IFS= read -r answer; echo "$answer" ;;
+  'cut request') echo '{"id": 1, "request": "secret", "reference": "a'; IFS= read -r answer; exit 3 ;;
+  'deaf after a broken request') echo 'secret a'; sleep ${mark} ;;
   undeclared) echo '{"id": 1, "request": "secret", "reference": "env:TOKEN"}'; echo '{"status": 0, "result": {"providerid": "m-8"}}' ;;
 esac
 `;
@@ -59,6 +63,8 @@ beforeAll(async () => {
       // The same with little patience, for what hangs.
       'providers/q/p.sh': script,
       'providers/q/q.json': providerDescriptor({ name: 'q', command: ['./p.sh'], callDeadlineMs: 1_000 }),
+      'providers/r/p.sh': script,
+      'providers/r/r.json': providerDescriptor({ name: 'r', command: ['./p.sh'], requests: ['secret'] }),
       'providers/p/p.json': providerDescriptor({
         command: ['./p.sh'],
         environment: { REGION: 'north' },
@@ -121,6 +127,25 @@ describe('a program for each task', () => {
       message: expect.stringContaining('CREATE app-1: plugin p returned no valid result'),
     });
     expect(failure.message).toContain(words);
+  });
+
+  it.concurrent.each([
+    ['broken request', `(not JSON: Expected ',' or '}' after property value at position 48, near "ecret`],
+    ['request without id', '(a request has "request", a string, and "id", an integer): '],
+    ['cut request', '(not JSON: Bad control character in string literal at position'],
+    ['deaf after a broken request', '(it is not JSON): "secret a"'],
+  ])('%s: is refused at once, with the line', async (how, words) => {
+    const failure = await failureOf(bench.run('CREATE', how, { plugin: 'r' }));
+    expect(failure).toMatchObject({ type: 'Invalid', nonRetryable: true });
+    expect(failure.message).toContain(
+      `its program printed a line that is neither a request nor the beginning of a result ${words}`,
+    );
+  });
+
+  it.concurrent('prints a result in several lines also where it may make requests', async () => {
+    expect((await bench.run('CREATE', 'in several lines', { plugin: 'r' })).result).toEqual({
+      providerid: 'm-2',
+    });
   });
 
   it('cannot set what only Heddle sets', async () => {

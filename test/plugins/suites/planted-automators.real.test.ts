@@ -1,6 +1,11 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openMachine } from '../../../src/testing/cuttable-node.js';
+import { automatorSuite } from '../../../src/testing/index.js';
+import { writeFiles } from '../../harness/programs/bench.js';
+import { caseFailure } from '../../harness/suites/case-failure.js';
 import { automatorFailure, type Change } from '../../harness/suites/planted.js';
 import { unable } from '../../harness/reservation/real-machine.js';
 
@@ -330,4 +335,43 @@ describe.skipIf(unable !== undefined)('the suite of automators with accounts', (
   ])('detects one %s', async (_what, changes, message) => {
     expect(await failure(changes)).toContain(message);
   });
+});
+
+/** A program that puts its data into a request without the escapes of JSON. */
+const program = `#!/usr/bin/env python3
+import json, sys
+task = json.loads(sys.stdin.readline())
+if task["call"] != "bootstrap":
+    print('{"id": 1, "request": "run", "text": "%s", "stdin": "%s"}' % (task["input"]["script"], task["input"]["data"]), flush=True)
+    sys.stdin.readline()
+print('{"status": 0}')
+`;
+
+test('the suite of automators shows the line of a program that makes a broken request', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-planted-'));
+  try {
+    writeFiles(folder, {
+      'automators/planted/planted.py': program,
+      'automators/planted/planted.json': {
+        name: 'planted',
+        type: 'automator',
+        version: '1.0.0',
+        description: 'makes broken requests',
+        prepares: 'users',
+        command: ['./planted.py'],
+        requests: ['run'],
+      },
+    });
+    const options = {
+      name: 'planted',
+      folders: [folder],
+      script: (script: string, data: string) => ({ script, data }),
+    };
+    const failure = await caseFailure((runner) => automatorSuite(runner, options), 'data');
+    expect(failure).toMatch(
+      /plugin planted returned no valid result: its program printed a line that is neither a request .* \(not JSON: .* at position \d+, near .*\): "\{\\"id\\": 1/,
+    );
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
