@@ -19,6 +19,8 @@ export interface DevRecord {
   readonly accounts: string;
   /** URL of the machine service, and the file with its key. */
   readonly machines: { readonly endpoint: string; readonly apiKeyFile: string };
+  /** The heddle.yaml that it was started with, if there was one. */
+  readonly configFile?: string;
   /** The configuration that its worker has, for further workers. */
   readonly workerConfig: string;
   readonly processes: {

@@ -146,13 +146,14 @@ async function endStrays({ dataFolder }: Config, say: (line: string) => void): P
 }
 
 /** Writes where everything runs, and gives the way to write it again. */
-async function openRecord({ dataFolder }: Config, parts: DevParts): Promise<() => Promise<void>> {
+async function openRecord({ dataFolder, file }: Config, parts: DevParts): Promise<() => Promise<void>> {
   const owner = await markOf(process.pid);
   if (owner === undefined)
     throw new Error(
       `this process (${process.pid}) cannot be seen in the process table, which its record in ${dataFolder} needs`,
     );
-  const write = async (): Promise<void> => writeDevRecord(dataFolder, { owner, ...(await parts.record()) });
+  const write = async (): Promise<void> =>
+    writeDevRecord(dataFolder, { owner, configFile: file, ...(await parts.record()) });
   await write();
   return write;
 }

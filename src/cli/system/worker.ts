@@ -12,6 +12,7 @@ import {
   type ServerOptions,
 } from '../configuration.js';
 import { CliError, exitCodes } from '../errors.js';
+import type { DevRecord } from './dev-record.js';
 
 export const workerProgram = fileURLToPath(new URL('../../worker/main.js', import.meta.url));
 
@@ -34,8 +35,7 @@ export async function prepareWorker(options: ServerOptions, words: readonly stri
   const location = locationOf(config, choice);
   await checkServer(location);
   openKeys(config);
-  // Beside `heddle dev`, the configuration of its worker, which has the machine service.
-  const file = options.config ?? dev?.workerConfig ?? config.file;
+  const file = workerConfigFile(config, options, dev);
   return {
     config,
     location,
@@ -47,6 +47,21 @@ export async function prepareWorker(options: ServerOptions, words: readonly stri
       ...(options.profile === undefined ? {} : { TEMPORAL_PROFILE: options.profile }),
     },
   };
+}
+
+/**
+ * Beside `heddle dev` the configuration of its worker, which has the machine service, unless another file is named by
+ * --config or HEDDLE_CONFIG.
+ */
+export function workerConfigFile(
+  { file, environment }: Pick<Config, 'file' | 'environment'>,
+  options: Pick<ServerOptions, 'config'>,
+  dev: Pick<DevRecord, 'configFile' | 'workerConfig'> | undefined,
+): string | undefined {
+  if (options.config !== undefined || dev === undefined) return options.config ?? file;
+  // A shell may set it for both.
+  const isOther = (environment['HEDDLE_CONFIG'] ?? '') !== '' && file !== dev.configFile;
+  return isOther ? file : dev.workerConfig;
 }
 
 /** Runs a worker until it is stopped; its log goes to standard output. */
