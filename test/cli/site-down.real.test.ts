@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { runHeddle } from '../harness/cli/run-heddle.js';
+import { type Ended, runHeddle } from '../harness/cli/run-heddle.js';
 import { makeCluster, writeSpec } from '../harness/cli/spec.js';
 import { startStack, type Stack } from '../harness/stack.js';
 
-describe('a plan while the only worker of a site is down', () => {
+describe('while the only worker of a site is down', () => {
   let far: Stack;
   let near: Stack;
   beforeAll(async () => {
@@ -21,7 +21,17 @@ describe('a plan while the only worker of a site is down', () => {
     await far.stop();
   });
 
-  it('warns that the machines were not probed, and does not wait for the worker', async () => {
+  const run = ({ folder }: Stack, ...words: readonly string[]): Promise<Ended> =>
+    runHeddle(words, {
+      distPath: inject('distPath'),
+      env: {
+        HEDDLE_CONFIG: join(folder, 'worker.yaml'),
+        TEMPORAL_ADDRESS: inject('temporalAddress'),
+        TEMPORAL_NAMESPACE: far.namespace,
+      },
+    });
+
+  it('a plan warns that the machines were not probed and does not wait, and list names the site', async () => {
     const worker = await far.startWorker();
     const file = await writeSpec(far.folder, { name: 'web' });
     await makeCluster(far.client, file);
@@ -31,14 +41,9 @@ describe('a plan while the only worker of a site is down', () => {
       'no worker of site far polls queue heddle.far, so its machines were not probed and are shown as last seen';
     // It would exceed the limit of the test if it waited.
     expect(await far.client.look('web', { patienceMs: 3_600_000 })).toEqual([warning]);
-    const { stdout } = await runHeddle(['plan', file], {
-      distPath: inject('distPath'),
-      env: {
-        HEDDLE_CONFIG: join(near.folder, 'worker.yaml'),
-        TEMPORAL_ADDRESS: inject('temporalAddress'),
-        TEMPORAL_NAMESPACE: far.namespace,
-      },
-    });
-    expect(stdout).toContain(`warning: ${warning}`);
+    expect((await run(near, 'plan', file)).stdout).toContain(`warning: ${warning}`);
+    expect(JSON.parse((await run(far, 'list', '--json')).stdout)).toMatchObject({ unattendedSites: ['far'] });
+    expect((await run(far, 'list')).stdout).toContain('no worker of site far is alive, so its tasks wait');
+    expect((await run(near, 'list')).stdout).not.toContain('no worker');
   });
 });

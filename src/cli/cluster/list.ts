@@ -1,6 +1,9 @@
+import type { Client } from '@temporalio/client';
 import { call } from '../../client/call.js';
 import { listWorkers } from '../../client/workers.js';
 import { indexLabels, type Labels } from '../../model/cluster/labels.js';
+import { siteQueue } from '../../model/names.js';
+import type { Config } from '../../config/index.js';
 import { buildLines } from '../../model/worker-identity.js';
 import type { ListDocument } from '../../schema/output/documents.js';
 import type { HistoryDocument } from '../../schema/output/operation.js';
@@ -8,6 +11,8 @@ import type { NodesDocument } from '../../schema/output/status.js';
 import type { ServerOptions } from '../configuration.js';
 import { formatAge } from '../format.js';
 import { requireWorker } from '../session.js';
+import { lookAtQueue } from '../system/pollers.js';
+import { isUnattended } from '../system/troubles.js';
 import { verb } from '../verb.js';
 import { clusterVerb } from './cluster-verb.js';
 import { describeLatest } from './describe-cluster.js';
@@ -18,9 +23,12 @@ type ListOptions = ServerOptions & { readonly label?: Labels };
 
 /** The clusters in the server's index; no worker is needed. */
 export const list = verb(
-  async ({ client, temporal }, { label }: ListOptions): Promise<ListDocument> => ({
+  async ({ client, temporal, config }, { label }: ListOptions): Promise<ListDocument> => ({
     clusters: await client.list({ labels: label }),
     workers: await call(temporal, 'workers', () => listWorkers(temporal)).catch(() => undefined),
+    unattendedSites: await call(temporal, 'sites', () => unattendedSites(temporal, config)).catch(
+      () => undefined,
+    ),
   }),
   {
     table: {
@@ -34,8 +42,8 @@ export const list = verb(
         ]),
       empty: 'no clusters\nnext: heddle apply FILE',
     },
-    print: (output, { clusters, workers }) => {
-      for (const line of troublesOf(workers)) output.line(line);
+    print: (output, { clusters, workers, unattendedSites: sites }) => {
+      for (const line of troublesOf(workers, sites)) output.line(line);
       const stuck = clusters.filter((cluster) => cluster.stuck === true);
       if (stuck[0] !== undefined)
         printNext(output, [
@@ -48,11 +56,36 @@ export const list = verb(
   },
 );
 
-function troublesOf(workers: ListDocument['workers']): readonly string[] {
+function troublesOf(
+  workers: ListDocument['workers'],
+  sites: ListDocument['unattendedSites'] = [],
+): readonly string[] {
   if (workers?.length === 0)
     return ['', "no worker is alive, so no cluster goes on; start one with 'heddle worker'"];
+  const idle = sites.map(
+    (site) => `no worker of site ${site} is alive, so its tasks wait; start one there with 'heddle worker'`,
+  );
   const builds = buildLines(workers ?? []);
-  return builds.length > 1 ? ['', 'workers run different builds:', ...builds] : [];
+  return [
+    ...(idle.length > 0 ? ['', ...idle] : []),
+    ...(builds.length > 1 ? ['', 'workers run different builds:', ...builds] : []),
+  ];
+}
+
+/** Of the sites that heddle.yaml names, those that no worker serves. */
+async function unattendedSites(temporal: Client, { site, origins, providers }: Config): Promise<string[]> {
+  const own = origins['site'] === 'default' ? [] : [site];
+  const sites = new Set([...own, ...Object.values(providers).map((account) => account.site)]);
+  const { connection, options } = temporal;
+  const views = await Promise.all(
+    [...sites]
+      .toSorted()
+      .map(async (name) => ({
+        name,
+        queue: await lookAtQueue(connection, options.namespace, siteQueue(name), 'activities'),
+      })),
+  );
+  return views.filter(({ queue }) => isUnattended(queue, Date.now())).map(({ name }) => name);
 }
 
 export const nodes = clusterVerb(async ({ client }, name, _options: ServerOptions) => client.status(name), {

@@ -30,7 +30,7 @@ export function findTroubles({ workflows, activities, queues }: ServerView, now:
   ];
 }
 
-function isUnattended({ workers, last }: QueueView, now: number): boolean {
+export function isUnattended({ workers, last }: QueueView, now: number): boolean {
   return workers === 0 && (last === undefined || now - Date.parse(last.at) > handoverMs);
 }
 

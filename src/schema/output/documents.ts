@@ -49,6 +49,10 @@ const listSchema = z.object({
     .array(z.object({ worker: z.string(), build: z.string().optional() }))
     .optional()
     .describe('Living workers but builders; absent if the server does not show them.'),
+  unattendedSites: z
+    .array(z.string())
+    .optional()
+    .describe('Sites of heddle.yaml that no worker serves; absent if the server does not show workers.'),
 });
 
 const validateSchema = z.object({
