@@ -277,6 +277,15 @@ it('records a standalone machine that is loaded, switched and captured', () =>
     await keep('machine', 'machine/one');
   }));
 
+it('records a standalone machine that was off, and is written twice', () =>
+  inStudio(here(), async ({ stack, keep }) => {
+    const { add, operate } = openGround(stack);
+    await add('one');
+    await operate('one', { kind: 'power', verb: 'off' });
+    await operate('one', { kind: 'load', image: host });
+    await keep('machine-written-twice', 'machine/one');
+  }));
+
 it('records a standalone machine whose account is described again before each operation', () =>
   inStudio(here(), async ({ stack, keep }) => {
     const { add, operate } = openGround(stack);
