@@ -1,8 +1,7 @@
 import type { Config } from '../config/index.js';
 import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
-import { poolAccount } from '../model/names.js';
 import { referencesIn } from '../model/node/result-table.js';
-import { resolveSecrets } from '../secrets/reference.js';
+import { forbiddenReferences, resolveSecrets } from '../secrets/reference.js';
 import type { SshTarget } from '../ssh/target.js';
 import { CliError } from './errors.js';
 
@@ -89,12 +88,8 @@ export async function findTarget(
   const auth = await resolveLogin(config, { node, account, auth: authOf(payload) });
   const jump = config.providers[account]?.jump;
   if (jump === undefined) return readTarget(node, { payload, auth, mayPin });
-  const { value: way } = await resolveSecrets(
-    jump,
-    { environment: config.environment },
-    { writtenBy: 'administrator', place: `jump host on the way to ${node}` },
-  );
-  return readTarget(node, { payload, auth, mayPin, ...(isJsonObject(way) ? { jump: way } : {}) });
+  const way = await resolveHere(config, jump, `jump host on the way to ${node}`);
+  return readTarget(node, { payload, auth, mayPin, jump: way });
 }
 
 type LoginConfig = Pick<Config, 'environment' | 'providers' | 'pluginFolders' | 'programs'>;
@@ -107,32 +102,47 @@ interface KnownLogin {
 }
 
 /**
- * A login as it is, unless it holds secret references: those are resolved only where the account's plugin
- * passes its administrator's on. Any other reference came from a node or a plugin, and would be carried out
- * on this computer.
+ * A login as it is, unless it holds secret references: those are resolved only if they stand in the account's fields in
+ * the heddle.yaml of this computer. Any other came from a node, a plugin or another configuration.
+ * @throws CliError Refused.
  */
 export async function resolveLogin(
   config: LoginConfig,
   { node, account, auth }: KnownLogin,
 ): Promise<JsonObject> {
-  const { environment, providers } = config;
+  const { providers } = config;
   if (referencesIn(auth).length === 0) return auth;
-  const [{ inspectPlugins }, { passesReferences }] = await Promise.all([
+  const [{ inspectPlugins }, { foreignReferences, loginReferences }] = await Promise.all([
     import('./inspect-plugins.js'),
     import('../schema/fields.js'),
   ]);
-  const registry = await inspectPlugins(config);
-  // Every worker has the account of pools, which no configuration lists.
-  const type = providers[account]?.type ?? (account === poolAccount ? poolAccount : undefined);
-  if (type === undefined || !passesReferences(registry.provider(type).descriptor))
+  const plugins = (await inspectPlugins(config)).providers();
+  const own = loginReferences(
+    providers,
+    account,
+    (type) => plugins.find(({ descriptor }) => descriptor.name === type)?.descriptor,
+  );
+  const place = `ssh-auth of ${node}`;
+  if (foreignReferences(auth, own).length > 0)
     throw new CliError(
       'Refused',
-      `ssh-auth of ${node} holds a secret reference, and provider ${account} passes none on: it is not resolved`,
+      `${place} holds a secret reference that is not in the fields of provider ${account} in the heddle.yaml of this computer: it is not resolved`,
     );
-  const { value } = await resolveSecrets(
-    auth,
-    { environment },
-    { writtenBy: 'administrator', place: `ssh-auth of ${node}` },
-  );
+  return resolveHere(config, auth, place);
+}
+
+/** Whoever opens a session runs no program for it but SSH. @throws CliError Refused for `exec:`. */
+async function resolveHere(
+  { environment }: Pick<Config, 'environment'>,
+  written: JsonObject,
+  place: string,
+): Promise<JsonObject> {
+  const isRun = (reference: string): boolean => reference.startsWith('exec:');
+  if (forbiddenReferences(written, (reference) => !isRun(reference)).length > 0)
+    throw new CliError(
+      'Refused',
+      `${place} is the output of a program (exec:), and this command runs none: give it with file: or env: in heddle.yaml, or use heddle exec, which runs on a worker`,
+    );
+  const { value } = await resolveSecrets(written, { environment }, { writtenBy: 'administrator', place });
   return isJsonObject(value) ? value : {};
 }

@@ -12,16 +12,18 @@ import { maxPayloadBytes, maxResultBytes, mergePayload } from '../model/node/pay
 import { unsafeText, unsafeUser } from '../model/safe-text.js';
 import { PluginError } from '../plugins/errors.js';
 import type { Descriptor } from './descriptor.js';
-import { passesReferences, secretReferenceSchema } from './fields.js';
+import { foreignReferences, secretReferenceSchema } from './fields.js';
 import { copyPlainJson } from './plain-json.js';
 import { formatPath, quoteValue, type Path } from './problem.js';
 import { parseResult, type ParsedResult } from './result.js';
 
 export interface ResultOf {
-  readonly plugin: Pick<Descriptor, 'name' | 'fields'>;
+  readonly plugin: Pick<Descriptor, 'name'>;
   readonly action: AnyAction;
   /** The node's payload, which the result must not make too large. Default: empty. */
   readonly config?: JsonObject;
+  /** References of the account's own fields: only they may stand in `ssh-auth`. Default: none. */
+  readonly references?: ReadonlySet<string>;
   /** Secrets of the account, which must not be kept with the node. */
   readonly secrets?: readonly string[];
 }
@@ -33,7 +35,7 @@ export interface ResultOf {
  */
 export function acceptResult(
   returned: unknown,
-  { plugin, action, config = {}, secrets = [] }: ResultOf,
+  { plugin, action, config = {}, references, secrets = [] }: ResultOf,
 ): ParsedResult & { readonly result: JsonObject } {
   const parsed = parseResult(returned, { plugin: plugin.name });
   const { result = {} } = parsed;
@@ -49,7 +51,7 @@ export function acceptResult(
           `${identity.join(', ')} from ${action}, which names or reaches the machine: ` +
             'only CREATE and CONFIRM of a provider set it; return it under another key',
         ]),
-    ...refusedReferences(plugin, result),
+    ...refusedReferences(references, result),
     ...malformed(result, identity),
     ...heldSecrets(result, secrets),
   ];
@@ -81,16 +83,18 @@ export function acceptFailure(returned: unknown, action: AnyAction): JsonObject 
   return accepted.length === 0 ? undefined : Object.fromEntries(accepted);
 }
 
-function refusedReferences(plugin: ResultOf['plugin'], result: JsonObject): readonly string[] {
-  const isPassed = (path: Path): boolean =>
-    passesReferences(plugin) && isCredential(path) && isReference(valueAt(result, path));
+function refusedReferences(
+  references: ReadonlySet<string> = new Set(),
+  result: JsonObject,
+): readonly string[] {
+  const foreign = foreignReferences(result, references).map(formatPath);
   return referencesIn(result)
-    .filter((path) => !isPassed(path))
+    .filter((path) => !isCredential(path) || foreign.includes(formatPath(path)))
     .map((path) => {
       const place = path.length === 0 ? 'the key secret' : `${formatPath(path)}, which has the key secret`;
       return (
         `${place}: that is how a secret reference looks, and a reference in a result is refused; ` +
-        'return the value under another key. In ssh-auth it needs passReferences in the descriptor'
+        "return the value under another key. In ssh-auth it must be one of the account's own fields with passReferences"
       );
     });
 }
@@ -122,17 +126,6 @@ function isCredential([first, second = '', ...rest]: Path): boolean {
 }
 
 const credentials: ReadonlySet<string> = new Set(['password', 'key', 'agent']);
-
-function isReference(value: Json | undefined): boolean {
-  return secretReferenceSchema.safeParse(value).success;
-}
-
-function valueAt(value: Json, path: Path): Json | undefined {
-  const [first, ...rest] = path;
-  if (first === undefined) return value;
-  const item = isJsonObject(value) ? value[first] : undefined;
-  return item === undefined ? undefined : valueAt(item, rest);
-}
 
 type Check = (value: Json) => boolean;
 
@@ -190,7 +183,7 @@ function isLogin(value: Json): boolean {
   return Object.entries(value).every(([key, item]) => {
     if (key !== 'user' && !credentials.has(key)) return false;
     if (item === null) return true;
-    if (key !== 'user' && isJsonObject(item)) return isReference(item);
+    if (key !== 'user' && isJsonObject(item)) return secretReferenceSchema.safeParse(item).success;
     if (typeof item !== 'string' || item.includes('\0')) return false;
     if (key === 'user') return unsafeUser(item) === undefined;
     return key !== 'agent' || unsafeText(item, { blanks: true }) === undefined;

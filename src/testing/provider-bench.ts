@@ -10,6 +10,7 @@ import { anySignal } from '../model/signals.js';
 import type { CreateRecord, Machine, MachineInput } from '../plugins/contract.js';
 import { isPluginError } from '../plugins/errors.js';
 import type { ProviderWithAbilities, RegisteredProvider } from '../plugins/registry.js';
+import { loginReferences } from '../schema/fields.js';
 import { CountedCalls, createClaims, makeTask, takeResult, Transcript } from './attempt.js';
 import type { ProviderBenchOptions, SuiteAccount } from './provider-options.js';
 import type { ApiProxy } from './proxy.js';
@@ -315,6 +316,11 @@ export class ProviderBench {
     const { result, output } = takeResult(returned, {
       plugin: this.plugin.descriptor,
       action: taskName,
+      references: loginReferences(
+        { suite: { type: this.plugin.descriptor.name, fields: this.opened.fields } },
+        'suite',
+        () => this.plugin.descriptor,
+      ),
       secrets: this.opened.secrets,
     });
     this.transcript.add(output);

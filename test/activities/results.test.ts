@@ -53,10 +53,12 @@ describe('a result', () => {
     expect(adopted).toMatchObject({ type: 'Invalid', message: expect.stringMatching(/flavor.*ssh-auth/s) });
   });
 
-  test('of a provider that passes references may contain one in ssh-auth, and CONFIRM uses it', async () => {
+  test('of a provider that passes references may contain one of its account in ssh-auth, and CONFIRM uses it', async () => {
     const same = await startNode({ password: secret });
     const other = await openWithEcho(passing, {
-      providers: { fault: { type: 'fault', site: 'here', fields: {} } },
+      providers: {
+        fault: { type: 'fault', site: 'here', fields: { login: { password: { secret: 'env:TOKEN' } } } },
+      },
     });
     try {
       const auth = { user: same.target.user, password: { secret: 'env:TOKEN' } };
@@ -68,6 +70,14 @@ describe('a result', () => {
       });
       const { result = {} } = await other.run('CONFIRM', request({ how }));
       expect(result).toMatchObject({ 'ssh-auth': auth, 'ssh-host-key': same.target.hostKey });
+      const others = JSON.stringify({
+        ipaddress: same.target.host,
+        'ssh-auth': { user: same.target.user, password: { secret: 'env:OTHER' } },
+      });
+      expect(await failureOf(other.run('CONFIRM', request({ how: others })))).toMatchObject({
+        type: 'Invalid',
+        message: expect.stringContaining('ssh-auth.password'),
+      });
       const elsewhere = JSON.stringify({ ipaddress: same.target.host, note: { secret: 'env:TOKEN' } });
       expect(await failureOf(other.run('CONFIRM', request({ how: elsewhere })))).toMatchObject({
         type: 'Invalid',

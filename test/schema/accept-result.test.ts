@@ -9,18 +9,12 @@ import { acceptFailure, acceptResult, type ResultOf } from '../../src/schema/acc
 import { fc } from '../harness/property.js';
 
 const plain: ResultOf['plugin'] = { name: 'cloud' };
-const passing: ResultOf['plugin'] = {
-  name: 'racks',
-  fields: {
-    admin: { machines: { title: 'Machines', type: 'list', passReferences: true } },
-    user: {},
-    required: { admin: [], user: [] },
-  },
-};
+/** Of the account's own fields in heddle.yaml. */
+const own: ReadonlySet<string> = new Set(['file:/etc/heddle/key']);
 
-function fault(result: Json, action: AnyAction = 'CONFIRM', plugin = plain): string {
+function fault(result: Json, action: AnyAction = 'CONFIRM', references?: ReadonlySet<string>): string {
   try {
-    acceptResult({ result }, { plugin, action });
+    acceptResult({ result }, { plugin: plain, action, references });
   } catch (error) {
     if (error instanceof PluginError && error.kind === 'Invalid') return error.message;
     throw error;
@@ -166,10 +160,15 @@ describe('a secret reference in a result', () => {
     expect(fault(result)).toMatch(/secret reference.*refused/);
   });
 
+  // Promise: own-references
   test.each(['password', 'key', 'agent'])(
-    "is accepted in ssh-auth.%s of a provider that passes its account's references on",
+    "is accepted in ssh-auth.%s if it stands in the account's own fields, and no other one",
     (key) => {
-      expect(fault({ 'ssh-auth': { user: 'root', [key]: reference } }, 'CONFIRM', passing)).toBe('nothing');
+      expect(fault({ 'ssh-auth': { user: 'root', [key]: reference } }, 'CONFIRM', own)).toBe('nothing');
+      for (const secret of ['file:/etc/heddle/other', 'exec:id', 'file:/etc/heddle/key '])
+        expect(fault({ 'ssh-auth': { user: 'root', [key]: { secret } } }, 'CONFIRM', own)).toMatch(
+          /reference.*refused/,
+        );
     },
   );
 
@@ -179,14 +178,14 @@ describe('a secret reference in a result', () => {
     ['a deeper place', { user: 'root', key: { deep: reference } }],
     ['an unknown scheme', { user: 'root', key: { secret: 'ftp:x' } }],
   ])('is refused in ssh-auth for %s even of such a provider', (_what, auth) => {
-    expect(fault({ 'ssh-auth': auth }, 'CONFIRM', passing)).not.toBe('nothing');
+    expect(fault({ 'ssh-auth': auth }, 'CONFIRM', own)).not.toBe('nothing');
   });
 
   test.each<readonly [string, JsonObject, AnyAction]>([
     ['outside of ssh-auth', { note: reference }, 'CONFIRM'],
     ['from an automator of that name', { 'ssh-auth': { key: reference } }, 'INSTALL'],
   ])('is refused %s even of such a plugin', (_what, result, action) => {
-    expect(fault(result, action, passing)).not.toBe('nothing');
+    expect(fault(result, action, own)).not.toBe('nothing');
   });
 });
 

@@ -19,6 +19,7 @@ export const enrolMachine: MachineHandler = (call) =>
       plugin: plugin.descriptor,
       action: 'CONFIRM',
       config: request.config,
+      references: open.references,
     });
     refuseFailure(plugin.descriptor.name, 'Invalid', taken);
     return { payload: taken.result, power };

@@ -21,6 +21,7 @@ import { machineInput } from './machine-input.js';
 import { readImages } from '../../schema/machine-answer.js';
 import { isReachedByPlugin, reachByPlugin } from './reached-by-plugin.js';
 import { callsOf } from './rate-limiter.js';
+import { referencesOf } from './references.js';
 import type { ActivityParts } from '../parts.js';
 import { acceptResult } from '../../schema/accept-result.js';
 import { refuseFailure } from '../results.js';
@@ -177,7 +178,7 @@ export async function viewAccount(
             ? undefined
             : machineOf(await provider.find(machine.key), machine.key, machine.providerid);
         if (found !== undefined) return found;
-        return describe(provider, machine, descriptor);
+        return describe(provider, machine, descriptor, referencesOf(parts, ref.name));
       }),
   };
 }
@@ -191,9 +192,10 @@ async function describe(
   provider: ProviderWithAbilities,
   machine: MachineInput,
   plugin: Descriptor,
+  references: ReadonlySet<string>,
 ): Promise<Machine | undefined> {
   try {
-    const taken = acceptResult(await provider.confirm(machine), { plugin, action: 'CONFIRM' });
+    const taken = acceptResult(await provider.confirm(machine), { plugin, action: 'CONFIRM', references });
     refuseFailure(plugin.name, 'Invalid', taken);
     const address = taken.result['ipaddress'];
     return {

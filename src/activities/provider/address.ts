@@ -4,7 +4,7 @@ import { referencesIn } from '../../model/node/result-table.js';
 import { unsafeText, unsafeUser } from '../../model/safe-text.js';
 import type { SshAuth } from '../../plugins/contract.js';
 import { PluginError } from '../../plugins/errors.js';
-import { passesReferences } from '../../schema/fields.js';
+import { refuseForeign, referencesOf } from './references.js';
 import type { Attempt } from '../attempt.js';
 import type { ActivityParts, NodeAddress } from '../parts.js';
 
@@ -22,8 +22,8 @@ interface NodeOf {
 }
 
 /**
- * The one way from a payload to a login. Only `ssh-auth` of a payload is resolved, and only if the account's
- * plugin passes its administrator's references on; everything else comes from plugins and nodes.
+ * The one way from a payload to a login. Only `ssh-auth` of a payload is resolved, and only references that stand in the
+ * account's own fields in heddle.yaml; everything else comes from plugins and nodes.
  * @throws PluginError Invalid naming the key that is missing, malformed or not allowed, Auth if a secret is
  * not available.
  */
@@ -44,24 +44,15 @@ export async function findLogin(
 }
 
 async function resolveLogin(
-  { providers, registry, resolveSecrets }: Pick<ActivityParts, 'providers' | 'registry' | 'resolveSecrets'>,
+  parts: Pick<ActivityParts, 'providers' | 'registry' | 'resolveSecrets'>,
   { account, config }: NodeOf,
   attempt: Pick<Attempt, 'hide'>,
 ): Promise<JsonObject> {
   const { 'ssh-auth': auth = {} } = config;
   if (!isJsonObject(auth) || referencesIn(auth).length === 0) return isJsonObject(auth) ? auth : {};
-  const type = providers[account]?.type;
-  if (type === undefined || !passesReferences(registry.provider(type).descriptor)) {
-    throw new PluginError(
-      'Invalid',
-      `ssh-auth of the node holds a secret reference, and provider ${account} passes none on: ` +
-        'it is not resolved. Replace the node',
-    );
-  }
-  const { value, secrets } = await resolveSecrets(auth, {
-    writtenBy: 'administrator',
-    place: `ssh-auth of a node of provider ${account}`,
-  });
+  const place = `ssh-auth of a node of provider ${account}`;
+  refuseForeign(auth, referencesOf(parts, account), place);
+  const { value, secrets } = await parts.resolveSecrets(auth, { writtenBy: 'administrator', place });
   attempt.hide(secrets);
   return isJsonObject(value) ? value : {};
 }

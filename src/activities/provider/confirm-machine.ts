@@ -20,7 +20,7 @@ interface ConfirmOptions {
  * Ready means: the provider says so, there is an address, and SSH answers there under the expected host key.
  */
 export async function confirmMachine(
-  { parts, plugin, provider, request, attempt, machine, secrets, admission }: ProviderCall,
+  { parts, plugin, provider, request, attempt, machine, secrets, references, admission }: ProviderCall,
   budget: AbortSignal,
   { isFresh = false }: ConfirmOptions = {},
 ): Promise<JsonObject> {
@@ -28,6 +28,7 @@ export async function confirmMachine(
     plugin: plugin.descriptor,
     action: 'CONFIRM',
     config: request.config,
+    references,
     secrets,
   });
   // Waiting for SSH is not a provider call.

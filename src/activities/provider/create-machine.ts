@@ -48,7 +48,13 @@ export async function createMachine(call: ProviderCall, mayBeThere: boolean): Pr
         create,
       )
     : create());
-  const taken = acceptResult(returned, { plugin: plugin.descriptor, action: 'CREATE', config, secrets });
+  const taken = acceptResult(returned, {
+    plugin: plugin.descriptor,
+    action: 'CREATE',
+    config,
+    references: call.references,
+    secrets,
+  });
   refuseFailure(plugin.descriptor.name, 'Invalid', taken);
   const id = taken.result['providerid'];
   if (typeof id !== 'string' || id === '') {
@@ -136,10 +142,13 @@ async function findMachine({ provider, machine }: ProviderCall): Promise<Machine
 }
 
 /** CREATE's result, as far as the provider can reproduce it. */
-function resultOf({ plugin, request, secrets }: ProviderCall, { providerid, created }: Machine): JsonObject {
+function resultOf(
+  { plugin, request, references, secrets }: ProviderCall,
+  { providerid, created }: Machine,
+): JsonObject {
   return acceptResult(
     { result: { ...created, providerid } },
-    { plugin: plugin.descriptor, action: 'CREATE', config: request.config, secrets },
+    { plugin: plugin.descriptor, action: 'CREATE', config: request.config, references, secrets },
   ).result;
 }
 

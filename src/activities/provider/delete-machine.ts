@@ -51,6 +51,7 @@ async function askToDelete({
   request,
   machine,
   secrets,
+  references,
   parts: { absences },
 }: ProviderCall): Promise<TaskResult & { readonly result: JsonObject }> {
   try {
@@ -58,6 +59,7 @@ async function askToDelete({
       plugin: descriptor,
       action: 'DELETE',
       config: request.config,
+      references,
       secrets,
     });
     refuseFailure(descriptor.name, 'Invalid', taken);

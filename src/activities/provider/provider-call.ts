@@ -13,6 +13,7 @@ import { admit, type Admission } from './admission.js';
 import { openCreateRecord } from './create-record.js';
 import { machineInput } from './machine-input.js';
 import { resolveOwnSecret } from './own-secret.js';
+import { referencesOf, refuseForeign } from './references.js';
 
 /** A machine of a provider account, before the provider is called about it. */
 export interface ProviderTarget extends OpenAccount {
@@ -42,6 +43,8 @@ export interface ProviderCall {
   readonly machine: MachineInput;
   /** The account's, which no result may contain. */
   readonly secrets: readonly string[];
+  /** Of the account's fields: only they may stand in a login. */
+  readonly references: ReadonlySet<string>;
   readonly admission: Admission;
 }
 
@@ -82,6 +85,7 @@ export async function callProvider<Value>(
     ...(turn === undefined ? [] : [turn.lost]),
   ]);
   const known = [...secrets];
+  const references = referencesOf(parts, account);
   const provider = plugin.create({
     task: { ...task, provider: { ...task.provider, type: plugin.descriptor.name, fields } },
     log: attempt.log,
@@ -94,6 +98,7 @@ export async function callProvider<Value>(
     record: isRepeated(task, plugin) ? openCreateRecord(parts, attempt, machine.key) : undefined,
     pools: parts.pools,
     resolveReferences: async (value, place) => {
+      refuseForeign(value, references, place);
       const resolved = await parts.resolveSecrets(value, { writtenBy: 'administrator', place });
       attempt.hide(resolved.secrets);
       known.push(...resolved.secrets);
@@ -104,7 +109,17 @@ export async function callProvider<Value>(
   });
   attempt.at(`${task.taskName} by ${plugin.descriptor.name}`);
   try {
-    return await work({ parts, plugin, provider, request, attempt, machine, secrets: known, admission });
+    return await work({
+      parts,
+      plugin,
+      provider,
+      request,
+      attempt,
+      machine,
+      secrets: known,
+      references,
+      admission,
+    });
   } catch (error) {
     // A program that hangs repeatedly is a fault of the plugin.
     if (!deadline.aborted || isPluginError(error) || error instanceof ProgramFault) throw error;

@@ -10,6 +10,7 @@ import { loadRegistry, type ProviderWithAbilities, type Registry } from '../../p
 import type { Descriptor } from '../../schema/descriptor.js';
 import { ProblemsError } from '../../schema/problem.js';
 import { acceptResult } from '../../schema/accept-result.js';
+import { loginReferences } from '../../schema/fields.js';
 import { createRedactor } from '../../secrets/redact.js';
 import { createPool } from '../../ssh/pool.js';
 import { createShell } from '../../ssh/shell.js';
@@ -67,7 +68,13 @@ export async function runTask(name: string, file: string, options: CommonOptions
         );
     const answer = {
       status: 0,
-      ...acceptResult(returned, { plugin: plugin.descriptor, action: task.taskName }),
+      ...acceptResult(returned, {
+        plugin: plugin.descriptor,
+        action: task.taskName,
+        references: loginReferences({ [name]: { type: name, fields: task.provider.fields } }, name, () =>
+          isProviderAction(task.taskName) ? plugin.descriptor : undefined,
+        ),
+      }),
     };
     print(answer, redact);
     return answer.status === 0 ? exitCodes.ok : exitCodes.failed;
