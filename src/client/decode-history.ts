@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure, type Payload, type ProtoFailure } from '@temporalio/common';
 import { isEnvelope } from '../model/messages/envelope.js';
+import { readSealedFailure } from '../model/messages/sealed-failure.js';
 import { readTimed } from '../model/messages/timed-result.js';
 import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
 
@@ -24,7 +25,7 @@ export async function decodeResult(client: Client, payloads: Payloads): Promise<
 export interface HistoryFailure {
   readonly message: string;
   readonly type?: string;
-  /** The first detail of an application failure. */
+  /** The first detail of an application failure; for an activity what its worker gave. */
   readonly details?: unknown;
 }
 
@@ -32,8 +33,8 @@ export async function decodeFailure(client: Client, failure: ProtoFailure): Prom
   const { failureConverter, payloadConverter } = client.options.loadedDataConverter;
   const error = failureConverter.failureToError(await decrypt(client, failure), payloadConverter);
   if (!(error instanceof ApplicationFailure)) return { message: error.message };
-  const [details] = error.details ?? [];
-  return { message: error.message, type: error.type || undefined, details };
+  const { message, type, details } = readSealedFailure(error.details) ?? error;
+  return { message, type: type || undefined, details: details?.[0] };
 }
 
 /** A failure with its payloads decrypted, causes included. */

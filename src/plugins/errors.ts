@@ -1,4 +1,5 @@
 import type { JsonObject } from '../model/json.js';
+import { unknownOutcome } from '../model/node/failure.js';
 
 /**
  * Kinds of failure, by which the engine decides what follows.
@@ -18,7 +19,7 @@ export const failureKinds = [
   'Auth',
   'Invalid',
   'MachineFailed',
-  'UnknownOutcome',
+  unknownOutcome,
   'ScriptFailed',
 ] as const;
 export type FailureKind = (typeof failureKinds)[number];

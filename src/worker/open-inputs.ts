@@ -1,41 +1,101 @@
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, CancelledFailure, ensureApplicationFailure } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
-import { activityInfo } from '@temporalio/activity';
+import { activityInfo, CompleteAsyncError, Context } from '@temporalio/activity';
 import { jsonBytes, mostSent } from '../model/carried.js';
 import { openMessage, purposeOf } from '../model/messages/envelope.js';
-import { withTime, type TimedResult } from '../model/messages/timed-result.js';
+import type { SealedFailure } from '../model/messages/sealed-failure.js';
+import type { TimedResult } from '../model/messages/timed-result.js';
 import { isRefusal, type Refusal } from '../model/messages/refusal.js';
+import { unknownOutcome } from '../model/node/failure.js';
 
 /** Wait for a missing key, in ms. */
 const retryAfterMs = 10_000;
 
 /**
  * Runs an activity only on an input that was sealed for it; a replayed or plaintext input fails before a
- * plugin runs. A result that no message can carry fails the activity. The result gets the time at which the attempt ended, by the server's clock as far as this worker knows
- * it: workflows take time from recorded values alone (`src/workflows/recorded.ts`).
+ * plugin runs. What comes of the attempt is sealed for the call that the input names: a result or a failure that
+ * answers no call, or another one, counts as unknown in the workflow (`src/workflows/refused-results.ts`).
  */
-export const openInputs: ActivityInterceptorsFactory = ({
-  info: { activityType, currentAttemptScheduledTimestampMs: scheduledAt },
-}) => ({
+export const openInputs: ActivityInterceptorsFactory = ({ info: { activityType } }) => ({
   inbound: {
     async execute(input, next): Promise<TimedResult> {
       const began = performance.now();
-      // Another worker may have the key, and it may still be imported.
-      const unopened = [...input.args, activityInfo().heartbeatDetails].find(isUnopened);
-      if (unopened !== undefined)
-        throw ApplicationFailure.create({
-          message: unopened.heddleRefused,
-          type: 'Retryable',
-          nextRetryDelay: retryAfterMs,
-        });
+      refuseUnopened(input.args);
       const opened = openMessage(purposeOf('activity', activityType), input.args, Date.now());
       if (!opened.ok) throw ApplicationFailure.nonRetryable(opened.why, 'Invalid');
-      const result = await next({ ...input, args: [...opened.args] });
-      refuseLarge(activityType, result);
-      return withTime(scheduledAt + Math.floor(performance.now() - began), result);
+      const call = opened.args.at(-1);
+      if (typeof call !== 'string')
+        throw ApplicationFailure.nonRetryable(`the input of ${activityType} names no call`, 'Invalid');
+      try {
+        checkHeartbeat();
+        const result = await next({ ...input, args: opened.args.slice(0, -1) });
+        refuseLarge(activityType, result);
+        return { heddleAt: endOf(began), heddleCall: call, result };
+      } catch (error) {
+        throw sealFailure(call, error);
+      }
     },
   },
 });
+
+/**
+ * The time at which the attempt ended, by the server's clock as far as this worker knows it: workflows take time from
+ * recorded values alone (`src/workflows/recorded.ts`).
+ */
+function endOf(began: number): number {
+  return activityInfo().currentAttemptScheduledTimestampMs + Math.floor(performance.now() - began);
+}
+
+/** Another worker may have the key, and it may still be imported. */
+function refuseUnopened(values: readonly unknown[]): void {
+  const unopened = values.find(isUnopened);
+  if (unopened !== undefined)
+    throw ApplicationFailure.create({
+      message: unopened.heddleRefused,
+      type: 'Retryable',
+      nextRetryDelay: retryAfterMs,
+    });
+}
+
+/**
+ * An attempt reads from the heartbeat how far earlier ones went. One that no worker wrote hides this, so what has been
+ * done is unknown.
+ */
+function checkHeartbeat(): void {
+  const { heartbeatDetails, activityType } = activityInfo();
+  refuseUnopened([heartbeatDetails]);
+  if (isRefusal(heartbeatDetails))
+    throw ApplicationFailure.nonRetryable(
+      `the last heartbeat of ${activityType} is not by a worker, so how far it went is unknown. ${heartbeatDetails.heddleRefused}`,
+      unknownOutcome,
+    );
+}
+
+/** A cancellation needs no seal: workflows take it for one only if they requested it. */
+function sealFailure(call: string, error: unknown): unknown {
+  if (error instanceof CompleteAsyncError) return error;
+  if (Context.current().cancellationSignal.aborted && isCancellation(error)) return error;
+  const failure = ensureApplicationFailure(error);
+  const { message, nonRetryable, details, nextRetryDelay, category, cause, stack } = failure;
+  const type = failure.type ?? 'Error';
+  const isFinal = nonRetryable === true;
+  const sealed: SealedFailure = { heddleFailed: call, type, message, isFinal, details: details ?? [] };
+  const outer = ApplicationFailure.create({
+    message,
+    type,
+    nonRetryable: isFinal,
+    details: [sealed],
+    nextRetryDelay: nextRetryDelay ?? undefined,
+    category: category ?? undefined,
+    cause,
+  });
+  outer.stack = stack;
+  return outer;
+}
+
+function isCancellation(error: unknown): boolean {
+  return error instanceof CancelledFailure || (error instanceof Error && error.name === 'AbortError');
+}
 
 /** The server refuses larger results only after it has received them, and then the attempt is repeated for long. */
 function refuseLarge(activityType: string, result: unknown): void {

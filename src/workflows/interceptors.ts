@@ -7,7 +7,7 @@ import { interceptors as refusedResults } from './refused-results.js';
 
 /** All interceptors of a bundle with Heddle's workflows; the first is the outermost. */
 export const interceptors = (): WorkflowInterceptors => {
-  const all = [noEarlyQuery, messageGuard, refusedResults, recordedTime, inbox].map((make) => make());
+  const all = [noEarlyQuery, refusedResults, messageGuard, recordedTime, inbox].map((make) => make());
   return {
     inbound: all.flatMap(({ inbound = [] }) => inbound),
     outbound: all.flatMap(({ outbound = [] }) => outbound),

@@ -148,9 +148,8 @@ export const interceptors = (): WorkflowInterceptors => ({
           leaveMark();
           throw error;
         }
-        const timed = readTimed(result);
-        takeInput(timed.at);
-        return timed.result;
+        takeInput(readTimed(result).at);
+        return result;
       },
     },
   ],

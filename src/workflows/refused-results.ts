@@ -1,38 +1,57 @@
 import {
   ActivityFailure,
   ApplicationFailure,
+  CancellationScope,
+  CancelledFailure,
   ChildWorkflowFailure,
+  TimeoutFailure,
+  uuid4,
   workflowInfo,
   type WorkflowInterceptors,
 } from '@temporalio/workflow';
 import { RetryState } from '@temporalio/common';
 import { isEnvelope } from '../model/messages/envelope.js';
 import { readRefusal } from '../model/messages/refusal.js';
+import { readSealedFailure } from '../model/messages/sealed-failure.js';
+import { messagesOf } from '../model/messages/table.js';
+import { readTimed } from '../model/messages/timed-result.js';
+import { unknownOutcome } from '../model/node/failure.js';
 import { noteKeyLookup, refusalOfResult } from './payload-keys.js';
 
 /**
- * Fails activities and child workflows whose result the codec refused: a worker's codec puts a mark in place
- * of the result, and the workflow must not take the mark for data. A result under a key that is not the workflow's
- * own waits until the key is found. An envelope is a message, so it is refused as a result too.
+ * What comes back from activities and child workflows. Whoever may call the Temporal server can complete, fail or cancel
+ * them, with plaintext or with a payload that it has recorded. So each call of an activity has a name, and only a
+ * result or failure that a worker sealed for this call counts; after anything else the outcome is unknown, because
+ * the attempt may still run (docs/decisions/0043). A payload under a key that is not the workflow's own waits until the
+ * key is found. An envelope is a message, so it is refused as a result too.
  */
 export const interceptors = (): WorkflowInterceptors => ({
   outbound: [
     {
-      scheduleActivity(input, next) {
+      async scheduleActivity(input, next) {
         const { activityType, seq, options } = input;
+        const fail = (cause: Error): ActivityFailure =>
+          failActivity(cause, { activityType, activityId: options.activityId });
+        const refusalOfKey = (): Promise<string | undefined> => refusalOfResult('activity', seq);
+        if (messagesOf(workflowInfo().workflowType) === undefined)
+          return acceptResult(next(input), fail, refusalOfKey);
+        const call = uuid4();
+        const scope = CancellationScope.current();
+        const ended = next({ ...input, args: [...input.args, call] });
         // The server records its outcome in plaintext.
         if (activityType === 'FIND_KEY') {
           noteKeyLookup(seq);
-          return next(input);
+          return ended;
         }
-        return acceptResult(
-          next(input),
-          (cause) => failActivity(activityType, options.activityId, cause),
-          () => refusalOfResult('activity', seq),
-        );
+        const genuine = ended.catch((error: unknown) => {
+          throw openFailure(error, call, scope);
+        });
+        const result = readTimed(await acceptResult(genuine, fail, refusalOfKey));
+        if (result.call !== call) throw fail(unknown('It answers no call, or another one.'));
+        return result.result;
       },
       scheduleLocalActivity: (input, next) =>
-        acceptResult(next(input), (cause) => failActivity(input.activityType, undefined, cause)),
+        acceptResult(next(input), (cause) => failActivity(cause, input)),
       async startChildWorkflowExecution(input, next) {
         const [started, ended] = await next(input);
         const {
@@ -55,8 +74,41 @@ export const interceptors = (): WorkflowInterceptors => ({
 
 const noRetry = RetryState.NON_RETRYABLE_FAILURE;
 
-function failActivity(activityType: string, activityId: string | undefined, cause: Error): ActivityFailure {
+function failActivity(
+  cause: Error,
+  { activityType, activityId }: { readonly activityType: string; readonly activityId?: string },
+): ActivityFailure {
   return new ActivityFailure('Activity task failed', activityType, activityId, noRetry, undefined, cause);
+}
+
+/**
+ * A failure as far as it is genuine. A cancellation is one only if this workflow requested it: callers can fail an activity
+ * with it at any time, and nodes would be left out of an operation that goes on. A time limit says no more than that
+ * the attempt may still run, whoever reports it.
+ */
+function openFailure(error: unknown, call: string, scope: CancellationScope): unknown {
+  if (!(error instanceof ActivityFailure)) return error;
+  const { message, activityType, activityId, retryState, identity, cause } = error;
+  if (cause instanceof CancelledFailure && scope.consideredCancelled) return error;
+  const genuine =
+    cause instanceof TimeoutFailure
+      ? withLastFailure(cause, openCause(cause.cause, call))
+      : (openCause(cause, call, retryState) ?? unknownFailure(activityType));
+  return new ActivityFailure(message, activityType, activityId, retryState, identity, genuine);
+}
+
+/** Undefined if no attempt of this call failed so. An attempt that may be followed by another ends no activity by itself. */
+function openCause(cause: unknown, call: string, retryState?: RetryState): ApplicationFailure | undefined {
+  if (!(cause instanceof ApplicationFailure)) return undefined;
+  const sealed = readSealedFailure(cause.details);
+  if (sealed?.heddleFailed !== call) return undefined;
+  const { type, message, isFinal, details } = sealed;
+  if (!isFinal && retryState === noRetry) return undefined;
+  return ApplicationFailure.create({ type, message, nonRetryable: isFinal, details: [...details] });
+}
+
+function withLastFailure({ timeoutType }: TimeoutFailure, cause: Error | undefined): TimeoutFailure {
+  return Object.assign(new TimeoutFailure('the activity timed out', undefined, timeoutType), { cause });
 }
 
 async function acceptResult(
@@ -66,16 +118,16 @@ async function acceptResult(
 ): Promise<unknown> {
   await Promise.allSettled([ended]);
   const unknownKey = await refusalOfKey();
-  if (unknownKey !== undefined) throw fail(refused(`${unknownKey}.`));
+  if (unknownKey !== undefined) throw fail(unknown(`${unknownKey}.`));
   let result: unknown;
   try {
     result = await ended;
   } catch (error) {
     const refusal = refusalIn(error);
-    throw refusal === undefined ? error : fail(refused(refusal));
+    throw refusal === undefined ? error : fail(unknown(refusal));
   }
   const refusal = isEnvelope(result) ? 'It is a message.' : readRefusal(result);
-  if (refusal !== undefined) throw fail(refused(refusal));
+  if (refusal !== undefined) throw fail(unknown(refusal));
   return result;
 }
 
@@ -86,6 +138,13 @@ function refusalIn(error: unknown): string | undefined {
   return error.cause.details?.map(readRefusal).find((text) => text !== undefined);
 }
 
-function refused(refusal: string): ApplicationFailure {
-  return ApplicationFailure.nonRetryable(`The result was refused. ${refusal}`, 'Internal');
+function unknown(refusal: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(`The result was refused. ${refusal}`, unknownOutcome);
+}
+
+function unknownFailure(activityType: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(
+    `${activityType} was reported as failed, but not by a worker of this installation, so its outcome is unknown and it may still run`,
+    unknownOutcome,
+  );
 }

@@ -1,7 +1,7 @@
 import { milliseconds } from '../model/milliseconds.js';
 import { type CarriedNode, actionSpec, requestFor } from './task-request.js';
 import { isCancellation, sleep } from '@temporalio/workflow';
-import type { FailureRecord } from '../model/node/failure.js';
+import { unknownOutcome, type FailureRecord } from '../model/node/failure.js';
 import type { Json, JsonObject } from '../model/json.js';
 import { taskTitle } from '../model/names.js';
 import { leanFailure } from '../model/node/room.js';
@@ -65,7 +65,7 @@ export type ChainEnd = 'done' | 'failed' | 'stopped';
 type Owner = CarriedNode & NodeHooks;
 
 const launches = 3;
-const permanentKinds = ['Auth', 'UnknownOutcome', 'Internal', 'PluginChanged'];
+const permanentKinds = ['Auth', unknownOutcome, 'Internal', 'PluginChanged'];
 
 /** Runs the chain of one node, one task after the other. */
 export async function runNode(
@@ -179,8 +179,8 @@ async function runStep(owner: Owner, step: Step): Promise<ChainEnd> {
     const release = await owner.acquire(step);
     if (release === undefined) return stopped(owner);
     note(owner, step, 'running');
-    owner.change((node) => ({ ...recordBegun(node, step), runs: { ...node.runs, [key]: run } }));
     const request = requestFor(owner, step, run);
+    owner.change((node) => ({ ...recordBegun(node, step), runs: { ...node.runs, [key]: run } }));
     try {
       const { placement } = owner.state();
       if (placement === undefined) throw new Error(`${request.nodeId} has no placement`);

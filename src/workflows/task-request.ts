@@ -40,6 +40,7 @@ export function requestFor(owner: CarriedNode, step: Step, run: number): TaskReq
     config: { ...node.payload, services: node.services },
     ...(node.keyUid === undefined ? {} : { keyUid: node.keyUid }),
     ...(node.adopt === true ? { adopt: true } : {}),
+    ...(action === 'CREATE' && node.createBegun === true ? { createBegun: true } : {}),
     ...(node.facts.machine === undefined ? {} : { placement: node.facts.machine }),
     provider: {
       name: placement?.provider ?? '',

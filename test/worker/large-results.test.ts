@@ -6,7 +6,7 @@ import { openInputs } from '../../src/worker/open-inputs.js';
 
 async function run(result: string): Promise<unknown> {
   const environment = new MockActivityEnvironment({ activityType: 'LIST' }, { interceptors: [openInputs] });
-  return environment.run(async (..._args: unknown[]) => result, ...sealMessage('activity LIST', []));
+  return environment.run(async (..._args: unknown[]) => result, ...sealMessage('activity LIST', ['call']));
 }
 
 it('an activity whose result no message can carry fails with its size and the limit', async () => {

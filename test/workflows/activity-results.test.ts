@@ -28,7 +28,7 @@ it('a workflow refuses the result of an activity that a caller without keys comp
     expect(cause).toMatchObject({
       name: 'ActivityFailure',
       activityType: 'PLAN',
-      cause: { type: 'Internal' },
+      cause: { type: 'UnknownOutcome' },
     });
     expect(cause?.cause).toMatchObject({ message: expect.stringContaining('not encrypted') });
   } finally {

@@ -1,6 +1,7 @@
 import { activityInfo } from '@temporalio/activity';
 import { isJsonObject, type JsonObject } from '../../model/json.js';
 import type { CreateRecord } from '../../plugins/contract.js';
+import type { TaskRequest } from '../../model/node/task-request.js';
 import { PluginError } from '../../plugins/errors.js';
 import { copyPlainJson } from '../../schema/plain-json.js';
 import { formatProblem } from '../../schema/problem.js';
@@ -18,6 +19,7 @@ const limits = { bytes: 8 * 1_024, depth: 16 };
 export function openCreateRecord(
   parts: Pick<ActivityParts, 'runs'>,
   attempt: Attempt,
+  { createBegun }: Pick<TaskRequest, 'createBegun'>,
   key: string,
 ): CreateRecord {
   return {
@@ -25,7 +27,7 @@ export function openCreateRecord(
       const recorded = recordedSteps(attempt, key);
       if (Object.keys(recorded).length > 0) return recorded;
       // The first attempt after a reset may follow others that the reset removed from the history.
-      const isFirst = attempt.number === 1 && (await resetTime(parts)) === undefined;
+      const isFirst = attempt.number === 1 && createBegun !== true && (await resetTime(parts)) === undefined;
       return isFirst ? undefined : {};
     },
     async write(made) {

@@ -95,7 +95,7 @@ export async function callProvider<Value>(
     claims: parts.claims(account),
     runs: { folder: parts.runFolder, claims: parts.claims(runsOf(account)) },
     calls: admission.calls(signal),
-    record: isRepeated(task, plugin) ? openCreateRecord(parts, attempt, machine.key) : undefined,
+    record: isRepeated(task, plugin) ? openCreateRecord(parts, attempt, request, machine.key) : undefined,
     pools: parts.pools,
     resolveReferences: async (value, place) => {
       refuseForeign(value, references, place);

@@ -80,8 +80,11 @@ function accountFor({ provider, swept }: TaskRequest, { taskName }: Task): Accou
   return taskName === 'DELETE' ? { ...provider, forDelete: true } : provider;
 }
 
-/** A wait so short, in ms, that no other attempt can have begun meanwhile. */
-const patienceMs = 4_000;
+/**
+ * A wait so short, in ms, that an attempt which another one replaced meanwhile is seen by it. Attempts do not end by their own
+ * time limits alone: everyone who may call the Temporal server can have one repeated at any time.
+ */
+const patienceMs = 500;
 
 /**
  * How long before its deadline an attempt ends by itself, in ms, at most a quarter of its time: an attempt
@@ -128,8 +131,8 @@ function leftMs({ serverNow }: Pick<ActivityParts, 'serverNow'>): number {
 
 /**
  * When a CREATE of the same key with unknown outcome may last have been sent, in ms by the server's clock; undefined when
- * none can have been, or the provider itself sees to it that it does no harm. The first attempt of a workflow
- * that was reset may follow one that the reset removed from the history.
+ * none can have been, or the provider itself sees to it that it does no harm. The first attempt may follow those of
+ * an earlier task, or one that a reset removed from the history.
  */
 async function earlierCall(
   parts: ActivityParts,
@@ -140,7 +143,8 @@ async function earlierCall(
 ): Promise<number | undefined> {
   const looks = descriptor.idempotency === 'name' || descriptor.idempotency === 'tag';
   if (task.taskName !== 'CREATE' || !looks || request.adopt === true) return undefined;
-  return attempt.number > 1 ? activityInfo().currentAttemptScheduledTimestampMs : resetTime(parts);
+  if (attempt.number > 1) return activityInfo().currentAttemptScheduledTimestampMs;
+  return request.createBegun === true ? activityInfo().scheduledTimestampMs : resetTime(parts);
 }
 
 /**

@@ -12,6 +12,9 @@ export interface Loss {
 /** The kind of an attempt's failure that ended with its worker, or was taken from it: the next one continues its work. */
 export const handedOver = 'HandedOver';
 
+/** The kind of a failure after which the task may still run, or may have been done. */
+export const unknownOutcome = 'UnknownOutcome';
+
 /** A failed task as state, status and logs show it. */
 export interface FailureRecord {
   readonly taskId: string;

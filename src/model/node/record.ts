@@ -29,7 +29,12 @@ export function recordAdopted(
   return { ...taken, keyUid, adopt: true, payload: { ...taken.payload, providerid } };
 }
 
-function withoutLegacy({ keyUid: _keyUid, adopt: _adopt, ...node }: NodeState): NodeState {
+function withoutLegacy({
+  keyUid: _keyUid,
+  adopt: _adopt,
+  createBegun: _begun,
+  ...node
+}: NodeState): NodeState {
   return withoutChecks(node);
 }
 
@@ -63,6 +68,7 @@ export function ownKeys(node: NodeState, placement: Placement): JsonObject {
 }
 
 export function recordBegun(node: NodeState, step: Step): NodeState {
+  if (step.action === 'CREATE') return { ...node, createBegun: true };
   if (step.service === undefined) return node;
   const ends = step.action === 'START' || step.action === 'STOP' || step.action === 'REMOVE';
   return withService(ends ? recordHealth(node, step.service, undefined) : node, step.service, {
@@ -82,12 +88,15 @@ export function recordDone(node: NodeState, step: Step, result: JsonObject, occa
   const { action, service } = step;
   if (service !== undefined && isServiceAction(action))
     return recordServiceAction(merged, service, { action, step, digest: step.digest ?? 'done' }, occasion);
-  if (action === 'DELETE') return { ...withoutChecks(node), payload: {}, runs: {}, facts: { services: {} } };
+  if (action === 'DELETE') {
+    const { createBegun: _gone, ...left } = withoutChecks(node);
+    return { ...left, payload: {}, runs: {}, facts: { services: {} } };
+  }
   if (action === 'CONFIRM') return recordConfirmed(merged);
   if (action === 'BOOTSTRAP') return withFacts(merged, { BOOTSTRAP: step.digest ?? 'done' });
   if (action === 'EXEC') return withFacts(merged, { EXEC: occasion.operation });
   if (action !== 'CREATE') return withFacts(merged, { [action]: true });
-  const { adopt: _taken, ...created } = merged;
+  const { adopt: _taken, createBegun: _ended, ...created } = merged;
   return withFacts(created, { CREATE: true });
 }
 

@@ -74,6 +74,8 @@ export interface NodeState {
   readonly keyUid?: string;
   /** A previous run of the cluster created the machine, and CREATE has not adopted it yet. */
   readonly adopt?: true;
+  /** CREATE of its machine was begun and has not succeeded: there may be a machine of its key. */
+  readonly createBegun?: true;
   /** Version of the peers in which this node changed last. */
   readonly changedAt: number;
   /** Runs used up by task in the current operation: `<service>/<ACTION>` -> number of the last run. */

@@ -1,5 +1,5 @@
 import { isCancellation } from '@temporalio/workflow';
-import type { FailureRecord } from '../../model/node/failure.js';
+import { unknownOutcome, type FailureRecord } from '../../model/node/failure.js';
 import { answerOfFailure, type Answer } from '../../model/machine/answer.js';
 import type { MachineAction } from '../../model/machine/actions.js';
 import { readTaskFailure } from '../task-failure.js';
@@ -30,7 +30,7 @@ export function refuse(
   throw new NotDone(answer, {
     taskId: `${name}/${operation?.id ?? '-'}`,
     action,
-    kind: answer === 'unknown' ? 'UnknownOutcome' : 'Invalid',
+    kind: answer === 'unknown' ? unknownOutcome : 'Invalid',
     message,
     at: now(),
   });

@@ -8,7 +8,7 @@ import { chunksOf } from '../../model/chunks.js';
 import { placementFor } from '../../model/pool/library.js';
 import type { PoolNode } from '../../model/pool/node.js';
 import { changePoolNode } from '../../model/pool/state.js';
-import { recordDone, recordMachine } from '../../model/node/record.js';
+import { recordBegun, recordDone, recordMachine } from '../../model/node/record.js';
 import { maxBatchSize, batchName, type BatchAction, type BatchResult } from '../../model/node/batch.js';
 import { schedule } from '../schedule.js';
 import { lacksRoom } from '../../model/pool/room.js';
@@ -90,11 +90,13 @@ function prepare(
   const state = node.state();
   const { placement } = state;
   if (placement === undefined) throw new Error(`${id} has no placement`);
+  const request = requestFor(node, { action }, 1);
+  if (kind === 'build') node.change((machine) => recordBegun(machine, { action }));
   return {
     id,
     placement,
     permits: permitsFor(memory, providerPool, kind),
-    request: requestFor(node, { action }, 1),
+    request,
     budgetMs: kind === 'build' ? placement.launchWithinMs : deleteBudgetMs(memory, state),
   };
 }
