@@ -12,6 +12,8 @@ import { noTaskLog, openTaskLog, type TaskLog } from './task-log.js';
 /** One attempt of one task while it runs: its signals, its heartbeat, its log. */
 export interface Attempt {
   readonly number: number;
+  /** No attempt of this activity was before it. The server counts anew after a reset of the activity. */
+  readonly isFirst: boolean;
   readonly title: string;
   /** Aborted when the task is cancelled: end the work. */
   readonly signal: AbortSignal;
@@ -150,6 +152,7 @@ export function beginAttempt(
     };
   return {
     number: info.attempt,
+    isFirst: info.attempt === 1 && info.currentAttemptScheduledTimestampMs <= info.scheduledTimestampMs,
     title,
     signal,
     detach: within === undefined ? detach : anySignal([detach, within]),

@@ -19,7 +19,7 @@ import { unknownOutcome } from '../model/node/failure.js';
 import { noteKeyLookup, refusalOfResult } from './payload-keys.js';
 
 /**
- * What comes back from activities and child workflows. Whoever may call the Temporal server can complete, fail or cancel
+ * What comes back from activities and child workflows. Anyone who may call the Temporal server can complete, fail or cancel
  * them, with plaintext or with a payload that it has recorded. So each call of an activity has a name, and only a
  * result or failure that a worker sealed for this call counts; after anything else the outcome is unknown, because
  * the attempt may still run (docs/decisions/0043). A payload under a key that is not the workflow's own waits until the

@@ -134,6 +134,28 @@ describe('a caller of the server without keys who reports that a running task fa
       expect(await machines()).toMatchObject([{ id: done.status.nodes[0]?.providerid }]);
     });
 
+  it.concurrent('makes no second machine if the attempts of CREATE are counted anew', async () => {
+    await ledger.open('reset');
+    const hostname = 'reset-app-1';
+    await stack.service.arm({ fault: 'list-lag', ms: lagCloud.lagMs, hostname, count: 2 });
+    const fault = await stack.service.arm({ fault: 'hold-answer', operation: 'create', hostname });
+    const operation = await apply('reset', 'patient');
+    await until('CREATE is accepted', async () => (await stack.service.held(fault)) === 1);
+    const { activityId } = await attemptOf('reset', 'CREATE');
+    await stack.client.temporal.workflowService.resetActivity({
+      namespace: stack.namespace,
+      execution: { workflowId: 'cluster/reset' },
+      id: activityId,
+      resetHeartbeat: true,
+    });
+    await fail('reset', 'CREATE', 'Retryable', false);
+    await stack.service.release(fault);
+    const done = await waitFor('reset', operation);
+    expect(done.operation.state).toBe('done');
+    const machines = (await stack.service.machines()).filter((machine) => machine['hostname'] === hostname);
+    expect(machines).toMatchObject([{ id: done.status.nodes[0]?.providerid }]);
+  });
+
   it.concurrent('leaves no node out of an operation by the end of a cancelled task', async () => {
     const operation = await apply('left');
     await ledger.written('left app-1 app INSTALL begin');

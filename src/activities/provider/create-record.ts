@@ -27,7 +27,7 @@ export function openCreateRecord(
       const recorded = recordedSteps(attempt, key);
       if (Object.keys(recorded).length > 0) return recorded;
       // The first attempt after a reset may follow others that the reset removed from the history.
-      const isFirst = attempt.number === 1 && createBegun !== true && (await resetTime(parts)) === undefined;
+      const isFirst = attempt.isFirst && createBegun !== true && (await resetTime(parts)) === undefined;
       return isFirst ? undefined : {};
     },
     async write(made) {

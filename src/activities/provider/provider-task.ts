@@ -143,7 +143,7 @@ async function earlierCall(
 ): Promise<number | undefined> {
   const looks = descriptor.idempotency === 'name' || descriptor.idempotency === 'tag';
   if (task.taskName !== 'CREATE' || !looks || request.adopt === true) return undefined;
-  if (attempt.number > 1) return activityInfo().currentAttemptScheduledTimestampMs;
+  if (!attempt.isFirst) return activityInfo().currentAttemptScheduledTimestampMs;
   return request.createBegun === true ? activityInfo().scheduledTimestampMs : resetTime(parts);
 }
 

@@ -1,5 +1,5 @@
 /**
- * The only detail of a failure that leaves an attempt of one of Heddle's activities. Whoever may call the Temporal server
+ * The only detail of a failure that leaves an attempt of one of Heddle's activities. Anyone who may call the server
  * can fail an activity with any type and any payload that it has recorded. So a failure counts only if this detail,
  * which is encrypted, was made for the very call that failed. All that decisions and people read is in it.
  */
