@@ -16,3 +16,8 @@ export type DeepReadonly<Value> = Value extends readonly (infer Item)[]
     : Value extends object
       ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> }
       : Value;
+
+/** The JSON Pointer (RFC 6901) to what is under a key of the value at a pointer. */
+export function pointerBelow(pointer: string, key: string | number): string {
+  return `${pointer}/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}

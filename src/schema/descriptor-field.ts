@@ -76,6 +76,23 @@ export const fieldSchema = z
         description:
           "Which kind of the plugin's resources it takes; of a string, one will do as well as a text.",
       }),
+    content: z
+      .enum(['code', 'data'])
+      .exactOptional()
+      .meta({
+        title: 'Content',
+        description:
+          "For users' fields of automators. data: the plugin never lets anything execute or interpret the value, so expressions may put values of nodes and other clusters there. Default: code.",
+      }),
+    codeKeys: z
+      .string()
+      .refine(isPattern, { error: 'is no regular expression' })
+      .exactOptional()
+      .meta({
+        title: 'Code keys',
+        description:
+          'For a map of data: the regular expression of keys whose values are code all the same, such as ^PATH$.',
+      }),
     secret: z
       .boolean()
       .exactOptional()

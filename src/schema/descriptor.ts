@@ -228,6 +228,8 @@ function checkDeclaration(path: readonly string[], field: FieldDeclaration): rea
   }
   if (field.keys !== undefined && field.type !== 'map')
     problems.push(errorAt(path, 'has keys, but is no map'));
+  if (field.codeKeys !== undefined && (field.type !== 'map' || field.content !== 'data'))
+    problems.push(errorAt(path, 'has codeKeys, but is no map with content: data'));
   if (field.secret === true && field.default !== undefined)
     problems.push(errorAt(path, 'is a secret with a default', 'A secret has none.'));
   return problems;

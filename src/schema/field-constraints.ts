@@ -28,7 +28,7 @@ export function checkConstraints(
 
 function brokenRule(field: FieldDeclaration, value: Json): string | undefined {
   const { pattern, min, max } = field;
-  if (pattern !== undefined && typeof value === 'string' && !matches(pattern, value))
+  if (pattern !== undefined && typeof value === 'string' && !matchesPattern(pattern, value))
     return `does not match ${pattern}`;
   const amount = amountOf(field, value);
   if (amount === undefined) return undefined;
@@ -46,14 +46,14 @@ function amountOf({ type }: FieldDeclaration, value: Json): number | undefined {
 const compiled = new Map<string, RE2JS>();
 
 /** Whether the whole text matches, in time linear in its length: no pattern can stall a worker. */
-function matches(pattern: string, text: string): boolean {
+export function matchesPattern(pattern: string, text: string): boolean {
   const known = compiled.get(pattern) ?? RE2JS.compile(pattern);
   compiled.set(pattern, known);
   return known.matches(text);
 }
 
 /** Why a text cannot be a `pattern`; undefined if it can. */
-function patternFault(pattern: string): string | undefined {
+export function patternFault(pattern: string): string | undefined {
   try {
     // JSON Schema and editors read the same pattern as JavaScript does.
     void new RegExp(pattern, 'u');

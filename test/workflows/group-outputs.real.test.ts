@@ -89,7 +89,7 @@ ${more}`,
 variables: {last: {from: cluster/db}, password: {from: cluster/db}}
 nodes: {app: {count: 1, provider: local, hardware: tiny, image: host, services: [app]}}
 services:
-  app: {actions: {configure: {type: shell, fields: {script: 'echo "\${{ var.last }} \${{ var.password }}" >> ${seen}'}}}}
+  app: {actions: {configure: {type: shell, fields: {script: 'echo "\${{ word(var.last) }} \${{ word(var.password) }}" >> ${seen}'}}}}
 `,
     );
     expect(await run('apply', reader)).toMatchObject({ code: 0 });

@@ -33,7 +33,7 @@ describe('variables and outputs of clusters', () => {
       join(stack.folder, 'web', 'run.sh'),
       `own=\${TOKEN:-none}
 echo "the token is $TOKEN, \${{ var.token }}"
-others='\${{ nodes.app-2.hostname }} \${{ services.web.nodenum }}'
+others='\${{ word(nodes.app-2.hostname) }} \${{ services.web.nodenum }}'
 echo "$own \${{ var.greeting }} \${{ node.id }} $others" '$\${{ x }}' >> ${join(stack.folder, 'values')}
 `,
     );
@@ -162,8 +162,9 @@ nodes: {app: {count: "\${{ var.size }}", provider: none}}
     await json('delete', 'going', '--yes');
   });
 
+  // Promise: unfit-imports-held
   it('of one cluster are values of another, which is configured again when they change', async () => {
-    const producer = (port: number): string =>
+    const producer = (port: number | string): string =>
       write(
         'db',
         `name: db
@@ -181,7 +182,7 @@ outputs:
 variables: {url: {from: cluster/db}, password: {from: cluster/db}}
 nodes: {app: {count: 1, provider: local, hardware: tiny, image: host, services: [app, other]}}
 services:
-  app: {actions: {configure: {type: shell, fields: {script: 'echo "\${{ var.url }} \${{ var.password }}" >> ${join(stack.folder, 'read')}; echo "password: \${{ var.password }}"'}}}}
+  app: {actions: {configure: {type: shell, fields: {environment: {PASSWORD: "\${{ var.password }}"}, script: 'echo "\${{ word(var.url) }} $PASSWORD" >> ${join(stack.folder, 'read')}; echo "password: $PASSWORD"'}}}}
   other: {actions: {configure: {type: shell, fields: {script: 'echo other >> ${join(stack.folder, 'read')}'}}}}
 `,
     );
@@ -222,6 +223,40 @@ services:
 
     expect(await run('apply', producer(2))).toMatchObject({ code: 0 });
     expect((await stack.client.status('reader')).history).toHaveLength(history.length);
+
+    // A value that does not fit holds the reader; one that fits replaces the held operation.
+    expect(await run('apply', producer('3;id'))).toMatchObject({ code: 0 });
+    const held = async (): Promise<unknown> => (await stack.client.status('reader')).operation;
+    await until('the reader is held', async () => ((await held()) as { state?: string })?.state === 'held');
+    expect(await held()).toMatchObject({
+      followsOutput: true,
+      reason: expect.stringMatching(
+        /variables\.url: takes its value from output url of cluster db, and "db:\S+:3;id" is not a word/,
+      ) as string,
+    });
+    expect(await run('apply', producer(4))).toMatchObject({ code: 0 });
+    await until('the reader configures itself again', () => /:4 /.test(seen('read')));
+    expect(seen('read')).not.toContain(':3');
+    await until('the reader is at rest', async () => (await held()) === undefined);
+
+    const script =
+      'echo "${{ var.url }} ${{ nodes.app-1.ipaddress }} ${{ word(node.ipaddress) }} ${{ node.id }}"';
+    const pasting = write(
+      'pasting',
+      `name: pasting
+variables: {url: {from: cluster/db}}
+nodes: {app: {count: 1, provider: local, hardware: tiny, image: host, services: [app]}}
+services: {app: {actions: {configure: {type: shell, fields: {script: '${script}'}}}}}
+`,
+    );
+    const pasted = await run('plan', pasting);
+    expect(pasted).toMatchObject({ code: 2 });
+    expect(pasted.stderr.match(/pasting\.yaml:4:\d+: .*/g)).toEqual([
+      expect.stringContaining(
+        'fields.script: ${{ var.url }} is a value of another cluster, and the field script is code, which such a value could change. Pass it in a field for data (data, arguments, environment), or write ${{ word(var.url) }}',
+      ),
+      expect.stringContaining('${{ nodes.app-1.ipaddress }} is a value that a node or its provider reports'),
+    ]);
 
     const circle = write(
       'circle',

@@ -57,25 +57,29 @@ export async function runServiceAction({ parts, task, request, attempt }: TaskCa
     throw new PluginError('Invalid', `${task.taskName} came without a service`);
   const plugin = parts.registry.automator(action.type);
   const node = await reachNode(parts, request, attempt);
-  const filled = await fillFields(parts, { task, request, attempt }, action.fields);
-  refuseResolved(plugin.descriptor, ['user'], filled, ['services', task.service.name, 'fields']);
-  const { fields, resources } = await openResources(parts, plugin.descriptor, filled, attempt);
+  const { descriptor } = plugin;
+  const filled = await fillFields(parts, { task, request, attempt, descriptor }, action.fields);
+  refuseResolved(descriptor, ['user'], filled.fields, ['services', task.service.name, 'fields']);
+  const { fields, resources } = await openResources(parts, descriptor, filled.fields, attempt);
   const resolved: Task = {
     ...task,
-    service: { name: task.service.name, action: { type: action.type, fields } },
+    service: {
+      name: task.service.name,
+      action: {
+        type: action.type,
+        fields,
+        ...(filled.literal.length === 0 ? {} : { literal: filled.literal }),
+      },
+    },
     ...(resources === undefined ? {} : { resources }),
   };
   const opening = { plugin, task: resolved, request, attempt, node, run: runId(task.taskId, request.run) };
-  const { name } = plugin.descriptor;
+  const { name } = descriptor;
   attempt.at(`${task.taskName} by ${name}`);
   const returned = await carryOut(parts, opening, (automator) =>
     callMethod(automator, resolved, node.sshAuth, fields),
   );
-  const taken = acceptResult(returned, {
-    plugin: plugin.descriptor,
-    action: task.taskName,
-    config: request.config,
-  });
+  const taken = acceptResult(returned, { plugin: descriptor, action: task.taskName, config: request.config });
   refuseFailure(name, 'ScriptFailed', taken);
   await printOutput(attempt, taken);
   if (request.check !== undefined)

@@ -1,34 +1,54 @@
 import { evaluate, type KnownNode, type Scope } from '../../model/expression/evaluate.js';
 import { ExpressionError, fillText } from '../../model/expression/fill.js';
-import { textsIn, type Expression } from '../../model/expression/parse.js';
-import { isJsonObject, type Json, type JsonObject } from '../../model/json.js';
+import { taintOf } from '../../model/expression/origin.js';
+import { isExpression, splitText, textsIn, type Expression } from '../../model/expression/parse.js';
+import { isJsonObject, pointerBelow, type Json, type JsonObject } from '../../model/json.js';
 import type { TaskRequest } from '../../model/node/task-request.js';
 import type { Task } from '../../model/node/task.js';
 import { PluginError } from '../../plugins/errors.js';
 import type { Attempt } from '../attempt.js';
+import type { Descriptor } from '../../schema/descriptor.js';
+import { formatProblem } from '../../schema/problem.js';
+import { checkTainted } from '../../schema/tainted-fields.js';
 import type { ActivityParts } from '../parts.js';
 
 interface Filling {
   readonly task: Task;
   readonly request: TaskRequest;
   readonly attempt: Pick<Attempt, 'hide'>;
+  readonly descriptor: Pick<Descriptor, 'fields'>;
+}
+
+interface Filled {
+  readonly fields: JsonObject;
+  /** JSON Pointers to what holds values that no author of the cluster file wrote. */
+  readonly literal: readonly string[];
 }
 
 /**
  * The fields of a service's action with values in the place of secret references and expressions.
- * @throws PluginError Auth for a secret that cannot be read, Invalid for an expression without a value.
+ * @throws PluginError Auth for a secret that cannot be read, Invalid for an expression without a value, and for a
+ * tainted one in code.
  */
 export async function fillFields(
   parts: Pick<ActivityParts, 'resolveSecrets'>,
   filling: Filling,
   fields: JsonObject,
-): Promise<JsonObject> {
-  const { task, attempt } = filling;
-  const place = `fields of ${task.taskName} of ${task.service?.name ?? '-'}`;
+): Promise<Filled> {
+  const { task, request, attempt, descriptor } = filling;
+  const service = task.service?.name ?? '-';
+  const place = `fields of ${task.taskName} of ${service}`;
+  const { variables = {} } = request;
+  const isImported = (name: string): boolean =>
+    Object.hasOwn(variables, name) && variables[name]?.imported === true;
+  // The plan has checked it with the plugin of that time.
+  const wrong = checkTainted(descriptor, fields, ['services', service, 'fields'], isImported);
+  if (wrong.length > 0) throw new PluginError('Invalid', wrong.map(formatProblem).join('; '));
+  const literal = literalTexts(fields, isImported);
   const { value, secrets } = await parts.resolveSecrets(fields, { writtenBy: 'user', place });
   attempt.hide(secrets);
   const resolved = isJsonObject(value) ? value : {};
-  if (textsIn(fields).length === 0) return resolved;
+  if (textsIn(fields).length === 0) return { fields: resolved, literal };
   const scope = await scopeOf(parts, filling);
   const valueOf = (expression: Expression): Json => {
     try {
@@ -38,7 +58,29 @@ export async function fillFields(
       throw new PluginError('Invalid', `${place}: ${expression.written} has no value: ${error.message}`);
     }
   };
-  return fill(fields, resolved, valueOf) as JsonObject;
+  return { fields: fill(fields, resolved, valueOf) as JsonObject, literal };
+}
+
+/** Texts with tainted values or secrets, and references to secrets. */
+function literalTexts(
+  written: Json,
+  isImported: (variable: string) => boolean,
+  pointer = '',
+): readonly string[] {
+  if (typeof written === 'string') {
+    const isLiteral = splitText(written).some(
+      (part) =>
+        isExpression(part) &&
+        // Of variables, only secrets and those of other clusters are not yet put in.
+        (taintOf(part, isImported) !== undefined || (part.words[0] === 'var' && part.mustBeWord !== true)),
+    );
+    return isLiteral ? [pointer] : [];
+  }
+  if (isJsonObject(written) && typeof written['secret'] === 'string') return [pointer];
+  if (typeof written !== 'object' || written === null) return [];
+  return Object.entries(written).flatMap(([key, item]) =>
+    literalTexts((item ?? null) as Json, isImported, pointerBelow(pointer, key)),
+  );
 }
 
 /**
@@ -84,11 +126,11 @@ async function scopeOf(
   const { service: _service, provider: _provider, ...node } = task.config;
   return {
     variables: values,
-    node: { id: task.nodeId, ...node },
+    node: { ...node, id: task.nodeId },
     nodes: Object.fromEntries(
       Object.entries(task.nodes).map(([id, { services, ...peer }]): [string, KnownNode] => [
         id,
-        { nodenum: peer.nodenum, services, values: { id, ...peer } },
+        { nodenum: peer.nodenum, services, values: { ...peer, id } },
       ]),
     ),
   };

@@ -2,7 +2,8 @@ import { jsonBytes } from '../../model/carried.js';
 import type { Outputs } from '../../model/cluster/outputs.js';
 import type { ClusterSpec } from '../../model/cluster/spec.js';
 import { importsOf, type TaskVariable, type TaskVariables } from '../../model/cluster/variables.js';
-import { errorAt, type Problem } from '../../schema/problem.js';
+import { importFault } from '../../schema/cluster/import-value.js';
+import { errorAt, quoteValue, type Problem } from '../../schema/problem.js';
 import { suggest } from '../../schema/suggest.js';
 
 /** How the worker asks other clusters; undefined where there is no such cluster. */
@@ -23,7 +24,7 @@ interface ReadImports {
 
 /**
  * The values of a spec's variables that are outputs of other clusters. One that has none at present keeps the
- * value that it had `before`.
+ * value that it had `before`. A value that is not what its variable declares is a problem.
  */
 export async function readImports(
   reader: OutputReader,
@@ -45,11 +46,31 @@ export async function readImports(
     for (const [name, output] of Object.entries(names)) {
       const read = readImport(cluster, output, outputs);
       const known = 'value' in read ? read : before[name];
-      if (known?.imported === true) imports[name] = known;
-      else if ('wrong' in read) problems.push(errorAt(['variables', name], read.wrong, read.right));
+      if (known?.imported === true) {
+        const misfit = checkFit(spec, name, `output ${output} of cluster ${cluster}`, known);
+        if (misfit === undefined) imports[name] = known;
+        else problems.push(misfit);
+      } else if ('wrong' in read) problems.push(errorAt(['variables', name], read.wrong, read.right));
     }
   }
   return { imports, problems: [...problems, ...checkSize(imports)] };
+}
+
+function checkFit(
+  { variables = {} }: ClusterSpec,
+  name: string,
+  source: string,
+  { value, secret }: TaskVariable,
+): Problem | undefined {
+  const declared = variables[name];
+  const fault = declared !== undefined && 'from' in declared ? importFault(value, declared) : undefined;
+  if (fault === undefined) return undefined;
+  const shown = secret === true ? 'its value' : quoteValue(value);
+  return errorAt(
+    ['variables', name],
+    `takes its value from ${source}, and ${shown} ${fault}`,
+    'If the value is right, declare the type and format, or pattern, that it has.',
+  );
 }
 
 function checkSize(imports: TaskVariables): readonly Problem[] {

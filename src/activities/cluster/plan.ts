@@ -21,10 +21,16 @@ import { isReachedByPlugin } from '../provider/reached-by-plugin.js';
 import type { Registry } from '../../plugins/registry.js';
 import type { Descriptor } from '../../schema/descriptor.js';
 import { checkFields } from '../../schema/fields.js';
+import { checkTainted } from '../../schema/tainted-fields.js';
 import { parseSpec } from '../../schema/cluster/read.js';
 import { errorAt, formatProblem, hasErrors, type Path, type Problem } from '../../schema/problem.js';
 import { closest } from '../../schema/suggest.js';
-import { taskVariables, usedVariables, type TaskVariables } from '../../model/cluster/variables.js';
+import {
+  importsOf,
+  taskVariables,
+  usedVariables,
+  type TaskVariables,
+} from '../../model/cluster/variables.js';
 import { readImports, type OutputReader } from './imports.js';
 import { checkResources } from '../artifact/check.js';
 import type { ActivityParts } from '../parts.js';
@@ -193,6 +199,8 @@ function invalid(problems: readonly Problem[]): ApplicationFailure {
 
 function checkAgainstWorker(parts: PlanParts, spec: ClusterSpec): readonly Problem[] {
   const groups = Object.entries(spec.nodes).flatMap(([name, group]) => checkGroup(parts, name, group));
+  const imported = Object.values(importsOf(spec)).flatMap((names) => Object.keys(names));
+  const isImported = (variable: string): boolean => imported.includes(variable);
   const actions = Object.entries(spec.services).flatMap(([service, { actions: declared }]) =>
     Object.entries(declared).flatMap(([key, action]) => {
       const path: Path = ['services', service, 'actions', key];
@@ -209,6 +217,7 @@ function checkAgainstWorker(parts: PlanParts, spec: ClusterSpec): readonly Probl
       return [
         ...checkSetUp(parts, plugin.descriptor, [...path, 'type']),
         ...checkFields(plugin.descriptor, 'user', action.fields, [...path, 'fields']).problems,
+        ...checkTainted(plugin.descriptor, action.fields, [...path, 'fields'], isImported),
         ...checkReferences(parts, action.fields, [...path, 'fields']),
         ...checkResources(plugin.descriptor, action.fields, [...path, 'fields']),
       ];

@@ -116,7 +116,7 @@ function describeType(field: FieldDeclaration): string {
       : field.overridable === true
         ? ', users: any'
         : '';
-  return `${field.type}${options}${constraints}${field.secret === true ? ', secret' : ''}${fallback}${users}`;
+  return `${field.type}${options}${constraints}${field.secret === true ? ', secret' : ''}${field.content === 'data' ? ', data' : ''}${fallback}${users}`;
 }
 
 /** Of several sets of fields one must be there; a field in all of them is always needed. */

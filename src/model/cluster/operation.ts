@@ -64,6 +64,8 @@ export interface Operation {
   readonly abandoned?: readonly string[];
   /** Of an apply that `nodes` or `services` limited: tasks that the rest of its spec needs. */
   readonly left?: number;
+  /** It follows a changed output of another cluster; no person asked for it. */
+  readonly followsOutput?: true;
   /** True when there was nothing to do. */
   readonly unchanged?: true;
 }

@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../json.js';
 import { ExpressionError } from './fill.js';
 import type { Expression } from './parse.js';
+import { isWord, wordRule } from './word.js';
 
 /** What expressions can refer to at one place. */
 export interface Scope {
@@ -19,8 +20,13 @@ export interface KnownNode {
 }
 
 /** The value of an expression. @throws ExpressionError if it has none here. */
-export function evaluate({ words }: Expression, scope: Scope): Json {
-  const [root, name = '', ...keys] = words;
+export function evaluate({ words, mustBeWord }: Expression, scope: Scope): Json {
+  const value = valueOf(words, scope);
+  if (mustBeWord === true && !isWord(value)) throw new ExpressionError(`it is not a word: ${wordRule}`);
+  return value;
+}
+
+function valueOf([root, name = '', ...keys]: Expression['words'], scope: Scope): Json {
   switch (root) {
     case 'var':
       return below(ownValue(scope.variables, name, `variable ${name} has no value`), keys, `var.${name}`);

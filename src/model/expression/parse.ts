@@ -1,14 +1,16 @@
 import { isJsonObject, type Json } from '../json.js';
 
 /**
- * Expressions in texts of a cluster file: `${{ var.port }}`. Shells, which know `${name}`, have no such form.
- * `$${{` stands for the text `${{`.
+ * Expressions in texts of a cluster file: `${{ var.port }}`, or `${{ word(node.ipaddress) }}`. Shells, which know
+ * `${name}`, have no such form. `$${{` stands for the text `${{`.
  */
 export interface Expression {
   /** As it is written, braces included. */
   readonly written: string;
   /** `['nodes', 'db-1', 'ipaddress']`; the first word says what is referred to. */
   readonly words: readonly string[];
+  /** The value is refused unless it is a word (`isWord`), which is harmless in every language. */
+  readonly mustBeWord?: true;
 }
 
 /** An expression that cannot be read, with the reason. */
@@ -100,12 +102,13 @@ function writtenAt(text: string, at: number): string {
   return end < 0 ? line.slice(0, 60).trimEnd() : line.slice(0, end + 2);
 }
 
-const form = /^\$\{\{\s*([A-Za-z_][\w-]*(?:\.[\w-]+)*)\s*\}\}$/;
+const name = String.raw`[A-Za-z_][\w-]*(?:\.[\w-]+)*`;
+const form = new RegExp(String.raw`^\$\{\{\s*(?:(${name})|word\(\s*(${name})\s*\))\s*\}\}$`);
 
 function readExpression(written: string): Expression | BrokenExpression {
   if (!written.endsWith('}}')) return { written, wrong: 'is not closed on its line by }}' };
-  const words = form.exec(written)?.[1]?.split('.');
-  return words === undefined
-    ? { written, wrong: 'is no name such as var.port or nodes.db-1.ipaddress' }
-    : { written, words };
+  const [, plain, word] = form.exec(written) ?? [];
+  if (plain !== undefined) return { written, words: plain.split('.') };
+  if (word !== undefined) return { written, words: word.split('.'), mustBeWord: true };
+  return { written, wrong: 'is no name such as var.port or nodes.db-1.ipaddress, nor word(NAME)' };
 }

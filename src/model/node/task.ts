@@ -29,7 +29,15 @@ export interface Task {
   /** Present for service tasks. */
   readonly service?: {
     readonly name: string;
-    readonly action: { readonly type: string; readonly fields: JsonObject };
+    readonly action: {
+      readonly type: string;
+      readonly fields: JsonObject;
+      /**
+       * JSON Pointers into `fields` to what holds values of nodes, providers, other clusters or secrets. A plugin
+       * that evaluates templates must not evaluate one there.
+       */
+      readonly literal?: readonly string[];
+    };
   };
   /**
    * The resources among the action's fields, by field, as they lie on this worker. The field itself holds the

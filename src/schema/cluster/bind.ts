@@ -14,14 +14,9 @@ import { isPlainObject } from '../plain-json.js';
 import { errorAt, errorIn, quoteValue, type Path, type Problem } from '../problem.js';
 import { suggest } from '../suggest.js';
 import { brokenExpression, isBoundLate, unknownRoot } from './expressions.js';
-import {
-  isOfType,
-  isSecretReference,
-  isValueName,
-  typeWords,
-  variableSchema,
-  type VariableDeclaration,
-} from './variable.js';
+import { isSecretReference, isValueName, variableSchema, type VariableDeclaration } from './variable.js';
+import { ruleOf } from './import-value.js';
+import { isOfType, typeWords } from './variable-type.js';
 
 /** A value that was given for a variable, and by what: `--var`, a file or a variable of the environment. */
 export interface GivenValue {
@@ -139,7 +134,7 @@ function lateVariables(
     const variable = Object.hasOwn(declared, name) ? declared[name] : undefined;
     if (variable === undefined) return [[name, raw]];
     const { from, output, secret } = variable;
-    if (from !== undefined) return [[name, { from, output: output ?? name }]];
+    if (from !== undefined) return [[name, { from, output: output ?? name, ...ruleOf(variable) }]];
     const value = values[name];
     return secret === true && value !== undefined ? [[name, { secret: true, value }]] : [];
   });

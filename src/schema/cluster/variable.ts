@@ -2,7 +2,10 @@ import { z } from 'zod';
 import type { Json } from '../../model/json.js';
 import { anyJsonSchema } from '../any-fields.js';
 import { secretReferenceSchema } from '../fields.js';
+import { patternFault } from '../field-constraints.js';
 import { clusterNameSchema } from '../names.js';
+import { importFormats, ruleOf, type ImportRule } from './import-value.js';
+import { isOfType, typeWords, variableTypes, type VariableType } from './variable-type.js';
 
 const nameRule = 'Letters, digits and underscores; a letter first; at most 63 characters.';
 
@@ -12,9 +15,6 @@ const valueNameSchema = z.string().regex(/^[A-Za-z]\w{0,62}$/, { error: nameRule
 export function isValueName(name: string): boolean {
   return valueNameSchema.safeParse(name).success;
 }
-
-const variableTypes = ['text', 'number', 'boolean', 'list', 'map'] as const;
-export type VariableType = (typeof variableTypes)[number];
 
 const sourceSchema = z.string().refine(isClusterReference, { error: 'names no cluster' });
 
@@ -55,6 +55,23 @@ const declarationSchema = z.strictObject({
   output: valueNameSchema
     .optional()
     .meta({ title: 'Output', description: 'Name of that output; the name of the variable unless given.' }),
+  format: z
+    .enum(importFormats)
+    .optional()
+    .meta({
+      title: 'Format',
+      description:
+        'What the value of the other cluster must look like; word unless format or pattern is given.',
+    }),
+  pattern: z
+    .string()
+    .min(1)
+    .max(1_000)
+    .optional()
+    .meta({
+      title: 'Pattern',
+      description: 'In place of format: the regular expression (RE2) that the whole value matches.',
+    }),
   value: anyJsonSchema
     .optional()
     .meta({ title: 'Value', description: 'heddle apply puts it in; files declare variables without it.' }),
@@ -69,16 +86,35 @@ export const variableSchema = declarationSchema
   })
   .meta({ title: 'Variable', description: 'A value that is given when the cluster is applied.' });
 
-function mismatches({ from, output, ...own }: VariableDeclaration): readonly (readonly [string, string])[] {
-  if (from === undefined)
-    return [
-      ...(output === undefined ? [] : [['output', 'names an output, and from names no cluster'] as const]),
-      ...wrongAllowed(own),
-    ];
-  const { type, secret, allowed, default: fallback } = own;
-  return Object.entries({ type, secret, allowed, default: fallback })
+type Mismatch = readonly [key: string, message: string];
+
+function mismatches({ from, ...own }: VariableDeclaration): readonly Mismatch[] {
+  return from === undefined ? mismatchesOfOwn(own) : mismatchesOfImport(own);
+}
+
+function mismatchesOfOwn({ output, format, pattern, ...own }: VariableDeclaration): readonly Mismatch[] {
+  const ofImports = Object.entries({ output, format, pattern })
     .filter(([, value]) => value !== undefined)
-    .map(([key]) => [key, 'stands beside from: the other cluster says what the value is'] as const);
+    .map(([key]): Mismatch => [key, 'is for values of other clusters, and from names none']);
+  return [...ofImports, ...wrongAllowed(own)];
+}
+
+function mismatchesOfImport(variable: VariableDeclaration): readonly Mismatch[] {
+  const { type, format, pattern, secret, allowed, default: fallback } = variable;
+  const fault = pattern === undefined ? undefined : patternFault(pattern);
+  const isBare = type === 'number' || type === 'boolean';
+  return [
+    ...Object.entries({ secret, allowed, default: fallback })
+      .filter(([, value]) => value !== undefined)
+      .map(([key]): Mismatch => [key, 'stands beside from: the other cluster says what the value is']),
+    ...Object.entries({ format, pattern })
+      .filter(([, value]) => isBare && value !== undefined)
+      .map(([key]): Mismatch => [key, `is for texts, and the type is ${type}`]),
+    ...(fault === undefined ? [] : [['pattern', fault] as const]),
+    ...(format === undefined || pattern === undefined
+      ? []
+      : [['pattern', 'stands beside format: give one of them'] as const]),
+  ];
 }
 
 /** A value of another type would never be permitted. */
@@ -91,29 +127,8 @@ function wrongAllowed({
     : [];
 }
 
-export const typeWords: Readonly<Record<VariableType, string>> = {
-  text: 'a text',
-  number: 'a number',
-  boolean: 'true or false',
-  list: 'a list',
-  map: 'a mapping',
-};
-
 export function isSecretReference(value: Json): boolean {
   return secretReferenceSchema.safeParse(value).success;
-}
-
-export function isOfType(value: Json, type: VariableType = 'text'): boolean {
-  switch (type) {
-    case 'list':
-      return Array.isArray(value);
-    case 'map':
-      return typeof value === 'object' && value !== null && !Array.isArray(value);
-    case 'text':
-      return typeof value === 'string';
-    default:
-      return typeof value === type;
-  }
 }
 
 /**
@@ -125,8 +140,8 @@ export const variablesSchema = z
   .optional()
   .transform((variables, context) => {
     if (variables === undefined) return undefined;
-    const bound = Object.entries(variables).map(([name, { from, output, value }]) => {
-      if (from !== undefined) return [name, { from, output: output ?? name }] as const;
+    const bound = Object.entries(variables).map(([name, { from, output, value, ...declared }]) => {
+      if (from !== undefined) return [name, { from, output: output ?? name, ...ruleOf(declared) }] as const;
       if (value === undefined)
         context.addIssue({ code: 'custom', path: [name, 'value'], message: 'is missing' });
       return [name, { secret: true as const, value: value ?? null }] as const;
@@ -137,7 +152,7 @@ export const variablesSchema = z
 
 /** A variable whose value is put in when a task is created. */
 type BoundVariable =
-  | { readonly from: string; readonly output: string }
+  | ({ readonly from: string; readonly output: string } & ImportRule)
   | { readonly secret: true; readonly value: Json };
 
 const outputSchema = z

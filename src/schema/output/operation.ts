@@ -69,6 +69,7 @@ export const operationSchema = exactly<Operation>()(
       repairs: count.optional().describe('How often it replaced lost machines.'),
       abandoned: texts.optional().describe('Machines that were given up undeleted.'),
       left: count.optional().describe('Tasks of the spec that a limited apply left.'),
+      followsOutput: z.literal(true).optional().describe('It follows a changed output of another cluster.'),
       unchanged: z.literal(true).optional().describe('There was nothing to do.'),
     })
     .meta({ id: 'operation' }),

@@ -277,15 +277,20 @@ export interface Queueing {
   readonly waits?: boolean;
   /** Before all that wait. */
   readonly first?: boolean;
+  /** It follows a changed output of another cluster. */
+  readonly followsOutput?: true;
 }
 
 export function queueOperation(
   memory: Memory,
-  { intent, by, spec, waits = false, first = false }: Queueing,
+  { intent, by, spec, waits = false, first = false, followsOutput }: Queueing,
 ): string {
   const { counters, queue } = memory.state;
   const id = String(counters.operation + 1);
-  const operation = newOperation(id, { intent, by });
+  const operation: Operation = {
+    ...newOperation(id, { intent, by }),
+    ...(followsOutput === undefined ? {} : { followsOutput }),
+  };
   const queued = { operation, spec, ...(waits ? { waits } : {}) };
   memory.state = {
     ...memory.state,

@@ -85,8 +85,9 @@ async function prepare(memory: Memory): Promise<OperationEnd | undefined> {
 function refuse(memory: Memory, { message, invalid, webhooks }: Rejection): OperationEnd {
   if (webhooks !== undefined) memory.state = { ...memory.state, webhooks };
   changeOperation(memory, { reason: cutText(message, longestReason) });
-  // What was planned before is partly done, so a person decides.
-  return invalid && memory.state.planned !== true ? 'rejected' : 'held';
+  // A person decides if what was planned before is partly done, or if nobody waits for the outcome.
+  const { planned, operation } = memory.state;
+  return invalid && planned !== true && operation?.followsOutput !== true ? 'rejected' : 'held';
 }
 
 /** The sweep finds what a previous run left. */

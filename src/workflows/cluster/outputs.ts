@@ -53,13 +53,23 @@ export async function exchangeOutputs(memory: Memory): Promise<void> {
   }
 }
 
-/** Queues an apply of the spec as it is if values that it has of other clusters have changed. */
+/**
+ * Queues an apply of the spec as it is if values that it has of other clusters have changed. It replaces one that is
+ * held because an earlier value did not fit.
+ */
 export function followImports(memory: Memory): boolean {
-  const { importsChanged, spec, operation, queue, lease, ...state } = memory.state;
+  const { importsChanged, spec, operation, queue, lease, planned } = memory.state;
   if (importsChanged !== true || spec === undefined) return false;
-  if (operation !== undefined || queue.length > 0 || lease !== undefined) return false;
-  memory.state = { ...state, spec, queue };
-  queueOperation(memory, { intent: { kind: 'apply' }, by: 'a changed output of another cluster', spec });
+  const isUnfit = operation?.state === 'held' && operation.followsOutput === true && planned !== true;
+  if ((operation !== undefined && !isUnfit) || queue.length > 0 || lease !== undefined) return false;
+  const { importsChanged: _followed, ...followed } = memory.state;
+  memory.state = followed;
+  queueOperation(memory, {
+    intent: { kind: 'apply' },
+    by: 'a changed output of another cluster',
+    spec,
+    followsOutput: true,
+  });
   return true;
 }
 

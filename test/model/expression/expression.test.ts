@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { evaluate, type Scope } from '../../../src/model/expression/evaluate.js';
 import { fillText, fillValue } from '../../../src/model/expression/fill.js';
+import { isWord } from '../../../src/model/expression/word.js';
 import { escapeText, splitText, variablesIn } from '../../../src/model/expression/parse.js';
 
 const scope: Scope = {
@@ -25,6 +26,9 @@ describe('an expression in a text', () => {
     ['${{ nodes.app-2.ipaddress }}', '10.0.0.2'],
     ['${{ services.app.ipaddress }}', ['10.0.0.1', '10.0.0.2']],
     ['server ${{ services.app.ipaddress }};', 'server 10.0.0.1 10.0.0.2;'],
+    ['${{ word(nodes.app-2.ipaddress) }}', '10.0.0.2'],
+    ['server ${{word( services.app.ipaddress )}};', 'server 10.0.0.1 10.0.0.2;'],
+    ['${{ word(var.port) }}', 80],
   ])('%s becomes %j', (text, value) => {
     expect(fill(text)).toEqual(value);
   });
@@ -55,6 +59,8 @@ describe('an expression in a text', () => {
     ['${{ var.x\n}}', 'is not closed'],
     ['${{ 1 + 1 }}', 'is no name'],
     ['${{ var. }}', 'is no name'],
+    ['${{ word(node.id }}', 'is no name'],
+    ['${{ quote(node.id) }}', 'is no name'],
     ['${{}}', 'is no name'],
   ])('%j is broken: it %s', (text, wrong) => {
     expect(splitText(text)).toContainEqual(
@@ -69,8 +75,50 @@ describe('an expression in a text', () => {
     ['${{ nodes.app-1.hostname }}', 'nodes.app-1 has no hostname'],
     ['${{ node.constructor }}', 'node has no constructor'],
     ['${{ var.port.x }}', 'var.port is no mapping'],
+    ['${{ word(var.map) }}', 'it is not a word'],
   ])('%s is refused: %s', (text, why) => {
     expect(() => fill(text)).toThrow(why);
+  });
+
+  test.each([
+    '10.0.0.1',
+    'fe80::1',
+    'db://10.0.0.1:5432',
+    'sha256:0a',
+    'a@b',
+    '1.2+b3',
+    80,
+    true,
+    ['a', 1],
+    [],
+  ])('%j is a word', (value) => {
+    expect(isWord(value)).toBe(true);
+  });
+
+  test.each([
+    '',
+    '-x',
+    '@x',
+    'a b',
+    'a\n',
+    'a\nb',
+    '$a',
+    '`a`',
+    "a'",
+    'a"',
+    'a;',
+    'a|b',
+    '{{',
+    '#',
+    '~',
+    '*',
+    'a\\b',
+    null,
+    {},
+    [['a']],
+    ['-x'],
+  ])('%j is not a word', (value) => {
+    expect(isWord(value)).toBe(false);
   });
 
   test('names its variables', () => {

@@ -180,6 +180,38 @@ ${service('x')}`,
     ]);
   });
 
+  test('of another cluster state what they accept', () => {
+    const spec = good({
+      'cluster.yaml': `${base}variables:
+  url: {from: cluster/db}
+  port: {from: cluster/db, type: number, output: p}
+  hosts: {from: cluster/db, type: list, format: hostname}
+  release: {from: cluster/db, pattern: 'v\\d+'}
+${service('x')}`,
+    });
+    expect(spec.variables).toEqual({
+      url: { from: 'cluster/db', output: 'url' },
+      port: { from: 'cluster/db', output: 'p', type: 'number' },
+      hosts: { from: 'cluster/db', output: 'hosts', type: 'list', format: 'hostname' },
+      release: { from: 'cluster/db', output: 'release', pattern: 'v\\d+' },
+    });
+    expect(parseSpec(spec)).toMatchObject({ ok: true, spec });
+  });
+
+  test.each([
+    ['{from: cluster/db, default: x}', 'default: stands beside from'],
+    ['{from: cluster/db, secret: true}', 'secret: stands beside from'],
+    ['{from: cluster/db, type: number, format: ip}', 'format: is for texts, and the type is number'],
+    ['{from: cluster/db, format: ip, pattern: x}', 'pattern: stands beside format'],
+    ['{from: cluster/db, pattern: "("}', 'pattern: is no regular expression'],
+    ['{from: cluster/db, pattern: "(?=x)"}', 'pattern: uses what RE2 does not have'],
+    ['{default: x, format: ip}', 'format: is for values of other clusters, and from names none'],
+    ['{default: x, output: y}', 'output: is for values of other clusters, and from names none'],
+  ])('declared as %s are refused', (declared, why) => {
+    const files = { 'cluster.yaml': `${base}variables: {v: ${declared}}\n${service('x')}` };
+    expect(told(files).join('\n')).toContain(`variables.v.${why}`);
+  });
+
   test('without a value are refused where no client gives them one', () => {
     const reading = parseSpec({
       name: 'web',

@@ -1,3 +1,4 @@
+import { pointerBelow } from '../../../model/json.js';
 import type { Json, JsonObject, NodeAddress, Task } from '../../contract.js';
 import type { AnsibleFields } from './fields.js';
 
@@ -57,8 +58,8 @@ export function varsOf(task: Task, fields: AnsibleFields, data: string, place: N
     data,
     result: place.result,
   };
-  // Users may write templates. Values that come from nodes must never be templates on the worker.
-  return { 'heddle.yml': asYaml({ heddle }), 'vars.json': JSON.stringify(fields.vars) };
+  const literal = service?.action.literal ?? [];
+  return { 'heddle.yml': asYaml({ heddle }), 'vars.yml': asYaml(fields.vars, literal, '/vars') };
 }
 
 /** A valid name of a group. */
@@ -90,20 +91,27 @@ function leavingNode({ nodeId, nodes, config }: Task): Task['nodes'] {
   };
 }
 
-/** YAML in which every text is marked as not being a template. */
-function asYaml(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(asYaml).join(', ')}]`;
+/**
+ * YAML in which texts are marked as not being templates: all of them, or those below the pointers. What others than
+ * the author of the cluster file say must never be a template on the worker. Ansible reads templates in keys, too.
+ */
+function asYaml(value: unknown, literal: 'all' | readonly string[] = 'all', pointer = ''): string {
+  const here = literal === 'all' || literal.includes(pointer) ? 'all' : literal;
+  const below = (key: string | number, item: unknown): string =>
+    asYaml(item, here, pointerBelow(pointer, key));
+  const textOf = (text: string): string => (here === 'all' ? `!unsafe ${quote(text)}` : quote(text));
+  if (Array.isArray(value)) return `[${value.map((item, index) => below(index, item)).join(', ')}]`;
   if (typeof value === 'object' && value !== null) {
     return `{${Object.entries(value)
-      .flatMap(([key, item]) => (item === undefined ? [] : [`${quote(key)}: ${asYaml(item)}`]))
+      .flatMap(([key, item]) => (item === undefined ? [] : [`? ${textOf(key)} : ${below(key, item)}`]))
       .join(', ')}}`;
   }
-  return typeof value === 'string' ? `!unsafe ${quote(value)}` : JSON.stringify(value ?? null);
+  return typeof value === 'string' ? textOf(value) : JSON.stringify(value ?? null);
 }
 
-/** YAML reads JSON's escapes; characters that YAML does not allow get one. */
+/** YAML reads JSON's escapes, except for half a surrogate pair; characters that YAML does not allow get one. */
 function quote(text: string): string {
-  return JSON.stringify(text).replaceAll(
+  return JSON.stringify(text.replaceAll(/\p{Surrogate}/gu, '\ufffd')).replaceAll(
     /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );

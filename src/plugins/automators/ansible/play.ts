@@ -80,7 +80,7 @@ function commandLine(
   { path, tags, skipTags }: AnsibleFields,
 ): readonly string[] {
   return [
-    ...['--limit', nodeId, '--extra-vars', '@vars.json', '--extra-vars', '@heddle.yml'],
+    ...['--limit', nodeId, '--extra-vars', '@vars.yml', '--extra-vars', '@heddle.yml'],
     ...(tags.length === 0 ? [] : ['--tags', tags.join(',')]),
     ...(skipTags.length === 0 ? [] : ['--skip-tags', skipTags.join(',')]),
     '--',

@@ -14,6 +14,8 @@ import { ansibleProgram } from './program.js';
 export interface Playing {
   readonly fields: JsonObject;
   readonly data?: string;
+  /** Pointers to values that no author wrote. */
+  readonly literal?: readonly string[];
   readonly more?: Partial<Task>;
   readonly admin?: JsonObject;
   readonly detach?: AbortSignal;
@@ -41,6 +43,7 @@ export class Player {
   play({
     fields,
     data = '',
+    literal,
     more = {},
     admin = {},
     detach = new AbortController().signal,
@@ -51,7 +54,10 @@ export class Player {
     const task: Task = {
       ...this.#task,
       ...more,
-      service: { name: 'web', action: { type: 'ansible', fields } },
+      service: {
+        name: 'web',
+        action: { type: 'ansible', fields, ...(literal === undefined ? {} : { literal }) },
+      },
     };
     const say = (message: string): void => {
       this.said.push(message);

@@ -1,0 +1,161 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { fillFields } from '../../../../src/activities/automator/fill-fields.js';
+import type { JsonObject } from '../../../../src/model/json.js';
+import type { Task } from '../../../../src/plugins/contract.js';
+import { loadRegistry, type Registry } from '../../../../src/plugins/registry.js';
+import { request } from '../../../harness/activities/parts.js';
+import { attacksOn, expression, origins, type Origin } from '../../../harness/attacks.js';
+import { startNode, type TestNode } from '../../../harness/ssh-server.js';
+import { Player, webTask } from './support/player.js';
+import { ansibleIsMissing } from './support/program.js';
+
+const missing = ansibleIsMissing();
+if (missing !== undefined) console.info(`left out what values of nodes can do to a play: ${missing}`);
+
+describe.skipIf(missing !== undefined)('a value that no author wrote', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-taint-'));
+  const witness = join(folder, 'witness');
+  const attacks = attacksOn(witness);
+  const values = Object.fromEntries(attacks.map((attack, index) => [`attack${index}`, attack]));
+  let node: TestNode;
+  let player: Player;
+  let registry: Registry;
+  let count = 0;
+  beforeAll(async () => {
+    node = await startNode();
+    player = new Player(node.target, webTask);
+    registry = await loadRegistry({ folders: [], log: { info: () => undefined } });
+  });
+  afterAll(async () => {
+    await player.pool.closeAll();
+    await node.close();
+    await registry.close();
+    rmSync(folder, { recursive: true });
+  });
+  afterEach(() => rmSync(witness, { force: true }));
+
+  const peers = Object.fromEntries(
+    attacks.map((attack, index) => [
+      `app-${index + 2}`,
+      { hostname: attack, ipaddress: attack, services: ['web'], nodenum: index + 2, group: 'app' },
+    ]),
+  );
+
+  /** Uses each variable in the ways in which playbooks do, and the texts of the task as well. */
+  const playbook = JSON.stringify([
+    {
+      hosts: 'all',
+      gather_facts: false,
+      tasks: [
+        { 'ansible.builtin.debug': { msg: '{{ mine }}' } },
+        {
+          'ansible.builtin.set_fact': { again: '{{ item.key }}{{ item.value }}' },
+          loop: '{{ mine | dict2items }}',
+        },
+        { 'ansible.builtin.debug': { msg: '{{ again }}' } },
+        { 'ansible.builtin.shell': 'echo {{ mine | to_json | quote }}' },
+        { 'ansible.builtin.debug': { msg: '{{ heddle.payload }} {{ heddle.data }}' } },
+        {
+          'ansible.builtin.debug': { msg: '{{ item.key }} {{ item.value }}' },
+          loop: '{{ heddle.payload | dict2items }}',
+        },
+        {
+          'ansible.builtin.debug': {
+            msg: '{{ hostvars[item].heddle_hostname }} {{ hostvars[item].ansible_host }}',
+          },
+          loop: "{{ groups['all'] }}",
+        },
+      ],
+    },
+  ]);
+
+  async function play(vars: JsonObject, literal: readonly string[], data = ''): Promise<void> {
+    count += 1;
+    const fields = { playbook, vars };
+    await player.play({
+      fields,
+      literal,
+      data,
+      more: {
+        taskId: `3f0c/app-1#1/web/INSTALL/taint-${count}`,
+        nodeId: 'app-1',
+        nodes: { ...peers, 'app-1': { hostname: 'a', services: ['web'], nodenum: 1, group: 'app' } },
+        config: {
+          ...webTask.config,
+          ...values,
+          nested: Object.fromEntries(attacks.map((a) => [a, a])),
+          [attacks[7] ?? '']: 1,
+        },
+      },
+    });
+  }
+
+  async function filled(fields: JsonObject): ReturnType<typeof fillFields> {
+    const task: Task = {
+      ...webTask,
+      config: { ...webTask.config, ...values, map: Object.fromEntries(attacks.map((a) => [a, a])) },
+      nodes: peers,
+    };
+    return fillFields(
+      { resolveSecrets: async (value) => ({ value, secrets: [] }) as never },
+      {
+        task,
+        attempt: { hide: () => undefined },
+        descriptor: registry.automator('ansible').descriptor,
+        request: request(
+          {},
+          {
+            variables: Object.fromEntries(
+              Object.entries(values).map(([name, value]) => [name, { value, imported: true }]),
+            ),
+          },
+        ),
+      },
+      fields,
+    );
+  }
+
+  const written = (origin: Origin): JsonObject => ({
+    ...Object.fromEntries(
+      attacks.map((_, index) => [`a${index}`, `x ${expression(origins[origin](index))}`]),
+    ),
+    list: attacks.map((_, index) => expression(origins[origin](index))),
+  });
+
+  // Promise: plays-evaluate-no-values
+  test.each(Object.keys(origins) as readonly Origin[])('from %s is no template in a play', async (origin) => {
+    const data = expression(origins[origin](7));
+    const { fields, literal } = await filled({ vars: { mine: written(origin) }, data });
+    const { vars } = fields as { vars: JsonObject };
+    await play(vars, literal, String(fields['data']));
+    expect(existsSync(witness)).toBe(false);
+    expect(player.printed.join('')).toContain('touch');
+  });
+
+  test('from a mapping is no template in a key either', async () => {
+    const { fields, literal } = await filled({ vars: { mine: expression('node.map') } });
+    await play((fields as { vars: JsonObject }).vars, literal);
+    expect(existsSync(witness)).toBe(false);
+  });
+
+  test('is a template without the mark, in a value and in a key', async () => {
+    const [, , , , , , , lookup = ''] = attacks;
+    await play({ mine: { a: lookup } }, []);
+    expect(existsSync(witness)).toBe(true);
+    rmSync(witness);
+    await play({ mine: { [lookup]: 'a' } }, []);
+    expect(existsSync(witness)).toBe(true);
+  });
+
+  test("is not, while the author's templates are evaluated beside it", async () => {
+    const { fields, literal } = await filled({
+      vars: { mine: { a: '{{ 6 * 7 }} ok', b: expression('node.attack7') } },
+    });
+    await play((fields as { vars: JsonObject }).vars, literal);
+    expect(player.printed.join('')).toContain('42 ok');
+    expect(existsSync(witness)).toBe(false);
+  });
+});
