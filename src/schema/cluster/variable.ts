@@ -5,7 +5,7 @@ import { secretReferenceSchema } from '../fields.js';
 import { patternFault } from '../field-constraints.js';
 import { clusterNameSchema } from '../names.js';
 import { importFormats, ruleOf, type ImportRule } from './import-value.js';
-import { isOfType, typeWords, variableTypes, type VariableType } from './variable-type.js';
+import { isOfType, typeWords, variableTypes } from './variable-type.js';
 
 const nameRule = 'Letters, digits and underscores; a letter first; at most 63 characters.';
 
@@ -95,7 +95,10 @@ function mismatches({ from, ...own }: VariableDeclaration): readonly Mismatch[] 
 function mismatchesOfOwn({ output, format, pattern, ...own }: VariableDeclaration): readonly Mismatch[] {
   const ofImports = Object.entries({ output, format, pattern })
     .filter(([, value]) => value !== undefined)
-    .map(([key]): Mismatch => [key, 'is for values of other clusters, and from names none']);
+    .map(([key]): Mismatch => [
+      key,
+      'is only for a value of another cluster, and the variable has no `from`',
+    ]);
   return [...ofImports, ...wrongAllowed(own)];
 }
 

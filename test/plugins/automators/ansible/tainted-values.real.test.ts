@@ -130,7 +130,7 @@ describe.skipIf(missing !== undefined)('a value that no author wrote', () => {
     const data = expression(origins[origin](7));
     const { fields, literal } = await filled({ vars: { mine: written(origin) }, data });
     const { vars } = fields as { vars: JsonObject };
-    await play(vars, literal, String(fields['data']));
+    await play(vars, literal, fields['data'] as string);
     expect(existsSync(witness)).toBe(false);
     expect(player.printed.join('')).toContain('touch');
   });

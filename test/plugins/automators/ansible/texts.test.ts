@@ -93,13 +93,28 @@ describe('the variables', () => {
     for (const [, before] of text.matchAll(/(.{10})"\{\{/g)) expect(before).toBe(': !unsafe ');
   });
 
+  const varsWith = (vars: JsonObject, literal?: readonly string[]): string => {
+    const action = { type: 'ansible', fields: {}, ...(literal === undefined ? {} : { literal }) };
+    const task = { ...webTask, service: { name: 'web', action } };
+    return varsOf(task, fields({ vars }), '', place)['vars.yml'] ?? '';
+  };
+
   test('of the user appear unchanged beside them', () => {
-    expect(
-      JSON.parse(
-        varsOf(webTask, fields({ vars: { port: 80, name: '{{ heddle.node }}' } }), '', place)['vars.json'] ??
-          '',
-      ),
-    ).toEqual({ port: 80, name: '{{ heddle.node }}' });
+    const vars = { port: 80, name: '{{ heddle.node }}', list: ['{{ a }}'] };
+    expect(read(varsWith(vars))).toEqual(vars);
+    expect(varsWith(vars)).not.toContain('!unsafe');
+  });
+
+  test('of the user are no templates where values of others lie, in keys neither', () => {
+    const vars = { own: '{{ a }}', mine: { 'x/y': [odd, { [odd]: odd }] } };
+    const text = varsWith(vars, ['/vars/mine/x~1y']);
+    expect(read(text)).toEqual(vars);
+    expect([...text.matchAll(/(.{10})"\{\{/g)].map(([, before = '']) => before.slice(-8))).toEqual([
+      '"own" : ',
+      '!unsafe ',
+      '!unsafe ',
+      '!unsafe ',
+    ]);
   });
 });
 
