@@ -163,7 +163,7 @@ nodes: {app: {count: "\${{ var.size }}", provider: none}}
   });
 
   // Promise: unfit-imports-held
-  it('of one cluster are values of another, which is configured again when they change', async () => {
+  it('of one cluster are values of another, which is configured again when they change, and held when they do not fit', async () => {
     const producer = (port: number | string): string =>
       write(
         'db',
