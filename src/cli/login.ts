@@ -114,7 +114,7 @@ export async function resolveLogin(
   if (referencesIn(auth).length === 0) return auth;
   const [{ inspectPlugins }, { foreignReferences, loginReferences }] = await Promise.all([
     import('./inspect-plugins.js'),
-    import('../schema/fields.js'),
+    import('../schema/references.js'),
   ]);
   const plugins = (await inspectPlugins(config)).providers();
   const own = loginReferences(

@@ -6,7 +6,8 @@ import type { Claims, PluginContext, PluginLog } from '../plugins/contract.js';
 import { isPluginError, PluginError } from '../plugins/errors.js';
 import type { ProviderWithAbilities, RegisteredProvider } from '../plugins/registry.js';
 import type { Descriptor } from '../schema/descriptor.js';
-import { checkFields, checkResolved, passedReferences } from '../schema/fields.js';
+import { checkFields, checkResolved } from '../schema/fields.js';
+import { passedReferences } from '../schema/references.js';
 import { hasErrors, ProblemsError, type Problem } from '../schema/problem.js';
 import { resolveSecrets } from '../secrets/reference.js';
 

@@ -12,7 +12,7 @@ import { maxPayloadBytes, maxResultBytes, mergePayload } from '../model/node/pay
 import { unsafeText, unsafeUser } from '../model/safe-text.js';
 import { PluginError } from '../plugins/errors.js';
 import type { Descriptor } from './descriptor.js';
-import { foreignReferences, secretReferenceSchema } from './fields.js';
+import { foreignReferences, secretReferenceSchema } from './references.js';
 import { copyPlainJson } from './plain-json.js';
 import { formatPath, quoteValue, type Path } from './problem.js';
 import { parseResult, type ParsedResult } from './result.js';

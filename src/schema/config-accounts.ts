@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { anyJsonSchema, fieldsSchema } from './any-fields.js';
 import { durationSchema } from './duration.js';
-import { secretReferenceSchema } from './fields.js';
+import { secretReferenceSchema } from './references.js';
 import { foreignNameSchema, pluginNameSchema, simpleNameSchema } from './names.js';
 
 export const pathSchema = z

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isUnprotected } from '../model/endpoint.js';
 import { secretTextSchema } from './config-accounts.js';
-import { secretReferenceSchema } from './fields.js';
+import { secretReferenceSchema } from './references.js';
 
 /** An object store for the logs of tasks. */
 export const bucketSchema = z

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isUnprotected } from '../model/endpoint.js';
 import { eventTypes } from '../model/webhook.js';
-import { secretReferenceSchema } from './fields.js';
+import { secretReferenceSchema } from './references.js';
 
 export const webhookSchema = z
   .strictObject({

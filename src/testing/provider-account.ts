@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from '../model/json.js';
 import { loadRegistry, type RegisteredProvider } from '../plugins/registry.js';
-import { checkFields, passedReferences } from '../schema/fields.js';
+import { checkFields } from '../schema/fields.js';
+import { passedReferences } from '../schema/references.js';
 import { formatProblem, hasErrors } from '../schema/problem.js';
 import { resolveSecrets } from '../secrets/reference.js';
 import { ProviderBench, type WrittenFields } from './provider-bench.js';

@@ -10,7 +10,7 @@ import { anySignal } from '../model/signals.js';
 import type { CreateRecord, Machine, MachineInput } from '../plugins/contract.js';
 import { isPluginError } from '../plugins/errors.js';
 import type { ProviderWithAbilities, RegisteredProvider } from '../plugins/registry.js';
-import { loginReferences } from '../schema/fields.js';
+import { loginReferences } from '../schema/references.js';
 import { CountedCalls, createClaims, makeTask, takeResult, Transcript } from './attempt.js';
 import type { ProviderBenchOptions, SuiteAccount } from './provider-options.js';
 import type { ApiProxy } from './proxy.js';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { FieldDeclaration, FieldDeclarations } from '../../src/schema/descriptor.js';
-import { checkFields, fieldsJsonSchema, passedReferences } from '../../src/schema/fields.js';
+import { checkFields, fieldsJsonSchema } from '../../src/schema/fields.js';
+import { passedReferences } from '../../src/schema/references.js';
 import { formatProblem } from '../../src/schema/problem.js';
 import type { Json, JsonObject } from '../../src/model/json.js';
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../model/json.js';
 import type { ActivityParts } from '../parts.js';
 import { PluginError } from '../../plugins/errors.js';
-import { foreignReferences, loginReferences } from '../../schema/fields.js';
+import { foreignReferences, loginReferences } from '../../schema/references.js';
 
 /** The references that may stand in the login of an account's nodes, by the heddle.yaml of this worker. */
 export function referencesOf(

@@ -10,7 +10,7 @@ import { loadRegistry, type ProviderWithAbilities, type Registry } from '../../p
 import type { Descriptor } from '../../schema/descriptor.js';
 import { ProblemsError } from '../../schema/problem.js';
 import { acceptResult } from '../../schema/accept-result.js';
-import { loginReferences } from '../../schema/fields.js';
+import { loginReferences } from '../../schema/references.js';
 import { createRedactor } from '../../secrets/redact.js';
 import { createPool } from '../../ssh/pool.js';
 import { createShell } from '../../ssh/shell.js';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Json } from '../../model/json.js';
 import { anyJsonSchema } from '../any-fields.js';
-import { secretReferenceSchema } from '../fields.js';
+import { secretReferenceSchema } from '../references.js';
 import { patternFault } from '../field-constraints.js';
 import { clusterNameSchema } from '../names.js';
 import { importFormats, ruleOf, type ImportRule } from './import-value.js';
