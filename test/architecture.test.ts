@@ -25,7 +25,7 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   },
   {
     files: /^activities\//,
-    may: /^(model|schema|activities)\/|^detached\/detached-run\.js$|^plugins\/(contract|registry|errors)\.js$|^(p-limit|@temporalio\/(activity|common))$|^node:/,
+    may: /^(model|schema|activities)\/|^detached\/detached-run\.js$|^plugins\/(contract|registry|errors|login-references)\.js$|^(p-limit|@temporalio\/(activity|common))$|^node:/,
   },
   {
     files: /^plugins\/providers\/aws\//,
@@ -58,11 +58,11 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   { files: /^plugins\/cloud-init\//, may: /^plugins\/(errors|cloud-init\/[^/]+)\.js$|^node:/ },
   {
     files: /^plugins\/(program\/)?[^/]+$/,
-    may: /^(model|schema)\/|^plugins\/(program\/)?[^/]+$|^node:|^(zod|p-limit)$/,
+    may: /^(model|schema)\/|^plugins\/((program\/)?[^/]+|inventory\/read-inventory\.js)$|^node:|^(zod|p-limit)$/,
   },
   {
     files: /^testing\//,
-    may: /^(model|schema|testing|ssh|secrets)\/|^plugins\/(contract|registry|errors)\.js$|^node:/,
+    may: /^(model|schema|testing|ssh|secrets)\/|^plugins\/(contract|registry|errors|login-references)\.js$|^node:/,
   },
   {
     files: /^schema\//,

@@ -103,7 +103,7 @@ interface KnownLogin {
 
 /**
  * A login as it is, unless it holds secret references: those are resolved only if they stand in the account's fields in
- * the heddle.yaml of this computer. Any other came from a node, a plugin or another configuration.
+ * the heddle.yaml of this computer, or in its inventory. Any other came from a node, a plugin or another configuration.
  * @throws CliError Refused.
  */
 export async function resolveLogin(
@@ -112,12 +112,13 @@ export async function resolveLogin(
 ): Promise<JsonObject> {
   const { providers } = config;
   if (referencesIn(auth).length === 0) return auth;
-  const [{ inspectPlugins }, { foreignReferences, loginReferences }] = await Promise.all([
+  const [{ inspectPlugins }, { loginReferences }, { foreignReferences }] = await Promise.all([
     import('./inspect-plugins.js'),
+    import('../plugins/login-references.js'),
     import('../schema/references.js'),
   ]);
   const plugins = (await inspectPlugins(config)).providers();
-  const own = loginReferences(
+  const own = await loginReferences(
     providers,
     account,
     (type) => plugins.find(({ descriptor }) => descriptor.name === type)?.descriptor,
@@ -126,7 +127,7 @@ export async function resolveLogin(
   if (foreignReferences(auth, own).length > 0)
     throw new CliError(
       'Refused',
-      `${place} holds a secret reference that is not in the fields of provider ${account} in the heddle.yaml of this computer: it is not resolved`,
+      `${place} holds a secret reference that is neither in the fields of provider ${account} in the heddle.yaml of this computer nor in the inventory that they name: it is not resolved`,
     );
   return resolveHere(config, auth, place);
 }

@@ -22,7 +22,7 @@ export interface ResultOf {
   readonly action: AnyAction;
   /** The node's payload, which the result must not make too large. Default: empty. */
   readonly config?: JsonObject;
-  /** References of the account's own fields: only they may stand in `ssh-auth`. Default: none. */
+  /** References of the account's own fields and inventory: only they may stand in `ssh-auth`. Default: none. */
   readonly references?: ReadonlySet<string>;
   /** Secrets of the account, which must not be kept with the node. */
   readonly secrets?: readonly string[];

@@ -106,12 +106,12 @@ export const fieldSchema = z
           "An administrator's field that users may set too; listed: only to values that the account lists under allow.",
       }),
     passReferences: z
-      .boolean()
+      .union([z.boolean(), z.literal('inventory')], { error: 'true, false or inventory.' })
       .exactOptional()
       .meta({
         title: 'Pass references',
         description:
-          'For administrator fields: references stay unresolved, and the plugin may return them in ssh-auth.',
+          'For administrator fields: references stay unresolved, and the plugin may return them in ssh-auth; inventory: so do those in the inventory file that the field names.',
       }),
   })
   .meta({ title: 'Field', description: 'A field that people fill in: {title, type, …}.' });

@@ -204,7 +204,7 @@ function checkDeclarations({ admin, user, required }: FieldDeclarations): readon
     // What is passed on is resolved later as the administrator's, without secrets.allow.
     ...(scope === 'user'
       ? Object.entries(fields)
-          .filter(([, { passReferences }]) => passReferences === true)
+          .filter(([, { passReferences = false }]) => passReferences !== false)
           .map(([key]) =>
             errorAt(
               ['fields', 'user', key, 'passReferences'],

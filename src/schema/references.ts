@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
-import { poolAccount } from '../model/names.js';
 import { referencesIn } from '../model/node/result-table.js';
 import type { Descriptor } from './descriptor.js';
 import type { Path } from './problem.js';
@@ -30,30 +29,18 @@ export function passedReferences({ fields }: Declared): readonly string[] {
   );
 }
 
-interface Account {
-  readonly type: string;
-  readonly fields: JsonObject;
+/** The references in these fields of an account that its plugin gets as they are; `keyFile: PATH` stands for one. */
+export function referencesOfFields(plugin: Declared, fields: JsonObject): readonly string[] {
+  const passed = ['keyFile', ...passedReferences(plugin)];
+  return referencesAt(Object.fromEntries(Object.entries(fields).filter(([key]) => passed.includes(key))));
 }
 
-/**
- * The references that may stand in `ssh-auth` of an account's nodes: those in its fields that the plugin gets as they
- * are. Nodes of pools are of any account.
- * @param accounts Those of this process's own heddle.yaml.
- * @param describe The plugin of a type; undefined if it is not installed.
- */
-export function loginReferences(
-  accounts: Readonly<Record<string, Account>>,
-  name: string,
-  describe: (type: string) => Declared | undefined,
-): ReadonlySet<string> {
-  const own = name === poolAccount ? Object.values(accounts) : [accounts[name]];
-  return new Set(
-    own.flatMap((account) => {
-      const plugin = account === undefined ? undefined : describe(account.type);
-      if (account === undefined || plugin === undefined) return [];
-      return passedReferences(plugin).flatMap((key) => referencesAt(account.fields[key] ?? null));
-    }),
-  );
+/** The inventory files that these fields name, whose references the plugin gets as they are. */
+export function inventoriesOf({ fields: declared }: Declared, fields: JsonObject): readonly string[] {
+  return Object.entries(declared?.admin ?? {}).flatMap(([key, { passReferences }]) => {
+    const file = fields[key];
+    return passReferences === 'inventory' && typeof file === 'string' ? [file] : [];
+  });
 }
 
 /** Places of references in a value that are not among these, or would be references without their other keys. */
@@ -74,9 +61,13 @@ function valueAt(value: Json, [first, ...rest]: Path): Json | undefined {
   return item === undefined ? undefined : valueAt(item, rest);
 }
 
-function referencesAt(value: Json): readonly string[] {
+/** The references in a value; `keyFile: PATH` stands for one. */
+export function referencesAt(value: Json): readonly string[] {
   const reference = secretReferenceSchema.safeParse(value);
   if (reference.success) return [reference.data.secret];
   if (Array.isArray(value)) return value.flatMap((item: Json) => referencesAt(item));
-  return isJsonObject(value) ? Object.values(value).flatMap(referencesAt) : [];
+  if (!isJsonObject(value)) return [];
+  return Object.entries(value).flatMap(([key, item]) =>
+    key === 'keyFile' && typeof item === 'string' ? [`file:${item}`] : referencesAt(item),
+  );
 }

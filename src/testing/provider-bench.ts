@@ -10,7 +10,7 @@ import { anySignal } from '../model/signals.js';
 import type { CreateRecord, Machine, MachineInput } from '../plugins/contract.js';
 import { isPluginError } from '../plugins/errors.js';
 import type { ProviderWithAbilities, RegisteredProvider } from '../plugins/registry.js';
-import { loginReferences } from '../schema/references.js';
+import { loginReferences } from '../plugins/login-references.js';
 import { CountedCalls, createClaims, makeTask, takeResult, Transcript } from './attempt.js';
 import type { ProviderBenchOptions, SuiteAccount } from './provider-options.js';
 import type { ApiProxy } from './proxy.js';
@@ -316,7 +316,7 @@ export class ProviderBench {
     const { result, output } = takeResult(returned, {
       plugin: this.plugin.descriptor,
       action: taskName,
-      references: loginReferences(
+      references: await loginReferences(
         { suite: { type: this.plugin.descriptor.name, fields: this.opened.fields } },
         'suite',
         () => this.plugin.descriptor,

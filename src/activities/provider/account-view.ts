@@ -178,7 +178,7 @@ export async function viewAccount(
             ? undefined
             : machineOf(await provider.find(machine.key), machine.key, machine.providerid);
         if (found !== undefined) return found;
-        return describe(provider, machine, descriptor, referencesOf(parts, ref.name));
+        return describe(provider, machine, descriptor, await referencesOf(parts, ref.name));
       }),
   };
 }

@@ -23,7 +23,7 @@ interface NodeOf {
 
 /**
  * The one way from a payload to a login. Only `ssh-auth` of a payload is resolved, and only references that stand in the
- * account's own fields in heddle.yaml; everything else comes from plugins and nodes.
+ * account's own fields in heddle.yaml or their inventory; everything else comes from plugins and nodes.
  * @throws PluginError Invalid naming the key that is missing, malformed or not allowed, Auth if a secret is
  * not available.
  */
@@ -51,7 +51,7 @@ async function resolveLogin(
   const { 'ssh-auth': auth = {} } = config;
   if (!isJsonObject(auth) || referencesIn(auth).length === 0) return isJsonObject(auth) ? auth : {};
   const place = `ssh-auth of a node of provider ${account}`;
-  refuseForeign(auth, referencesOf(parts, account), place);
+  refuseForeign(auth, await referencesOf(parts, account), place);
   const { value, secrets } = await parts.resolveSecrets(auth, { writtenBy: 'administrator', place });
   attempt.hide(secrets);
   return isJsonObject(value) ? value : {};

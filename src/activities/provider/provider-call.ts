@@ -74,6 +74,7 @@ export async function callProvider<Value>(
   work: (call: ProviderCall) => Promise<Value>,
 ): Promise<Value> {
   const account = request.provider.name;
+  const references = await referencesOf(parts, account);
   const admission = await admit(parts, plugin, account, attempt, signals);
   const { turn, reservation } = admission;
   const deadline = AbortSignal.timeout(deadlineMs);
@@ -85,7 +86,6 @@ export async function callProvider<Value>(
     ...(turn === undefined ? [] : [turn.lost]),
   ]);
   const known = [...secrets];
-  const references = referencesOf(parts, account);
   const provider = plugin.create({
     task: { ...task, provider: { ...task.provider, type: plugin.descriptor.name, fields } },
     log: attempt.log,

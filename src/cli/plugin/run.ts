@@ -10,7 +10,7 @@ import { loadRegistry, type ProviderWithAbilities, type Registry } from '../../p
 import type { Descriptor } from '../../schema/descriptor.js';
 import { ProblemsError } from '../../schema/problem.js';
 import { acceptResult } from '../../schema/accept-result.js';
-import { loginReferences } from '../../schema/references.js';
+import { loginReferences } from '../../plugins/login-references.js';
 import { createRedactor } from '../../secrets/redact.js';
 import { createPool } from '../../ssh/pool.js';
 import { createShell } from '../../ssh/shell.js';
@@ -71,8 +71,10 @@ export async function runTask(name: string, file: string, options: CommonOptions
       ...acceptResult(returned, {
         plugin: plugin.descriptor,
         action: task.taskName,
-        references: loginReferences({ [name]: { type: name, fields: task.provider.fields } }, name, () =>
-          isProviderAction(task.taskName) ? plugin.descriptor : undefined,
+        references: await loginReferences(
+          { [name]: { type: name, fields: task.provider.fields } },
+          name,
+          () => (isProviderAction(task.taskName) ? plugin.descriptor : undefined),
         ),
       }),
     };

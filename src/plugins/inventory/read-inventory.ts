@@ -16,6 +16,9 @@ export interface InventoryEntry {
   readonly line?: number;
 }
 
+/** Machines by file, with the text that has them: logins of many nodes read the same large file. */
+const lastRead = new Map<string, { readonly text: string; readonly machines: readonly InventoryEntry[] }>();
+
 /** Keys of an entry that the registration of the machine uses, and providers do not. */
 const registrationKeys = ['system', 'defaultImage', 'correct', 'groups', 'labels'] as const;
 
@@ -56,12 +59,14 @@ export async function readInventory({
   try {
     if (text.startsWith('#!'))
       throw new Error('is a program; keep what it tells as a file: ansible-inventory -i FILE --list --yaml');
-    const own = isYaml(file) ? ownMachines(text) : extname(file) === '.csv' ? readCsv(text) : undefined;
+    const last = lastRead.get(file);
+    const own = last?.text === text ? last.machines : readOwn(file, text);
     if (own === undefined) {
       const inventory = isYaml(file) ? readYaml(parseYaml(text)) : readIni(text);
       return await ansibleMachines(inventory, { file, groups, log });
     }
     if (groups !== undefined) throw new Error('has machines, not groups; leave the field groups out');
+    lastRead.set(file, { text, machines: own });
     return own;
   } catch (error) {
     throw new PluginError(
@@ -70,6 +75,11 @@ export async function readInventory({
       { cause: error },
     );
   }
+}
+
+/** The machines of a file in Heddle's own form; undefined if it has another. */
+function readOwn(file: string, text: string): readonly InventoryEntry[] | undefined {
+  return isYaml(file) ? ownMachines(text) : extname(file) === '.csv' ? readCsv(text) : undefined;
 }
 
 function isYaml(file: string): boolean {
