@@ -16,6 +16,7 @@ import type { TaskOutcome, TaskRequest } from '../model/node/task-request.js';
 import type { ReservationSettings } from '../model/reservation/state.js';
 import type { Limits, ServerFeatures } from '../model/cluster/limits.js';
 import type { Peer, Task } from '../model/node/task.js';
+import type { BuildCommand } from '../schema/config-builder.js';
 import { beginAttempt, openAttempt, type Attempt } from './attempt.js';
 import { runBootstrap, runServiceAction } from './automator/automator-task.js';
 import { runCommand } from './automator/exec-task.js';
@@ -59,8 +60,8 @@ import { noTaskLog } from './task-log.js';
 export interface CoreParts extends ActivityParts, Pick<WebhookParts, 'webhooks'> {
   readonly features: ServerFeatures;
   readonly limits: Limits;
-  /** Names of the builders' commands. */
-  readonly commands: readonly string[];
+  /** The builders' commands, by their names. */
+  readonly commands: Readonly<Record<string, BuildCommand>>;
   readonly outputs: OutputReader;
   /** @throws an Error that says how to get the key, if the worker does not have it. */
   readonly findKey: (id: string) => void;

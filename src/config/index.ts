@@ -16,6 +16,7 @@ import {
   type WrittenConfig,
   type WrittenProvider,
 } from '../schema/config.js';
+import type { BuildCommand } from '../schema/config-builder.js';
 import { readConfigFile } from '../schema/read-config.js';
 import { milliseconds } from '../model/milliseconds.js';
 import { defaultSite } from '../model/names.js';
@@ -95,7 +96,7 @@ interface BuilderConfig {
   readonly uploads: number;
   readonly folder: string;
   /** Commands that make files, by the names that images use. */
-  readonly commands: Readonly<Record<string, readonly string[]>>;
+  readonly commands: Readonly<Record<string, BuildCommand>>;
 }
 
 export interface LoadConfigOptions {

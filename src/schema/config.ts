@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { fieldsSchema } from './any-fields.js';
 import { pathSchema, pluginLimitsSchema, providerSchema } from './config-accounts.js';
+import { builderSchema } from './config-builder.js';
 import { runFoldersSchema, storeSchema } from './config-retention.js';
 import { durationSchema } from './duration.js';
 import { pluginNameSchema, simpleNameSchema } from './names.js';
@@ -218,60 +219,7 @@ export const configSchema = z
         description:
           'Operations in a row that fail until a machine is quarantined; 3 unless given, 0 for never, and the same on all workers.',
       }),
-    builder: z
-      .strictObject({
-        builds: z
-          .int()
-          .min(1)
-          .max(100)
-          .exactOptional()
-          .meta({
-            title: 'Builds',
-            description:
-              'Images that are built at once in a site; 1 unless given, and the same on all builders of a site.',
-          }),
-        uploads: z
-          .int()
-          .min(1)
-          .max(100)
-          .exactOptional()
-          .meta({
-            title: 'Uploads',
-            description: 'Files of images on their way at once on one builder; 4 unless given.',
-          }),
-        folder: pathSchema
-          .exactOptional()
-          .meta({
-            title: 'Folder',
-            description:
-              'Where files of images are, the same for all builders of a site; images in the data folder unless given.',
-          }),
-        commands: z
-          .record(
-            simpleNameSchema,
-            z
-              .array(
-                z
-                  .string()
-                  .min(1)
-                  .max(4_096)
-                  .regex(/^[^\0]*$/),
-              )
-              .min(1)
-              .max(100),
-          )
-          .exactOptional()
-          .meta({
-            title: 'Commands',
-            description:
-              'Commands that make files of images, by the names that images use: {debian: [/usr/local/bin/make-debian, --minimal]}.',
-          }),
-      })
-      .exactOptional()
-      .meta({
-        title: 'Builder',
-        description: 'What builders of images need to know: {builds, uploads, folder, commands}.',
-      }),
+    builder: builderSchema.exactOptional(),
     reservations: z
       .strictObject({
         prepare: durationSchema

@@ -29,3 +29,6 @@ export const foreignNameSchema = z
   .min(1)
   .max(255)
   .regex(/^\P{Cc}+$/u, { error: 'Text without control characters.' });
+
+/** A variable of the environment. */
+export const variableNameSchema = z.string().regex(/^[A-Za-z_]\w{0,63}$/, { error: 'A name of a variable.' });

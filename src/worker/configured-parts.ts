@@ -48,7 +48,7 @@ export function configuredParts(
     limits: config.limits,
     loadsAtOnce: config.loadsAtOnce,
     quarantineAfter: config.quarantineAfter,
-    commands: Object.keys(config.builder.commands),
+    commands: config.builder.commands,
     settings: config.reservations.settings,
     notify: config.reservations.notify,
     webhooks: config.webhooks,

@@ -44,7 +44,12 @@ it('the worker of heddle dev uses all settings of heddle.yaml', async () => {
     periodicChecks: { every: '1m' },
     webhooks: { ops: { url: 'https://hooks.example.org', secret: { secret: 'env:HOOK_SECRET' } } },
     encryption: 'optional',
-    builder: { builds: 2, uploads: 3, folder: join(folder, 'built'), commands: { debian: ['/bin/make'] } },
+    builder: {
+      builds: 2,
+      uploads: 3,
+      folder: join(folder, 'built'),
+      commands: { debian: { run: ['/bin/make'], variables: { SUITE: '[a-z]+' } } },
+    },
   };
   // Whatever can be configured has to reach that worker.
   expect(['$schema', ...Object.keys(written)].toSorted()).toEqual(Object.keys(configSchema.shape).toSorted());

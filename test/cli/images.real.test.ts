@@ -34,7 +34,10 @@ describe('the commands of images say what they wait for', () => {
     gate = join(stack.folder, 'gate');
     const pack =
       'mkdir files; echo hello >files/greeting; while [ ! -e "$GATE" ]; do sleep 0.1; done; tar -cf "$HEDDLE_OUTPUT.tar" files; cp "$HEDDLE_OUTPUT.tar" "$HEDDLE_OUTPUT.qcow2"';
-    config['builder'] = { builds: 1, commands: { pack: ['/bin/sh', '-c', pack] } };
+    config['builder'] = {
+      builds: 1,
+      commands: { pack: { run: ['/bin/sh', '-c', pack], variables: { GATE: '/.+' } } },
+    };
     await stack.startWorker();
   });
   afterAll(() => stack.stop());

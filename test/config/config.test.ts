@@ -243,6 +243,32 @@ describe('the configuration', () => {
     expect(failure({ HEDDLE_CONFIG: '/absent' })).toContain('It was named by HEDDLE_CONFIG.');
   });
 
+  test('is refused for variables of build commands without a usable pattern', () => {
+    const file = write(
+      'work/heddle.yaml',
+      `builder:
+  commands:
+    debian:
+      run: [/bin/make]
+      variables:
+        LOOK: '(?=x)'
+        OPEN: '['
+        HEDDLE_OUTPUT: '.*'
+        A-B: '.*'
+`,
+    );
+    const of = 'builder.commands.debian.variables';
+    expect(failure().split('\n').toSorted()).toEqual([
+      expect.stringContaining(`${file}:6:9: ${of}.LOOK: "(?=x)" uses what RE2 does not have`),
+      expect.stringContaining(`${file}:7:9: ${of}.OPEN: "[" is no regular expression`),
+      expect.stringContaining(
+        `${file}:8:9: ${of}.HEDDLE_OUTPUT: "HEDDLE_OUTPUT" is no valid name. Heddle itself sets`,
+      ),
+      expect.stringContaining(`${file}:9:9: ${of}.A-B: "A-B" is no valid name`),
+      'The configuration cannot be used:',
+    ]);
+  });
+
   test('is refused with the place of every error', () => {
     const file = write(
       'work/heddle.yaml',

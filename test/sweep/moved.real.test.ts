@@ -19,7 +19,7 @@ describe('what was moved to another namespace', () => {
     config['builder'] = {
       builds: 5,
       folder: join(from.folder, 'files'),
-      commands: { pack: ['/bin/sh', '-c', pack] },
+      commands: { pack: { run: ['/bin/sh', '-c', pack] } },
     };
     const { endpoint, apiKeyFile } = from.service;
     const fields = { endpoint, apiKey: { secret: `file:${apiKeyFile}` } };

@@ -20,11 +20,13 @@ describe('the sweep of uploaded images', () => {
       builds: 5,
       folder: join(stack.folder, 'files'),
       commands: {
-        pack: [
-          '/bin/sh',
-          '-c',
-          'mkdir files && echo hello >files/greeting && tar -cf "$HEDDLE_OUTPUT.tar" files',
-        ],
+        pack: {
+          run: [
+            '/bin/sh',
+            '-c',
+            'mkdir files && echo hello >files/greeting && tar -cf "$HEDDLE_OUTPUT.tar" files',
+          ],
+        },
       },
     };
     await stack.startWorker();

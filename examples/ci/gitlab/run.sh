@@ -1,5 +1,5 @@
 #!/bin/sh
-# run_exec: $1 is the script of one step of the job.
+# run_exec: $1 is the script of one step of the job. prepare.sh has checked the variables of the job.
 heddle request run "${CUSTOM_ENV_HEDDLE_POOL:-ci}" --requester "gitlab-job-$CUSTOM_ENV_CI_JOB_ID" \
   --copy "$1" -- "bash ./$(basename "$1") || exit 100"
 case $? in

@@ -6,6 +6,7 @@ import { formatImageRef } from '../../model/machine/image.js';
 import { PluginError } from '../../plugins/errors.js';
 import type { MachineHandler, MachineCall } from '../task-call.js';
 import { describeFile, fileOf } from './files.js';
+import { checkCommandVariables } from './check-variables.js';
 import type { BuilderParts } from './parts.js';
 
 const longestMs = 8 * 3_600_000;
@@ -16,11 +17,18 @@ export const buildFile: MachineHandler = async (call) => {
   const { image, command, token } = call.request.order;
   if (image === undefined || command === undefined || token === undefined)
     throw new PluginError('Invalid', 'the task names no image or no command');
-  const words = builder.commands[command.name];
-  if (words === undefined)
+  const own = Object.hasOwn(builder.commands, command.name) ? builder.commands[command.name] : undefined;
+  if (own === undefined)
     throw new PluginError(
       'Invalid',
       `this builder has no command ${command.name} (it has: ${Object.keys(builder.commands).join(', ') || 'none'}); name it under builder.commands in its heddle.yaml`,
+    );
+  // The builder's own heddle.yaml decides, which may have changed since the image was checked.
+  const [refused] = checkCommandVariables(command.name, own, command.environment);
+  if (refused !== undefined)
+    throw new PluginError(
+      'Invalid',
+      `command ${command.name} for ${formatImageRef(image)}: ${refused.path.at(-1)} ${refused.wrong}: ${refused.right}`,
     );
   const folder = join(builder.folder, `.build-${image.name}-${image.revision}`);
   const files = command.formats.map((format) => ({ format, path: fileOf(builder.folder, image, format) }));
@@ -34,8 +42,8 @@ export const buildFile: MachineHandler = async (call) => {
     timeoutMs: command.timeoutMs ?? longestMs,
     signal: attempt.signal,
     detach: attempt.detach,
-    program: (own) => ({
-      words,
+    program: (directory) => ({
+      words: own.run,
       environment: {
         PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
         HOME: folder,
@@ -43,7 +51,7 @@ export const buildFile: MachineHandler = async (call) => {
         HEDDLE_IMAGE: image.name,
         HEDDLE_REVISION: image.revision,
         HEDDLE_FORMATS: command.formats.join(' '),
-        HEDDLE_OUTPUT: outputIn(own),
+        HEDDLE_OUTPUT: outputIn(directory),
       },
     }),
   });

@@ -3,22 +3,24 @@ import { createHash } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
 import type { CheckedImage, CheckImageRequest } from '../../model/image/messages.js';
 import { withAccountOf } from '../../model/image/node.js';
-import { recipeGroup, type ImageSpec, sourceOf } from '../../model/image/spec.js';
+import { type CommandSource, recipeGroup, type ImageSpec, sourceOf } from '../../model/image/spec.js';
 import type { Json } from '../../model/json.js';
 import { stableJson } from '../../model/node/payload.js';
 import type { Registry } from '../../plugins/registry.js';
 import { checkImage as checkImageSpec } from '../../schema/image/check.js';
+import type { BuildCommand } from '../../schema/config-builder.js';
 import { parseImage } from '../../schema/image/read.js';
 import { errorAt, formatProblem, hasErrors, type Path, type Problem } from '../../schema/problem.js';
 import { suggest } from '../../schema/suggest.js';
 import type { ProviderAccount } from '../../model/provider-account.js';
+import { checkCommandVariables } from './check-variables.js';
 import { findNode, type NodeLeases } from './lease-node.js';
 
 export interface CheckParts {
   readonly registry: Registry;
   readonly providers: Readonly<Record<string, ProviderAccount>>;
-  /** Names of the commands of builders. */
-  readonly commands: readonly string[];
+  /** The commands of builders, by their names. */
+  readonly commands: Readonly<Record<string, BuildCommand>>;
   /** Asks for nodes that images are made of. */
   readonly leases: NodeLeases;
 }
@@ -133,16 +135,23 @@ function checkUses({ registry, providers, commands }: CheckParts, spec: ImageSpe
   });
   const source = sourceOf(spec);
   if (source.kind === 'recipe') return [...ofProviders, ...checkSystem(registry, source.system)];
-  return commands.includes(source.run)
-    ? ofProviders
-    : [
-        ...ofProviders,
-        errorAt(
-          ['command', 'run'],
-          `names command "${source.run}", which heddle.yaml does not have under builder.commands`,
-          suggest(source.run, commands) ?? `It has: ${commands.join(', ') || 'none'}.`,
-        ),
-      ];
+  return [...ofProviders, ...checkCommand(commands, source)];
+}
+
+function checkCommand(
+  commands: CheckParts['commands'],
+  { run, environment }: CommandSource,
+): readonly Problem[] {
+  const command = Object.hasOwn(commands, run) ? commands[run] : undefined;
+  if (command !== undefined) return checkCommandVariables(run, command, environment);
+  const names = Object.keys(commands);
+  return [
+    errorAt(
+      ['command', 'run'],
+      `names command "${run}", which heddle.yaml does not have under builder.commands`,
+      suggest(run, names) ?? `It has: ${names.join(', ') || 'none'}.`,
+    ),
+  ];
 }
 
 function checkSystem(registry: Registry, system: string | null): readonly Problem[] {

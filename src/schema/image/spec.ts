@@ -9,6 +9,7 @@ import {
   nodeIdSchema,
   pluginNameSchema,
   simpleNameSchema,
+  variableNameSchema,
 } from '../names.js';
 import { servicesSchema } from '../cluster/spec.js';
 
@@ -17,17 +18,9 @@ const formatSchema = z
   .regex(/^[a-z0-9][a-z0-9.]{0,15}$/, {
     error: 'A format: lower-case letters, digits and dots, such as qcow2.',
   });
-/**
- * Variables that decide which code shells, loaders, interpreters and Git run: a builder's command is its
- * administrator's.
- */
-const ownVariables =
-  /^(HEDDLE_|LD_|DYLD_|GCONV_|BASH_|GIT_|PYTHON|PERL5|(PERL|RUBY)(LIB|OPT)|NODE_(OPTIONS|PATH))|^(PATH|HOME|IFS|ENV|SHELLOPTS|(JAVA_TOOL|JDK_JAVA|_JAVA)_OPTIONS)$/;
+/** Which of them a command takes is said under builder.commands in heddle.yaml. */
 const environmentSchema = z.record(
-  z
-    .string()
-    .regex(/^[A-Za-z_]\w{0,63}$/, { error: 'A name of a variable.' })
-    .refine((name) => !ownVariables.test(name), { error: 'is not for an image to set' }),
+  variableNameSchema,
   z
     .string()
     .max(4_096)
@@ -103,7 +96,11 @@ const commandSchema = z
     }),
     environment: environmentSchema
       .default({})
-      .meta({ title: 'Environment', description: 'Variables for the command.' }),
+      .meta({
+        title: 'Environment',
+        description:
+          'Variables for the command, of those that it takes: builder.commands.NAME.variables in heddle.yaml.',
+      }),
     formats: z
       .array(formatSchema)
       .min(1)

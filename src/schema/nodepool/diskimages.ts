@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../model/json.js';
+import { isJsonObject, type JsonObject } from '../../model/json.js';
 import { imageSchema } from '../image/spec.js';
 import { warningAt, type Path, type Problem } from '../problem.js';
 import { problemsFromZod } from '../zod-problems.js';
@@ -61,10 +61,19 @@ export function importDiskimages(
       warningAt(
         ['diskimages'],
         `are built by the builders' command ${builderCommand}`,
-        `Give it under builder.commands in heddle.yaml: it runs disk-image-create with $ELEMENTS, and leaves $HEDDLE_OUTPUT.<format>.`,
+        `Give it under builder.commands in heddle.yaml: it runs disk-image-create with $ELEMENTS, and leaves $HEDDLE_OUTPUT.<format>. Its variables, each with a pattern: ${variablesOf(images).join(', ')}.`,
       ),
     );
   return { images, remarks };
+}
+
+/** Names of the variables that the images set. */
+function variablesOf(images: Readonly<Record<string, JsonObject>>): readonly string[] {
+  const commands = Object.values(images).map(({ command }) => (isJsonObject(command) ? command : {}));
+  const names = commands.flatMap(({ environment }) =>
+    Object.keys(isJsonObject(environment) ? environment : {}),
+  );
+  return [...new Set(names)].toSorted();
 }
 
 /** Elements are added to those of the parent; variables and all else replace the parent's. */

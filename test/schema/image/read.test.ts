@@ -107,14 +107,9 @@ describe('image.yaml', () => {
       /uploads\[0\]\.format.*is tar.*raw/,
     ],
     [
-      'a variable that would change how commands run',
-      'name: web\ncommand: {run: pack, formats: [tar], environment: {LD_PRELOAD: x}}\nuploads: [{provider: local}]',
-      /LD_PRELOAD/,
-    ],
-    [
-      'a variable that would have an interpreter load other code',
-      'name: web\ncommand: {run: pack, formats: [tar], environment: {PYTHONPATH: x}}\nuploads: [{provider: local}]',
-      /PYTHONPATH/,
+      'a variable without a valid name',
+      'name: web\ncommand: {run: pack, formats: [tar], environment: {"A B": x}}\nuploads: [{provider: local}]',
+      /command\.environment\["A B"\].*no valid name/,
     ],
     [
       'a command whose image boots at no provider',

@@ -47,7 +47,10 @@ describe('builds with faults', () => {
     config['builder'] = {
       builds: 20,
       folder,
-      commands: { pack: ['/bin/sh', '-c', pack], forget: ['/bin/sh', '-c', 'echo nothing is left'] },
+      commands: {
+        pack: { run: ['/bin/sh', '-c', pack], variables: { GREETING: '[a-z]+', LEDGER: '/.+', GATE: '/.+' } },
+        forget: { run: ['/bin/sh', '-c', 'echo nothing is left'] },
+      },
     };
     points = await openPoints(stack.folder, inject('distPath'));
     worker = await stack.startWorker('first', points.distPath);

@@ -40,11 +40,13 @@ describe.skipIf(missing !== undefined)(
           builder: {
             folder: join(podman.folder, 'files'),
             commands: {
-              copy: [
-                '/bin/sh',
-                '-c',
-                `cp '${imageFile}' "$HEDDLE_OUTPUT.tar" && echo disk >"$HEDDLE_OUTPUT.qcow2"`,
-              ],
+              copy: {
+                run: [
+                  '/bin/sh',
+                  '-c',
+                  `cp '${imageFile}' "$HEDDLE_OUTPUT.tar" && echo disk >"$HEDDLE_OUTPUT.qcow2"`,
+                ],
+              },
             },
           },
         },

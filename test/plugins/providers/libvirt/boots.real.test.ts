@@ -32,6 +32,16 @@ function packageSource(): Readonly<Record<'MIRROR' | 'SUITE', string>> {
   return { MIRROR, SUITE };
 }
 
+/** As the example has them, but from any mirror. */
+function ownVariables(): Readonly<Record<string, string>> {
+  const { builder } = parse(readFileSync(join(examples, 'heddle.yaml'), 'utf8')) as {
+    readonly builder: {
+      readonly commands: { readonly debian: { readonly variables: Record<string, string> } };
+    };
+  };
+  return { ...builder.commands.debian.variables, MIRROR: '.+' };
+}
+
 /** HEDDLE_BOOTS asks for it, as npm run test:real does when all else has ended. */
 const missing = env['HEDDLE_BOOTS'] === undefined ? 'only when HEDDLE_BOOTS asks for them' : labIsMissing();
 /** An emulated processor boots in some seconds, and in minutes where others are busy. */
@@ -51,7 +61,12 @@ describe.skipIf(missing !== undefined)(
         temporalAddress: inject('temporalAddress'),
         distPath: inject('distPath'),
         accounts: { lab: lab.account },
-        config: { builder: { folder: files, commands: { debian: [join(examples, 'make-debian')] } } },
+        config: {
+          builder: {
+            folder: files,
+            commands: { debian: { run: [join(examples, 'make-debian')], variables: ownVariables() } },
+          },
+        },
       });
       await stack.startWorker();
       await stack.startBuilder();
