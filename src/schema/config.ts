@@ -5,6 +5,7 @@ import { builderSchema } from './config-builder.js';
 import { runFoldersSchema, storeSchema } from './config-retention.js';
 import { durationSchema } from './duration.js';
 import { pluginNameSchema, simpleNameSchema } from './names.js';
+import { referencePatternFault } from './reference-pattern.js';
 import { webhookSchema } from './webhook.js';
 
 /** An address, not a name: it is where one listens. */
@@ -188,13 +189,16 @@ export const configSchema = z
           .array(
             z
               .string()
-              .regex(/^(env|file|exec|vault):/, { error: 'Begins with env:, file:, exec: or vault:.' }),
+              .regex(/^(env|file|exec|vault):/, { error: 'Begins with env:, file:, exec: or vault:.' })
+              .refine((pattern) => referencePatternFault(pattern) === undefined, {
+                error: ({ input }) => referencePatternFault(String(input)) ?? 'is no pattern',
+              }),
           )
           .exactOptional()
           .meta({
             title: 'Allow',
             description:
-              'References that cluster files may use, such as "env:APP_*" or "file:/etc/app/*"; * stands for any text. All, unless given; [] allows none.',
+              'References that cluster files may use, such as "env:APP_*" or "exec:get app/*"; * is any text within a word of a command, but no option. All, unless given; [] allows none.',
           }),
       })
       .exactOptional()

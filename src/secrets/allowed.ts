@@ -1,13 +1,14 @@
 import { realpathSync } from 'node:fs';
 import { basename, dirname, join, normalize, resolve, sep } from 'node:path';
+import { matchesReference } from '../schema/reference-pattern.js';
 import type { AllowReference } from './reference.js';
 
 /** Variables with access to payloads, Temporal or Vault; only administrators may refer to them. */
 const ownVariables = /^env:(HEDDLE|TEMPORAL|VAULT)_/;
 
 /**
- * Patterns such as `env:APP_*` or `file:/etc/app/*`; `*` stands for any text. Without patterns everything may
- * stand there, but never a variable or a file of Heddle itself, whatever the patterns say.
+ * Patterns such as `env:APP_*` or `exec:get app/*`, compared word by word. Without patterns everything may stand
+ * there, but never a variable or a file of Heddle itself, whatever the patterns say.
  * @param ownPaths Folders and files of Heddle: keys, state, stored secrets, the configuration.
  */
 export function allowReferences(
@@ -18,18 +19,10 @@ export function allowReferences(
     ownVariables.test(reference) ||
     (reference.startsWith('file:') && isWithin(reference.slice('file:'.length), ownPaths));
   if (patterns === undefined) return (reference) => !isOwn(reference);
-  const expressions = patterns.map(
-    (pattern) =>
-      new RegExp(
-        `^${pattern
-          .split('*')
-          .map((part) => part.replaceAll(/[\\^$.|?+()[\]{}]/g, String.raw`\$&`))
-          .join('.*')}$`,
-        's',
-      ),
-  );
   return (reference) =>
-    isPlain(reference) && !isOwn(reference) && expressions.some((expression) => expression.test(reference));
+    isPlain(reference) &&
+    !isOwn(reference) &&
+    patterns.some((pattern) => matchesReference(pattern, reference));
 }
 
 /** A path that goes up is another than it seems. */

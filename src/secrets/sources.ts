@@ -3,7 +3,8 @@ import { resolve } from 'node:path';
 import { isOwnCredential } from '../config/child-environment.js';
 import { isUnprotected } from '../model/endpoint.js';
 import { anySignal } from '../model/signals.js';
-import { runForOutput, splitWords, type CommandLimits } from './command.js';
+import { splitWords } from '../model/command-words.js';
+import { runForOutput, type CommandLimits } from './command.js';
 
 /** Where secrets come from; what a worker's configuration gives. */
 export interface SecretSources {
@@ -105,9 +106,9 @@ async function readVault(reference: string, sources: SecretSources): Promise<str
     throw new Error(
       'VAULT_ADDR must be https:// outside of this machine: the token would be readable on the way',
     );
-  const [path = '', field = ''] = reference.split('#');
+  const [path = '', field = '', ...more] = reference.split('#');
   const parts = path.split('/');
-  if (field === '' || parts.some((part) => part === '' || part === '.' || part === '..'))
+  if (field === '' || more.length > 0 || parts.some((part) => part === '' || part === '.' || part === '..'))
     throw new Error('expected is vault:MOUNT/data/PATH#FIELD');
   const url = new URL(`/v1/${parts.map(encodeURIComponent).join('/')}`, vault.address);
   const value = fieldOf(await askVault(url, vault, limitsOf(sources)), field);

@@ -269,6 +269,18 @@ describe('the configuration', () => {
     ]);
   });
 
+  test('is refused for patterns of secrets that could match no reference', () => {
+    const file = write(
+      'work/heddle.yaml',
+      'secrets:\n  allow:\n    - "exec:get \'app/*"\n    - "exec:"\n    - "vault:secret/data/*"\n    - "env:APP_*"\n',
+    );
+    expect(failure().split('\n').slice(1)).toEqual([
+      expect.stringMatching(/heddle\.yaml:3:7: secrets\.allow\[0\]: .* has a quote that is not closed/),
+      expect.stringContaining(`${file}:4:7: secrets.allow[1]: "exec:" names no program`),
+      expect.stringContaining(`${file}:5:7: secrets.allow[2]: "vault:secret/data/*" is not vault:PATH#FIELD`),
+    ]);
+  });
+
   test('is refused with the place of every error', () => {
     const file = write(
       'work/heddle.yaml',

@@ -22,10 +22,46 @@ describe('references in cluster files', () => {
     ['file:/etc/application', ['file:/etc/app/*'], false],
     ['vault:secret/data/app#token', ['vault:secret/data/app#*'], true],
     ['vault:secret/data/app.x', ['vault:secret/data/app?x'], false],
+    ['vault:secret/data/app/x#token', ['vault:secret/data/app/*#token'], true],
     ['env:a+b', ['env:a+b'], true],
     ['env:aab', ['env:a+b'], false],
   ])('%j with %j: %j', (reference, patterns, allowed) => {
     expect(allowReferences(patterns)(reference)).toBe(allowed);
+  });
+
+  const words: readonly (readonly [reference: string, pattern: string, allowed: boolean])[] = [
+    ['exec:get app/token', 'exec:get app/*', true],
+    ['exec:get   "app/a b"', 'exec:get app/*', true],
+    ['exec:get app/token --output /etc/cron.d/x', 'exec:get app/*', false],
+    ['exec:get app/token', 'exec:get app/* *', false],
+    ['exec:get', 'exec:get *', false],
+    ['exec:get token', 'exec:get *', true],
+    ['exec:get --address=http://attacker', 'exec:get *', false],
+    ["exec:get '-'-address=http://attacker", 'exec:get *', false],
+    [String.raw`exec:get \-x`, 'exec:get *', false],
+    ['exec:get -x', 'exec:get -*', true],
+    ['exec:get -x', 'exec:get -x', true],
+    ['exec:get app/../root', 'exec:get app/*', false],
+    ['exec:get app/x..y', 'exec:get app/*', true],
+    ['exec:get ..', 'exec:get *', false],
+    ['exec:get --file=../key', 'exec:get --file=*', false],
+    ['exec:get ../key', 'exec:get ../key', true],
+    ['exec:get "app/a\nb"', 'exec:get app/*', false],
+    ['exec:get "app/a', 'exec:get app/*', false],
+    ['exec:/opt/bin/get x', 'exec:/opt/*', false],
+    ['vault:secret/data/other#key#token', 'vault:secret/data/*#token', false],
+    ['vault:secret/data/app/../root#token', 'vault:secret/data/app/*#*', false],
+    ['vault:secret/data/app#x', 'vault:secret/data/app#*', true],
+    ['env:-x', 'env:*', false],
+  ];
+  // Promise: references-by-word
+  it.each(words)('match word by word: %j with %j: %j', (reference, pattern, allowed) => {
+    expect(allowReferences([pattern])(reference)).toBe(allowed);
+  });
+
+  it('match a long word in linear time', () => {
+    const reference = `exec:get ${'a'.repeat(60_000)}`;
+    expect(allowReferences([`exec:get ${'*a'.repeat(40)}b`])(reference)).toBe(false);
   });
 
   // Promise: own-files

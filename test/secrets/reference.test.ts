@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { splitWords } from '../../src/secrets/command.js';
+import { splitWords } from '../../src/model/command-words.js';
 import {
   isSecretReference,
   resolveSecrets,
