@@ -37,7 +37,7 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   },
   {
     files: /^plugins\/providers\/static\//,
-    may: /^model\/|^plugins\/(contract|errors|fill-words|known-hosts|bare-metal\/index|(inventory|provider-base)\/[^/]+)\.js$|^node:|^zod$/,
+    may: /^model\/|^plugins\/(contract|errors|fill-words|known-hosts|trusted-file|bare-metal\/index|(inventory|provider-base)\/[^/]+)\.js$|^node:|^zod$/,
   },
   {
     files: /^plugins\/(providers|automators)\//,
@@ -45,11 +45,11 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   },
   {
     files: /^plugins\/bare-metal\//,
-    may: /^model\/|^detached\/detached-run\.js$|^plugins\/(contract|errors|fill-words|known-hosts|machine-abilities|(bare-metal(\/imaging)?|inventory|provider-base)\/[^/]+)\.js$|^node:|^(zod|execa)$/,
+    may: /^model\/|^detached\/detached-run\.js$|^plugins\/(contract|errors|fill-words|known-hosts|machine-abilities|trusted-file|(bare-metal(\/imaging)?|inventory|provider-base)\/[^/]+)\.js$|^node:|^(zod|execa)$/,
   },
   {
     files: /^plugins\/inventory\//,
-    may: /^model\/|^plugins\/(contract|errors|inventory\/[^/]+)\.js$|^node:|^(zod|yaml)$/,
+    may: /^model\/|^plugins\/(contract|errors|trusted-file|inventory\/[^/]+)\.js$|^node:|^(zod|yaml)$/,
   },
   {
     files: /^plugins\/provider-base\//,

@@ -6,6 +6,7 @@ import type { Claims, PluginContext, PluginLog } from '../plugins/contract.js';
 import { isPluginError, PluginError } from '../plugins/errors.js';
 import type { ProviderWithAbilities, RegisteredProvider } from '../plugins/registry.js';
 import type { Descriptor } from '../schema/descriptor.js';
+import { checkFieldFiles } from '../schema/field-files.js';
 import { checkFields, checkResolved } from '../schema/fields.js';
 import { passedReferences } from '../schema/references.js';
 import { hasErrors, ProblemsError, type Problem } from '../schema/problem.js';
@@ -30,7 +31,10 @@ export async function resolveFields(
   return { fields: isJsonObject(value) ? value : {}, secrets };
 }
 
-/** The same for fields of a provider: references that its plugin passes on stay references. */
+/**
+ * The same for fields of a provider: references that its plugin passes on stay references.
+ * @throws ProblemsError for files of other users.
+ */
 export async function resolveProviderFields(
   environment: Config['environment'],
   descriptor: Descriptor,
@@ -40,6 +44,7 @@ export async function resolveProviderFields(
   const passed = passedReferences(descriptor);
   const split = (isPassed: boolean): JsonObject =>
     Object.fromEntries(Object.entries(written).filter(([key]) => passed.includes(key) === isPassed));
+  refuse(checkFieldFiles(descriptor, written, ['fields']));
   const { fields, secrets } = await resolveFields(environment, split(false), place);
   return { fields: { ...fields, ...split(true) }, secrets };
 }

@@ -21,9 +21,10 @@ import { readConfigFile } from '../schema/read-config.js';
 import { milliseconds } from '../model/milliseconds.js';
 import { defaultSite } from '../model/names.js';
 import { simpleNameSchema } from '../schema/names.js';
-import { errorAt, ProblemsError, type Path, type Place } from '../schema/problem.js';
+import { errorAt, placeProblems, ProblemsError, type Path, type Place } from '../schema/problem.js';
 import { readTextFile } from '../schema/read-text.js';
 import { whyUntrusted } from '../schema/trusted-path.js';
+import { checkOwnFiles } from './own-files.js';
 import { folderFault } from './prepare-folder.js';
 import { loadTemporal, type Environment, type TemporalConfig } from './temporal.js';
 
@@ -322,6 +323,8 @@ function findConfigFile(
     }
     const reading = readConfigFile(read.text, file);
     if (!reading.ok) throw configError(reading.problems);
+    const untrusted = checkOwnFiles(reading.config, (path) => toAbsolute(path, dirname(file), home));
+    if (untrusted.length > 0) throw configError(placeProblems(untrusted, reading.locate));
     return { file, config: reading.config, locate: reading.locate };
   }
   return undefined;

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../model/json.js';
 import type { Descriptor } from '../schema/descriptor.js';
+import { checkFieldFiles } from '../schema/field-files.js';
 import { checkFields, listedFields, type AllowedValues } from '../schema/fields.js';
 import {
   errorAt,
@@ -83,7 +84,7 @@ function fillFields<Some extends Settings>(
   problems: Problem[],
 ): Some {
   const fields = checkFields(descriptor, 'admin', settings.fields, path);
-  problems.push(...fields.problems);
+  problems.push(...fields.problems, ...checkFieldFiles(descriptor, fields.values, path, { deep: true }));
   return { ...settings, fields: fields.values };
 }
 

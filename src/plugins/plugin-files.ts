@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { dirname, extname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { Descriptor } from '../schema/descriptor.js';
-import { errorAt, type Problem } from '../schema/problem.js';
+import type { Problem } from '../schema/problem.js';
 import { readTextFile } from '../schema/read-text.js';
+import { distrustAt, whyTreeUntrusted } from '../schema/named-files.js';
 import { whyUntrusted } from '../schema/trusted-path.js';
 
 /** The plugin's files cannot be used; the message says why. */
@@ -25,22 +26,13 @@ export function isInside(folder: string, path: string): boolean {
 /** A worker runs a plugin's files, so other users must not be able to change them. */
 export function checkTrust(path: string): readonly Problem[] {
   const distrust = whyUntrusted(path);
-  return distrust === undefined ? [] : [errorAt([], `${distrust.path} ${distrust.wrong}`, distrust.right)];
+  return distrust === undefined ? [] : [distrustAt([], distrust)];
 }
 
-/** The first untrusted file or folder. Of `node_modules` only the folder is checked: it may be huge. */
+/** The first untrusted file or folder. */
 export function checkTreeTrust(folder: string): readonly Problem[] {
-  const own = checkTrust(folder);
-  if (own.length > 0) return own;
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name);
-    // A dangling link runs nothing.
-    if (!existsSync(path)) continue;
-    const isTree = entry.isDirectory() && entry.name !== 'node_modules';
-    const problems = isTree ? checkTreeTrust(path) : checkTrust(path);
-    if (problems.length > 0) return problems;
-  }
-  return [];
+  const distrust = whyTreeUntrusted(folder);
+  return distrust === undefined ? [] : [distrustAt([], distrust)];
 }
 
 const maxFiles = 5_000;

@@ -2,12 +2,29 @@ import { z } from 'zod';
 import { anyJsonSchema, fieldsSchema } from './any-fields.js';
 import { durationSchema } from './duration.js';
 import { secretReferenceSchema } from './references.js';
+import { namedFiles } from './named-files.js';
 import { foreignNameSchema, pluginNameSchema, simpleNameSchema } from './names.js';
 
 export const pathSchema = z
   .string()
   .min(1)
-  .regex(/^[^\0\r\n]+$/, { error: 'A path.' });
+  .regex(/^[^\0\r\n]+$/, { error: 'A path.' })
+  .register(namedFiles, { kind: 'made' });
+
+/** A program of the administrator, with its words. */
+export const commandSchema = z
+  .array(
+    z
+      .string()
+      .min(1)
+      .max(4_096)
+      .regex(/^[^\0]*$/),
+  )
+  .min(1)
+  .max(100)
+  .register(namedFiles, { kind: 'command' });
+
+const socketSchema = z.string().min(1).register(namedFiles, { kind: 'file' });
 
 const hostKeySchema = z
   .string()
@@ -41,9 +58,7 @@ const jumpSchema = z
     password: secretTextSchema
       .exactOptional()
       .meta({ title: 'Password', writeOnly: true, description: 'Where there is no key.' }),
-    agent: z
-      .string()
-      .min(1)
+    agent: socketSchema
       .exactOptional()
       .meta({ title: 'Agent', description: 'Socket of an SSH agent on the worker.' }),
     hostKey: z

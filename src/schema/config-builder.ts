@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { pathSchema } from './config-accounts.js';
+import { commandSchema, pathSchema } from './config-accounts.js';
 import { patternFault } from './field-constraints.js';
+import { namedFiles } from './named-files.js';
 import { simpleNameSchema, variableNameSchema } from './names.js';
 
 const patternSchema = z
@@ -17,20 +18,12 @@ const commandVariableSchema = variableNameSchema.refine((name) => !name.startsWi
 
 const buildCommandSchema = z
   .strictObject({
-    run: z
-      .array(
-        z
-          .string()
-          .min(1)
-          .max(4_096)
-          .regex(/^[^\0]*$/),
-      )
-      .min(1)
-      .max(100)
+    run: commandSchema
       .meta({
         title: 'Run',
         description: 'A program and its words: [/usr/local/bin/make-debian, --minimal].',
-      }),
+      })
+      .register(namedFiles, { kind: 'command' }),
     variables: z
       .record(commandVariableSchema, patternSchema)
       .prefault({})

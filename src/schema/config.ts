@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { fieldsSchema } from './any-fields.js';
-import { pathSchema, pluginLimitsSchema, providerSchema } from './config-accounts.js';
+import { commandSchema, pathSchema, pluginLimitsSchema, providerSchema } from './config-accounts.js';
 import { builderSchema } from './config-builder.js';
 import { runFoldersSchema, storeSchema } from './config-retention.js';
 import { durationSchema } from './duration.js';
@@ -248,16 +248,7 @@ export const configSchema = z
               .url({ protocol: /^https?$/, error: 'An address that begins with http:// or https://.' })
               .exactOptional()
               .meta({ title: 'URL', description: 'Gets a POST with JSON for each event.' }),
-            command: z
-              .array(
-                z
-                  .string()
-                  .min(1)
-                  .max(4_096)
-                  .regex(/^[^\0]*$/),
-              )
-              .min(1)
-              .max(100)
+            command: commandSchema
               .exactOptional()
               .meta({
                 title: 'Command',

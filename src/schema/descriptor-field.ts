@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { anyJsonSchema } from './any-fields.js';
+import { fieldFileKinds } from './named-files.js';
 
 export const fieldTypes = [
   'string',
@@ -104,6 +105,17 @@ export const fieldSchema = z
         title: 'Overridable',
         description:
           "An administrator's field that users may set too; listed: only to values that the account lists under allow.",
+      }),
+    files: z
+      .union([
+        z.enum(fieldFileKinds),
+        z.record(z.string().regex(/^[\w*-]+(\.[\w*-]+)*$/), z.enum(fieldFileKinds)),
+      ])
+      .exactOptional()
+      .meta({
+        title: 'Files',
+        description:
+          'For administrators\' fields that name files on workers: file, tree (a folder whose files are run), command (a program, or a list of words), or url (with paths in it); of a list or map by the place within it, where * is any key: {"*.keyFile": file}. Workers refuse files that other users own or may write.',
       }),
     passReferences: z
       .union([z.boolean(), z.literal('inventory')], { error: 'true, false or inventory.' })

@@ -1,4 +1,4 @@
-import { lstatSync, realpathSync, type Stats } from 'node:fs';
+import { existsSync, lstatSync, realpathSync, type Stats } from 'node:fs';
 import { dirname } from 'node:path';
 
 /** What is wrong with a path, as the end of a sentence that begins with it, and what to do. */
@@ -9,17 +9,18 @@ export interface Distrust {
 }
 
 /**
- * Why a file or folder must not decide what this process runs: another user than ours or root owns it or may
- * write it, or can replace it because a folder above is theirs. A link counts with what it names. Undefined
- * on systems without such owners.
+ * The owner check. Why a file or folder must not decide what this process does: another user than ours or root owns
+ * it or may write it, or can replace or create it because a folder above is theirs. A link counts with what it names.
+ * Undefined on systems without such owners.
  */
 export function whyUntrusted(path: string): Distrust | undefined {
   if (process.getuid === undefined) return undefined;
+  // A dangling link, too: another user could create what it names.
+  if (!existsSync(path)) return path === dirname(path) ? undefined : whyUntrusted(dirname(path));
   const real = realpathSync(path);
   for (const one of new Set([path, real])) {
     const stat = lstatSync(one);
-    const distrust =
-      foreignOwner(one, stat) ?? (stat.isSymbolicLink() ? undefined : writableByOthers(one, stat));
+    const distrust = foreignOwner(one, stat) ?? (hasOwnMode(stat) ? writableByOthers(one, stat) : undefined);
     if (distrust !== undefined) return distrust;
   }
   for (let folder = dirname(real); ; folder = dirname(folder)) {
@@ -32,6 +33,11 @@ export function whyUntrusted(path: string): Distrust | undefined {
   }
 }
 
+/** The mode of a link says nothing, and that of a socket who may connect to it. */
+function hasOwnMode(stat: Stats): boolean {
+  return !stat.isSymbolicLink() && !stat.isSocket();
+}
+
 function foreignOwner(path: string, { uid }: Stats): Distrust | undefined {
   const own = process.getuid?.() ?? 0;
   if (uid === own || uid === 0) return undefined;
@@ -42,11 +48,15 @@ function foreignOwner(path: string, { uid }: Stats): Distrust | undefined {
   };
 }
 
+/** The group of macOS's administrators, who become root by sudo; Homebrew's folders are theirs. */
+const macAdmins = 80;
+
 /**
  * A group with the number of the owner is the owner's private one, as most Linux systems make for each user.
  */
 function writableByOthers(path: string, { mode, uid, gid }: Stats): Distrust | undefined {
-  const byGroup = (mode & 0o020) !== 0 && gid !== uid;
+  const isTrusted = gid === uid || (process.platform === 'darwin' && gid === macAdmins);
+  const byGroup = (mode & 0o020) !== 0 && !isTrusted;
   if (!byGroup && (mode & 0o002) === 0) return undefined;
   return {
     path,

@@ -91,7 +91,7 @@ function amount(origin: string, value: unknown, text: string): string {
  * The schema that a path leads to, through optional and default wrappers; undefined where it is not one
  * schema.
  */
-function schemaAt(schema: z.ZodType, path: Path): z.ZodType | undefined {
+export function schemaAt(schema: z.ZodType, path: Path): z.ZodType | undefined {
   let current: z.ZodType | undefined = schema;
   for (const part of path) current = current === undefined ? undefined : childOf(unwrap(current), part);
   return current;
@@ -109,7 +109,7 @@ function childOf(schema: z.ZodType, part: string | number): z.ZodType | undefine
   return child instanceof z.ZodType ? child : undefined;
 }
 
-function unwrap(schema: z.ZodType): z.ZodType {
+export function unwrap(schema: z.ZodType): z.ZodType {
   let current: unknown = schema;
   while (current instanceof z.ZodPipe || isWrapper(current))
     current = current instanceof z.ZodPipe ? current.in : current.unwrap();

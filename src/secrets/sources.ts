@@ -4,6 +4,7 @@ import { isOwnCredential } from '../config/child-environment.js';
 import { isUnprotected } from '../model/endpoint.js';
 import { anySignal } from '../model/signals.js';
 import { splitWords } from '../model/command-words.js';
+import { whyFilesUntrusted } from '../schema/named-files.js';
 import { runForOutput, type CommandLimits } from './command.js';
 
 /** Where secrets come from; what a worker's configuration gives. */
@@ -38,16 +39,28 @@ export const schemes = ['env', 'file', 'exec', 'vault'] as const;
 const sizeLimit = 64 * 1024;
 const defaultTimeoutMs = 10_000;
 
-/** Reads one secret. Error messages hold names and paths, never the value. */
-export function readSecret(
+/**
+ * Reads one secret. Error messages hold names and paths, never the value.
+ * @param trusted whether the administrator wrote the reference: then its file or program must be no other user's.
+ */
+export async function readSecret(
   scheme: (typeof schemes)[number],
   rest: string,
   sources: SecretSources,
+  { trusted = false }: { readonly trusted?: boolean } = {},
 ): Promise<string> {
+  if (trusted) refuseUntrusted(scheme, rest);
   if (scheme === 'env') return readVariable(rest, sources);
   if (scheme === 'file') return readSecretFile(rest);
   if (scheme === 'exec') return readCommand(rest, sources);
   return readVault(rest, sources);
+}
+
+function refuseUntrusted(scheme: (typeof schemes)[number], rest: string): void {
+  if (scheme !== 'file' && scheme !== 'exec') return;
+  const distrust =
+    scheme === 'file' ? whyFilesUntrusted('file', rest) : whyFilesUntrusted('command', [...splitWords(rest)]);
+  if (distrust !== undefined) throw new Error(`${distrust.path} ${distrust.wrong}; ${distrust.right}`);
 }
 
 async function readVariable(name: string, { environment }: SecretSources): Promise<string> {

@@ -7,6 +7,8 @@ import { mergePayload } from '../../model/node/payload.js';
 import type { Task, TaskResult } from '../../model/node/task.js';
 import type { Automator, SshAuth } from '../../plugins/contract.js';
 import { PluginError } from '../../plugins/errors.js';
+import { checkFieldFiles } from '../../schema/field-files.js';
+import { formatProblem } from '../../schema/problem.js';
 import type { AutomatorWithAbilities, RegisteredAutomator } from '../../plugins/registry.js';
 import { findLogin, type NodeLogin } from '../provider/address.js';
 import { markBefore, type Attempt } from '../attempt.js';
@@ -183,7 +185,10 @@ export async function carryOut<Returned>(
   const over = new AbortController();
   const { descriptor } = opening.plugin;
   const { name } = descriptor;
-  const { value, secrets } = await parts.resolveSecrets(parts.automators[name]?.fields ?? {}, {
+  const written = parts.automators[name]?.fields ?? {};
+  const [untrusted] = checkFieldFiles(descriptor, written, ['automators', name, 'fields']);
+  if (untrusted !== undefined) throw new PluginError('Invalid', formatProblem(untrusted));
+  const { value, secrets } = await parts.resolveSecrets(written, {
     writtenBy: 'administrator',
     place: `fields of automator ${name}`,
   });

@@ -2,6 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../model/json.js';
 import type { AccountRef } from '../../model/node/probe.js';
 import { PluginError } from '../../plugins/errors.js';
 import type { RegisteredProvider } from '../../plugins/registry.js';
+import { checkFieldFiles } from '../../schema/field-files.js';
 import { checkFields } from '../../schema/fields.js';
 import { passedReferences } from '../../schema/references.js';
 import { formatProblem, hasErrors } from '../../schema/problem.js';
@@ -45,7 +46,8 @@ export async function openAccount(
   const { descriptor } = plugin;
   const admin = checkFields(descriptor, 'admin', account.fields, ['providers', name, 'fields']);
   const user = checkFields(descriptor, 'user', fields ?? {}, ['fields'], forDelete ? 'any' : account.allow);
-  const problems = [...admin.problems, ...(fields === undefined ? [] : user.problems)];
+  const files = checkFieldFiles(descriptor, admin.values, ['providers', name, 'fields']);
+  const problems = [...admin.problems, ...files, ...(fields === undefined ? [] : user.problems)];
   if (hasErrors(problems))
     throw new PluginError('Invalid', `fields of provider ${name}: ${problems.map(formatProblem).join('; ')}`);
   // Without declarations nothing says which of the administrator's fields a user may set: none.

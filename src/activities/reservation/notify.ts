@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { ApplicationFailure } from '@temporalio/common';
 import { childEnvironment } from '../../config/child-environment.js';
 import type { ReservationNotification } from '../../model/reservation/state.js';
+import { whyFilesUntrusted } from '../../schema/named-files.js';
 import type { NotifySettings, ReservationParts } from './parts.js';
 
 /** Longest time that a listener has, in ms. */
@@ -18,7 +19,11 @@ export async function notify(
   const { url, command } = settings;
   try {
     if (url !== undefined) await post(url, notification);
-    if (command !== undefined) await run(command, notification);
+    if (command !== undefined) {
+      const distrust = whyFilesUntrusted('command', [...command]);
+      if (distrust !== undefined) throw new Error(`${distrust.path} ${distrust.wrong}; ${distrust.right}`);
+      await run(command, notification);
+    }
   } catch (error) {
     const why = `${notification.event} of reservation ${notification.reservation.id} was not told: ${error instanceof Error ? error.message : String(error)}`;
     log.warn({ notification: notification.id }, why);

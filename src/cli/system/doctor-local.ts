@@ -6,6 +6,8 @@ import { childOptions } from '../../config/child-environment.js';
 import { type Config, loadConfig } from '../../config/index.js';
 import { isWritable } from '../../config/prepare-folder.js';
 import type { Registry } from '../../plugins/registry.js';
+import { checkAccounts, checkAutomators } from '../../plugins/check-accounts.js';
+import { ProblemsError } from '../../schema/problem.js';
 import { openKeys } from '../configuration.js';
 import { measureLogs } from '../../store/prune-logs.js';
 import { messageOf } from '../report-error.js';
@@ -90,6 +92,22 @@ export function checkPlugins(found: Registry | string): Finding {
   const names = (plugins: readonly { readonly descriptor: { readonly name: string } }[]): string =>
     plugins.map(({ descriptor }) => descriptor.name).join(', ');
   return ok('plugins', `providers ${names(found.providers())}; automators ${names(found.automators())}`);
+}
+
+/** What a worker would refuse of the fields of accounts and automators, files of other users among them. */
+export function checkFieldsOf(registry: Registry, { providers, automators, locate }: Config): Finding {
+  try {
+    checkAccounts(registry, providers, locate);
+    checkAutomators(registry, automators, locate);
+  } catch (error) {
+    if (error instanceof ProblemsError) return fail('accounts', error.message, 'heddle config show');
+    throw error;
+  }
+  const count = Object.keys(providers).length;
+  return ok(
+    'accounts',
+    `fields of ${count} provider ${count === 1 ? 'account' : 'accounts'}, and the files that they name`,
+  );
 }
 
 /** What one check of `heddle doctor` found. */

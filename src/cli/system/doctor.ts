@@ -16,6 +16,7 @@ import {
   checkLibcloud,
   checkMachines,
   checkNode,
+  checkFieldsOf,
   checkPlugins,
   checkRunFolders,
   configOfWorkers,
@@ -89,7 +90,10 @@ async function* examine(options: ServerOptions): AsyncGenerator<Finding> {
   yield checkKeys(config);
   const plugins = await inspectPlugins(config).catch((error: unknown) => messageOf(error));
   yield checkPlugins(plugins);
-  yield* await checkLibcloud(config, plugins);
+  const accounts = typeof plugins === 'string' ? undefined : checkFieldsOf(plugins, config);
+  if (accounts !== undefined) yield accounts;
+  // A Python environment that another user may write is not started.
+  if (accounts?.state === 'ok') yield* await checkLibcloud(config, plugins);
   const server = await chooseServer(config, options).catch((error: unknown) => messageOf(error));
   if (typeof server === 'string') return yield fail('heddle dev', server, 'heddle dev');
   const workers = configOfWorkers(config, server.dev);

@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { dirname, extname, resolve } from 'node:path';
 import { isJsonObject, type Json } from '../../model/json.js';
 import { PluginError, type PluginLog } from '../contract.js';
+import { readTrustedFile, UntrustedFile } from '../trusted-file.js';
 import { findCircle, hostsOf, variablesOf, type Groups } from './groups.js';
 import { notOverSsh, toMachine } from './hosts.js';
 import { readCsv } from './csv.js';
@@ -46,7 +46,9 @@ export async function readInventory({
   groups,
   log,
 }: InventoryOptions): Promise<readonly InventoryEntry[]> {
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+  const text = await readTrustedFile(file).catch((error: unknown) => {
+    if (error instanceof UntrustedFile)
+      throw new PluginError('Invalid', `inventory ${file}: ${error.message}`, { cause: error });
     const isFolder = error instanceof Error && 'code' in error && error.code === 'EISDIR';
     throw new PluginError(
       'Invalid',
@@ -63,10 +65,10 @@ export async function readInventory({
     const own = last?.text === text ? last.machines : readOwn(file, text);
     if (own === undefined) {
       const inventory = isYaml(file) ? readYaml(parseYaml(text)) : readIni(text);
-      return await ansibleMachines(inventory, { file, groups, log });
+      return refuseCommands(await ansibleMachines(inventory, { file, groups, log }));
     }
     if (groups !== undefined) throw new Error('has machines, not groups; leave the field groups out');
-    lastRead.set(file, { text, machines: own });
+    lastRead.set(file, { text, machines: refuseCommands(own) });
     return own;
   } catch (error) {
     throw new PluginError(
@@ -80,6 +82,25 @@ export async function readInventory({
 /** The machines of a file in Heddle's own form; undefined if it has another. */
 function readOwn(file: string, text: string): readonly InventoryEntry[] | undefined {
   return isYaml(file) ? ownMachines(text) : extname(file) === '.csv' ? readCsv(text) : undefined;
+}
+
+/** An inventory lists machines: it is shared, copied and generated, so it runs nothing on workers. */
+function refuseCommands(entries: readonly InventoryEntry[]): readonly InventoryEntry[] {
+  for (const { value, line } of entries) {
+    const name =
+      isJsonObject(value) && typeof value['name'] === 'string' ? ` of machine ${value['name']}` : '';
+    if (hasCommand(value))
+      throw new Error(
+        `${line === undefined ? '' : `line ${line}: `}a secret${name} is an exec: reference, which an inventory cannot have; use file:, env: or vault:, or write the machine in heddle.yaml`,
+      );
+  }
+  return entries;
+}
+
+function hasCommand(value: Json): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { secret } = isJsonObject(value) ? value : {};
+  return (typeof secret === 'string' && secret.startsWith('exec:')) || Object.values(value).some(hasCommand);
 }
 
 function isYaml(file: string): boolean {

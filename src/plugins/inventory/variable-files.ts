@@ -1,7 +1,8 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import type { JsonObject } from '../../model/json.js';
 import type { PluginLog } from '../contract.js';
+import { readTrustedFile, refuseUntrusted } from '../trusted-file.js';
 import { asVariables, type VariableFiles } from './groups.js';
 import { parseYaml, vaulted } from './yaml.js';
 
@@ -43,6 +44,7 @@ async function entriesOf(
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
     throw error;
   });
+  if (entries.length > 0) refuseUntrusted(folder);
   return entries
     .filter((entry) => !entry.startsWith('.') && !entry.endsWith('~'))
     .toSorted()
@@ -55,7 +57,7 @@ async function entriesOf(
 }
 
 async function readVariables(file: string, log: Pick<PluginLog, 'warn'>): Promise<JsonObject> {
-  const text = await readFile(file, 'utf8');
+  const text = await readTrustedFile(file);
   if (text.startsWith(vaulted)) {
     log.warn(`${file} is encrypted by ansible-vault, and its variables are not seen`);
     return {};

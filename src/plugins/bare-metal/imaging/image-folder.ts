@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { refuseUntrusted } from '../../trusted-file.js';
 import type { Knowledge, SizeReading } from '../../../model/machine/answer.js';
 
 const endings = { raw: ['.raw', '.img'], gzip: ['.raw.gz', '.img.gz'], qcow2: ['.qcow2'] } as const;
@@ -45,11 +46,14 @@ export async function openImage(
   { images, rescue }: { readonly images: string; readonly rescue: string },
   name: string,
 ): Promise<ImageFile> {
-  for (const file of ['kernel', 'initramfs'])
+  for (const file of ['kernel', 'initramfs']) {
+    refuseUntrusted(join(rescue, file));
     if (!existsSync(join(rescue, file)))
       throw new Error(`${rescue} has no ${file}; make the rescue system: heddle image rescue ${rescue}`);
+  }
   const found = await findImage(images, name);
   if (found.image === undefined) throw new Error(found.why ?? `there is no image ${name} in ${images}`);
+  refuseUntrusted(found.image.file);
   return found.image;
 }
 

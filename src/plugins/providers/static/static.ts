@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { tagNames } from '../../../model/names.js';
 import type { TaskResult } from '../../../model/node/task.js';
@@ -23,6 +22,7 @@ import { PluginError } from '../../errors.js';
 import { fillWords } from '../../fill-words.js';
 import { hostKeysFor } from '../../known-hosts.js';
 import { hasTags, resolveAddress } from '../../provider-base/machines.js';
+import { readTrustedFile, UntrustedFile } from '../../trusted-file.js';
 import { answersSsh } from './liveness.js';
 import { machineOfSlot, readAccount, slotsOf, type StaticAccount, type StaticMachine } from './machines.js';
 
@@ -296,7 +296,9 @@ function sshUser(
 }
 
 async function readHostKeys(file: string, machine: StaticMachine): Promise<readonly string[]> {
-  const content = await readFile(file, 'utf8').catch((error: unknown) => {
+  const content = await readTrustedFile(file).catch((error: unknown) => {
+    if (error instanceof UntrustedFile)
+      throw new PluginError('Invalid', `knownHosts: ${error.message}`, { cause: error });
     throw new PluginError('Invalid', `knownHosts ${file} cannot be read on this worker`, { cause: error });
   });
   const keys = hostKeysFor(content, machine.address, machine.port);

@@ -1,0 +1,156 @@
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { z } from 'zod';
+import { loadConfig } from '../../src/config/index.js';
+import { configSchema } from '../../src/schema/config.js';
+import { pretendForeign } from '../harness/foreign.js';
+
+/** Settings that name files of this host: the value that names `path`, and the place in messages. */
+const naming: Readonly<Record<string, (path: string) => unknown>> = {
+  dataFolder: (path) => path,
+  cacheFolder: (path) => path,
+  'plugins.*': (path) => path,
+  'keys.folder': (path) => path,
+  'store.folder': (path) => path,
+  'builder.folder': (path) => path,
+  'builder.commands.*.run.*': (path) => path,
+  'reservations.notify.command.*': (path) => path,
+  'providers.*.jump.agent': (path) => path,
+};
+
+/**
+ * Settings with texts that name no file. References (`secret`) are checked when they are resolved, and fields of
+ * plugins by their descriptors. A new setting belongs here or above: if it names files, register its schema.
+ */
+const others = [
+  /^\$schema$/,
+  /^site$/,
+  /\.secret$/,
+  /^(providers|automators)\.\*\.fields/,
+  /^providers\.\*\.(type|site|allow|hardware|images|hostKeys)\b/,
+  /^providers\.\*\.jump\.(host|user|key|password|hostKey)\b/,
+  /^store\.s3\./,
+  /^secrets\.allow\.\*$/,
+  /^builder\.commands\.\*\.variables\.\*$/,
+  /^reservations\.notify\.url$/,
+  /^webhooks\.\*\.(url|events)\b/,
+  /^metrics\.address$/,
+  /^encryption$/,
+  /\.(time|every|minimumAge|prepare|remind|longest|confirmWithin|loadWithin|progressWithin)$/,
+];
+
+type Schema = {
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: Schema | boolean;
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+  readonly $ref?: string;
+};
+
+/** Places of all settings that may be a text, by the schema. */
+function textsIn(schema: Schema, path: readonly string[] = []): readonly string[] {
+  const { type, properties = {}, additionalProperties, items, anyOf = [], $ref } = schema;
+  return [
+    ...(type === 'string' || $ref !== undefined || Object.keys(schema).length === 0 ? [path.join('.')] : []),
+    ...Object.entries(properties).flatMap(([key, inner]) => textsIn(inner, [...path, key])),
+    ...(typeof additionalProperties === 'object' ? textsIn(additionalProperties, [...path, '*']) : []),
+    ...(items === undefined ? [] : textsIn(items, [...path, '*'])),
+    ...anyOf.flatMap((inner) => textsIn(inner, path)),
+  ];
+}
+
+const lists: readonly string[] = ['plugins', 'run', 'command'];
+
+/** The smallest heddle.yaml with a value at a place. */
+function configWith(place: string, value: unknown): unknown {
+  const filled = place.split('.').reduceRight<unknown>((inner, key, index, keys) => {
+    if (key !== '*') return { [key]: inner };
+    return lists.includes(keys[index - 1] ?? '') ? [inner] : { one: inner };
+  }, value);
+  if (!place.startsWith('providers.')) return filled;
+  const { providers } = filled as { readonly providers: { readonly one: { readonly jump: object } } };
+  const jump = { ...providers.one.jump, host: 'jump', user: 'heddle', hostKey: 'ssh-ed25519 AAAA' };
+  return { providers: { one: { type: 'static', jump } } };
+}
+
+describe('files that heddle.yaml names', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-own-files-')));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  const load = (place: string, path: string): unknown => {
+    const file = join(folder, 'heddle.yaml');
+    writeFileSync(file, stringify(configWith(place, naming[place]?.(path))));
+    return loadConfig({ configFlag: file, env: { HOME: folder } });
+  };
+
+  it('are all settings with texts but those that are known to name none', () => {
+    const schema = z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' }) as Schema;
+    const texts = [...new Set(textsIn(schema))];
+    expect(texts.length).toBeGreaterThan(30);
+    expect(texts.filter((place) => !others.some((other) => other.test(place))).toSorted()).toEqual(
+      Object.keys(naming).toSorted(),
+    );
+  });
+
+  // Promise: foreign-files
+  it.each(Object.keys(naming))('are refused if another user owns them: %s', (place) => {
+    const path = join(folder, 'named');
+    mkdirSync(path, { mode: 0o700 });
+    expect(() => load(place, path)).not.toThrow();
+    const restore = pretendForeign(path);
+    try {
+      expect(() => load(place, path)).toThrow(
+        new RegExp(`heddle\\.yaml:\\d+:\\d+: .*${path} belongs to user \\d+, neither to user`),
+      );
+    } finally {
+      restore();
+    }
+  });
+
+  it.each(Object.keys(naming))('are refused if others may write or replace them: %s', (place) => {
+    const path = join(folder, 'shared/named');
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    expect(() => load(place, path)).not.toThrow();
+    chmodSync(dirname(path), 0o777);
+    expect(() => load(place, path)).toThrow(
+      `${dirname(path)} may be written by other users (mode 777). chmod go-w '${dirname(path)}'`,
+    );
+    chmodSync(dirname(path), 0o700);
+    chmodSync(path, 0o707);
+    expect(() => load(place, path)).toThrow(`${path} may be written by other users (mode 707)`);
+  });
+
+  it('include each file among the words of a command', () => {
+    const script = join(folder, 'script.py');
+    writeFileSync(script, '');
+    chmodSync(script, 0o666);
+    const loadWords = (...words: readonly string[]): unknown => {
+      const file = join(folder, 'heddle.yaml');
+      writeFileSync(file, stringify({ reservations: { notify: { command: words } } }));
+      return loadConfig({ configFlag: file, env: { HOME: folder } });
+    };
+    for (const words of [
+      ['/bin/sh', script],
+      ['python3', `--script=${script}`],
+    ])
+      expect(() => loadWords(...words)).toThrow(`${script} may be written by other users`);
+    expect(() => loadWords('/bin/sh', '-c', 'true', '/tmp', '/dev/null')).not.toThrow();
+  });
+
+  it('may be absent where only their owner can create them', () => {
+    mkdirSync(join(folder, 'open'));
+    const path = join(folder, 'open/agent');
+    expect(() => load('providers.*.jump.agent', path)).not.toThrow();
+    chmodSync(dirname(path), 0o777);
+    expect(() => load('providers.*.jump.agent', path)).toThrow(
+      `${dirname(path)} may be written by other users`,
+    );
+  });
+});
