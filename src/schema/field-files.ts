@@ -14,11 +14,12 @@ export function checkFieldFiles(
   path: Path,
   options: { readonly deep?: boolean } = {},
 ): readonly Problem[] {
+  const trusted = new Set<string>();
   return Object.entries(fields?.admin ?? {}).flatMap(([key, { files }]) => {
     const value = values[key];
     if (files === undefined || value === undefined) return [];
     return placesOf(files, value).flatMap(({ kind, at, named }) => {
-      const distrust = whyFilesUntrusted(kind, named, options);
+      const distrust = whyFilesUntrusted(kind, named, { ...options, trusted });
       return distrust === undefined ? [] : [distrustAt([...path, key, ...at], distrust)];
     });
   });

@@ -21,30 +21,31 @@ export const namedFiles = z.registry<{ readonly kind: NamedFileKind }>();
  * Why the files that a value names are not trusted; the first that is not. References and what is no text are passed
  * over: references are checked when they are resolved.
  * @param deep whether all files of a `tree` are checked, which takes a while for a large one.
+ * @param trusted as for `whyUntrusted`.
  */
 export function whyFilesUntrusted(
   kind: NamedFileKind,
   value: Json,
-  { deep = false }: { readonly deep?: boolean } = {},
+  { deep = false, trusted }: { readonly deep?: boolean; readonly trusted?: Set<string> } = {},
 ): Distrust | undefined {
   for (const path of pathsIn(kind, value)) {
     if (kind === 'made' && !existsSync(path)) continue;
-    const distrust = deep && kind === 'tree' ? whyTreeUntrusted(path) : whyUntrusted(path);
+    const distrust = deep && kind === 'tree' ? whyTreeUntrusted(path, trusted) : whyUntrusted(path, trusted);
     if (distrust !== undefined) return distrust;
   }
   return undefined;
 }
 
 /** The first untrusted file or folder. Of `node_modules` only the folder is checked: it may be huge. */
-export function whyTreeUntrusted(folder: string): Distrust | undefined {
-  const own = whyUntrusted(folder);
+export function whyTreeUntrusted(folder: string, trusted = new Set<string>()): Distrust | undefined {
+  const own = whyUntrusted(folder, trusted);
   if (own !== undefined || !existsSync(folder) || !statSync(folder).isDirectory()) return own;
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
     // A dangling link runs nothing.
     if (!existsSync(path)) continue;
     const isTree = entry.isDirectory() && entry.name !== 'node_modules';
-    const distrust = isTree ? whyTreeUntrusted(path) : whyUntrusted(path);
+    const distrust = isTree ? whyTreeUntrusted(path, trusted) : whyUntrusted(path, trusted);
     if (distrust !== undefined) return distrust;
   }
   return undefined;

@@ -12,25 +12,30 @@ export interface Distrust {
  * The owner check. Why a file or folder must not decide what this process does: another user than ours or root owns
  * it or may write it, or can replace or create it because a folder above is theirs. A link counts with what it names.
  * Undefined on systems without such owners.
+ * @param trusted what was found trusted, so that each file and folder is looked at once for many files.
  */
-export function whyUntrusted(path: string): Distrust | undefined {
-  if (process.getuid === undefined) return undefined;
+export function whyUntrusted(path: string, trusted = new Set<string>()): Distrust | undefined {
+  if (process.getuid === undefined || trusted.has(path)) return undefined;
   // A dangling link, too: another user could create what it names.
-  if (!existsSync(path)) return path === dirname(path) ? undefined : whyUntrusted(dirname(path));
-  const real = realpathSync(path);
+  if (!existsSync(path)) return path === dirname(path) ? undefined : whyUntrusted(dirname(path), trusted);
+  const real = realpathSync.native(path);
   for (const one of new Set([path, real])) {
     const stat = lstatSync(one);
     const distrust = foreignOwner(one, stat) ?? (hasOwnMode(stat) ? writableByOthers(one, stat) : undefined);
     if (distrust !== undefined) return distrust;
   }
-  for (let folder = dirname(real); ; folder = dirname(folder)) {
+  const above = [path];
+  for (let folder = dirname(real); !trusted.has(folder); folder = dirname(folder)) {
     const stat = lstatSync(folder);
     // The sticky bit, as of /tmp, keeps others from replacing foreign files, but not the owner of the folder.
     const isSticky = (stat.mode & 0o1000) !== 0;
     const distrust = foreignOwner(folder, stat) ?? (isSticky ? undefined : writableByOthers(folder, stat));
     if (distrust !== undefined) return distrust;
-    if (folder === dirname(folder)) return undefined;
+    above.push(folder);
+    if (folder === dirname(folder)) break;
   }
+  for (const folder of above) trusted.add(folder);
+  return undefined;
 }
 
 /** The mode of a link says nothing, and that of a socket who may connect to it. */

@@ -2,6 +2,7 @@ import { readFile, realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { isOwnCredential } from '../config/child-environment.js';
 import { isUnprotected } from '../model/endpoint.js';
+import type { Json } from '../model/json.js';
 import { anySignal } from '../model/signals.js';
 import { splitWords } from '../model/command-words.js';
 import { whyFilesUntrusted } from '../schema/named-files.js';
@@ -49,17 +50,21 @@ export async function readSecret(
   sources: SecretSources,
   { trusted = false }: { readonly trusted?: boolean } = {},
 ): Promise<string> {
-  if (trusted) refuseUntrusted(scheme, rest);
   if (scheme === 'env') return readVariable(rest, sources);
-  if (scheme === 'file') return readSecretFile(rest);
-  if (scheme === 'exec') return readCommand(rest, sources);
+  if (scheme === 'file') {
+    const secret = await readSecretFile(rest);
+    if (trusted) refuseUntrusted('file', rest);
+    return secret;
+  }
+  if (scheme === 'exec') {
+    if (trusted) refuseUntrusted('command', [...splitWords(rest)]);
+    return readCommand(rest, sources);
+  }
   return readVault(rest, sources);
 }
 
-function refuseUntrusted(scheme: (typeof schemes)[number], rest: string): void {
-  if (scheme !== 'file' && scheme !== 'exec') return;
-  const distrust =
-    scheme === 'file' ? whyFilesUntrusted('file', rest) : whyFilesUntrusted('command', [...splitWords(rest)]);
+function refuseUntrusted(kind: 'file' | 'command', named: Json): void {
+  const distrust = whyFilesUntrusted(kind, named);
   if (distrust !== undefined) throw new Error(`${distrust.path} ${distrust.wrong}; ${distrust.right}`);
 }
 
