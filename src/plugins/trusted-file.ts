@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { whyFilesUntrusted } from '../schema/named-files.js';
+import { describeDistrust } from '../schema/trusted-path.js';
 
 /**
  * Reads a file that decides what a provider does, such as an inventory.
@@ -13,8 +14,7 @@ export async function readTrustedFile(path: string): Promise<string> {
 /** @throws Error in words for a file or folder that other users own or may write. */
 export function refuseUntrusted(path: string): void {
   const distrust = whyFilesUntrusted('file', path);
-  if (distrust !== undefined)
-    throw new UntrustedFile(`${distrust.path} ${distrust.wrong}; ${distrust.right}`);
+  if (distrust !== undefined) throw new UntrustedFile(describeDistrust(distrust));
 }
 
 export class UntrustedFile extends Error {}

@@ -8,6 +8,11 @@ export interface Distrust {
   readonly right: string;
 }
 
+/** In words, for a message. */
+export function describeDistrust({ path, wrong, right }: Distrust): string {
+  return `${path} ${wrong}; ${right}`;
+}
+
 /**
  * The owner check. Why a file or folder must not decide what this process does: another user than ours or root owns
  * it or may write it, or can replace or create it because a folder above is theirs. A link counts with what it names.

@@ -6,6 +6,7 @@ import type { Json } from '../model/json.js';
 import { anySignal } from '../model/signals.js';
 import { splitWords } from '../model/command-words.js';
 import { whyFilesUntrusted } from '../schema/named-files.js';
+import { describeDistrust } from '../schema/trusted-path.js';
 import { runForOutput, type CommandLimits } from './command.js';
 
 /** Where secrets come from; what a worker's configuration gives. */
@@ -65,7 +66,7 @@ export async function readSecret(
 
 function refuseUntrusted(kind: 'file' | 'command', named: Json): void {
   const distrust = whyFilesUntrusted(kind, named);
-  if (distrust !== undefined) throw new Error(`${distrust.path} ${distrust.wrong}; ${distrust.right}`);
+  if (distrust !== undefined) throw new Error(describeDistrust(distrust));
 }
 
 async function readVariable(name: string, { environment }: SecretSources): Promise<string> {

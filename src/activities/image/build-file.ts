@@ -5,6 +5,7 @@ import { anySignal } from '../../model/signals.js';
 import { formatImageRef } from '../../model/machine/image.js';
 import { PluginError } from '../../plugins/errors.js';
 import { whyFilesUntrusted } from '../../schema/named-files.js';
+import { describeDistrust } from '../../schema/trusted-path.js';
 import type { MachineHandler, MachineCall } from '../task-call.js';
 import { describeFile, fileOf } from './files.js';
 import { checkCommandVariables } from './check-variables.js';
@@ -33,10 +34,7 @@ export const buildFile: MachineHandler = async (call) => {
     );
   const distrust = whyFilesUntrusted('command', [...own.run]);
   if (distrust !== undefined)
-    throw new PluginError(
-      'Invalid',
-      `command ${command.name} of the builder: ${distrust.path} ${distrust.wrong}; ${distrust.right}`,
-    );
+    throw new PluginError('Invalid', `command ${command.name} of the builder: ${describeDistrust(distrust)}`);
   const folder = join(builder.folder, `.build-${image.name}-${image.revision}`);
   const files = command.formats.map((format) => ({ format, path: fileOf(builder.folder, image, format) }));
   const { attempt } = call;

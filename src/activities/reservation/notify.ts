@@ -3,6 +3,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { childEnvironment } from '../../config/child-environment.js';
 import type { ReservationNotification } from '../../model/reservation/state.js';
 import { whyFilesUntrusted } from '../../schema/named-files.js';
+import { describeDistrust } from '../../schema/trusted-path.js';
 import type { NotifySettings, ReservationParts } from './parts.js';
 
 /** Longest time that a listener has, in ms. */
@@ -21,7 +22,7 @@ export async function notify(
     if (url !== undefined) await post(url, notification);
     if (command !== undefined) {
       const distrust = whyFilesUntrusted('command', [...command]);
-      if (distrust !== undefined) throw new Error(`${distrust.path} ${distrust.wrong}; ${distrust.right}`);
+      if (distrust !== undefined) throw new Error(describeDistrust(distrust));
       await run(command, notification);
     }
   } catch (error) {
