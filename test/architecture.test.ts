@@ -261,7 +261,11 @@ describe('the import table', () => {
     const scheduling =
       /import \{[^}]*\b(scheduleActivity|scheduleLocalActivity|proxyActivities|proxyLocalActivities)\b/;
     expect(holds(scheduling)).toEqual(['workflows/schedule.ts']);
-    expect(holds(/\bprocess\.env\b/)).toEqual(['config/child-environment.ts', 'config/index.ts']);
+    expect(holds(/\bprocess\.env\b/)).toEqual([
+      'config/child-environment.ts',
+      'config/hide-environment.ts',
+      'config/index.ts',
+    ]);
     // Node's own forgets time limits.
     expect(holds(/\bAbortSignal\.any\(/)).toEqual(['model/signals.ts']);
   });

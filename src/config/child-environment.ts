@@ -29,12 +29,16 @@ export function childOptions(options?: ChildEnvironmentOptions) {
 }
 
 /**
- * The environment of an `exec:` reference's command, which may need credentials of its own tool: everything
- * except the variables of Heddle and Temporal.
+ * The environment of the command of an `exec:` reference. An administrator's may need credentials of its own tool: it
+ * gets everything except the variables of Heddle and Temporal.
+ * @param granted For a user's reference: the variables that heddle.yaml grants besides those of every program.
  */
 export function secretCommandEnvironment(
   from: Readonly<Record<string, string | undefined>>,
+  granted?: readonly string[],
 ): Record<string, string> {
+  if (granted !== undefined)
+    return childEnvironment({ from, pass: granted.filter((name) => !/^VAULT_/i.test(name)) });
   return pick(
     from,
     Object.keys(from).filter((name) => !isOwnCredential(name)),

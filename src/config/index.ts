@@ -59,8 +59,10 @@ export interface Config {
   /** What the run folders of scripts may take on a node. */
   readonly runFolders: RunFolders;
   readonly encryption: 'required' | 'optional';
-  /** Secret references that cluster files may use, as patterns; all where it is absent. */
+  /** Secret references that cluster files may use, as patterns; all but commands where it is absent. */
   readonly allowedReferences?: readonly string[];
+  /** Variables that commands in cluster files get. */
+  readonly commandVariables: readonly string[];
   /** How a large cluster is spread over workflows. */
   readonly limits: Limits;
   /** Whether workflows record where they wait. */
@@ -194,6 +196,7 @@ export function loadConfig({
     ),
     programs: {
       environment: env,
+      passed: written.pluginEnvironment,
       pythonFolder: join(dataFolder, 'python'),
       limits: Object.fromEntries(
         Object.entries(written.pluginLimits).map(([name, limits]) => [name, toLimits(limits)]),
@@ -217,6 +220,7 @@ export function loadConfig({
     runFolders: written.runFolders,
     encryption: written.encryption,
     allowedReferences: written.secrets?.allow,
+    commandVariables: written.secrets?.environment ?? [],
     limits: { ...defaultLimits, ...written.scale },
     stackTraces: written.stackTraces,
     reservations: toReservations(written.reservations),

@@ -3,6 +3,7 @@ import { fieldsSchema } from './any-fields.js';
 import { commandSchema, pathSchema, pluginLimitsSchema, providerSchema } from './config-accounts.js';
 import { builderSchema } from './config-builder.js';
 import { runFoldersSchema, storeSchema } from './config-retention.js';
+import { variableName } from './descriptor-program.js';
 import { durationSchema } from './duration.js';
 import { pluginNameSchema, simpleNameSchema } from './names.js';
 import { referencePatternFault } from './reference-pattern.js';
@@ -69,6 +70,14 @@ export const configSchema = z
         title: 'Plugins',
         description:
           'Folders (./plugins) or packages (heddle-plugin-x) that hold providers/ and automators/.',
+      }),
+    pluginEnvironment: z
+      .record(pluginNameSchema, z.array(variableName).max(100))
+      .prefault({})
+      .meta({
+        title: 'Plugin environment',
+        description:
+          'Variables of the worker that plugins that are not built in get besides PATH and LANG, by their names, such as my_cloud: [HTTPS_PROXY].',
       }),
     pluginLimits: z
       .record(pluginNameSchema, pluginLimitsSchema)
@@ -198,7 +207,22 @@ export const configSchema = z
           .meta({
             title: 'Allow',
             description:
-              'References that cluster files may use, such as "env:APP_*" or "exec:get app/*"; * is any text within a word of a command, but no option. All, unless given; [] allows none.',
+              'References that cluster files may use, such as "env:APP_*" or "exec:get app/*"; * is any text within a word of a command, but no option. All but exec:, unless given; [] allows none.',
+          }),
+        environment: z
+          .array(
+            z
+              .string()
+              .regex(/^(?!(?:HEDDLE|TEMPORAL|VAULT)_)[A-Za-z_]\w*$/i, {
+                error: 'Name of a variable; those of Heddle, Temporal and Vault are never passed on.',
+              }),
+          )
+          .max(100)
+          .prefault([])
+          .meta({
+            title: 'Environment',
+            description:
+              "Variables of the worker that commands (exec:) in cluster files get besides PATH, HOME and LANG, such as a tool's token.",
           }),
       })
       .exactOptional()

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { errorAt, type Problem } from './problem.js';
 
-const variableName = z
+export const variableName = z
   .string()
   .regex(/^(?!(?:HEDDLE|TEMPORAL)_)[A-Za-z_]\w*$/, {
     error: 'Name of a variable; those of Heddle and Temporal are never passed on.',
@@ -96,13 +96,6 @@ export const programSchemas = {
     .record(variableName, z.string())
     .exactOptional()
     .meta({ title: 'Environment', description: 'Variables of the program besides PATH, HOME and LANG.' }),
-  passEnvironment: z
-    .array(variableName)
-    .exactOptional()
-    .meta({
-      title: 'Pass environment',
-      description: 'Variables of the worker that the program gets too, such as HTTPS_PROXY.',
-    }),
   python: z
     .array(z.string().regex(/^[A-Za-z\d][^\s;]*$/, { error: 'A package for pip, such as requests==2.32.4.' }))
     .min(1)

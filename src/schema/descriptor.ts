@@ -155,7 +155,6 @@ export interface Descriptor {
   /** Optional methods of a program; those of a class are seen. */
   readonly abilities: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  readonly passEnvironment: readonly string[];
   /** Packages of the program's Python environment. */
   readonly python?: readonly string[];
   readonly limits: PluginLimits;
@@ -246,7 +245,6 @@ const providerDefaults = {
   requests: [],
   abilities: [],
   environment: {},
-  passEnvironment: [],
   limits: {},
 } as const;
 

@@ -7,29 +7,38 @@ import type { AllowReference } from './reference.js';
 const ownVariables = /^env:(HEDDLE|TEMPORAL|VAULT)_/;
 
 /**
- * Patterns such as `env:APP_*` or `exec:get app/*`, compared word by word. Without patterns everything may stand
- * there, but never a variable or a file of Heddle itself, whatever the patterns say.
+ * Patterns such as `env:APP_*` or `exec:get app/*`, compared word by word. Without patterns everything but commands
+ * may stand there: a command reads whatever the worker's user may. A variable or a file of Heddle itself never may,
+ * whatever the patterns say, and a secret of heddle.yaml only if it is a pattern word for word.
  * @param ownPaths Folders and files of Heddle: keys, state, stored secrets, the configuration.
+ * @param configured References that heddle.yaml itself uses.
  */
 export function allowReferences(
   patterns: readonly string[] | undefined,
   ownPaths: readonly string[] = [],
+  configured: readonly string[] = [],
 ): AllowReference {
+  const reserved = new Set(configured.filter((reference) => patterns?.includes(reference) !== true));
+  const closedPaths = [...ownPaths, ...[...reserved].flatMap(pathOf)];
   const isOwn = (reference: string): boolean =>
     ownVariables.test(reference) ||
-    (reference.startsWith('file:') && isWithin(reference.slice('file:'.length), ownPaths));
-  if (patterns === undefined) return (reference) => !isOwn(reference);
+    reserved.has(reference) ||
+    pathOf(reference).some((path) => isWithin(path, closedPaths));
+  if (patterns === undefined) return (reference) => !reference.startsWith('exec:') && !isOwn(reference);
   return (reference) =>
     isPlain(reference) &&
     !isOwn(reference) &&
     patterns.some((pattern) => matchesReference(pattern, reference));
 }
 
+/** The path of a `file:` reference, and nothing of others. */
+function pathOf(reference: string): readonly string[] {
+  return reference.startsWith('file:') ? [reference.slice('file:'.length)] : [];
+}
+
 /** A path that goes up is another than it seems. */
 function isPlain(reference: string): boolean {
-  if (!reference.startsWith('file:')) return true;
-  const path = reference.slice('file:'.length);
-  return normalize(path) === path;
+  return pathOf(reference).every((path) => normalize(path) === path);
 }
 
 /** Compares the path as written and after resolving links; a folder may be a link too. */

@@ -3,6 +3,8 @@ import { secretCommandEnvironment } from '../config/child-environment.js';
 
 export interface CommandLimits {
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** For a user's command: the variables of the environment that heddle.yaml grants it. */
+  readonly granted?: readonly string[] | undefined;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -15,12 +17,12 @@ const outputLimit = 64 * 1024;
  */
 export function runForOutput(
   [program = '', ...args]: readonly string[],
-  { environment, timeoutMs, signal }: CommandLimits,
+  { environment, granted, timeoutMs, signal }: CommandLimits,
 ): Promise<string> {
   const grouped = process.platform !== 'win32';
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
-      env: secretCommandEnvironment(environment),
+      env: secretCommandEnvironment(environment, granted),
       stdio: ['ignore', 'pipe', 'ignore'],
       detached: grouped,
     });

@@ -33,7 +33,7 @@ export class SecretError extends Error {
 }
 
 /** True for an object whose only key is `secret`, with a text. */
-export function isSecretReference(value: Json | undefined): value is SecretReference {
+export function isSecretReference(value: unknown): value is SecretReference {
   return isJsonObject(value) && typeof value.secret === 'string' && Object.keys(value).length === 1;
 }
 
@@ -46,16 +46,14 @@ export async function resolveSecrets(
   sources: SecretSources,
   origin: WrittenBy,
 ): Promise<ResolvedSecrets> {
-  const { place } = origin;
+  const { place, writtenBy } = origin;
   if (origin.writtenBy === 'user') refuseForbidden(value, place, origin.allows);
   const read = new Map<string, Promise<string>>();
   const resolve = async (reference: string, at: string): Promise<string> => {
     const scheme = schemeOf(reference, at);
     let secret = read.get(reference);
     if (secret === undefined) {
-      secret = readSecret(scheme, reference.slice(scheme.length + 1), sources, {
-        trusted: origin.writtenBy === 'administrator',
-      });
+      secret = readSecret(scheme, reference.slice(scheme.length + 1), sources, writtenBy);
       read.set(reference, secret);
     }
     try {
@@ -82,16 +80,22 @@ function refuseForbidden(value: Json, place: string, allows: AllowReference): vo
 }
 
 /** Paths of the references in a value that are not allowed. */
-export function forbiddenReferences(
-  value: Json,
-  allows: AllowReference,
-  path: readonly (string | number)[] = [],
-): readonly (readonly (string | number)[])[] {
-  if (isSecretReference(value)) return allows(value.secret) ? [] : [path];
+export function forbiddenReferences(value: Json, allows: AllowReference): readonly Place[] {
+  return findReferences(value).flatMap(({ reference, path }) => (allows(reference) ? [] : [path]));
+}
+
+type Place = readonly (string | number)[];
+
+/** All references in a value, with their paths. */
+export function findReferences(
+  value: unknown,
+  path: Place = [],
+): readonly { readonly reference: string; readonly path: Place }[] {
+  if (isSecretReference(value)) return [{ reference: value.secret, path }];
   if (Array.isArray(value))
-    return value.flatMap((item: Json, index) => forbiddenReferences(item, allows, [...path, index]));
+    return value.flatMap((item: unknown, index) => findReferences(item, [...path, index]));
   if (!isJsonObject(value)) return [];
-  return Object.entries(value).flatMap(([key, item]) => forbiddenReferences(item, allows, [...path, key]));
+  return Object.entries(value).flatMap(([key, item]) => findReferences(item, [...path, key]));
 }
 
 type Resolve = (reference: string, at: string) => Promise<string>;

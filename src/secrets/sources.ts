@@ -11,8 +11,10 @@ import { runForOutput, type CommandLimits } from './command.js';
 
 /** Where secrets come from; what a worker's configuration gives. */
 export interface SecretSources {
-  /** For `env:`, and the environment of `exec:` commands. */
+  /** For `env:`, and for what `exec:` commands get of it. */
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Variables that commands of users' references get besides PATH, HOME and LANG; none unless given. */
+  readonly commandVariables?: readonly string[];
   /** For `vault:`; absent where none is configured. */
   readonly vault?: VaultAccess;
   /** Longest wait for a command or for Vault, in ms; 10 s unless given. */
@@ -43,23 +45,24 @@ const defaultTimeoutMs = 10_000;
 
 /**
  * Reads one secret. Error messages hold names and paths, never the value.
- * @param trusted whether the administrator wrote the reference: then its file or program must be no other user's.
+ * @param writtenBy An administrator's file or program must be no other user's.
  */
 export async function readSecret(
   scheme: (typeof schemes)[number],
   rest: string,
   sources: SecretSources,
-  { trusted = false }: { readonly trusted?: boolean } = {},
+  writtenBy: 'administrator' | 'user',
 ): Promise<string> {
+  const isTrusted = writtenBy === 'administrator';
   if (scheme === 'env') return readVariable(rest, sources);
   if (scheme === 'file') {
     const secret = await readSecretFile(rest);
-    if (trusted) refuseUntrusted('file', rest);
+    if (isTrusted) refuseUntrusted('file', rest);
     return secret;
   }
   if (scheme === 'exec') {
-    if (trusted) refuseUntrusted('command', [...splitWords(rest)]);
-    return readCommand(rest, sources);
+    if (isTrusted) refuseUntrusted('command', [...splitWords(rest)]);
+    return readCommand(rest, sources, writtenBy);
   }
   return readVault(rest, sources);
 }
@@ -109,11 +112,17 @@ async function readNewFile(path: string): Promise<string> {
   return withoutNewline(await readFile(real, 'utf8'), path);
 }
 
-async function readCommand(line: string, sources: SecretSources): Promise<string> {
+async function readCommand(
+  line: string,
+  sources: SecretSources,
+  writtenBy: 'administrator' | 'user',
+): Promise<string> {
   const words = splitWords(line);
   const [program] = words;
   if (program === undefined) throw new Error('no command is given');
-  return withoutNewline(await runForOutput(words, limitsOf(sources)), program);
+  const { environment, commandVariables = [] } = sources;
+  const granted = writtenBy === 'user' ? commandVariables : undefined;
+  return withoutNewline(await runForOutput(words, { environment, granted, ...limitsOf(sources) }), program);
 }
 
 /** `PATH#FIELD`, with the path as the API has it: `secret/data/hetzner#token`. */
@@ -141,7 +150,7 @@ async function readVault(reference: string, sources: SecretSources): Promise<str
 async function askVault(
   url: URL,
   { token, namespace }: VaultAccess,
-  { timeoutMs, signal }: CommandLimits,
+  { timeoutMs, signal }: Pick<CommandLimits, 'timeoutMs' | 'signal'>,
 ): Promise<unknown> {
   const headers = {
     'X-Vault-Token': token,
@@ -179,8 +188,11 @@ function reasonOf(error: unknown): string {
   return error.cause instanceof Error ? error.cause.message : error.message;
 }
 
-function limitsOf({ environment, timeoutMs = defaultTimeoutMs, signal }: SecretSources): CommandLimits {
-  return { environment, timeoutMs, signal };
+function limitsOf({
+  timeoutMs = defaultTimeoutMs,
+  signal,
+}: SecretSources): Pick<CommandLimits, 'timeoutMs' | 'signal'> {
+  return { timeoutMs, signal };
 }
 
 /** Editors and `echo` append a newline that is not part of the secret. */

@@ -8,6 +8,7 @@ import { PluginError } from '../plugins/errors.js';
 import type { Registry } from '../plugins/registry.js';
 import { allowReferences } from '../secrets/allowed.js';
 import {
+  findReferences,
   forbiddenReferences,
   resolveSecrets,
   SecretError,
@@ -43,7 +44,14 @@ export function configuredParts(
   config: Config,
   { registry, temporal, secretSources }: Surroundings,
 ): ConfiguredParts {
-  const allows = allowReferences(config.allowedReferences, ownPaths(config));
+  const { providers, automators, webhooks, bucket } = config;
+  const configured = findReferences({ providers, automators, webhooks, bucket });
+  const allows = allowReferences(
+    config.allowedReferences,
+    ownPaths(config),
+    configured.map(({ reference }) => reference),
+  );
+  const sources = { ...secretSources, commandVariables: config.commandVariables };
   return {
     limits: config.limits,
     loadsAtOnce: config.loadsAtOnce,
@@ -56,7 +64,7 @@ export function configuredParts(
     automators: checkAutomators(registry, config.automators, config.locate),
     forbiddenReferences: (value: Json) => forbiddenReferences(value, allows),
     resolveSecrets: async (value, origin) =>
-      resolveSecrets(value, secretSources, { ...origin, allows }).catch((error: unknown) => {
+      resolveSecrets(value, sources, { ...origin, allows }).catch((error: unknown) => {
         throw error instanceof SecretError ? new PluginError('Auth', error.message, { cause: error }) : error;
       }),
     rateLimiters: createRateLimiters(temporal, config.providers),

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { parseArgs } from 'node:util';
 import { endWithParent } from '../config/end-with-parent.js';
+import { hideEnvironment } from '../config/hide-environment.js';
 import { loadConfig } from '../config/index.js';
 import { describeProcess } from '../config/process-dump.js';
 import { prepareFolder } from '../config/prepare-folder.js';
@@ -15,6 +16,7 @@ await main();
 
 /** A worker or a builder as a process: runs until SIGTERM or SIGINT; SIGUSR2 logs what it is at. */
 async function main(): Promise<void> {
+  hideEnvironment();
   collectGarbageSooner();
   // What each task does is in the task's own log.
   let log = openLog({});

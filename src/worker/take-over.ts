@@ -6,6 +6,7 @@ const live = [
   'providers',
   'automators',
   'allowedReferences',
+  'commandVariables',
   'limits',
   'loadsAtOnce',
   'quarantineAfter',
@@ -26,7 +27,7 @@ const fixed: Readonly<Record<Fixed, string>> = {
   cacheFolder: 'cacheFolder',
   site: 'site',
   pluginFolders: 'plugins',
-  programs: 'pluginLimits',
+  programs: 'pluginLimits or pluginEnvironment',
   keyFolder: 'keys',
   storeFolder: 'store',
   bucket: 'store',
@@ -55,7 +56,7 @@ export function takeOver(current: Config, next: Config, written: Config): TakenO
   >;
   // Programs also have the environment, which does not change.
   const valueOf = (config: Config, key: Fixed): unknown =>
-    key === 'programs' ? config.programs.limits : config[key];
+    key === 'programs' ? [config.programs.limits, config.programs.passed] : config[key];
   const differing = (Object.keys(fixed) as Fixed[]).filter(
     (key) => !isDeepStrictEqual(valueOf(current, key), valueOf(written, key)),
   );

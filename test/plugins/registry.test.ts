@@ -303,9 +303,9 @@ describe('an invalid plugin stops the worker, with file and error:', () => {
       "lies outside the plugin's folder",
     ],
     [
-      'variable of Heddle that is passed on',
-      () => writeProvider({ passEnvironment: ['HEDDLE_KEYS'] }),
-      'passEnvironment[0]: "HEDDLE_KEYS" is not valid',
+      'variable of the worker that the descriptor grants itself',
+      () => writeProvider({ passEnvironment: ['AWS_SECRET_ACCESS_KEY'] }),
+      'passEnvironment: is an unknown key',
     ],
     [
       'class that ends its process while it loads',

@@ -11,7 +11,8 @@ import { forbiddenReferences } from '../../src/secrets/reference.js';
 
 describe('references in cluster files', () => {
   it.each<readonly [string, readonly string[] | undefined, boolean]>([
-    ['exec:cat /etc/shadow', undefined, true],
+    ['exec:cat /etc/shadow', undefined, false],
+    ['exec:cat /etc/shadow', ['exec:cat /etc/shadow'], true],
     ['exec:cat /etc/shadow', [], false],
     ['env:APP_TOKEN', ['env:APP_*'], true],
     ['env:OTHER', ['env:APP_*'], false],
@@ -111,6 +112,21 @@ describe('references in cluster files', () => {
     }
     expect(allowReferences(undefined)('env:APP_VAULT_TOKEN')).toBe(true);
   });
+
+  // Promise: configured-secrets
+  it.each([undefined, ['env:*', 'file:*', 'vault:*']])(
+    'never name what heddle.yaml refers to, unless secrets.allow has it word for word (secrets.allow: %j)',
+    (patterns) => {
+      const own = ['env:RACK_PASSWORD', 'file:/etc/rack/key', 'vault:secret/data/rack#password'];
+      const allows = allowReferences(patterns, [], own);
+      for (const reference of [...own, 'file:/etc/../etc/rack/key', 'file:/proc/self/root/etc/rack/key'])
+        expect({ reference, allowed: allows(reference) }).toEqual({ reference, allowed: false });
+      for (const reference of ['env:OTHER', 'file:/etc/rack/other', 'vault:secret/data/rack#other'])
+        expect({ reference, allowed: allows(reference) }).toEqual({ reference, allowed: true });
+      const both = allowReferences([...(patterns ?? []), 'env:RACK_PASSWORD'], [], own);
+      expect([both('env:RACK_PASSWORD'), both('file:/etc/rack/key')]).toEqual([true, false]);
+    },
+  );
 
   it('are found at any depth', () => {
     const value = { a: [{ secret: 'env:NO' }, 'env:NO'], b: { c: { secret: 'env:YES' } }, secret: 'env:NO' };

@@ -13,6 +13,7 @@ describe('a plan', () => {
     stack = await startStack({
       temporalAddress: inject('temporalAddress'),
       distPath: inject('distPath'),
+      config: { secrets: { allow: ['env:*', 'file:*', 'exec:touch *'] } },
       accounts: {
         dark: {
           type: 'local',

@@ -12,7 +12,8 @@ export async function writeWorkerConfig(
   config: Config,
   { endpoint, apiKeyFile }: RunningMachines,
 ): Promise<string> {
-  const { dataFolder, site, metricsAddress, reservations, allowedReferences, sweep } = config;
+  const { dataFolder, site, metricsAddress, reservations, allowedReferences, commandVariables, sweep } =
+    config;
   const { settings, notify } = reservations;
   const { minimumAgeMs, ...policy } = sweep.policy;
   const local = {
@@ -49,7 +50,8 @@ export async function writeWorkerConfig(
     builder: config.builder,
     periodicChecks: { every: `${config.checksEveryMs}ms` },
     sweep: { every: `${sweep.everyMs}ms`, minimumAge: `${minimumAgeMs}ms`, ...policy },
-    secrets: allowedReferences && { allow: allowedReferences },
+    secrets: { allow: allowedReferences, environment: commandVariables },
+    pluginEnvironment: config.programs.passed,
     pluginLimits: Object.fromEntries(
       Object.entries(config.programs.limits).map(([name, { timeMs, ...more }]) => [
         name,

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { Config } from '../../config/index.js';
+import { hideEnvironment } from '../../config/hide-environment.js';
 import { prepareFolder } from '../../config/prepare-folder.js';
 import { describeProcess } from '../../config/process-dump.js';
 import { watchFile } from '../../config/watch-file.js';
@@ -29,6 +30,7 @@ export async function dev(
   options: CommonOptions &
     Omit<DevOptions, 'say' | 'onChange' | 'onMachinesBack' | 'openWorkspace' | 'describeUsers'>,
 ): Promise<number> {
+  hideEnvironment();
   const config = readConfiguration(options);
   prepareFolder(config.dataFolder);
   const output = createOutput(options);

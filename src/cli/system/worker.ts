@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { workerEnvironment } from '../../config/child-environment.js';
+import { hideEnvironment } from '../../config/hide-environment.js';
 import type { Config } from '../../config/index.js';
 import { checkServer, type ServerLocation } from '../../server/check.js';
 import {
@@ -71,6 +72,7 @@ export function worker(options: ServerOptions): Promise<number> {
 
 /** Runs a worker with more arguments; returns its exit code. */
 export async function runWorker(options: ServerOptions, words: readonly string[]): Promise<number> {
+  hideEnvironment();
   const { config, args, variables } = await prepareWorker(options, words);
   // In its own session it gets Ctrl-C once, from this process.
   const child = spawn(process.execPath, args, {

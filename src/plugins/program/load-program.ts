@@ -29,8 +29,10 @@ import { HostPool, OneShotPool } from './pool.js';
 import type { Sandbox } from './sandbox.js';
 
 export interface ProgramOptions {
-  /** The worker's environment: PATH, LANG and what descriptors name are passed on. */
+  /** The worker's environment: PATH, LANG and the variables of `passed` are passed on. */
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Variables that heddle.yaml grants, by plugin name. */
+  readonly passed?: Readonly<Record<string, readonly string[]>>;
   /** Limits by plugin name; they replace those of the descriptor. */
   readonly limits: Readonly<Record<string, PluginLimits>>;
   /** Where `heddle plugins setup` makes Python environments, one folder for each plugin. */
@@ -71,7 +73,7 @@ export function loadAutomatorProgram(
 async function loadProgram<Context extends ProgramContext, Instance>(
   found: FoundPlugin,
   sandbox: Sandbox,
-  { environment: own, limits: allLimits, pythonFolder, say = () => undefined }: ProgramOptions,
+  { environment: own, passed = {}, limits: allLimits, pythonFolder, say = () => undefined }: ProgramOptions,
   create: (plugin: ProgramPlugin, context: Context, abilities: readonly string[]) => Instance,
 ): Promise<Loaded<Context, Instance>> {
   const { descriptor, command, folder, entry } = found;
@@ -82,7 +84,7 @@ async function loadProgram<Context extends ProgramContext, Instance>(
   // The worker's whole environment would contain its secrets.
   const environment = childEnvironment({
     from: { PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8', ...own },
-    pass: descriptor.passEnvironment,
+    pass: passed[descriptor.name],
     set: {
       ...descriptor.environment,
       ...(descriptor.python === undefined || pythonFolder === undefined

@@ -218,7 +218,6 @@ const descriptor = {
   requests: [],
   abilities: [],
   environment: {},
-  passEnvironment: [],
   limits: {},
   serial: false,
   countsCalls: false,

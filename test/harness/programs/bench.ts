@@ -36,20 +36,22 @@ export interface RunOptions {
 
 export interface BenchOptions {
   readonly environment?: Readonly<Record<string, string>>;
+  /** Variables that heddle.yaml grants, by plugin. */
+  readonly passed?: Readonly<Record<string, readonly string[]>>;
   readonly changes?: Partial<ActivityParts>;
 }
 
 /** The real activities on plugins of a folder made for the test; the environment is what the worker has. */
 export async function openPrograms(
   files: Files,
-  { environment = {}, changes = {} }: BenchOptions = {},
+  { environment = {}, passed = {}, changes = {} }: BenchOptions = {},
 ): Promise<ProgramBench> {
   const folder = mkdtempSync(join(tmpdir(), 'heddle programs '));
   writeFiles(folder, files);
   const registry = await loadRegistry({
     folders: [folder],
     log: { info: () => undefined },
-    programs: { environment: { PATH: '/usr/local/bin:/usr/bin:/bin', ...environment }, limits: {} },
+    programs: { environment: { PATH: '/usr/local/bin:/usr/bin:/bin', ...environment }, passed, limits: {} },
   });
   const types = registry.providers().map(({ descriptor }) => descriptor.name);
   const providers = Object.fromEntries(types.map((type) => [type, { type, site: 'here', fields: {} }]));

@@ -65,11 +65,7 @@ beforeAll(async () => {
       'providers/q/q.json': providerDescriptor({ name: 'q', command: ['./p.sh'], callDeadlineMs: 1_000 }),
       'providers/r/p.sh': script,
       'providers/r/r.json': providerDescriptor({ name: 'r', command: ['./p.sh'], requests: ['secret'] }),
-      'providers/p/p.json': providerDescriptor({
-        command: ['./p.sh'],
-        environment: { REGION: 'north' },
-        passEnvironment: ['HTTPS_PROXY', 'ABSENT'],
-      }),
+      'providers/p/p.json': providerDescriptor({ command: ['./p.sh'], environment: { REGION: 'north' } }),
     },
     {
       environment: {
@@ -78,6 +74,7 @@ beforeAll(async () => {
         TEMPORAL_API_KEY: 'k',
         AWS_SECRET_ACCESS_KEY: 's',
       },
+      passed: { p: ['HTTPS_PROXY', 'ABSENT'], q: ['AWS_SECRET_ACCESS_KEY'] },
     },
   );
 });
@@ -96,7 +93,8 @@ describe('a program for each task', () => {
     expect((await bench.run('CREATE', how)).result).toEqual({ providerid });
   });
 
-  it('gets PATH, HOME, LANG and what its descriptor names, and works in its own folder', async () => {
+  // Promise: plugin-environment
+  it('gets PATH, HOME, LANG, the values of its descriptor and what heddle.yaml grants it, and works in its own folder', async () => {
     const { result } = await bench.run('CREATE', 'environment');
     // Those that every shell sets for itself are left aside.
     const names = textOf(result?.['names'])

@@ -1,0 +1,28 @@
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+
+/**
+ * Overwrites the environment that this process was started with, which programs of the same user read in
+ * `/proc/PID/environ`; `process.env` keeps all values. Only Linux shows it there.
+ */
+export function hideEnvironment(): void {
+  if (process.platform !== 'linux') return;
+  // Moves each variable to the heap: the old place is about to be cleared.
+  for (const [name, value] of Object.entries(process.env)) process.env[name] = value;
+  const [start, end] = environmentRange();
+  const memory = openSync('/proc/self/mem', 'r+');
+  try {
+    writeSync(memory, Buffer.alloc(end - start), 0, end - start, start);
+  } finally {
+    closeSync(memory);
+  }
+}
+
+/** Fields 50 and 51 of proc_pid_stat(5); the name of the program, in parentheses, may hold blanks. */
+function environmentRange(): readonly [start: number, end: number] {
+  const stat = readFileSync('/proc/self/stat', 'latin1');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const [start, end] = [Number(fields[47]), Number(fields[48])];
+  if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end) || start <= 0 || end <= start)
+    throw new Error('/proc/self/stat does not show where the environment is');
+  return [start, end];
+}
