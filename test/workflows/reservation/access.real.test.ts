@@ -27,7 +27,7 @@ interface ShownMachine {
 }
 
 const quick = { everyMs: 100 } as const;
-const names = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight'] as const;
+const names = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'] as const;
 
 // LOAD of provider static writes nothing: what ends an access here is its revocation alone.
 describe.skipIf(unable !== undefined)(
@@ -149,6 +149,41 @@ describe.skipIf(unable !== undefined)(
       await stack.client.reservations.return(next.id);
       await whenClosed(next.id);
       await expectNothingLeft('one', next.credential);
+    });
+
+    // Promise: access-ends-subordinate
+    it.concurrent('ends with the processes and files of its subordinate numbers, which go to no later user', async () => {
+      const { id } = await enter('ada', 'nine');
+      const range = async (user: string): Promise<string> =>
+        asRoot('nine', `grep '^${user}:' /etc/subuid /etc/subgid | cut -d: -f3 | sort -u`);
+      const first = await range('hd-ada');
+      expect(Number(first)).toBeGreaterThanOrEqual(65_536);
+      // As a container of hers runs, by newuidmap.
+      const number = Number(first) + 1_000;
+      const left = [
+        'cat /proc/[0-9]*/comm 2>/dev/null | grep -x ada-contains',
+        'ls -d /var/tmp/ada-contains* 2>/dev/null',
+      ].join('\n');
+      await asRoot(
+        'nine',
+        [
+          'cp /bin/sleep /var/tmp/ada-contains; mkdir /var/tmp/ada-contains.d; touch /var/tmp/ada-contains.d/file',
+          `chown ${number}:${number} /var/tmp/ada-contains /var/tmp/ada-contains.d /var/tmp/ada-contains.d/file`,
+          `setsid setpriv --reuid ${number} --regid ${number} --clear-groups /var/tmp/ada-contains 100000 </dev/null >/dev/null 2>&1 & echo started`,
+        ].join('\n'),
+      );
+      await until('the process of a subordinate number runs', async () =>
+        (await asRoot('nine', left)).startsWith('ada-contains'),
+      );
+      await stack.client.reservations.return(id);
+      await whenClosed(id);
+      expect(await asRoot('nine', left)).toBe('');
+      expect(await range('hd-ada')).toBe('');
+
+      const next = await enter('bob', 'nine');
+      expect(Number(await range('hd-bob'))).toBeGreaterThan(Number(first));
+      await stack.client.reservations.return(next.id);
+      await whenClosed(next.id);
     });
 
     it.concurrent('ends with its period, and its shadow entry expires a day later', async () => {

@@ -75,7 +75,8 @@ function dayAfter(moment: string): string {
 /**
  * `accounts` prints a digest of everything that grants access, except `hd-` accounts: accounts, passwords,
  * groups, sudo rules and authorized keys. `purge` locks an account, ends its processes, and removes it with
- * its files in world-writable folders, because another account may get its number.
+ * its files in world-writable folders, because another account may get its number. Processes in containers and their
+ * files have subordinate numbers of the account: they are treated alike, and the numbers go to no later account.
  */
 const functions = `
 set -eu
@@ -108,11 +109,57 @@ accounts() {
   } | sha256sum | cut -d' ' -f1 | sed 's/^/accounts /'
 }
 logins() { cut -d: -f1 /etc/passwd | grep '^hd-' || :; }
-# A process that has ended and waits for its parent is no more.
+# The subordinate numbers of an account in a file: FIRST:LAST.
+subordinate() {
+  [ -f "$1" ] || return 0
+  while IFS=: read -r who first count; do
+    case $who in "$2"|"$3") ;; *) continue;; esac
+    [ "$first" -ge 65536 ] || { echo "subordinate numbers of $2 begin with $first" >&2; return 1; }
+    echo "$first:$((first + count - 1))"
+  done <"$1"
+}
+within() {
+  number=$1
+  shift
+  for range in "$@"; do
+    [ "$number" -lt "\${range%:*}" ] || [ "$number" -gt "\${range#*:}" ] || return 0
+  done
+  return 1
+}
+# Processes of numbers. One that has ended and waits for its parent is no more.
 processes_of() {
-  grep -lE "^Uid:.*[[:space:]]$1([[:space:]]|$)" /proc/[0-9]*/status 2>/dev/null | while read -r status; do
-    grep -q '^State:[[:space:]]*[ZX]' "$status" 2>/dev/null || echo "\${status#/proc/}"
-  done | cut -d/ -f1
+  for status in /proc/[0-9]*/status; do
+    state= numbers=
+    while read -r name value others; do
+      case $name in
+        State:) state=$value;;
+        Uid:) numbers="$value $others"; break;;
+      esac
+    done 2>/dev/null <"$status" || :
+    case $state in Z|X) continue;; esac
+    for owner in $numbers; do
+      ! within "$owner" "$@" || { status=\${status#/proc/}; echo "\${status%/status}"; break; }
+    done
+  done 2>/dev/null
+}
+remove_files() {
+  kind=$1
+  shift
+  for place in /tmp /var/tmp /dev/shm /dev/mqueue /run /var/lock /var/spool /var/mail /var/crash; do
+    for range in "$@"; do
+      find "$place" -xdev -mindepth 1 "-$kind" +$((\${range%:*} - 1)) "-$kind" -$((\${range#*:} + 1)) -delete 2>/dev/null || :
+    done
+  done
+}
+# The first number that no earlier account had, for SUB_UID_MIN or SUB_GID_MIN.
+unused=/etc/heddle-subordinate
+first_unused() { sed -n "s/^$1 //p" "$unused" 2>/dev/null || :; }
+set_aside() {
+  word=$1
+  shift
+  next=$(first_unused "$word")
+  for range in "$@"; do [ "\${range#*:}" -lt "\${next:-0}" ] || next=$((\${range#*:} + 1)); done
+  [ -z "$next" ] || { { grep -v "^$word " "$unused" 2>/dev/null || :; echo "$word $next"; } >"$unused.new"; mv -f "$unused.new" "$unused"; }
 }
 purge() {
   login=$1
@@ -126,16 +173,19 @@ purge() {
   if command -v crontab >/dev/null; then crontab -r -u "$login" 2>/dev/null || :; fi
   rm -f "/var/spool/cron/crontabs/$login" "/var/spool/cron/$login"
   find /var/spool/cron/atjobs /var/spool/at -type f -user "$uid" -delete 2>/dev/null || :
+  uids=$(subordinate /etc/subuid "$login" "$uid")
+  gids=$(subordinate /etc/subgid "$login" "$uid")
+  set_aside SUB_UID_MIN $uids
+  set_aside SUB_GID_MIN $gids
   tries=0
-  while left=$(processes_of "$uid"); [ -n "$left" ]; do
+  while left=$(processes_of "$uid:$uid" $uids); [ -n "$left" ]; do
     kill -KILL $left 2>/dev/null || :
     tries=$((tries + 1))
     [ $tries -lt 100 ] || { echo "processes of $login do not end" >&2; exit 1; }
     sleep 0.1
   done
-  for place in /tmp /var/tmp /dev/shm /dev/mqueue /run /var/lock /var/spool /var/mail /var/crash; do
-    find "$place" -xdev -mindepth 1 -user "$uid" -delete 2>/dev/null || :
-  done
+  remove_files uid "$uid:$uid" $uids
+  remove_files gid $gids
   patiently userdel "$login"
   rm -rf "$home"
   if getent passwd "$login" >/dev/null; then echo "account $login is still there" >&2; exit 1; fi
@@ -161,7 +211,12 @@ purge_all
 accounts
 shell=/bin/sh
 [ ! -x /bin/bash ] || shell=/bin/bash
-patiently useradd -m -s "$shell" -c 'user of a Heddle machine' -e "$ends" "$account"
+set --
+for word in SUB_UID_MIN SUB_GID_MIN; do
+  least=$(first_unused "$word")
+  [ -z "$least" ] || set -- "$@" -K "$word=$least"
+done
+patiently useradd -m -s "$shell" -c 'user of a Heddle machine' -e "$ends" "$@" "$account"
 home=$(getent passwd "$account" | cut -d: -f6)
 chmod 700 "$home"
 if [ -n "$sudo" ] && command -v sudo >/dev/null && [ -d /etc/sudoers.d ]; then
