@@ -1,22 +1,26 @@
 // @ts-check
 import { parseArgs } from 'node:util';
 import { loadConfig } from '../dist/config/index.js';
+import { hideEnvironment } from '../dist/config/hide-environment.js';
 import { describeProcess } from '../dist/config/process-dump.js';
 import { startCodecServer } from '../dist/secrets/codec-server.js';
 import { openKeyRing, parseKeyRing } from '../dist/secrets/keys.js';
 
 /**
  * Runs the codec server until SIGTERM or SIGINT; SIGUSR2 prints what it waits for. Keys come from HEDDLE_KEYS or the key folder, the callers'
- * token from HEDDLE_CODEC_TOKEN. It serves the namespaces of --namespace, or that of the Temporal settings.
+ * token from HEDDLE_CODEC_TOKEN. It serves the namespaces of --namespace, or that of the Temporal settings. --host-name lists names, with
+ * ports, under which callers reach it besides its own address.
  */
 const { values } = parseArgs({
   options: {
     host: { type: 'string', default: '127.0.0.1' },
     port: { type: 'string', default: '8081' },
     origin: { type: 'string', multiple: true, default: [] },
+    'host-name': { type: 'string', multiple: true, default: [] },
     namespace: { type: 'string', multiple: true },
   },
 });
+hideEnvironment();
 const config = loadConfig();
 const token = config.environment['HEDDLE_CODEC_TOKEN'];
 if (token === undefined || token === '') {
@@ -29,9 +33,17 @@ const keyRing =
   config.keys === undefined
     ? openKeyRing({ folder: config.keyFolder, create: false })
     : parseKeyRing(config.keys, 'HEDDLE_KEYS');
-const { host, port, origin: origins } = values;
+const { host, port, origin: origins, 'host-name': hosts } = values;
 const namespaces = values.namespace ?? [config.temporal.namespace];
-const server = await startCodecServer({ keyRing, host, port: Number(port), origins, namespaces, token });
+const server = await startCodecServer({
+  keyRing,
+  host,
+  port: Number(port),
+  origins,
+  hosts,
+  namespaces,
+  token,
+});
 const stop = () => void server.stop();
 process.once('SIGTERM', stop).once('SIGINT', stop);
 process.on('SIGUSR2', () => process.stderr.write(`${describeProcess().join('\n')}\n`));

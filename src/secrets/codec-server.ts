@@ -25,12 +25,14 @@ export interface CodecServerOptions {
    * set headers. Without a token, everyone who reaches the port can decrypt.
    */
   readonly token?: string;
+  /** Names, with their ports, under which callers reach it besides its own address and `localhost`: those of a proxy. */
+  readonly hosts?: readonly string[];
   /** Requests must name one of these in `X-Namespace`, as the Web UI and the Temporal CLI do. */
   readonly namespaces: readonly string[];
 }
 
 export interface CodecServer {
-  /** What the Web UI and `--codec-endpoint` are given; it holds the token, so it is a secret. */
+  /** What users give the Web UI and `--codec-endpoint`; it holds the token, so it is a secret. */
   readonly url: string;
   stop(): Promise<void>;
 }
@@ -41,9 +43,11 @@ const maxBodyBytes = 8 * 1024 * 1024;
  * Encrypts and decrypts payloads for Temporal's Web UI and CLI. Logs no requests: paths can hold the token.
  */
 export async function startCodecServer(options: CodecServerOptions): Promise<CodecServer> {
-  const { host = '127.0.0.1', port, token, keyRing } = options;
+  const { host = '127.0.0.1', port, token, keyRing, hosts = [] } = options;
+  let known: readonly string[] = hosts;
   const app = new Hono();
   app.use(async (call, next) => {
+    checkHost(call, known);
     allowOrigin(call, options.origins);
     if (call.req.method === 'OPTIONS') return call.body(null, 204);
     authorize(call, token);
@@ -87,6 +91,11 @@ export async function startCodecServer(options: CodecServerOptions): Promise<Cod
   await once(server, 'listening');
   const address = server.address() as AddressInfo;
   const authority = `${isIP(host) === 6 ? `[${host}]` : host}:${address.port}`;
+  known = [
+    ...hosts,
+    authority,
+    ...['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${address.port}`),
+  ];
   return {
     url: `http://${authority}${token === undefined ? '' : `/${encodeURIComponent(token)}`}`,
     stop: () =>
@@ -99,6 +108,12 @@ export async function startCodecServer(options: CodecServerOptions): Promise<Cod
 
 function refusal(status: 400 | 401 | 403 | 404 | 405 | 413 | 415, message: string): HTTPException {
   return new HTTPException(status, { message });
+}
+
+/** A page under a host name of its own that resolves to this address (DNS rebinding) sends that name. */
+function checkHost(call: Context, known: readonly string[]): void {
+  if (!known.includes(call.req.header('host')?.toLowerCase() ?? ''))
+    throw refusal(403, 'the codec server is not known by this host name; list it in its configuration');
 }
 
 /** All namespaces of an installation share its keys, so the namespace decides about access. */
@@ -127,7 +142,6 @@ async function decodeMessages(codec: EncryptionCodec, payloads: readonly Payload
   return decoded.map((payload, index) => (payload === payloads[index] ? payload : unwrapMessage(payload)));
 }
 
-/** Also refuses pages that reach a loopback port under a host name of their own (DNS rebinding). */
 function allowOrigin(call: Context, origins: readonly string[]): void {
   call.header('Vary', 'Origin');
   call.header('Cache-Control', 'no-store');

@@ -20,8 +20,6 @@ export interface StartOptions {
   readonly ui?: boolean;
   /** Made when absent. Default `default`. */
   readonly namespace?: string;
-  /** The URL under which the Web UI finds `/decode`. */
-  readonly codecEndpoint?: string;
   /** Names of search attributes, to be registered before anything runs. */
   readonly searchAttributes?: readonly string[];
   /** Keys and values of Temporal's dynamic configuration. */
@@ -163,7 +161,6 @@ function argumentsFor(options: StartOptions, { port, uiPort }: Ports, namespace:
     // A write-ahead log needs one sync a commit; with SQLite's default journal everything took three times as
     // long.
     ...['--db-filename', databaseOf(options), '--sqlite-pragma', 'journal_mode=wal'],
-    ...(options.codecEndpoint === undefined ? [] : ['--ui-codec-endpoint', options.codecEndpoint]),
     ...Object.entries(dynamicConfig).flatMap(([key, value]) => [
       '--dynamic-config-value',
       `${key}=${JSON.stringify(value)}`,

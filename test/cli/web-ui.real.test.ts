@@ -101,11 +101,10 @@ describe('the Web UI of heddle dev', () => {
     );
     return history.events;
   };
-  /** What the browser reads of payloads, by the codec server that the page names. */
+  /** What the browser reads of payloads, by the codec server that its user entered. */
   const decode = async (payloads: readonly Payload[]): Promise<readonly unknown[]> => {
-    const { Codec: codec } = await ask<{ readonly Codec: { readonly Endpoint: string } }>('settings');
     const origin = new URL(record.ui).origin;
-    const response = await fetch(`${codec.Endpoint}/decode`, {
+    const response = await fetch(`${record.codecEndpoint}/decode`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', 'X-Namespace': record.namespace, Origin: origin },
       body: JSON.stringify({ payloads }),
@@ -116,6 +115,18 @@ describe('the Web UI of heddle dev', () => {
       ({ data = '' }) => JSON.parse(Buffer.from(data, 'base64').toString('utf8')) as unknown,
     );
   };
+
+  // Promise: codec-token-dev
+  it('has no address or token of the codec server in its settings or in the process list, which any local user reads', async () => {
+    const settings = JSON.stringify(await ask('settings'));
+    const { pathname, host } = new URL(record.codecEndpoint);
+    const token = pathname.slice(1);
+    expect(token.length).toBeGreaterThan(20);
+    const processes = spawnSync('ps', ['-eo', 'args'], { encoding: 'utf8' }).stdout;
+    expect(processes).toContain('start-dev');
+    for (const text of [settings, processes]) expect(text).not.toContain(token);
+    expect(settings).not.toContain(host);
+  });
 
   it('lists clusters without the workflows that help, and those that are held', async () => {
     await until('the workflows are indexed', async () => (await list(webUiQueries.held)).length > 0);
@@ -159,6 +170,13 @@ describe('the Web UI of heddle dev', () => {
         );
       try {
         await browser.resize(1_600);
+        await browser.open(webUiLink(record, webUiQueries.own));
+        // As its user enters it under "Codec Server".
+        const entered = { endpoint: record.codecEndpoint, overrideRemoteCodecConfiguration: true };
+        for (const [name, value] of Object.entries(entered))
+          await browser.see(
+            `localStorage.setItem(${JSON.stringify(name)}, ${JSON.stringify(JSON.stringify(value))})`,
+          );
         await browser.open(webUiLink(record, webUiQueries.own));
         await shows('cluster/web');
         expect(await browser.see('document.body.innerText')).not.toContain('plan/');

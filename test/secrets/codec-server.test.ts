@@ -201,6 +201,42 @@ describe('a codec server', () => {
     expect((await post(server.url, '/decode', { body })).status).toBe(200);
   });
 
+  // Promise: codec-host
+  it('answers only requests for its own address, and for the names that its configuration lists', async () => {
+    const { host, port } = new URL(server.url);
+    const named = await startCodecServer({
+      keyRing,
+      port: 0,
+      origins: [],
+      namespaces: ['own'],
+      hosts: ['codec.example.com'],
+    });
+    try {
+      const ask = async (url: string, name: string): Promise<number | undefined> =>
+        (
+          await post(url, '/decode', {
+            body,
+            namespace: url === server.url ? 'blue' : 'own',
+            headers: { Host: name },
+          })
+        ).status;
+      for (const name of [host, `localhost:${port}`])
+        expect([name, await ask(server.url, name)]).toEqual([name, 200]);
+      // A page whose name resolves to loopback (DNS rebinding) sends its own name.
+      for (const name of [
+        `evil.example:${port}`,
+        'evil.example',
+        '127.0.0.1',
+        `127.0.0.1.evil.example:${port}`,
+      ])
+        expect([name, await ask(server.url, name)]).toEqual([name, 403]);
+      expect(await ask(named.url, 'codec.example.com')).toBe(200);
+      expect(await ask(named.url, `codec.example.com:${port}`)).toBe(403);
+    } finally {
+      await named.stop();
+    }
+  });
+
   it('answers browsers of the listed origin only', async () => {
     const preflight = await send('OPTIONS', server.url, '/decode', {
       headers: {

@@ -86,10 +86,10 @@ describe('stopping and starting', () => {
     expect(await statusOf(await start())).toBe('RUNNING');
   });
 
-  test('serves the Web UI with the given codec endpoint', async () => {
-    const server = await start({ ui: true, codecEndpoint: 'http://127.0.0.1:9/word', namespace: 'looms' });
+  test('serves the Web UI, whose settings name no codec server', async () => {
+    const server = await start({ ui: true, namespace: 'looms' });
     const settings: unknown = await (await fetch(`${server.uiAddress}/api/v1/settings`)).json();
-    expect(settings).toMatchObject({ Codec: { Endpoint: 'http://127.0.0.1:9/word' } });
+    expect(settings).toMatchObject({ Codec: { Endpoint: '' } });
     expect(server.namespace).toBe('looms');
   });
 });

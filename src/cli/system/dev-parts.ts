@@ -109,10 +109,7 @@ async function findProcess(pid: number): Promise<ProcessMark> {
   return (await markOf(pid)) ?? { pid, started: 'gone' };
 }
 
-/**
- * The server needs the address of the codec server, and that one the origin of the Web UI: the codec server
- * starts first, and gets the origin afterwards.
- */
+/** The Web UI does not get the codec server's address: its settings are readable without login. The user enters it. */
 async function startServerAndCodec(
   config: Config,
   binary: string,
@@ -122,28 +119,23 @@ async function startServerAndCodec(
   // The server is new and belongs to this data folder, so a key may be created.
   const keyRing =
     config.keys === undefined ? openKeyRing({ folder: config.keyFolder, create: true }) : openKeys(config);
-  const origins: string[] = [];
-  const namespaces: string[] = [];
-  const codec = await startCodecServer({
-    keyRing,
-    port: 0,
-    origins,
-    namespaces,
-    token: randomBytes(24).toString('base64url'),
-  });
-  running.push(() => codec.stop());
   const server = await startServer({
     binary,
     dataFolder: join(config.dataFolder, 'server'),
     port,
-    codecEndpoint: codec.url,
     searchAttributes: heddleSearchAttributes,
     say,
     uiPort,
   });
   running.push(() => server.stop());
-  namespaces.push(server.namespace);
-  if (server.uiAddress !== undefined)
-    origins.push(server.uiAddress, server.uiAddress.replace('127.0.0.1', 'localhost'));
+  const { namespace, uiAddress } = server;
+  const codec = await startCodecServer({
+    keyRing,
+    port: 0,
+    origins: uiAddress === undefined ? [] : [uiAddress, uiAddress.replace('127.0.0.1', 'localhost')],
+    namespaces: [namespace],
+    token: randomBytes(24).toString('base64url'),
+  });
+  running.push(() => codec.stop());
   return { server, codec };
 }

@@ -179,6 +179,10 @@ async function announce(output: Output, config: Config, parts: DevParts): Promis
     ['Temporal', record.address],
     ['machines', `${record.machines.endpoint} (${parts.machineKind})`],
     ['accounts', record.accounts],
+    [
+      'codec',
+      `${record.codecEndpoint} (a secret; enter it in the Web UI under "Codec Server" to read payloads)`,
+    ],
     ['data', config.dataFolder],
   ] as const;
   output.line('Heddle is up. Ctrl-C stops it; clusters go on when it is started again.');
