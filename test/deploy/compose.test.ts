@@ -1,10 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { readConfigFile } from '../../src/schema/read-config.js';
+import { loadConfig } from '../../src/config/index.js';
+import { checkAccounts, checkAutomators } from '../../src/plugins/check-accounts.js';
+import { loadRegistry } from '../../src/plugins/registry.js';
 import { parseKeyRing } from '../../src/secrets/keys.js';
 import { floorProblem } from '../../src/server/version.js';
 
@@ -135,10 +137,30 @@ describe('docker-compose.yml', () => {
     expect(checked.filter(({ need }) => need.condition !== 'service_healthy')).toEqual([]);
   });
 
-  test('gives the worker a configuration that is valid', () => {
-    expect(
-      readConfigFile(readFileSync(join(root, 'deploy', 'heddle.yaml'), 'utf8'), 'heddle.yaml'),
-    ).toMatchObject({ ok: true });
+  test('gives the worker a configuration that passes the checks at its start', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'heddle-home-'));
+    const file = join(home, 'heddle.yaml');
+    const log = { info: () => undefined };
+    const check = async (text: string): Promise<readonly string[]> => {
+      writeFileSync(file, text);
+      // The folders of the file belong to the container.
+      const env = { PATH: '/usr/bin:/bin', HOME: home, HEDDLE_DATA_FOLDER: join(home, 'data') };
+      const { providers, automators, locate, pluginFolders: folders } = loadConfig({ configFlag: file, env });
+      const registry = await loadRegistry({ folders, log });
+      try {
+        checkAutomators(registry, automators, locate);
+        return Object.keys(checkAccounts(registry, providers, locate));
+      } finally {
+        await registry.close();
+      }
+    };
+    const shipped = readFileSync(join(root, 'deploy', 'heddle.yaml'), 'utf8');
+    try {
+      expect(await check(shipped)).toEqual(['local']);
+      await expect(check(shipped.replace(/ *insecure: true.*\n/, ''))).rejects.toThrow(/is not encrypted/);
+    } finally {
+      rmSync(home, { recursive: true });
+    }
   });
 });
 
