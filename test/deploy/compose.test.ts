@@ -12,6 +12,7 @@ import { floorProblem } from '../../src/server/version.js';
 
 interface Service {
   readonly image: string;
+  readonly hostname?: string;
   readonly ports?: readonly string[];
   readonly volumes?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
@@ -117,6 +118,11 @@ describe('docker-compose.yml', () => {
     const server = compose.services['temporal']?.image.split(':')[1] ?? '';
     expect(floorProblem(server)).toBeUndefined();
     expect(compose.services['temporal-schema']?.image).toBe(`temporalio/admin-tools:${server}`);
+  });
+
+  test('gives each container that runs programs of Heddle a host name of its own', () => {
+    const names = ['worker', 'heddle'].map((name) => compose.services[name]?.hostname);
+    expect(names).toEqual(['worker', 'heddle']);
   });
 
   test('mounts only existing files and declared volumes', () => {

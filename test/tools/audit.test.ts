@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -51,6 +51,7 @@ async function audit(): Promise<{
     ...childEnvironment(),
     npm_config_registry: `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`,
     npm_config_cache: cache,
+    XDG_CACHE_HOME: cache,
   };
   const child = spawn(process.execPath, [join(root, 'tools', 'audit.mjs')], {
     env,
@@ -94,5 +95,24 @@ describe('the audit of dependencies', () => {
     const { code, stdout, stderr } = await audit();
     expect({ code, stdout }).toEqual({ code: 0, stdout: '0 passed, 0 failed, 1 skipped' });
     expect(stderr).toMatch(/skipped: the registry gave no answer to npm audit: .*405/);
+  });
+
+  it('fails once the registry has not answered for 14 days, until it answers', async () => {
+    advisories = undefined;
+    const ago = (days: number): void => {
+      mkdirSync(join(cache, 'heddle'), { recursive: true });
+      const since = new Date(Date.now() - days * 86_400_000).toISOString();
+      writeFileSync(join(cache, 'heddle', 'audit.json'), JSON.stringify({ since }));
+    };
+    ago(13);
+    expect(await audit()).toMatchObject({ code: 0, stdout: '0 passed, 0 failed, 1 skipped' });
+    ago(15);
+    const { code, stderr } = await audit();
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/failed: the registry gave no answer .*none for 15 days/);
+    advisories = {};
+    expect(await audit()).toMatchObject({ code: 0 });
+    advisories = undefined;
+    expect(await audit()).toMatchObject({ code: 0, stdout: '0 passed, 0 failed, 1 skipped' });
   });
 });

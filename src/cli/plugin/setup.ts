@@ -34,7 +34,9 @@ export const setup = localVerb(
     try {
       createOutput(options).line(`installs ${packages.join(', ')} into ${folder}`);
       await runPython(config, ['-m', 'venv', draft], 'the virtual environment cannot be made');
-      const pip = ['-I', '-m', 'pip', 'install', '--no-input', '--disable-pip-version-check', ...packages];
+      // The build script of a source distribution would run here.
+      const install = ['install', '--no-input', '--disable-pip-version-check', '--only-binary', ':all:'];
+      const pip = ['-I', '-m', 'pip', ...install, ...packages];
       await runPython(config, pip, 'pip cannot install the packages', join(draft, 'bin', 'python3'));
       writeFileSync(join(draft, recordName), record);
       // Removal takes seconds, and running plugins use the environment: it is replaced first.
