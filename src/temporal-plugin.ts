@@ -1,11 +1,17 @@
 import { fileURLToPath } from 'node:url';
-import { Connection, type ClientOptions, type WorkflowClientInterceptor } from '@temporalio/client';
+import {
+  Connection,
+  type ClientOptions,
+  type ConnectionLike,
+  type WorkflowClientInterceptor,
+} from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { SimplePlugin } from '@temporalio/plugin';
 import type { BundleOptions, ReplayWorkerOptions, WorkerOptions } from '@temporalio/worker';
 import { askAgain } from './client/ask-again.js';
-import { checkKeys } from './client/check-keys.js';
-import { sealMessages, sealSchedules } from './client/seal-messages.js';
+import { receiversOf } from './client/check-keys.js';
+import { sealMessages, sealSchedules, type Sealing } from './client/seal-messages.js';
+import { serverTime } from './client/server-clock.js';
 import { scheduledWorkflowIds } from './model/names.js';
 import { EncryptionCodec, type EncryptionCodecOptions, type OnPlaintext } from './secrets/codec.js';
 import { parseKeyRing, type KeyRing } from './secrets/keys.js';
@@ -69,7 +75,7 @@ export class HeddlePlugin extends SimplePlugin {
   readonly #namespace: string;
   readonly #onPlaintext: OnPlaintext;
   readonly #scheduledWorkflowIds: readonly string[];
-  readonly #keyChecks = new WeakMap<Connection, WorkflowClientInterceptor>();
+  readonly #sealings = new WeakMap<object, WorkflowClientInterceptor>();
 
   constructor(options: HeddlePluginOptions) {
     const { keys, namespace, onPlaintext, scheduledWorkflowIds: own = [] } = options;
@@ -87,7 +93,7 @@ export class HeddlePlugin extends SimplePlugin {
       ...super.configureClient(options),
       interceptors: {
         ...options.interceptors,
-        workflow: withOurs(workflow, this.#checks(options)),
+        workflow: withOurs(workflow, this.#sealing(options)),
         schedule: [...new Set([...schedule, sealSchedules])],
       },
       dataConverter: dataConverterFor(this.#codec(options.namespace, 'throw'), options.dataConverter),
@@ -119,12 +125,24 @@ export class HeddlePlugin extends SimplePlugin {
     };
   }
 
-  /** None for clients of workers, which are on the connection of a worker and have its keys. */
-  #checks({ connection, namespace = this.#namespace }: ClientOptions): readonly WorkflowClientInterceptor[] {
-    if (!(connection instanceof Connection)) return [];
-    const check = this.#keyChecks.get(connection) ?? checkKeys({ connection, namespace }, this.#keyRing);
-    this.#keyChecks.set(connection, check);
-    return [check];
+  /** The same plugin on a connection and on its client adds one. */
+  #sealing({ connection, namespace = this.#namespace }: ClientOptions): WorkflowClientInterceptor {
+    const known = this.#sealings.get(connection ?? this);
+    if (known !== undefined) return known;
+    const sealing = sealMessages(
+      connection === undefined ? withoutServer : this.#sealingOn(connection, namespace),
+    );
+    this.#sealings.set(connection ?? this, sealing);
+    return sealing;
+  }
+
+  /** Clients of workers are on the connection of a worker and have its keys. */
+  #sealingOn(connection: ConnectionLike, namespace: string): Sealing {
+    const keys = connection instanceof Connection ? this.#keyRing : undefined;
+    return {
+      receivers: receiversOf({ connection, namespace }, keys),
+      now: () => serverTime(connection, namespace),
+    };
   }
 
   #codec(namespace: string | undefined, onRefused: 'throw' | 'mark'): EncryptionCodecOptions {
@@ -140,20 +158,24 @@ export class HeddlePlugin extends SimplePlugin {
 
 type WorkflowClientInterceptors = NonNullable<NonNullable<ClientOptions['interceptors']>['workflow']>;
 
-/** Ours come last, nearest to the wire; the same plugin on a connection and on its client adds them once. */
+/** Ours come last, nearest to the wire. */
 function withOurs(
   own: WorkflowClientInterceptors,
-  more: readonly WorkflowClientInterceptor[],
+  sealing: WorkflowClientInterceptor,
 ): WorkflowClientInterceptors {
-  if (Array.isArray(own)) return [...new Set([...own, askAgain, ...more, sealMessages])];
+  if (Array.isArray(own)) return [...new Set([...own, sealing, askAgain])];
   // The deprecated form creates them per workflow.
   const { calls = [] } = own;
-  return calls.includes(makeSealMessages)
-    ? own
-    : { ...own, calls: [...calls, () => askAgain, ...more.map((one) => () => one), makeSealMessages] };
+  return calls.includes(makeAskAgain) ? own : { ...own, calls: [...calls, () => sealing, makeAskAgain] };
 }
 
-const makeSealMessages = (): typeof sealMessages => sealMessages;
+const makeAskAgain = (): typeof askAgain => askAgain;
+
+/** For options without a connection, which cannot be asked. */
+const withoutServer: Sealing = {
+  receivers: { find: () => Promise.resolve(undefined), forget: () => undefined },
+  now: () => Promise.resolve(Date.now()),
+};
 
 function chooseFailureConverter({
   failureConverterPath: own,

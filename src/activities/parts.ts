@@ -80,8 +80,11 @@ export interface WorkflowRuns {
   /**
    * Ids of all runs of a workflow, as the server's index has them: what just happened may be missing.
    * Undefined where it has none.
+   * @param since Only those that began later, in ms since the epoch.
    */
-  list(workflowId: string): Promise<readonly string[] | undefined>;
+  list(workflowId: string, since?: number): Promise<readonly string[] | undefined>;
+  /** The id of the client's start with which a run began; undefined if it began in another way. */
+  startOf(workflowId: string, runId: string): Promise<string | undefined>;
   /**
    * Ids of the groups of a cluster that are running, as the server's index has them; none where it has none.
    */

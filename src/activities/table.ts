@@ -55,6 +55,7 @@ import { listChecked } from './sweep/list-checked.js';
 import { disown, listAccounts } from './sweep/list-accounts.js';
 import type { MachineHandler, TaskCall } from './task-call.js';
 import { noTaskLog } from './task-log.js';
+import { findStart } from './find-start.js';
 
 /** What planning, images and reservations need beside the parts of tasks. */
 export interface CoreParts extends ActivityParts, Pick<WebhookParts, 'webhooks'> {
@@ -83,6 +84,7 @@ export function createActivities(parts: CoreParts): Activities {
     CHECK_IMAGE: heartbeating((request) => checkImage(parts, request)),
     DESCRIBE_ACCOUNT: heartbeating((request) => describeAccount(parts, request)),
     FIND_PREVIOUS_RUNS: heartbeating((request) => findPreviousRuns(parts, request)),
+    FIND_START: heartbeating((request) => findStart(parts, request)),
     LIST_ACCOUNTS: heartbeating((request) => listAccounts(parts, request)),
     DISOWN: heartbeating((request) => disown(parts, request)),
     LIST_CHECKED: heartbeating(() => listChecked(parts)),

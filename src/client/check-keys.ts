@@ -1,4 +1,4 @@
-import type { Connection, WorkflowClientInterceptor } from '@temporalio/client';
+import type { Connection } from '@temporalio/client';
 import { keyIdField } from '../model/messages/payload-label.js';
 import { coreQueue } from '../model/names.js';
 import { readIdentity, type WorkerKey } from '../model/worker-identity.js';
@@ -13,47 +13,48 @@ export interface OwnKeys {
   readonly source: string;
 }
 
-interface Server {
+export interface Server {
   readonly connection: Pick<Connection, 'workflowService'>;
   readonly namespace: string;
 }
 
-/** How long a check is valid, in ms. */
+/** The workflows that messages are sent to. */
+export interface Receivers {
+  /**
+   * The id of the first run of the workflow, which all of its runs share; undefined if none runs, or it may not be read.
+   * @throws HeddleError Encryption if the client does not have the workflow's key: the workflow could not read the
+   * message, and the client not the answer. Of a workflow that does not run yet, the key of the workers counts.
+   */
+  find(workflowId: string): Promise<string | undefined>;
+  /** The next look is a new one. */
+  forget(workflowId: string): void;
+}
+
+/** How long the key of a workflow and its first run are taken for known, in ms. */
 const validMs = 60_000;
 const remembered = 1_000;
 
-/**
- * Sends nothing to a workflow whose key the client does not have: the workflow could not read the message, and the
- * client not the answer. Of a workflow that does not run yet, the key of the workers counts.
- * @throws HeddleError Encryption
- */
-export function checkKeys(server: Server, keys: OwnKeys): WorkflowClientInterceptor {
+/** @param keys Checked if given. */
+export function receiversOf(server: Server, keys?: OwnKeys): Receivers {
   const checkedAt = new Map<string, number>();
-  const check = async (workflowId: string | null | undefined): Promise<void> => {
-    const id = workflowId ?? '';
-    if (Date.now() - (checkedAt.get(id) ?? 0) < validMs) return;
-    await requireKeys(server, keys, id);
-    if (checkedAt.size >= remembered) checkedAt.clear();
-    checkedAt.set(id, Date.now());
-  };
-  const checked =
-    <Input, Output>(idOf: (input: Input) => string | null | undefined) =>
-    async (input: Input, next: (input: Input) => Promise<Output>): Promise<Output> => {
-      await check(idOf(input));
-      return next(input);
-    };
+  const firstRuns = new Map<string, string>();
+  const isChecked = (id: string): boolean => Date.now() - (checkedAt.get(id) ?? 0) < validMs;
   return {
-    startWithDetails: checked(({ options }) => options.workflowId),
-    signal: checked(({ workflowExecution }) => workflowExecution.workflowId),
-    signalWithStart: checked(({ options }) => options.workflowId),
-    startUpdate: checked(({ workflowExecution }) => workflowExecution.workflowId),
-    startUpdateWithStart: checked(({ workflowStartOptions }) => workflowStartOptions.workflowId),
-    query: checked(({ workflowExecution }) => workflowExecution.workflowId),
+    async find(id) {
+      const known = isChecked(id) ? firstRuns.get(id) : undefined;
+      if (known !== undefined) return known;
+      const { keys: ofWorkflow = [], firstRun } = (await describe(server, id)) ?? {};
+      if (keys !== undefined && !isChecked(id)) await requireKey(server, keys, ofWorkflow[0]);
+      if (checkedAt.size >= remembered) [checkedAt, firstRuns].forEach((map) => map.clear());
+      checkedAt.set(id, Date.now());
+      if (firstRun !== undefined) firstRuns.set(id, firstRun);
+      return firstRun;
+    },
+    forget: (id) => firstRuns.delete(id),
   };
 }
 
-async function requireKeys(server: Server, keys: OwnKeys, workflowId: string): Promise<void> {
-  const [ofWorkflow] = await keysOfWorkflow(server, workflowId);
+async function requireKey(server: Server, keys: OwnKeys, ofWorkflow: string | undefined): Promise<void> {
   const used = ofWorkflow === undefined ? await keyInUse(server, keys) : await withPlace(server, ofWorkflow);
   if (used === undefined || has(keys, used.id)) return;
   throw new HeddleError('Encryption', `nothing was sent: ${missingKey(server, used, keys.source)}`, {
@@ -93,17 +94,23 @@ function has(keys: OwnKeys, id: string): boolean {
   }
 }
 
-/** The ids of the keys of a workflow's memo; empty if it does not run or may not be described. */
-async function keysOfWorkflow(
+interface Described {
+  /** The ids of the keys of its memo. */
+  readonly keys: readonly string[];
+  readonly firstRun?: string;
+}
+
+/** Of a workflow that runs; undefined if it may not be described. */
+async function describe(
   { connection, namespace }: Server,
   workflowId: string,
-): Promise<readonly string[]> {
+): Promise<Described | undefined> {
   const described = await connection.workflowService
     .describeWorkflowExecution({ namespace, execution: { workflowId } })
     .catch(() => undefined);
   const info = described?.workflowExecutionInfo;
-  if (info?.closeTime) return [];
-  return keysOfMemo(info?.memo);
+  if (!info || info.closeTime) return undefined;
+  return { keys: keysOfMemo(info.memo), firstRun: info.firstRunId || undefined };
 }
 
 interface Memo {

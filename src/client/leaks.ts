@@ -8,6 +8,7 @@ import {
   type ScheduleDescription,
 } from '@temporalio/client';
 import { openMessage, purposeOf, sealMessage } from '../model/messages/envelope.js';
+import { sealOfSchedule } from '../model/messages/seal.js';
 import { workflowQueue, sweepScheduleId, sweepWorkflowType } from '../model/names.js';
 import type { Resumption, SweepInput, SweepPolicy, SweepReport } from '../model/sweep/sweep.js';
 import { call } from './call.js';
@@ -115,7 +116,7 @@ export async function resumeSweep(temporal: Client, by: string): Promise<Resumpt
       .getHandle(sweepScheduleId)
       .update(({ action, spec, policies, state: { paused, note } }) => {
         const input: SweepInput = { ...inputOf({ action }), resumed };
-        const args = sealMessage(purposeOf('start', sweepWorkflowType), [input]);
+        const args = sealMessage(purposeOf('start', sweepWorkflowType), [input], sealOfSchedule);
         return { spec, policies, state: { paused, note }, action: { ...action, args } };
       }),
   );

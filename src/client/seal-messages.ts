@@ -1,48 +1,145 @@
-import type { Client, ScheduleClientInterceptor, WorkflowClientInterceptor } from '@temporalio/client';
+import { randomBytes } from 'node:crypto';
+import type {
+  Client,
+  ScheduleClientInterceptor,
+  WorkflowClientInterceptor,
+  WorkflowStartUpdateOutput,
+  WorkflowStartUpdateWithStartOutput,
+} from '@temporalio/client';
 import { isEnvelope, purposeOf, sealMessage } from '../model/messages/envelope.js';
+import { readUpdateName } from '../model/messages/read.js';
+import { sealOfSchedule, type Seal } from '../model/messages/seal.js';
 import { isHeddleMessage, messagesOf } from '../model/messages/table.js';
+import { sealAgainType } from '../model/messages/taken.js';
+import type { Receivers } from './check-keys.js';
 
-/** Seals messages to Heddle's workflows for their purpose; messages to other workflows pass unchanged. */
-export const sealMessages: WorkflowClientInterceptor = {
-  startWithDetails: (input, next) =>
-    next({
-      ...input,
-      options: { ...input.options, args: sealStart(input.workflowType, input.options.args) },
-    }),
-  signal: (input, next) => next({ ...input, args: seal('signal', input.signalName, input) }),
-  signalWithStart: (input, next) =>
-    next({
-      ...input,
-      options: { ...input.options, args: sealStart(input.workflowType, input.options.args) },
-      signalArgs: seal('signal', input.signalName, {
-        args: input.signalArgs,
-        workflowExecution: input.options,
-      }),
-    }),
-  startUpdate: (input, next) => next({ ...input, args: seal('update', input.updateName, input) }),
-  startUpdateWithStart: (input, next) =>
-    next({
-      ...input,
-      workflowStartOptions: {
-        ...input.workflowStartOptions,
-        args: sealStart(input.workflowType, input.workflowStartOptions.args),
-      },
-      updateArgs: seal('update', input.updateName, {
-        args: input.updateArgs,
-        workflowExecution: input.workflowStartOptions,
-      }),
-    }),
-  // A query without arguments needs no envelope: it changes nothing, and its answer is encrypted.
-  query: (input, next) =>
-    next(input.args.length === 0 ? input : { ...input, args: seal('query', input.queryType, input) }),
-};
+/** What sealing needs of the server. */
+export interface Sealing {
+  readonly receivers: Receivers;
+  /** The time by the server's clock, in ms since the epoch. */
+  readonly now: () => Promise<number>;
+}
+
+/** How often an update is sealed: workflows refuse what was sealed for an earlier one of their name. */
+const mostSeals = 4;
+
+/**
+ * Seals messages to Heddle's workflows: for their purpose, once, and for the workflow that runs now. Messages to other
+ * workflows pass unchanged. What comes after it repeats the message as it is, so that it is taken once.
+ */
+export function sealMessages({ receivers, now }: Sealing): WorkflowClientInterceptor {
+  /** The seal of a message to the workflow that runs. */
+  const sealTo = async (workflowId: string): Promise<Seal> => {
+    const [at, to] = await Promise.all([now(), receivers.find(workflowId)]);
+    return newSeal(at, to);
+  };
+  /** Reads may be repeated. */
+  const unsealed = async (workflowId: string): Promise<Seal> => {
+    await receivers.find(workflowId);
+    return {};
+  };
+  /** The seals of a start and of the message that comes with it. */
+  const sealBoth = async (workflowId: string): Promise<{ readonly start: Seal; readonly message: Seal }> => {
+    const { at = 0, to } = await sealTo(workflowId);
+    const start = newSeal(at);
+    return { start, message: newSeal(at, to ?? start.id) };
+  };
+  const interceptor: WorkflowClientInterceptor = {
+    async startWithDetails({ options, ...input }, next) {
+      const { start } = await sealBoth(options.workflowId);
+      return next({
+        ...input,
+        options: { ...options, args: sealStart(input.workflowType, options.args, start) },
+      });
+    },
+    async signal(input, next) {
+      const workflowId = input.workflowExecution.workflowId ?? '';
+      // No answer would tell that the workflow is another one by now.
+      receivers.forget(workflowId);
+      const own = await sealTo(workflowId);
+      return next({
+        ...input,
+        args: seal('signal', input.signalName, { args: input.args, workflowId, seal: own }),
+      });
+    },
+    async signalWithStart({ options, ...input }, next) {
+      const { workflowId } = options;
+      receivers.forget(workflowId);
+      const { start, message } = await sealBoth(workflowId);
+      return next({
+        ...input,
+        options: { ...options, args: sealStart(input.workflowType, options.args, start) },
+        signalArgs: seal('signal', input.signalName, { args: input.signalArgs, workflowId, seal: message }),
+      });
+    },
+    async startUpdate(input, next) {
+      const workflowId = input.workflowExecution.workflowId ?? '';
+      const { updateName, args } = input;
+      return anew(receivers, workflowId, async () => {
+        const own = updateName === readUpdateName ? await unsealed(workflowId) : await sealTo(workflowId);
+        return next({ ...input, args: seal('update', updateName, { args, workflowId, seal: own }) });
+      });
+    },
+    async startUpdateWithStart({ workflowStartOptions: options, ...input }, next) {
+      const { workflowId } = options;
+      return anew(receivers, workflowId, async () => {
+        const { start, message } = await sealBoth(workflowId);
+        return next({
+          ...input,
+          workflowStartOptions: { ...options, args: sealStart(input.workflowType, options.args, start) },
+          updateArgs: seal('update', input.updateName, { args: input.updateArgs, workflowId, seal: message }),
+        });
+      });
+    },
+    // A query without arguments needs no envelope: it changes nothing, and its answer is encrypted.
+    async query(input, next) {
+      const workflowId = input.workflowExecution.workflowId ?? '';
+      const { args } = input;
+      const own = await unsealed(workflowId);
+      return next(
+        args.length === 0
+          ? input
+          : { ...input, args: seal('query', input.queryType, { args, workflowId, seal: own }) },
+      );
+    },
+  };
+  sealing.add(interceptor);
+  return interceptor;
+}
+
+function newSeal(at: number, to?: string): Seal {
+  return { id: randomBytes(9).toString('base64url'), at, ...(to === undefined ? {} : { to }) };
+}
+
+/** The interceptors that seal, and no others. */
+const sealing = new WeakSet<WorkflowClientInterceptor>();
+
+type UpdateOutput = WorkflowStartUpdateOutput | WorkflowStartUpdateWithStartOutput;
+
+/** Sends an update again while the workflow says that it was sealed for another one, or too long ago. */
+async function anew<Output extends UpdateOutput>(
+  receivers: Receivers,
+  workflowId: string,
+  send: () => Promise<Output>,
+): Promise<Output> {
+  for (let times = 1; ; times += 1) {
+    const output = await send();
+    if (times === mostSeals || !isToSealAgain(output)) return output;
+    receivers.forget(workflowId);
+  }
+}
+
+function isToSealAgain(output: UpdateOutput): boolean {
+  const outcome = 'workflowExecution' in output ? output.updateOutcome : output.outcome;
+  return outcome?.failure?.applicationFailureInfo?.type === sealAgainType;
+}
 
 /** Whether a client has Heddle's plugin, without which it can neither send messages nor read answers. */
 export function seals({ options }: Client): boolean {
   const { workflow = [] } = options.interceptors ?? {};
-  if (Array.isArray(workflow)) return workflow.includes(sealMessages);
+  if (Array.isArray(workflow)) return workflow.some((one) => sealing.has(one));
   // The deprecated form creates them per workflow.
-  return (workflow.calls ?? []).some((create) => create({ workflowId: '' }) === sealMessages);
+  return (workflow.calls ?? []).some((create) => sealing.has(create({ workflowId: '' })));
 }
 
 /**
@@ -52,32 +149,27 @@ export function seals({ options }: Client): boolean {
 export const sealSchedules: ScheduleClientInterceptor = {
   create: (input, next) => {
     const { action } = input.options;
-    return next({
-      ...input,
-      options: { ...input.options, action: { ...action, args: sealStart(action.workflowType, action.args) } },
-    });
+    const args = sealStart(action.workflowType, action.args, sealOfSchedule);
+    return next({ ...input, options: { ...input.options, action: { ...action, args } } });
   },
 };
 
 /** The arguments of a start, sealed if the workflow type is one of Heddle's. */
-function sealStart(workflowType: string, args: unknown[]): unknown[] {
+function sealStart(workflowType: string, args: unknown[], own: Seal): unknown[] {
   return messagesOf(workflowType) === undefined || isEnvelope(args[0])
     ? args
-    : sealMessage(purposeOf('start', workflowType), args);
+    : sealMessage(purposeOf('start', workflowType), args, own);
 }
 
 interface Sent {
   readonly args: unknown[];
-  readonly workflowExecution: { readonly workflowId?: string | null };
+  readonly workflowId: string;
+  readonly seal: Seal;
 }
 
 const tables = { signal: 'signals', update: 'updates', query: 'queries' } as const;
 
-function seal(
-  kind: keyof typeof tables,
-  name: string,
-  { args, workflowExecution: { workflowId } }: Sent,
-): unknown[] {
-  if (!isHeddleMessage(workflowId ?? '', tables[kind], name) || isEnvelope(args[0])) return args;
-  return sealMessage(purposeOf(kind, name), args);
+function seal(kind: keyof typeof tables, name: string, { args, workflowId, seal: own }: Sent): unknown[] {
+  if (!isHeddleMessage(workflowId, tables[kind], name) || isEnvelope(args[0])) return args;
+  return sealMessage(purposeOf(kind, name), args, own);
 }

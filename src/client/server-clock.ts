@@ -30,6 +30,7 @@ export async function measureServerClock(
 ): Promise<ClockOffset | undefined> {
   const identity = `clock ${randomUUID()}`;
   const end = new AbortController();
+  let isOver = false;
   const polled = connection
     .withAbortSignal(end.signal, () =>
       connection.withDeadline(Date.now() + 2 * limitMs, () =>
@@ -39,9 +40,12 @@ export async function measureServerClock(
     .then(
       () => undefined,
       () => undefined,
-    );
+    )
+    .finally(() => {
+      isOver = true;
+    });
   try {
-    return await readPollTime(connection, namespace, identity);
+    return await readPollTime(connection, namespace, { identity, isOver: () => isOver });
   } catch {
     return undefined;
   } finally {
@@ -53,7 +57,7 @@ export async function measureServerClock(
 async function readPollTime(
   connection: Connection,
   namespace: string,
-  identity: string,
+  { identity, isOver }: { readonly identity: string; readonly isOver: () => boolean },
 ): Promise<ClockOffset | undefined> {
   const begun = performance.now();
   // Read once: a clock that jumps during the measurement would falsify it.
@@ -71,6 +75,8 @@ async function readPollTime(
         at: { monotonicMs: begun + uncertaintyMs, wallMs: wall + uncertaintyMs },
       };
     }
+    // The server may not permit to poll.
+    if (isOver()) return undefined;
     await pause(pauseMs);
   }
   return undefined;
@@ -78,13 +84,22 @@ async function readPollTime(
 
 const offsets = new WeakMap<Connection, Promise<ClockOffset | undefined>>();
 
+const clocks = new WeakMap<object, () => number | undefined>();
+
+/** Gives a connection on which nothing is measured the clock of another one. */
+export function shareServerTime(connection: object, now: () => number | undefined): void {
+  clocks.set(connection, now);
+}
+
 /** The time by the server's clock, in ms since the epoch; by this host's clock if the server does not show its own. */
 export async function serverTime(connection: object, namespace: string): Promise<number> {
-  if (!(connection instanceof Connection)) return Date.now();
+  if (!(connection instanceof Connection)) return clocks.get(connection)?.() ?? Date.now();
   const measured = offsets.get(connection) ?? measureServerClock(connection, namespace);
   offsets.set(connection, measured);
   const offset = await measured;
-  return offset === undefined ? Date.now() : timeAt(offset);
+  if (offset !== undefined) return timeAt(offset);
+  offsets.delete(connection);
+  return Date.now();
 }
 
 /** The server's time now, from an earlier measurement, whatever has become of this host's clock. */

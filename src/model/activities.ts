@@ -67,6 +67,8 @@ export type Activities = Readonly<
     readonly CHECK_IMAGE: (request: CheckImageRequest) => Promise<CheckedImage>;
     readonly DESCRIBE_ACCOUNT: (request: AccountRequest) => Promise<AccountReply>;
     readonly FIND_PREVIOUS_RUNS: (request: PreviousRunsRequest) => Promise<PreviousRunsReply>;
+    /** Whether no earlier workflow of this id had the client's start of this id. */
+    readonly FIND_START: (request: { readonly start: string }) => Promise<{ readonly isNew: boolean }>;
     readonly LIST_ACCOUNTS: (request: ListAccountsRequest) => Promise<SweepAccounts>;
     readonly DISOWN: (request: DisownRequest) => Promise<DisownReply>;
     readonly LIST_CHECKED: () => Promise<{ readonly workflows: readonly string[] }>;
@@ -297,6 +299,7 @@ export const activityTable: Readonly<Record<ActivityName, ActivityRow>> = {
   CHECK_IMAGE: { ...core, ...attempts(10) },
   DESCRIBE_ACCOUNT: { ...core, budgetMs: 5 * minute, ...attempts(5) },
   FIND_PREVIOUS_RUNS: { ...core, ...attempts(20) },
+  FIND_START: { ...core, ...attempts(20) },
   LIST_ACCOUNTS: { ...core, budgetMs: 5 * minute },
   DISOWN: { ...core, attemptMs: 2 * minute, ...attempts(3) },
   LIST_CHECKED: { ...core, budgetMs: 5 * minute },

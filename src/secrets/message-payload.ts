@@ -1,18 +1,20 @@
+import { randomBytes } from 'node:crypto';
 import type { Payload } from '@temporalio/common';
 import { isEnvelope, validMs, type Envelope } from '../model/messages/envelope.js';
+import type { Seal } from '../model/messages/seal.js';
 
 /**
- * Wraps the one argument of a message in an envelope of limited validity. An envelope keeps its purpose and
- * arguments.
+ * Wraps the one argument of a message in an envelope of limited validity, which a workflow takes once. An envelope keeps
+ * its purpose and arguments, and the receiver that it names.
  * @param now ms since the epoch.
  * @throws TypeError for a payload that is not JSON.
  */
 export function wrapMessage(payload: Payload, now: number): Payload {
   const value = readJson(payload);
-  const until = now + validMs;
+  const seal: Seal = { id: randomBytes(9).toString('base64url'), until: now + validMs };
   const envelope: Envelope = isEnvelope(value)
-    ? { heddle: value.heddle, args: value.args, until }
-    : { heddle: '*', args: [value], until };
+    ? { heddle: value.heddle, args: value.args, ...(value.to === undefined ? {} : { to: value.to }), ...seal }
+    : { heddle: '*', args: [value], ...seal };
   return jsonPayload(envelope);
 }
 

@@ -6,6 +6,7 @@ import {
 } from '@temporalio/client';
 import { keyIdsIn } from '../client/key-uses.js';
 import { openMessage, purposeOf, sealMessage } from '../model/messages/envelope.js';
+import { sealOfSchedule } from '../model/messages/seal.js';
 import {
   workflowQueue,
   periodicChecksScheduleId,
@@ -155,7 +156,7 @@ async function makeOrUpdate(temporal: Client, kept: KeptSchedule, currentKey?: s
   await handle.update(({ state: { paused, note }, policies, action: { args = [] } }) => ({
     spec: { intervals: [{ every: everyMs }] },
     // The SDK's interceptors see a schedule that is created, but not one that is updated.
-    action: { ...plain, args: sealMessage(purpose, keptArgs(argumentsIn(purpose, args))) },
+    action: { ...plain, args: sealMessage(purpose, keptArgs(argumentsIn(purpose, args)), sealOfSchedule) },
     policies,
     state: { paused, note },
   }));
@@ -167,7 +168,7 @@ async function makeSchedule(
   { scheduleId, everyMs, action: plain }: KeptSchedule,
 ): Promise<boolean> {
   const purpose = purposeOf('start', plain.workflowType as string);
-  const action = { ...plain, args: sealMessage(purpose, plain.args as unknown[]) };
+  const action = { ...plain, args: sealMessage(purpose, plain.args as unknown[], sealOfSchedule) };
   const spec = { intervals: [{ every: everyMs }] };
   // What was missed while the server was down is not caught up: the next pass sees as much.
   const policies = { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' } as const;

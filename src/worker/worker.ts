@@ -48,6 +48,7 @@ import { takeOver } from './take-over.js';
 import { openInputs } from './open-inputs.js';
 import { readInstallation } from '../client/installation.js';
 import { watchServerClock } from './server-clock.js';
+import { shareServerTime } from '../client/server-clock.js';
 import { watchInstallation } from './watch-installation.js';
 import { watchSchedules } from './watch-schedules.js';
 import { readWorkflowRuns } from './workflow-runs.js';
@@ -157,6 +158,7 @@ export async function prepareWorkers({
   const onPlaintext = config.encryption === 'optional' ? 'pass' : undefined;
   const plugin = heddle({ keys: keyRing, namespace, onPlaintext });
   const temporal = new Client({ connection, namespace, plugins: [plugin] });
+  shareServerTime(connection, () => clock.now());
   const installation = await readInstallation(temporal);
   const { missing, problem } = await registerSearchAttributes(connection, namespace);
   if (problem !== undefined) log.warn(problem);

@@ -8,6 +8,7 @@ import {
 import { loadDataConverter } from '@temporalio/common/lib/internal-non-workflow/data-converter-helpers.js';
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
 import type { TaskAttempt, WorkflowRun, WorkflowRuns } from '../activities/parts.js';
+import { isEnvelope } from '../model/messages/envelope.js';
 import { clusterWorkflowId } from '../model/names.js';
 
 /** Runs of which it is remembered whether they began by a reset. */
@@ -21,10 +22,14 @@ export function readWorkflowRuns(temporal: Client): WorkflowRuns {
   const describe = (workflowId: string, runId: string): Promise<WorkflowRun | undefined> =>
     describeRun(temporal, workflowId, runId);
   return {
-    list: async (workflowId) =>
-      (await searchIfIndexed(temporal, `WorkflowId = ${JSON.stringify(workflowId)}`))?.map(
-        ({ runId }) => runId,
-      ),
+    list: async (workflowId, since = 0) =>
+      (
+        await searchIfIndexed(
+          temporal,
+          `WorkflowId = ${JSON.stringify(workflowId)} AND StartTime > '${new Date(since).toISOString()}'`,
+        )
+      )?.map(({ runId }) => runId),
+    startOf: (workflowId, runId) => readStart(temporal, workflowId, runId),
     openGroups: async (clusterName) => {
       const prefix = `${clusterWorkflowId(clusterName)}/group/`;
       const found = await searchIfIndexed(
@@ -118,6 +123,31 @@ async function describeRun(
       }),
     ),
   };
+}
+
+/** Undefined also for what cannot be read: the workflow could not either. */
+async function readStart(temporal: Client, workflowId: string, runId: string): Promise<string | undefined> {
+  const { namespace, dataConverter } = temporal.options;
+  const page = await temporal
+    .withDeadline(Date.now() + patienceMs, () =>
+      temporal.workflowService.getWorkflowExecutionHistory({
+        namespace,
+        execution: { workflowId, runId },
+        maximumPageSize: 1,
+      }),
+    )
+    .catch((error: unknown) => {
+      if (hasCode(error, status.NOT_FOUND)) return undefined;
+      throw error;
+    });
+  const { input } = page?.history?.events?.[0]?.workflowExecutionStartedEventAttributes ?? {};
+  const context = { type: 'workflow', namespace, workflowId } as const;
+  const [envelope] = await decodeArrayFromPayloads(
+    loadDataConverter(dataConverter),
+    input?.payloads,
+    context,
+  ).catch(() => []);
+  return isEnvelope(envelope) ? envelope.id : undefined;
 }
 
 async function recordHeartbeat(

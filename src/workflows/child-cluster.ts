@@ -13,6 +13,7 @@ import {
 import type { ClusterEvent, OperationOutcome } from '../model/cluster/event.js';
 import type { WrittenCluster } from '../model/cluster/spec.js';
 import { openMessage, purposeOf } from '../model/messages/envelope.js';
+import { nothingTaken, refuseTaken, withTaken, type Receiver } from '../model/messages/taken.js';
 import {
   clusterEventSignalName,
   clusterWorkflowId,
@@ -106,6 +107,8 @@ interface Received {
 /** By the names of clusters. Each run of a workflow has its own instance of this module. */
 const receivers: Record<string, Received> = {};
 let isReceiving = false;
+/** An event may have been sent to the run before this one. */
+const receiver: Receiver = { addresses: [], began: 0 };
 
 function receiverOf(name: string): Received {
   const received = (receivers[name] ??= { outcomes: [] });
@@ -114,13 +117,19 @@ function receiverOf(name: string): Received {
   return received;
 }
 
-/** The signal comes sealed, so that only holders of the keys can send it. */
+let taken = nothingTaken;
+
+/** The signal comes sealed, so that only holders of the keys can send it; a run takes each once. */
 function receive(sealed: unknown): void {
-  const opened = openMessage(purposeOf('signal', clusterEventSignalName), [sealed], Date.now());
-  if (!opened.ok) {
-    log.warn('an event of a cluster was ignored', { why: opened.why.slice(0, 500) });
+  const purpose = purposeOf('signal', clusterEventSignalName);
+  const now = Date.now();
+  const opened = openMessage(purpose, [sealed], now);
+  const refusal = opened.ok ? refuseTaken(purpose, opened.seal, { taken, receiver, now }) : opened;
+  if (!opened.ok || refusal !== undefined) {
+    log.warn('an event of a cluster was ignored', { why: refusal?.why.slice(0, 500) });
     return;
   }
+  taken = withTaken(taken, opened.seal);
   const [{ type, data }] = opened.args as [ClusterEvent];
   const { cluster, operation } = data;
   if (operation === undefined || type === 'operation.started' || type === 'operation.superseded') return;

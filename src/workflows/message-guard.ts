@@ -7,7 +7,14 @@ import {
   type WorkflowInterceptors,
   type WorkflowOutboundCallsInterceptor,
 } from '@temporalio/workflow';
-import { openMessage, purposeOf, sealMessage, type MessageKind } from '../model/messages/envelope.js';
+import {
+  isEnvelope,
+  openMessage,
+  purposeOf,
+  sealMessage,
+  type MessageKind,
+} from '../model/messages/envelope.js';
+import type { Seal } from '../model/messages/seal.js';
 import { readUpdateName } from '../model/messages/read.js';
 import { argumentsOf, checkArguments, isHeddleMessage, messagesOf } from '../model/messages/table.js';
 import { clusterEventSignalName } from '../model/names.js';
@@ -21,7 +28,16 @@ import {
   requireAllOpen,
   requireOpenStart,
 } from './payload-keys.js';
-import { taskTime } from './recorded.js';
+import { leaveMark, taskTime } from './recorded.js';
+import {
+  noteMessage,
+  refusalOfMessage,
+  requireNewStart,
+  sealOfChild,
+  sealOfNextRun,
+  sealOfSignal,
+  takeStart,
+} from './taken-messages.js';
 
 /**
  * The one place where messages enter and leave Heddle's workflows. A handler gets only messages that were
@@ -69,12 +85,20 @@ const inbound: WorkflowInboundCallsInterceptor = {
     if (messages === undefined) return next(input);
     requireOpenStart(keyOfMessage(input.headers));
     const received = { args: input.args, shapes: messages.start, now: startTime.getTime() };
-    return next({ ...input, args: open('start', workflowType, received) });
+    const { args, seal } = open('start', workflowType, received);
+    const refusal = takeStart(seal);
+    if (refusal !== undefined) throw ApplicationFailure.nonRetryable(refusal, 'Invalid');
+    // Entities wait for it themselves, once they can take updates.
+    if (Object.keys(messages.updates).length === 0) await requireNewStart();
+    return next({ ...input, args: [...args] });
   },
   // The SDK calls this only for updates that have a validator.
-  validateUpdate: (input, next) => next({ ...input, args: openUpdate(input.name, input.args) }),
+  validateUpdate: (input, next) => next({ ...input, args: openUpdate(input.name, input.args).args }),
   async handleUpdate(input, next) {
-    return next({ ...input, args: openUpdate(input.name, input.args) });
+    const { args, note } = openUpdate(input.name, input.args);
+    // Another one with the same envelope may have come since the validator ran.
+    note();
+    return next({ ...input, args });
   },
   async handleSignal(input, next) {
     const messages = messagesOf(workflowInfo().workflowType);
@@ -83,13 +107,16 @@ const inbound: WorkflowInboundCallsInterceptor = {
     const lookup = refusalOfSignal(keyOfMessage(input.headers));
     const refusal = lookup === undefined ? undefined : await lookup;
     if (refusal !== undefined) return ignore(name, refusal);
-    const opened = tryOpen('signal', name, {
-      args: input.args,
-      shapes: argumentsOf(messages, 'signals', name),
-      now: taskTime(),
-    });
-    if (opened.ok) return next({ ...input, args: [...opened.args] });
-    ignore(name, opened.why);
+    const now = taskTime();
+    const shapes = argumentsOf(messages, 'signals', name);
+    const opened = tryOpen('signal', name, { args: input.args, shapes, now });
+    if (!opened.ok) {
+      // A replay must not find another time here.
+      if (input.args.some((arg) => isEnvelope(arg) && dependsOnTime(arg, now))) leaveMark();
+      return ignore(name, opened.why);
+    }
+    noteMessage(opened.seal);
+    return next({ ...input, args: [...opened.args] });
   },
   async handleQuery(input, next) {
     const messages = messagesOf(workflowInfo().workflowType);
@@ -100,7 +127,7 @@ const inbound: WorkflowInboundCallsInterceptor = {
     const args =
       input.args.length === 0
         ? checked(shapes, [])
-        : open('query', input.queryName, { args: input.args, shapes, now: taskTime() });
+        : open('query', input.queryName, { args: input.args, shapes, now: taskTime() }).args;
     return next({ ...input, args: [...args] });
   },
 };
@@ -118,7 +145,7 @@ const outbound: WorkflowOutboundCallsInterceptor = {
       options: {
         ...options,
         parentClosePolicy: outlivingPolicy(workflowType, options.parentClosePolicy),
-        args: sealMessage(purposeOf('start', workflowType), options.args),
+        args: sealMessage(purposeOf('start', workflowType), options.args, sealOfChild()),
       },
     });
   },
@@ -128,12 +155,16 @@ const outbound: WorkflowOutboundCallsInterceptor = {
       target.type === 'child' ? target.childWorkflowId : (target.workflowExecution.workflowId ?? '');
     if (signalName !== clusterEventSignalName && !isHeddleMessage(workflowId, 'signals', signalName))
       return next(input);
-    return next({ ...input, args: sealMessage(purposeOf('signal', signalName), input.args) });
+    const seal = sealOfSignal(workflowId, input.args);
+    return next({ ...input, args: sealMessage(purposeOf('signal', signalName), input.args, seal) });
   },
   continueAsNew(input, next) {
     const { workflowType } = input.options;
     if (messagesOf(workflowType) === undefined) return next(input);
-    return next({ ...input, args: sealMessage(purposeOf('start', workflowType), input.args) });
+    return next({
+      ...input,
+      args: sealMessage(purposeOf('start', workflowType), input.args, sealOfNextRun()),
+    });
   },
 };
 
@@ -158,35 +189,40 @@ interface Received {
   readonly now: number;
 }
 
-type Opened = ReturnType<typeof openMessage>;
+type Opened = Extract<ReturnType<typeof openMessage>, { readonly ok: true }>;
+type Refused = { readonly ok: false; readonly why: string; readonly is?: string };
 
-function openUpdate(name: string, args: unknown[]): unknown[] {
+/** `note` remembers that the update is taken; validators may not. */
+function openUpdate(name: string, args: unknown[]): { readonly args: unknown[]; readonly note: () => void } {
   const messages = messagesOf(workflowInfo().workflowType);
-  if (messages === undefined) return args;
-  const opened = open('update', name, {
-    args,
-    shapes: argumentsOf(messages, 'updates', name),
-    now: taskTime(),
-  });
-  if (name !== readUpdateName) return opened;
-  const [isRepeated, query, ...rest] = opened as [boolean, string, ...unknown[]];
-  return [isRepeated, query, ...checked(argumentsOf(messages, 'queries', query), rest)];
+  if (messages === undefined) return { args, note: () => undefined };
+  const shapes = argumentsOf(messages, 'updates', name);
+  const opened = open('update', name, { args, shapes, now: taskTime() });
+  if (name !== readUpdateName) return { args: [...opened.args], note: () => noteMessage(opened.seal) };
+  const [isRepeated, query, ...rest] = opened.args as [boolean, string, ...unknown[]];
+  const checkedRest = checked(argumentsOf(messages, 'queries', query), rest);
+  return { args: [isRepeated, query, ...checkedRest], note: () => undefined };
 }
 
 /**
  * @throws ApplicationFailure that ends the message, or a start the workflow, and never fails a workflow task.
  */
-function open(kind: MessageKind, name: string, received: Received): unknown[] {
+function open(kind: MessageKind, name: string, received: Received): Opened {
   const opened = tryOpen(kind, name, received);
-  if (opened.ok) return [...opened.args];
-  throw ApplicationFailure.nonRetryable(opened.why, 'Invalid');
+  if (opened.ok) return opened;
+  throw ApplicationFailure.nonRetryable(opened.why, opened.is ?? 'Invalid');
 }
 
-function tryOpen(kind: MessageKind, name: string, { args, shapes, now }: Received): Opened {
-  const opened = openMessage(purposeOf(kind, name), args, now);
+function tryOpen(kind: MessageKind, name: string, { args, shapes, now }: Received): Opened | Refused {
+  const purpose = purposeOf(kind, name);
+  const opened = openMessage(purpose, args, now);
   if (!opened.ok) return opened;
   const problem = problemOf(shapes, opened.args);
-  return problem === undefined ? opened : { ok: false, why: problem };
+  if (problem !== undefined) return { ok: false, why: problem };
+  // Reads change nothing, so they may be repeated.
+  const isOnce = kind === 'signal' || (kind === 'update' && name !== readUpdateName);
+  const refusal = isOnce ? refusalOfMessage(purpose, opened.seal, now) : undefined;
+  return refusal === undefined ? opened : { ok: false, ...refusal };
 }
 
 function checked(shapes: Arguments | undefined, args: readonly unknown[]): readonly unknown[] {
@@ -197,6 +233,11 @@ function checked(shapes: Arguments | undefined, args: readonly unknown[]): reado
 
 function problemOf(shapes: Arguments | undefined, args: readonly unknown[]): string | undefined {
   return shapes === undefined ? 'this workflow has no such message' : checkArguments(shapes, args);
+}
+
+/** Whether the message may be valid at another time. */
+function dependsOnTime({ until, at = 0 }: Seal, now: number): boolean {
+  return until !== undefined || at > now;
 }
 
 function ignore(signalName: string, why: string): void {

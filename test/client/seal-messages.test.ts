@@ -1,33 +1,110 @@
 import type { ClientOptions, WorkflowClientInterceptor } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
+import { askAgain } from '../../src/client/ask-again.js';
 import { sealMessages } from '../../src/client/seal-messages.js';
 import { openMessage, sealMessage } from '../../src/model/messages/envelope.js';
 import { formatKeys, generateKey } from '../../src/secrets/key-document.js';
 import { heddle } from '../../src/temporal-plugin.js';
 
-/** The arguments that a signal is sent with. */
-async function signalled(workflowId: string, signalName: string, args: unknown[]): Promise<unknown[]> {
-  let sent: unknown[] = [];
-  const input = { signalName, args, workflowExecution: { workflowId, runId: '' }, headers: {} };
-  await sealMessages.signal?.(input, (next) => {
-    sent = next.args;
-    return Promise.resolve();
+const [first, second] = ['run-1', 'run-2'];
+
+/** Messages as they are sent to workflows of which these runs are found, one look after the other. */
+function sealing(...runs: readonly (string | undefined)[]) {
+  let looks = 0;
+  let known: string | undefined;
+  const interceptor = sealMessages({
+    receivers: {
+      find: async () => (known ??= runs[Math.min(looks++, runs.length - 1)]),
+      forget: () => {
+        known = undefined;
+      },
+    },
+    now: async () => 5,
   });
-  return sent;
+  const sent: unknown[][] = [];
+  return {
+    interceptor,
+    sent,
+    looks: () => looks,
+    signal: async (workflowId: string, signalName: string, args: unknown[]): Promise<unknown[]> => {
+      const input = { signalName, args, workflowExecution: { workflowId, runId: '' }, headers: {} };
+      await interceptor.signal?.(input, async (next) => {
+        sent.push(next.args);
+      });
+      return sent.at(-1) ?? [];
+    },
+    /** The types of the failures with which the workflow refuses it, one after the other. */
+    update: async (...refusals: readonly string[]): Promise<void> => {
+      const workflowExecution = { workflowId: 'cluster/web' };
+      const input = { updateName: 'apply', args: [1], workflowExecution, options: {}, headers: {} };
+      await interceptor.startUpdate?.(input as never, async ({ args }) => {
+        sent.push(args);
+        const type = refusals[sent.length - 1];
+        const failure = type === undefined ? undefined : { applicationFailureInfo: { type } };
+        return { updateId: 'u', workflowRunId: 'r', outcome: failure && { failure } };
+      });
+    },
+  };
 }
 
+const seal = (to?: string): object => ({
+  id: expect.stringMatching(/^[\w-]{12}$/),
+  at: 5,
+  ...(to && { to }),
+});
+
 describe("the client's interceptor", () => {
-  it('seals a message to a Heddle workflow once, for its purpose', async () => {
-    const sealed = [{ heddle: 'signal requestDelete', args: [{ by: 'me' }] }];
-    expect(await signalled('cluster/web', 'requestDelete', [{ by: 'me' }])).toEqual(sealed);
-    expect(await signalled('cluster/web', 'requestDelete', sealed)).toEqual(sealed);
-    expect(await signalled('image/web', 'check', [])).toEqual([{ heddle: 'signal check', args: [] }]);
+  it('seals a message to a Heddle workflow once, for its purpose and the workflow that runs', async () => {
+    const { signal } = sealing(first, second);
+    const sealed = await signal('cluster/web', 'requestDelete', [{ by: 'me' }]);
+    expect(sealed).toEqual([{ heddle: 'signal requestDelete', args: [{ by: 'me' }], ...seal(first) }]);
+    expect(await signal('cluster/web', 'requestDelete', sealed)).toEqual(sealed);
+    expect(await signal('image/web', 'check', [])).toEqual([
+      { heddle: 'signal check', args: [], ...seal(second) },
+    ]);
+    expect(await sealing(undefined).signal('image/web', 'check', [])).toEqual([
+      { heddle: 'signal check', args: [], ...seal() },
+    ]);
   });
 
   it('leaves messages to other workflows, and messages of other names, unchanged', async () => {
-    expect(await signalled('orders/7', 'requestDelete', [1])).toEqual([1]);
-    expect(await signalled('cluster/web', 'toString', [1])).toEqual([1]);
-    expect(await signalled('my/cluster/web', 'requestDelete', [1])).toEqual([1]);
+    const { signal } = sealing(first);
+    expect(await signal('orders/7', 'requestDelete', [1])).toEqual([1]);
+    expect(await signal('cluster/web', 'toString', [1])).toEqual([1]);
+    expect(await signal('my/cluster/web', 'requestDelete', [1])).toEqual([1]);
+  });
+
+  it('looks once for the workflow of several updates, and again when the workflow is another one', async () => {
+    const { update, sent, looks } = sealing(first, second);
+    await update();
+    await update();
+    expect(looks()).toBe(1);
+    await update('', '', 'SealAgain', 'Refused');
+    expect(sent.map(([one]) => (one as { to: string }).to)).toEqual([first, first, first, second]);
+    expect(new Set(sent.map(([one]) => (one as { id: string }).id)).size).toBe(4);
+  });
+
+  it('gives up when the workflow refuses each seal', async () => {
+    const { update, sent } = sealing(first);
+    await update(...Array.from({ length: 9 }, () => 'SealAgain'));
+    expect(sent).toHaveLength(4);
+  });
+
+  it('seals an update for the start that it comes with, unless the workflow runs', async () => {
+    const start = async (run: string | undefined): Promise<readonly { id: string; to?: string }[]> => {
+      const sent: unknown[][] = [];
+      const workflowStartOptions = { workflowId: 'pool/web', args: [{ heddle: 5 }] };
+      const input = { workflowType: 'pool', workflowStartOptions, updateName: 'renew', updateArgs: [['r']] };
+      await sealing(run).interceptor.startUpdateWithStart?.(input as never, async (next) => {
+        sent.push(next.workflowStartOptions.args, next.updateArgs);
+        return {} as never;
+      });
+      return sent.map(([one]) => one) as { id: string; to?: string }[];
+    };
+    const [started, update] = await start(undefined);
+    expect(started?.id).toMatch(/./);
+    expect(update?.to).toBe(started?.id);
+    expect((await start(first))[1]?.to).toBe(first);
   });
 
   it('is added once, after user interceptors, in both forms that the SDK accepts', () => {
@@ -36,11 +113,12 @@ describe("the client's interceptor", () => {
     const own: WorkflowClientInterceptor = {};
     const twice = plugin.configureClient(plugin.configureClient({ interceptors: { workflow: [own] } }));
     const list = twice.interceptors?.workflow as readonly unknown[];
-    expect([list[0], list.at(-1), list.length]).toEqual([own, sealMessages, 3]);
+    // What is repeated is repeated as it was sealed.
+    expect([list[0], list.at(-1), list.length]).toEqual([own, askAgain, 3]);
     const interceptors: ClientOptions['interceptors'] = { workflow: { calls: [() => own] } };
     const { workflow } = plugin.configureClient(plugin.configureClient({ interceptors })).interceptors ?? {};
     const calls = workflow !== undefined && 'calls' in workflow ? (workflow.calls ?? []) : [];
-    expect(calls.map((make) => make({ workflowId: 'cluster/web' })).at(-1)).toBe(sealMessages);
+    expect(calls.map((make) => make({ workflowId: 'cluster/web' })).at(-1)).toBe(askAgain);
     expect(calls).toHaveLength(3);
   });
 });
@@ -55,7 +133,7 @@ describe('an envelope', () => {
 
   it('of the codec server opens any message until it expires, and never an activity', () => {
     const any = [{ heddle: '*', args: [1], until: 100 }];
-    expect(openMessage('update apply', any, 99)).toEqual({ ok: true, args: [1] });
+    expect(openMessage('update apply', any, 99)).toEqual({ ok: true, args: [1], seal: { until: 100 } });
     expect(openMessage('update apply', any, 100)).toMatchObject({ ok: false });
     expect(openMessage('activity DELETE', any, 99)).toMatchObject({ ok: false });
   });

@@ -63,6 +63,7 @@ const runs = {
   list: () => Promise.resolve([]),
   openGroups: () => Promise.resolve([]),
   describe: () => Promise.resolve(present),
+  startOf: () => Promise.resolve(undefined),
   resetAt: () => Promise.resolve(undefined),
   recordHeartbeat: () => Promise.resolve(true),
 };

@@ -5,6 +5,7 @@ import { ApplicationFailure, Client, Connection, type WorkflowHandle } from '@te
 import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { HeddleClient } from '../../src/client/index.js';
+import { receiversOf } from '../../src/client/check-keys.js';
 import { sealMessages } from '../../src/client/seal-messages.js';
 import { clusterWorkflowId, coreQueue, workflowQueue } from '../../src/model/names.js';
 import { formatKeys, generateKey, type Key } from '../../src/secrets/key-document.js';
@@ -46,7 +47,14 @@ beforeAll(async () => {
       connection,
       namespace,
       dataConverter: dataConverterFor({ keyRing, namespace }),
-      interceptors: { workflow: [sealMessages] },
+      interceptors: {
+        workflow: [
+          sealMessages({
+            receivers: receiversOf({ connection, namespace }),
+            now: () => Promise.resolve(Date.now()),
+          }),
+        ],
+      },
     });
   clients = {
     proper: new Client({ connection, namespace, plugins: [heddle({ keys: ringOf(own), namespace })] }),
@@ -63,9 +71,11 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Workflows with the key of the installation; their activities answer under the other key. */
+/** Workflows with the key of the installation; their activities after the start answer under the other key. */
 async function startWorkers(): Promise<() => Promise<void>> {
   const base = { connection: native, namespace, interceptors: { activity: [openInputs] } };
+  let answers = own;
+  const answering: KeyRing = { ...ringOf(other, own), current: () => answers };
   const activities = {
     FIND_KEY: async ({ key }: { readonly key: string }): Promise<void> => {
       try {
@@ -75,7 +85,12 @@ async function startWorkers(): Promise<() => Promise<void>> {
         throw isPatient ? error : ApplicationFailure.nonRetryable(String(error));
       }
     },
+    FIND_START: async () => {
+      answers = own;
+      return { isNew: true };
+    },
     PLAN: async (): Promise<never> => {
+      answers = other;
       throw ApplicationFailure.nonRetryable('the plan was read', 'Invalid');
     },
   };
@@ -86,7 +101,7 @@ async function startWorkers(): Promise<() => Promise<void>> {
       plugins: [heddle({ keys: workerRing, namespace })],
       workflowBundle: { codePath: inject('workflowBundlePath') },
     },
-    { ...base, taskQueue: coreQueue, plugins: [heddle({ keys: ringOf(other, own), namespace })], activities },
+    { ...base, taskQueue: coreQueue, plugins: [heddle({ keys: answering, namespace })], activities },
   ];
   const workers = await Promise.all(options.map((one) => Worker.create(one)));
   const running = Promise.all(workers.map((worker) => worker.run()));

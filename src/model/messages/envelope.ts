@@ -1,33 +1,29 @@
 import { readRefusal } from './refusal.js';
+import type { Seal } from './seal.js';
 
 /**
  * The one argument of every message to a Heddle workflow and of every activity. The purpose is encrypted
  * together with the arguments: a recorded payload cannot be sent again as a message of another kind, and a
  * message without arguments proves that its sender has the keys.
  */
-export interface Envelope {
+export interface Envelope extends Seal {
   /**
    * The only message that may carry this envelope, such as `update delete` or `activity CREATE`; `*` for any
    * message.
    */
   readonly heddle: string;
   readonly args: readonly unknown[];
-  /**
-   * The end of the envelope's validity, in ms since the epoch. Purpose `*` requires it. The codec server
-   * knows neither purpose nor workflow, so it limits the validity of everything it encrypts.
-   */
-  readonly until?: number;
 }
 
 /** How long a message that the codec server encrypted is valid, in ms. */
 export const validMs = 10 * 60_000;
-/** Largest difference of the codec server's clock that is accepted, in ms. */
-const skewMs = 60_000;
+/** How far the clock of a sender may be ahead of the server's, in ms. */
+export const skewMs = 60_000;
 
 export type MessageKind = 'start' | 'signal' | 'update' | 'query' | 'activity';
 
 export type OpenedEnvelope =
-  | { readonly ok: true; readonly args: readonly unknown[] }
+  | { readonly ok: true; readonly args: readonly unknown[]; readonly seal: Seal }
   /** For the sender: the problem and what to do. */
   | { readonly ok: false; readonly why: string };
 
@@ -36,8 +32,9 @@ export function purposeOf(kind: MessageKind, name: string): string {
 }
 
 /** Trailing undefined arguments are left out: JSON would make them null. */
-export function sealMessage(purpose: string, args: readonly unknown[]): [Envelope] {
-  return [{ heddle: purpose, args: args.slice(0, args.findLastIndex((arg) => arg !== undefined) + 1) }];
+export function sealMessage(purpose: string, args: readonly unknown[], seal: Seal = {}): [Envelope] {
+  const given = args.slice(0, args.findLastIndex((arg) => arg !== undefined) + 1);
+  return [{ heddle: purpose, args: given, ...seal }];
 }
 
 /** True for an object in the form of an envelope, of any purpose. */
@@ -58,15 +55,16 @@ export function openMessage(purpose: string, args: readonly unknown[], now: numb
   if (refusal !== undefined) return { ok: false, why: refusal };
   const [envelope] = args;
   if (args.length !== 1 || !isEnvelope(envelope)) return { ok: false, why: `${purpose} ${notSealed}` };
-  const { heddle, args: opened, until } = envelope;
+  const { heddle, args: opened, ...seal } = envelope;
+  const { until } = seal;
   // Only workflows schedule activities, and they know the purpose.
   if (heddle !== purpose && (heddle !== '*' || purpose.startsWith('activity '))) {
     const other = JSON.stringify(heddle.slice(0, 100));
     return { ok: false, why: `${purpose} was refused: its payload belongs to the message ${other}` };
   }
-  if (heddle === purpose && until === undefined) return { ok: true, args: opened };
+  if (heddle === purpose && until === undefined) return { ok: true, args: opened, seal };
   if (typeof until === 'number' && now < until && until <= now + validMs + skewMs)
-    return { ok: true, args: opened };
+    return { ok: true, args: opened, seal };
   if (typeof until === 'number' && now < until) return { ok: false, why: `${purpose} ${fromLater}` };
   return {
     ok: false,

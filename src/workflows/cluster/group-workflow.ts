@@ -27,6 +27,7 @@ import { newMemory, query, runEntity, signal, update, type Message, type NextSte
 import { nodeIn } from './lease.js';
 import { disownInGroup, ownershipInGroup } from './ownership.js';
 import { condition, conditionOf } from '../inbox.js';
+import { sealFor } from '../taken-messages.js';
 
 /** How long, in ms, a group with running tasks collects progress before it reports. */
 const collectMs = 3_000;
@@ -37,6 +38,7 @@ type GroupInput = GroupStart | { readonly carried: CarriedGroupState };
 export async function group(input: GroupInput): Promise<string> {
   const memory: GroupMemory = { ...newMemory(), state: openState(input), inbox: [], ended: false };
   return runEntity(memory, {
+    belongsTo: memory.state.clusterUid,
     messages: messagesOf(memory),
     background: [() => keepReporting(memory)],
     step: () => carryOutInstructions(memory),
@@ -167,7 +169,7 @@ async function keepReporting(memory: GroupMemory): Promise<never> {
     memory.state = { ...memory.state, report: { ...nothingPending, failures: left } };
     memory.sending = true;
     try {
-      await cluster.signal(reportSignal, report);
+      await cluster.signal(reportSignal, sealFor(memory.state.clusterUid, report));
     } catch (error) {
       // Its cluster was terminated: the next one of its name ends it. Unhandled, this would end the worker.
       log.warn('the report of a group was not delivered', {

@@ -20,6 +20,7 @@ import { defaultPriorityKey, spend } from '../schedule.js';
 import { changeOperation, type Memory } from './memory.js';
 import { instructSignal } from './messages.js';
 import { condition } from '../inbox.js';
+import { sealFor } from '../taken-messages.js';
 
 /** The cluster's side of its groups: membership, and the instructions sent to them. */
 export function groupOf({ state }: Memory, specGroup: string, index: number): string | undefined {
@@ -157,7 +158,7 @@ async function send(memory: Memory, id: string): Promise<void> {
     await spend(jsonBytes(instructions));
     await getExternalWorkflowHandle(groupWorkflowId(memory.state.name, id)).signal(
       instructSignal,
-      instructions,
+      sealFor(memory.state.uid, instructions),
     );
     if (memory.state.groups[id]?.ending === true) forgetGroup(memory, id);
   } catch (error) {

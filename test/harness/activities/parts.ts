@@ -145,6 +145,7 @@ export async function openBench(
       list: () => Promise.resolve([]),
       openGroups: () => Promise.resolve([]),
       describe: (_, runId) => Promise.resolve(runOf(runId)),
+      startOf: () => Promise.resolve(undefined),
       resetAt: () => Promise.resolve(undefined),
       recordHeartbeat: () => Promise.resolve(true),
     },

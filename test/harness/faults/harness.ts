@@ -8,6 +8,7 @@ import { Client, Connection } from '@temporalio/client';
 import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { createAbsences } from '../../../src/activities/provider/absence.js';
 import { createTaskActivities } from '../../../src/activities/table.js';
+import { findStart } from '../../../src/activities/find-start.js';
 import { findPreviousRuns } from '../../../src/activities/cluster/previous-runs.js';
 import { createInFlight } from '../../../src/activities/in-flight.js';
 import type { ActivityParts } from '../../../src/activities/parts.js';
@@ -130,6 +131,7 @@ export async function openHarness({
       activities: {
         PLAN: (request: PackedPlanRequest) => servePlan(planning, request),
         PLAN_POOL: (request: PlanPoolRequest) => planPool(planning, request),
+        FIND_START: (request: { readonly start: string }) => findStart(parts, request),
         FIND_PREVIOUS_RUNS: (request: PreviousRunsRequest) => findPreviousRuns(parts, request),
       },
     }),

@@ -67,6 +67,7 @@ export async function openPrograms(
     list: () => Promise.resolve([]),
     openGroups: () => Promise.resolve([]),
     describe: () => Promise.resolve(present),
+    startOf: () => Promise.resolve(undefined),
     resetAt: () => Promise.resolve(undefined),
     recordHeartbeat: () => Promise.resolve(true),
   };

@@ -1,5 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { purposeOf, type MessageKind } from '../../../src/model/messages/envelope.js';
+import type { Seal } from '../../../src/model/messages/seal.js';
+import { nothingTaken } from '../../../src/model/messages/taken.js';
 import { checkArguments } from '../../../src/model/messages/table.js';
 
 export interface Attack {
@@ -9,6 +12,11 @@ export interface Attack {
   readonly args: readonly unknown[];
   /** What the refusal says: it must come from the guard, and not from the state of the workflow. */
   readonly says: RegExp;
+}
+
+/** A seal that a client would make now, for the workflow that runs. */
+export function sealNow(more: Seal = {}): Seal {
+  return { id: randomUUID(), at: Date.now(), ...more };
 }
 
 const notSealed = /was not sent by Heddle's client/;
@@ -57,6 +65,8 @@ export function attacksOn(kind: MessageKind, name: string, sample: readonly unkn
       args: seal(sample, '*'),
       says: /too long ago/,
     },
+    ...(kind === 'update' || kind === 'signal' ? sealedForOthers(seal, sample) : []),
+    ...(kind === 'start' ? startsOfOthers(seal, sample) : []),
     {
       what: 'a mark of a worker',
       client: 'unsealed',
@@ -65,6 +75,49 @@ export function attacksOn(kind: MessageKind, name: string, sample: readonly unkn
     },
   ];
 }
+
+type SealSample = (args: readonly unknown[], purpose?: string, more?: object) => readonly unknown[];
+
+/** What is sealed for the message, and not for this workflow. */
+function sealedForOthers(seal: SealSample, sample: readonly unknown[]): readonly Attack[] {
+  const attack = attackOf(seal, sample);
+  return [
+    attack('sealed without an id', { at: Date.now() }, /without an id and a time/),
+    attack('sealed without a time', { id: 'one' }, /without an id and a time/),
+    attack('an id that is too long', sealNow({ id: 'x'.repeat(100) }), /without an id and a time/),
+    attack('sealed for an earlier workflow of this name', sealNow({ to: randomUUID() }), anotherWorkflow),
+    attack('sealed before this workflow began', sealNow({ at: Date.now() - 3_600_000 }), anotherWorkflow),
+    attack(
+      'a signal of a workflow before this one began',
+      { from: randomUUID(), count: 1, at: 1 },
+      anotherWorkflow,
+    ),
+    attack('sealed by a clock that is ahead', sealNow({ at: Date.now() + 3_600_000 }), /clock that is ahead/),
+  ];
+}
+
+/** Starts that are valid in another way than by a client, now. */
+function startsOfOthers(seal: SealSample, sample: readonly unknown[]): readonly Attack[] {
+  const attack = attackOf(seal, sample);
+  const after = { run: randomUUID(), began: 0, taken: nothingTaken };
+  return [
+    attack('sealed without an id', { at: Date.now() }, /without an id and a time/),
+    attack('sealed too long ago', sealNow({ at: Date.now() - 3_600_000 }), /sealed too long ago/),
+    attack('sealed by a clock that is ahead', sealNow({ at: Date.now() + 3_600_000 }), /clock that is ahead/),
+    attack('the state of another run', { after }, /the state of another run/),
+    attack('the start of a child', { parent: randomUUID() }, /another run of the parent/),
+    attack('the start of a Schedule', { scheduled: true }, /is that of a Schedule/),
+  ];
+}
+
+function attackOf(
+  seal: SealSample,
+  sample: readonly unknown[],
+): (what: string, more: Seal, says: RegExp) => Attack {
+  return (what, more, says) => ({ what, client: 'unsealed', args: seal(sample, undefined, more), says });
+}
+
+const anotherWorkflow = /was sealed for another workflow of this name/;
 
 /** Sealed arguments of another shape than the sample's, by a client that has the keys. */
 function misshapenFrom(sample: readonly unknown[]): ReadonlyMap<string, readonly (readonly unknown[])[]> {

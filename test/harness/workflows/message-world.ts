@@ -4,12 +4,16 @@ import { join } from 'node:path';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import type { Payload, SerializationContext } from '@temporalio/common';
 import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { findStart } from '../../../src/activities/find-start.js';
 import { argumentsOf, messageTable } from '../../../src/model/messages/table.js';
 import type { WorkflowMessages } from '../../../src/model/messages/argument-shapes.js';
-import { workflowQueue } from '../../../src/model/names.js';
+import { coreQueue, workflowQueue } from '../../../src/model/names.js';
 import { openKeyRing } from '../../../src/secrets/keys.js';
 import { dataConverterFor, heddle } from '../../../src/temporal-plugin.js';
+import { openInputs } from '../../../src/worker/open-inputs.js';
+import { readWorkflowRuns } from '../../../src/worker/workflow-runs.js';
 import { makeNamespace } from '../namespace.js';
+import { repeatingClient } from './repeating-client.js';
 import { samples } from './sample-messages.js';
 
 export type WorkflowType = keyof typeof messageTable;
@@ -22,6 +26,8 @@ export interface MessageWorld {
     readonly plain: Client;
     /** With the keys, without the interceptors that seal: it sends exactly the arguments it is given. */
     readonly unsealed: Client;
+    /** Without keys, too: it sends payloads again that it has read from histories. */
+    readonly repeating: Client;
   };
   /** The workflow ids of signals that the worker logged as ignored. */
   readonly ignored: readonly string[];
@@ -32,7 +38,10 @@ export interface MessageWorld {
   stop(): Promise<void>;
 }
 
-/** A namespace with a worker that runs Heddle's workflows and no activities, so that each stays as it is. */
+/**
+ * A namespace with a worker that runs Heddle's workflows and no activities but the look at their starts, so that each stays
+ * as it is.
+ */
 export async function openMessageWorld(address: string, bundlePath: string): Promise<MessageWorld> {
   const ignored = logIgnoredSignals();
   const folder = await mkdtemp(join(tmpdir(), 'heddle-messages-'));
@@ -49,6 +58,7 @@ export async function openMessageWorld(address: string, bundlePath: string): Pro
       codec?.decode(payloads, context) ?? [],
   };
   const clients = {
+    repeating: repeatingClient(connection, namespace, dataConverter),
     proper: new Client({ connection, namespace, plugins }),
     plain: new Client({
       connection,
@@ -64,7 +74,18 @@ export async function openMessageWorld(address: string, bundlePath: string): Pro
     taskQueue: workflowQueue,
     workflowBundle: { codePath: bundlePath },
   });
-  const running = worker.run();
+  const starts = await Worker.create({
+    connection: native,
+    namespace,
+    plugins,
+    taskQueue: coreQueue,
+    interceptors: { activity: [openInputs] },
+    activities: {
+      FIND_START: (request: { readonly start: string }) =>
+        findStart({ runs: readWorkflowRuns(clients.proper) }, request),
+    },
+  });
+  const running = Promise.all([worker.run(), starts.run()]);
   const handle: MessageWorld['handle'] = (client, type) =>
     clients[client].workflow.getHandle(samples[type].workflowId);
   return {
@@ -87,6 +108,7 @@ export async function openMessageWorld(address: string, bundlePath: string): Pro
     },
     async stop() {
       worker.shutdown();
+      starts.shutdown();
       await running;
       await native.close();
       await connection.close();

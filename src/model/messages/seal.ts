@@ -1,0 +1,61 @@
+/** What an envelope has beside its message, so that it is valid once and for one receiver (docs/decisions/0044-messages-once.md). */
+export interface Seal {
+  /**
+   * The end of the envelope's validity, in ms since the epoch. Purpose `*` requires it. The codec server
+   * knows neither purpose nor workflow, so it limits the validity of everything it encrypts.
+   */
+  readonly until?: number;
+  /** Random, by a client: a workflow takes it once. Updates, signals and starts need it, or what a workflow adds. */
+  readonly id?: string;
+  /** When it was sealed, in ms since the epoch, by the server's clock. */
+  readonly at?: number;
+  /** The only receiver: the id of the first run of its workflow, of the start that comes with it, or its uid. */
+  readonly to?: string;
+  /** The run of the workflow that sends a signal, and how many it has sent to this receiver. */
+  readonly from?: string;
+  readonly count?: number;
+  /** The run of the workflow that starts this one as its child. */
+  readonly parent?: string;
+  /** Of the start of a further run. */
+  readonly after?: EarlierRun;
+  /** A start by a Schedule, which repeats it. */
+  readonly scheduled?: true;
+}
+
+/** What a run hands to the next beside its state. */
+interface EarlierRun {
+  readonly run: string;
+  /** When the first run began, in ms since the epoch. */
+  readonly began: number;
+  /** The id of the client's start. */
+  readonly start?: string;
+  readonly taken: TakenMessages;
+}
+
+/**
+ * The messages that a workflow has taken, for as long as it lives. Bounded: of those that it forgets, the time remains,
+ * and what was sealed before that time and is not in the list is refused.
+ */
+export interface TakenMessages {
+  /** By clients: the id, and when the message was sealed. */
+  readonly ids: readonly (readonly [id: string, at: number])[];
+  /** Messages of clients that were sealed then or earlier are refused. */
+  readonly idsSince: number;
+  /** By workflows: those that sent last. */
+  readonly runs: readonly TakenOfRun[];
+  /** The same for signals of runs that are not in the list. */
+  readonly runsSince: number;
+}
+
+/** The signals of one run of a workflow. */
+export interface TakenOfRun {
+  readonly run: string;
+  /** The highest number, and when that signal was sealed. */
+  readonly count: number;
+  readonly at: number;
+  /** Lower numbers that have not arrived: the server does not keep the order of signals. */
+  readonly open?: readonly number[];
+}
+
+/** Of the starts of a Schedule, which repeats them. */
+export const sealOfSchedule: Seal = { scheduled: true };

@@ -1,0 +1,97 @@
+import { ApplicationFailure, CancellationScope, workflowInfo } from '@temporalio/workflow';
+import type { Seal, TakenMessages } from '../model/messages/seal.js';
+import { harmless, refuseStart } from '../model/messages/start.js';
+import { nothingTaken, refuseTaken, withTaken, type MessageRefusal } from '../model/messages/taken.js';
+import { schedule } from './schedule.js';
+
+/**
+ * Which messages this workflow has taken, so that it takes none twice and none of an earlier workflow of its name. Handed
+ * from run to run in the envelope of the next run's start. See docs/decisions/0044-messages-once.md.
+ * Each run of a workflow has its own instance of this module.
+ */
+let taken: TakenMessages = nothingTaken;
+let began = 0;
+let start: string | undefined;
+/** The start may be a repeated one. */
+let isToFind = false;
+const addresses: string[] = [];
+/** Signals of this run, by the ids of the receivers. */
+const sent = new Map<string, number>();
+const uids = new WeakMap<object, string>();
+
+/** Why this run must not be started like this; undefined if it may. */
+export function takeStart(seal: Seal): string | undefined {
+  const { workflowType, workflowId, firstExecutionRunId, continuedFromExecutionRunId, parent, startTime } =
+    workflowInfo();
+  const refusal = refuseStart(seal, {
+    workflowId,
+    continuedFrom: continuedFromExecutionRunId,
+    parent: parent?.runId,
+    startedAt: startTime.getTime(),
+  });
+  if (refusal !== undefined) return refusal;
+  const { after } = seal;
+  taken = after?.taken ?? nothingTaken;
+  began = after?.began ?? startTime.getTime();
+  start = after === undefined ? seal.id : after.start;
+  isToFind = after === undefined && start !== undefined && !harmless.includes(workflowType);
+  addresses.push(firstExecutionRunId, ...(start === undefined ? [] : [start]));
+  return undefined;
+}
+
+/**
+ * Waits until it is known that no earlier workflow of this name had the same start. Before it has done anything.
+ * @throws ApplicationFailure if a caller has repeated the start.
+ */
+export async function requireNewStart(): Promise<void> {
+  if (!isToFind || start === undefined) return;
+  isToFind = false;
+  const request = { start };
+  const found: { readonly isNew: boolean } | undefined = await CancellationScope.nonCancellable(() =>
+    schedule('FIND_START', request),
+  );
+  // A caller without keys may complete the activity, with nothing.
+  if (found?.isNew !== true)
+    throw ApplicationFailure.nonRetryable(
+      'the start was refused: an earlier workflow of this name had the same one, and a start is valid once',
+      'Repeated',
+    );
+}
+
+/** Messages may be sealed for this id, too. */
+export function answerTo(uid: string): void {
+  addresses.push(uid);
+}
+
+/** Changes nothing, so validators may ask. @param now ms since the epoch. */
+export function refusalOfMessage(purpose: string, seal: Seal, now: number): MessageRefusal | undefined {
+  return refuseTaken(purpose, seal, { taken, receiver: { addresses, began }, now });
+}
+
+export function noteMessage(seal: Seal): void {
+  taken = withTaken(taken, seal);
+}
+
+/** Names the uid of the workflow that an argument of a signal is for. Without, only the time binds it to one. */
+export function sealFor<Arg extends object>(uid: string, arg: Arg): Arg {
+  uids.set(arg, uid);
+  return arg;
+}
+
+/** The seal of a signal to another workflow. */
+export function sealOfSignal(workflowId: string, [arg]: readonly unknown[]): Seal {
+  const count = (sent.get(workflowId) ?? 0) + 1;
+  sent.set(workflowId, count);
+  const to = typeof arg === 'object' && arg !== null ? uids.get(arg) : undefined;
+  return { from: workflowInfo().runId, count, at: Date.now(), ...(to === undefined ? {} : { to }) };
+}
+
+/** The seal of the start of a child. */
+export function sealOfChild(): Seal {
+  return { parent: workflowInfo().runId };
+}
+
+/** The seal of the start of the next run. */
+export function sealOfNextRun(): Seal {
+  return { after: { run: workflowInfo().runId, began, ...(start === undefined ? {} : { start }), taken } };
+}
