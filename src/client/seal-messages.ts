@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { temporal } from '@temporalio/proto';
 import type {
   Client,
   ScheduleClientInterceptor,
@@ -10,7 +11,7 @@ import { isEnvelope, purposeOf, sealMessage } from '../model/messages/envelope.j
 import { readUpdateName } from '../model/messages/read.js';
 import { sealOfSchedule, type Seal } from '../model/messages/seal.js';
 import { isHeddleMessage, messagesOf } from '../model/messages/table.js';
-import { sealAgainType } from '../model/messages/taken.js';
+import { repeatedType, sealAgainType } from '../model/messages/taken.js';
 import type { Receivers } from './check-keys.js';
 
 /** What sealing needs of the server. */
@@ -114,6 +115,7 @@ function newSeal(at: number, to?: string): Seal {
 /** The interceptors that seal, and no others. */
 const sealing = new WeakSet<WorkflowClientInterceptor>();
 
+type Failure = temporal.api.failure.v1.IFailure;
 type UpdateOutput = WorkflowStartUpdateOutput | WorkflowStartUpdateWithStartOutput;
 
 /** Sends an update again while the workflow says that it was sealed for another one, or too long ago. */
@@ -124,14 +126,23 @@ async function anew<Output extends UpdateOutput>(
 ): Promise<Output> {
   for (let times = 1; ; times += 1) {
     const output = await send();
-    if (times === mostSeals || !isToSealAgain(output)) return output;
+    const type = failureOf(output)?.applicationFailureInfo?.type;
+    if (type === repeatedType) return withAnswer(output);
+    if (times === mostSeals || type !== sealAgainType) return output;
     receivers.forget(workflowId);
   }
 }
 
-function isToSealAgain(output: UpdateOutput): boolean {
-  const outcome = 'workflowExecution' in output ? output.updateOutcome : output.outcome;
-  return outcome?.failure?.applicationFailureInfo?.type === sealAgainType;
+function failureOf(output: UpdateOutput): Failure | undefined {
+  return ('workflowExecution' in output ? output.updateOutcome : output.outcome)?.failure ?? undefined;
+}
+
+/** An update that was repeated because the connection broke: the workflow may have kept the first answer. */
+function withAnswer<Output extends UpdateOutput>(output: Output): Output {
+  const payloads = failureOf(output)?.applicationFailureInfo?.details?.payloads ?? [];
+  if (payloads.length === 0) return output;
+  const outcome = { success: { payloads } };
+  return { ...output, ...('workflowExecution' in output ? { updateOutcome: outcome } : { outcome }) };
 }
 
 /** Whether a client has Heddle's plugin, without which it can neither send messages nor read answers. */

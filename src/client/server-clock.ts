@@ -82,6 +82,9 @@ async function readPollTime(
   return undefined;
 }
 
+/** More than clocks that are adjusted slowly differ, and less than matters to a message. */
+const mostDriftMs = 5_000;
+
 const offsets = new WeakMap<Connection, Promise<ClockOffset | undefined>>();
 
 const clocks = new WeakMap<object, () => number | undefined>();
@@ -94,12 +97,17 @@ export function shareServerTime(connection: object, now: () => number | undefine
 /** The time by the server's clock, in ms since the epoch; by this host's clock if the server does not show its own. */
 export async function serverTime(connection: object, namespace: string): Promise<number> {
   if (!(connection instanceof Connection)) return clocks.get(connection)?.() ?? Date.now();
-  const measured = offsets.get(connection) ?? measureServerClock(connection, namespace);
-  offsets.set(connection, measured);
-  const offset = await measured;
-  if (offset !== undefined) return timeAt(offset);
-  offsets.delete(connection);
-  return Date.now();
+  const known = await offsets.get(connection);
+  if (known !== undefined && !wasSuspended(known)) return timeAt(known);
+  const measuring = measureServerClock(connection, namespace);
+  offsets.set(connection, measuring);
+  const offset = await measuring;
+  return offset === undefined ? Date.now() : timeAt(offset);
+}
+
+/** Whether the host has slept, during which its monotonic clock stands still, or its clock was set. */
+function wasSuspended({ at }: ClockOffset): boolean {
+  return Math.abs(Date.now() - at.wallMs - (performance.now() - at.monotonicMs)) > mostDriftMs;
 }
 
 /** The server's time now, from an earlier measurement, whatever has become of this host's clock. */

@@ -20,7 +20,7 @@ import { answerType, notYetType, readUpdateName } from '../model/messages/read.j
 import { originsOf, type Moved } from '../model/move.js';
 import { condition, conditionOf, enqueue, hasMessages, isBehindEarlierTasks, takeMessages } from './inbox.js';
 import { leaveMark, reachTime, recorded, taskTime } from './recorded.js';
-import { answerTo, requireNewStart } from './taken-messages.js';
+import { requireNewStart } from './taken-messages.js';
 
 /** What the base keeps about an entity during one run. An entity's own memory extends it. */
 export interface EntityMemory {
@@ -41,8 +41,6 @@ export interface EntityMemory {
 export interface Entity<Result = string> {
   /** Identifies this entity among others that have had the same name; shown in the memo. */
   readonly uid?: string;
-  /** Messages may be sealed for this uid, too: that of the entity that it belongs to. */
-  readonly belongsTo?: string;
   readonly messages: readonly Message[];
   /** For an entity that the first message starts: it ends if that message is refused. */
   readonly first?: FirstMessage<Result>;
@@ -144,8 +142,6 @@ async function live<Result>(
   entity: Entity<Result>,
   cancelled: Promise<never>,
 ): Promise<Result> {
-  // Before the messages: the SDK hands over what has arrived once there is a handler.
-  for (const uid of [entity.uid, entity.belongsTo]) if (uid !== undefined) answerTo(uid);
   for (const register of entity.messages) register(memory);
   if (answers.size > 0) takeReads(memory);
   describeEntity = entity.details;

@@ -17,6 +17,7 @@ import {
 import type { Seal } from '../model/messages/seal.js';
 import { readUpdateName } from '../model/messages/read.js';
 import { argumentsOf, checkArguments, isHeddleMessage, messagesOf } from '../model/messages/table.js';
+import { numberedSignals, type MessageRefusal } from '../model/messages/taken.js';
 import { clusterEventSignalName } from '../model/names.js';
 import type { Arguments } from '../model/messages/argument-shapes.js';
 import { refreshDetails } from './entity.js';
@@ -30,6 +31,8 @@ import {
 } from './payload-keys.js';
 import { leaveMark, taskTime } from './recorded.js';
 import {
+  ignore,
+  noteAnswer,
   noteMessage,
   refusalOfMessage,
   requireNewStart,
@@ -95,10 +98,13 @@ const inbound: WorkflowInboundCallsInterceptor = {
   // The SDK calls this only for updates that have a validator.
   validateUpdate: (input, next) => next({ ...input, args: openUpdate(input.name, input.args).args }),
   async handleUpdate(input, next) {
-    const { args, note } = openUpdate(input.name, input.args);
     // Another one with the same envelope may have come since the validator ran.
-    note();
-    return next({ ...input, args });
+    const { args, seal } = openUpdate(input.name, input.args);
+    if (seal === undefined) return next({ ...input, args });
+    noteMessage(seal);
+    const answer: unknown = await next({ ...input, args });
+    noteAnswer(seal, answer);
+    return answer;
   },
   async handleSignal(input, next) {
     const messages = messagesOf(workflowInfo().workflowType);
@@ -115,7 +121,7 @@ const inbound: WorkflowInboundCallsInterceptor = {
       if (input.args.some((arg) => isEnvelope(arg) && dependsOnTime(arg, now))) leaveMark();
       return ignore(name, opened.why);
     }
-    noteMessage(opened.seal);
+    if (isOnce('signal', name)) noteMessage(opened.seal);
     return next({ ...input, args: [...opened.args] });
   },
   async handleQuery(input, next) {
@@ -155,8 +161,7 @@ const outbound: WorkflowOutboundCallsInterceptor = {
       target.type === 'child' ? target.childWorkflowId : (target.workflowExecution.workflowId ?? '');
     if (signalName !== clusterEventSignalName && !isHeddleMessage(workflowId, 'signals', signalName))
       return next(input);
-    const seal = sealOfSignal(workflowId, input.args);
-    return next({ ...input, args: sealMessage(purposeOf('signal', signalName), input.args, seal) });
+    return next({ ...input, args: sealMessage(purposeOf('signal', signalName), input.args, sealOfSignal()) });
   },
   continueAsNew(input, next) {
     const { workflowType } = input.options;
@@ -190,18 +195,22 @@ interface Received {
 }
 
 type Opened = Extract<ReturnType<typeof openMessage>, { readonly ok: true }>;
-type Refused = { readonly ok: false; readonly why: string; readonly is?: string };
+type Refused = { readonly ok: false } & Partial<MessageRefusal> & Pick<MessageRefusal, 'why'>;
 
-/** `note` remembers that the update is taken; validators may not. */
-function openUpdate(name: string, args: unknown[]): { readonly args: unknown[]; readonly note: () => void } {
+/** With the seal of an update that is taken once. */
+function openUpdate(name: string, args: unknown[]): { readonly args: unknown[]; readonly seal?: Seal } {
   const messages = messagesOf(workflowInfo().workflowType);
-  if (messages === undefined) return { args, note: () => undefined };
+  if (messages === undefined) return { args };
   const shapes = argumentsOf(messages, 'updates', name);
   const opened = open('update', name, { args, shapes, now: taskTime() });
-  if (name !== readUpdateName) return { args: [...opened.args], note: () => noteMessage(opened.seal) };
+  if (isOnce('update', name)) return { args: [...opened.args], seal: opened.seal };
   const [isRepeated, query, ...rest] = opened.args as [boolean, string, ...unknown[]];
-  const checkedRest = checked(argumentsOf(messages, 'queries', query), rest);
-  return { args: [isRepeated, query, ...checkedRest], note: () => undefined };
+  return { args: [isRepeated, query, ...checked(argumentsOf(messages, 'queries', query), rest)] };
+}
+
+/** Reads change nothing, so they may be repeated; handlers of numbered signals look for themselves. */
+function isOnce(kind: MessageKind, name: string): boolean {
+  return kind === 'signal' ? !numberedSignals.includes(name) : kind === 'update' && name !== readUpdateName;
 }
 
 /**
@@ -210,7 +219,8 @@ function openUpdate(name: string, args: unknown[]): { readonly args: unknown[]; 
 function open(kind: MessageKind, name: string, received: Received): Opened {
   const opened = tryOpen(kind, name, received);
   if (opened.ok) return opened;
-  throw ApplicationFailure.nonRetryable(opened.why, opened.is ?? 'Invalid');
+  const { why, is = 'Invalid', answer = [] } = opened;
+  throw ApplicationFailure.nonRetryable(why, is, ...answer);
 }
 
 function tryOpen(kind: MessageKind, name: string, { args, shapes, now }: Received): Opened | Refused {
@@ -219,9 +229,7 @@ function tryOpen(kind: MessageKind, name: string, { args, shapes, now }: Receive
   if (!opened.ok) return opened;
   const problem = problemOf(shapes, opened.args);
   if (problem !== undefined) return { ok: false, why: problem };
-  // Reads change nothing, so they may be repeated.
-  const isOnce = kind === 'signal' || (kind === 'update' && name !== readUpdateName);
-  const refusal = isOnce ? refusalOfMessage(purpose, opened.seal, now) : undefined;
+  const refusal = isOnce(kind, name) ? refusalOfMessage(purpose, opened.seal, now) : undefined;
   return refusal === undefined ? opened : { ok: false, ...refusal };
 }
 
@@ -238,8 +246,4 @@ function problemOf(shapes: Arguments | undefined, args: readonly unknown[]): str
 /** Whether the message may be valid at another time. */
 function dependsOnTime({ until, at = 0 }: Seal, now: number): boolean {
   return until !== undefined || at > now;
-}
-
-function ignore(signalName: string, why: string): void {
-  log.warn('a signal was ignored', { signal: signalName.slice(0, 100), why: why.slice(0, 500) });
 }

@@ -1,7 +1,15 @@
-import { ApplicationFailure, CancellationScope, workflowInfo } from '@temporalio/workflow';
+import { ApplicationFailure, CancellationScope, log, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { Seal, TakenMessages } from '../model/messages/seal.js';
 import { harmless, refuseStart } from '../model/messages/start.js';
-import { nothingTaken, refuseTaken, withTaken, type MessageRefusal } from '../model/messages/taken.js';
+import {
+  nothingTaken,
+  refuseTaken,
+  repeatedType,
+  withAnswer,
+  withTaken,
+  type MessageRefusal,
+} from '../model/messages/taken.js';
+import { taskTime } from './recorded.js';
 import { schedule } from './schedule.js';
 
 /**
@@ -14,10 +22,7 @@ let began = 0;
 let start: string | undefined;
 /** The start may be a repeated one. */
 let isToFind = false;
-const addresses: string[] = [];
-/** Signals of this run, by the ids of the receivers. */
-const sent = new Map<string, number>();
-const uids = new WeakMap<object, string>();
+let addresses: readonly string[] = [];
 
 /** Why this run must not be started like this; undefined if it may. */
 export function takeStart(seal: Seal): string | undefined {
@@ -35,7 +40,7 @@ export function takeStart(seal: Seal): string | undefined {
   began = after?.began ?? startTime.getTime();
   start = after === undefined ? seal.id : after.start;
   isToFind = after === undefined && start !== undefined && !harmless.includes(workflowType);
-  addresses.push(firstExecutionRunId, ...(start === undefined ? [] : [start]));
+  addresses = [firstExecutionRunId, ...(start === undefined ? [] : [start])];
   return undefined;
 }
 
@@ -54,13 +59,13 @@ export async function requireNewStart(): Promise<void> {
   if (found?.isNew !== true)
     throw ApplicationFailure.nonRetryable(
       'the start was refused: an earlier workflow of this name had the same one, and a start is valid once',
-      'Repeated',
+      repeatedType,
     );
 }
 
-/** Messages may be sealed for this id, too. */
-export function answerTo(uid: string): void {
-  addresses.push(uid);
+/** When the first run of this workflow began, in ms since the epoch. */
+export function beganAt(): number {
+  return began;
 }
 
 /** Changes nothing, so validators may ask. @param now ms since the epoch. */
@@ -72,18 +77,14 @@ export function noteMessage(seal: Seal): void {
   taken = withTaken(taken, seal);
 }
 
-/** Names the uid of the workflow that an argument of a signal is for. Without, only the time binds it to one. */
-export function sealFor<Arg extends object>(uid: string, arg: Arg): Arg {
-  uids.set(arg, uid);
-  return arg;
+/** A client that lost the answer of a run gets it from the next ones. */
+export function noteAnswer(seal: Seal, answer: unknown): void {
+  taken = withAnswer(taken, seal, answer);
 }
 
 /** The seal of a signal to another workflow. */
-export function sealOfSignal(workflowId: string, [arg]: readonly unknown[]): Seal {
-  const count = (sent.get(workflowId) ?? 0) + 1;
-  sent.set(workflowId, count);
-  const to = typeof arg === 'object' && arg !== null ? uids.get(arg) : undefined;
-  return { from: workflowInfo().runId, count, at: Date.now(), ...(to === undefined ? {} : { to }) };
+export function sealOfSignal(): Seal {
+  return { id: uuid4(), at: taskTime() };
 }
 
 /** The seal of the start of a child. */
@@ -94,4 +95,8 @@ export function sealOfChild(): Seal {
 /** The seal of the start of the next run. */
 export function sealOfNextRun(): Seal {
   return { after: { run: workflowInfo().runId, began, ...(start === undefined ? {} : { start }), taken } };
+}
+
+export function ignore(signalName: string, why: string): void {
+  log.warn('a signal was ignored', { signal: signalName.slice(0, 100), why: why.slice(0, 500) });
 }

@@ -261,7 +261,13 @@ describe('a cluster whose plan was not carried', () => {
       limits,
       nodenums: { 'app-2': 2, 'app-3': 3 },
     } as const;
-    await group.signal(instructSignal, { seq: 1, peersVersion: 0, list: [instruction] });
+    await group.signal(instructSignal, {
+      cluster: uid,
+      seq: 1,
+      at: Date.now(),
+      peersVersion: 0,
+      list: [instruction],
+    });
     for (const node of ['app-2', 'app-3']) await ledger.written(`${name} ${node} web INSTALL begin`);
 
     const state: ClusterState = {

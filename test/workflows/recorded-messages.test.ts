@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { Client, type WorkflowClientInterceptor } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { WorkflowMessages } from '../../src/model/messages/argument-shapes.js';
-import { sealMessage } from '../../src/model/messages/envelope.js';
+import type { Instructions } from '../../src/model/cluster/group.js';
+import { numberedSignals } from '../../src/model/messages/taken.js';
 import { harmless } from '../../src/model/messages/start.js';
 import { messageTable } from '../../src/model/messages/table.js';
+import { receiversOf } from '../../src/client/check-keys.js';
+import { sealMessages } from '../../src/client/seal-messages.js';
 import { workflowQueue } from '../../src/model/names.js';
 import { until } from '../harness/until.js';
 import {
@@ -22,7 +26,10 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-const types = (Object.keys(messageTable) as WorkflowType[]).filter((type) => proofs[type] !== undefined);
+// Groups take a numbered signal and no other message that changes them.
+const types = (Object.keys(messageTable) as WorkflowType[]).filter(
+  (type) => proofs[type] !== undefined && type !== 'group',
+);
 
 /** A caller without keys sends what a history shows. @returns the refusal of an update. */
 async function repeat(type: WorkflowType, { kind, name, args }: RecordedMessage): Promise<string> {
@@ -56,7 +63,7 @@ async function sendAll(type: WorkflowType): Promise<readonly RecordedMessage[]> 
   const sent: RecordedMessage[] = [];
   await startAnother(type);
   for (const [kind, names] of [
-    ['signal', Object.keys(signals)],
+    ['signal', Object.keys(signals).filter((name) => !numberedSignals.includes(name))],
     ['update', Object.keys(updates)],
   ] as const) {
     for (const name of names) {
@@ -154,62 +161,114 @@ describe.each<WorkflowType>([...types.filter((type) => !harmless.includes(type))
 );
 
 describe('a message that a run has taken', () => {
-  it('of another workflow is refused by its number, by further runs, too', async () => {
-    await startAnother('cluster');
-    const { workflowId } = samples.cluster;
-    const { from, sample } = { from: randomUUID(), sample: samples.cluster.signals.readOutputs };
-    const ignored = (): number => world.ignored.filter((id) => id === workflowId).length;
-    const before = ignored();
-    const send = async (count: number): Promise<void> => {
-      const seal = { from, count, at: Date.now() };
-      const [envelope] = sealMessage('signal readOutputs', sample, seal);
-      await world.handle('unsealed', 'cluster').signal('readOutputs', envelope);
-    };
-    for (const count of [2, 2, 1, 1, 3]) await send(count);
-    await until('two are ignored', () => ignored() === before + 2);
-    const { runId } = await world.handle('proper', 'cluster').describe();
-    await world.handle('proper', 'cluster').cancel();
-    await until(
-      'the next run begins',
-      async () => (await world.handle('proper', 'cluster').describe()).runId !== runId,
-    );
-    for (const count of [1, 2, 3, 4]) await send(count);
-    await until('three more are ignored', () => ignored() === before + 5);
-    await world.handle('proper', 'cluster').executeUpdate('check');
-    expect(ignored()).toBe(before + 5);
+  const [request] = samples.rateLimiter.updates.take;
+  const take = (): Promise<unknown> =>
+    world.handle('proper', 'rateLimiter').executeUpdate('take', { args: [request] });
+  const renew = async (): Promise<void> => {
+    const { runId } = await idsOf('rateLimiter');
+    await world.handle('proper', 'rateLimiter').cancel();
+    await until('the next run begins', async () => (await idsOf('rateLimiter')).runId !== runId);
+  };
+  const takenMessage = async (): Promise<RecordedMessage> => {
+    await startAnother('rateLimiter');
+    await take();
+    const messages = await recordedMessages(world.handle('proper', 'rateLimiter'));
+    return messages.find(({ name }) => name === 'take') as RecordedMessage;
+  };
+
+  it('is refused by further runs, too', async () => {
+    const message = await takenMessage();
+    await renew();
+    await renew();
+    expect(await repeat('rateLimiter', message)).toMatch(/was taken before/);
+    expect(await take()).toEqual(expect.any(Number));
   });
 
-  it('of a client is refused by a further run, too', async () => {
-    await startAnother('cluster');
-    const handle = world.handle('proper', 'cluster');
-    await handle.executeUpdate('check');
-    const message = (await recordedMessages(handle)).find(({ name }) => name === 'check');
-    const { runId } = await handle.describe();
-    await handle.cancel();
-    await until('the next run begins', async () => (await handle.describe()).runId !== runId);
-    expect(message && (await repeat('cluster', message))).toMatch(/was taken before/);
-  });
-
-  it('of a client is refused by a run that began by a reset, which takes new ones', async () => {
-    await startAnother('cluster');
-    const handle = world.handle('proper', 'cluster');
-    await handle.executeUpdate('check');
-    const message = (await recordedMessages(handle)).find(({ name }) => name === 'check');
-    const { workflowId, runId, firstRunId } = await idsOf('cluster');
-    const { namespace } = world.clients.proper.options;
-    const { events } = await handle.fetchHistory();
+  it('is refused by a run that began by a reset, which takes new ones', async () => {
+    const message = await takenMessage();
+    const { workflowId, runId, firstRunId } = await idsOf('rateLimiter');
+    const { events } = await world.handle('proper', 'rateLimiter').fetchHistory();
     const tasks = (events ?? []).filter((event) => event.workflowTaskCompletedEventAttributes);
-    await world.clients.proper.workflowService.resetWorkflowExecution({
-      namespace,
+    const { workflowService, options } = world.clients.proper;
+    await workflowService.resetWorkflowExecution({
+      namespace: options.namespace,
       workflowExecution: { workflowId, runId },
       reason: 'test',
       requestId: randomUUID(),
       workflowTaskFinishEventId: tasks[0]?.eventId,
     });
-    await until('the workflow runs again', async () => (await idsOf('cluster')).runId !== runId);
-    expect((await idsOf('cluster')).firstRunId).toBe(firstRunId);
-    expect(await handle.executeUpdate('check')).toEqual(expect.any(Number));
-    expect(message && (await repeat('cluster', message))).toMatch(/was taken before/);
+    await until('the workflow runs again', async () => (await idsOf('rateLimiter')).runId !== runId);
+    expect((await idsOf('rateLimiter')).firstRunId).toBe(firstRunId);
+    expect(await take()).toEqual(expect.any(Number));
+    expect(await repeat('rateLimiter', message)).toMatch(/was taken before/);
+  });
+
+  it('is answered as before when its client repeats it because the answer was lost', async () => {
+    await startAnother('rateLimiter');
+    const { connection, options } = world.clients.unsealed;
+    const { namespace } = options;
+    const answers: unknown[] = [];
+    const losing: WorkflowClientInterceptor = {
+      startUpdate: async (input, next) => {
+        const lost = await next(input);
+        answers.push(lost.outcome?.success);
+        await renew();
+        return next(input);
+      },
+    };
+    const receivers = receiversOf({ connection, namespace });
+    const client = new Client({
+      ...options,
+      interceptors: { workflow: [sealMessages({ receivers, now: async () => Date.now() }), losing] },
+    });
+    const workflow = client.workflow.getHandle(samples.rateLimiter.workflowId);
+    const answer = await workflow.executeUpdate('take', { args: [request] });
+    expect(answer).toEqual(expect.any(Number));
+    expect(answers).toEqual([expect.anything()]);
+    // Neither taken a second time nor recorded.
+    expect(await countHistory(world.handle('proper', 'rateLimiter'))).toMatchObject({ acceptedUpdates: 0 });
+  });
+});
+
+describe('a numbered signal', () => {
+  const { workflowId, start } = samples.group;
+  const [instructions] = samples.group.signals.instruct as readonly [Instructions];
+  const ignored = (): number => world.ignored.filter((id) => id === workflowId).length;
+  const instruct = async (more: Partial<Instructions>): Promise<boolean> => {
+    const before = ignored();
+    await world.handle('proper', 'group').signal('instruct', { ...instructions, list: [], ...more });
+    // Its answer comes after the signal.
+    await world.handle('proper', 'group').executeUpdate('disown', { args: [[]] });
+    return ignored() === before;
+  };
+
+  it('acts once on the group that it was sent to, and on no later one', async () => {
+    await startAnother('group');
+    expect(await instruct({ seq: 2, at: 5 })).toBe(true);
+    expect(await instruct({ seq: 2, at: 5 })).toBe(false);
+    expect(await instruct({ seq: 1, at: 4 })).toBe(false);
+    expect(await instruct({ seq: 3, at: 5 })).toBe(true);
+    expect(await instruct({ cluster: 'another', seq: 4, at: Date.now() })).toBe(false);
+    await world.handle('proper', 'group').signal('instruct', { ...instructions, seq: 4 });
+    await world.handle('proper', 'group').result();
+    const [, ...recorded] = await recordedMessages(world.handle('proper', 'group'));
+
+    await world.clients.proper.workflow.start('group', {
+      workflowId,
+      taskQueue: workflowQueue,
+      args: start.map((input) => ({ ...(input as object), clusterUid: 'of a later cluster' })),
+    });
+    const signals = recorded.filter(({ kind }) => kind === 'signal');
+    const before = ignored();
+    for (const message of signals) await repeat('group', message);
+    await until('all are ignored', () => ignored() === before + signals.length);
+    expect(await instruct({ cluster: 'of a later cluster' })).toBe(true);
+    const end = { cluster: 'of the next one', seq: 0, list: instructions.list };
+    expect(await instruct({ ...end, at: Date.now() - 3_600_000 })).toBe(false);
+    await world
+      .handle('proper', 'group')
+      .signal('instruct', { ...instructions, ...end, at: Date.now() + 1_000 });
+    expect(await world.handle('proper', 'group').result()).toContain('has no nodes any more');
   });
 });
 

@@ -5,6 +5,7 @@ import type { JsonObject } from '../json.js';
 import type { TaskRequest } from '../node/task-request.js';
 import type { AdoptedMachine } from '../node/state.js';
 import type { OperationFailure } from './operation.js';
+import type { LastTaken, Numbered } from './numbered.js';
 import type { NodeReference, OutputNodes } from './output-nodes.js';
 import { countOf, indexesOf, rangesOf, type Kind, type Range, type Step } from '../plan/plan.js';
 import type { PeersState } from '../node/peers.js';
@@ -35,6 +36,8 @@ export interface NodeGroup {
   /** Number of the last instructions sent, and of the last that the group is known to have taken. */
   readonly sent: number;
   readonly seen: number;
+  /** Its last report. */
+  readonly reported?: LastTaken;
   /** As of `seen`: every unfinished node waits for a gate or a batch slot; every node has finished. */
   readonly quiet: boolean;
   readonly over: boolean;
@@ -89,8 +92,12 @@ export interface GroupState extends NodesState, GroupStart {
   readonly incarnation: number;
   /** The operation of its last instruction. */
   readonly operation: string;
-  /** Number of the last instructions that were taken. */
+  /** The last instructions that arrived. */
+  readonly received?: LastTaken;
+  /** Number of the last instructions that were carried out. */
   readonly seen: number;
+  /** Number of the last report. */
+  readonly reports: number;
   /** Version of the cluster's peers in its last instruction. */
   readonly peersVersion: number;
   readonly services: Readonly<Record<string, ServiceSpec>>;
@@ -168,8 +175,7 @@ export type Instruction =
   | { readonly do: 'halt'; readonly how: 'stop' | 'cancel' | 'discard' }
   | { readonly do: 'end' };
 
-export interface Instructions {
-  readonly seq: number;
+export interface Instructions extends Numbered {
   readonly peersVersion: number;
   readonly list: readonly Instruction[];
 }
@@ -204,7 +210,7 @@ export interface GroupFailure {
   readonly remaining: readonly Pick<Step, 'counts' | 'batchSlot'>[];
 }
 
-export interface GroupReport extends Pending {
+export interface GroupReport extends Pending, Numbered {
   readonly group: string;
   readonly seen: number;
   readonly incarnation: number;

@@ -91,6 +91,9 @@ export function groupReport(): Shape {
     remaining: list(outline({}), 10_000),
   });
   return outline({
+    cluster: text(100),
+    seq: count(),
+    at: count(),
     group: id(),
     seen: count(),
     incarnation: count(),

@@ -99,7 +99,15 @@ export const clusterRows = {
     ],
     updates: { disown: [machines()] },
     signals: {
-      instruct: [object({ seq: count(), peersVersion: count(), list: list(instruction(), 1_000) })],
+      instruct: [
+        object({
+          cluster: text(100),
+          seq: count(),
+          at: count(),
+          peersVersion: count(),
+          list: list(instruction(), 1_000),
+        }),
+      ],
     },
     queries: { nodes: [], payload: [id()], node: [id()], owners: [machines()], peers: [peersRequest()] },
   },

@@ -5,15 +5,12 @@ export interface Seal {
    * knows neither purpose nor workflow, so it limits the validity of everything it encrypts.
    */
   readonly until?: number;
-  /** Random, by a client: a workflow takes it once. Updates, signals and starts need it, or what a workflow adds. */
+  /** Random: a workflow takes it once. Updates, signals and starts of clients need it. */
   readonly id?: string;
   /** When it was sealed, in ms since the epoch, by the server's clock. */
   readonly at?: number;
-  /** The only receiver: the id of the first run of its workflow, of the start that comes with it, or its uid. */
+  /** The only receiver: the id of the first run of its workflow, or of the start that comes with it. */
   readonly to?: string;
-  /** The run of the workflow that sends a signal, and how many it has sent to this receiver. */
-  readonly from?: string;
-  readonly count?: number;
   /** The run of the workflow that starts this one as its child. */
   readonly parent?: string;
   /** Of the start of a further run. */
@@ -37,24 +34,12 @@ interface EarlierRun {
  * and what was sealed before that time and is not in the list is refused.
  */
 export interface TakenMessages {
-  /** By clients: the id, and when the message was sealed. */
+  /** The id, and when the message was sealed. */
   readonly ids: readonly (readonly [id: string, at: number])[];
-  /** Messages of clients that were sealed then or earlier are refused. */
-  readonly idsSince: number;
-  /** By workflows: those that sent last. */
-  readonly runs: readonly TakenOfRun[];
-  /** The same for signals of runs that are not in the list. */
-  readonly runsSince: number;
-}
-
-/** The signals of one run of a workflow. */
-export interface TakenOfRun {
-  readonly run: string;
-  /** The highest number, and when that signal was sealed. */
-  readonly count: number;
-  readonly at: number;
-  /** Lower numbers that have not arrived: the server does not keep the order of signals. */
-  readonly open?: readonly number[];
+  /** Messages that were sealed then or earlier are refused. */
+  readonly since: number;
+  /** Small answers to the last updates. */
+  readonly answers: readonly (readonly [id: string, answer: unknown])[];
 }
 
 /** Of the starts of a Schedule, which repeats them. */

@@ -12,7 +12,7 @@ import type { ServedPlan } from '../../model/plan/plan.js';
 import type { PlannedPlacement } from '../../model/node/placement.js';
 import { listNames } from '../../model/plan/selection.js';
 import type { Memory } from './memory.js';
-import { instructSignal } from './messages.js';
+import { endGroupOfEarlier } from './groups.js';
 import { schedule } from '../schedule.js';
 
 /**
@@ -141,7 +141,9 @@ function accountsOf({ placements }: ServedPlan): readonly PlannedPlacement[] {
   return [...accounts.values()];
 }
 
-async function endGroupsOfEarlier({ state: { name }, isFirst }: Memory): Promise<PreviousRunsReply> {
+async function endGroupsOfEarlier(memory: Memory): Promise<PreviousRunsReply> {
+  const { isFirst } = memory;
+  const { name } = memory.state;
   for (let tries = 1; ; tries += 1) {
     const earlier = await schedule(
       'FIND_PREVIOUS_RUNS',
@@ -150,13 +152,7 @@ async function endGroupsOfEarlier({ state: { name }, isFirst }: Memory): Promise
     );
     const { groups = [] } = earlier;
     if (groups.length === 0 || tries === patience) return earlier;
-    await Promise.all(
-      groups.map(async (group) =>
-        getExternalWorkflowHandle(group)
-          .signal(instructSignal, { seq: 0, peersVersion: 0, list: [{ do: 'end' }] })
-          .catch(() => undefined),
-      ),
-    );
+    await Promise.all(groups.map((group) => endGroupOfEarlier(memory, group)));
     await sleep('2 seconds');
   }
 }

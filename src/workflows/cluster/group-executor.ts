@@ -125,7 +125,7 @@ const mostFailures = 400_000;
 
 /** What is to be reported to the cluster now, and failures that are left for the next report. */
 export function reportOf(memory: GroupMemory): {
-  readonly report: GroupReport;
+  readonly report: Omit<GroupReport, 'at'>;
   readonly left: GroupReport['failures'];
 } {
   const { state } = memory;
@@ -133,8 +133,10 @@ export function reportOf(memory: GroupMemory): {
   const left = state.report.failures.slice(failures.length);
   // The cluster judges a group that is over by its failures.
   const { over, quiet } = left.length > 0 ? { over: false, quiet: false } : progressOf(memory);
-  const report: GroupReport = {
+  const report = {
     ...state.report,
+    cluster: state.clusterUid,
+    seq: state.reports + 1,
     failures,
     group: state.group,
     seen: state.seen,

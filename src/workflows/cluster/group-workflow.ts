@@ -8,7 +8,9 @@ import {
   type CarriedGroupState,
   type GroupStart,
   type GroupState,
+  type Instructions,
 } from '../../model/cluster/group.js';
+import { isRepeated, lastTaken } from '../../model/cluster/numbered.js';
 import { noPeers, peersPage } from '../../model/node/peers.js';
 import { nodeStatus, nodesTable } from '../../model/cluster/report.js';
 import { groupExecutor, reportOf, progressOf, type GroupMemory } from './group-executor.js';
@@ -27,7 +29,8 @@ import { newMemory, query, runEntity, signal, update, type Message, type NextSte
 import { nodeIn } from './lease.js';
 import { disownInGroup, ownershipInGroup } from './ownership.js';
 import { condition, conditionOf } from '../inbox.js';
-import { sealFor } from '../taken-messages.js';
+import { beganAt, ignore } from '../taken-messages.js';
+import { taskTime } from '../recorded.js';
 
 /** How long, in ms, a group with running tasks collects progress before it reports. */
 const collectMs = 3_000;
@@ -38,7 +41,6 @@ type GroupInput = GroupStart | { readonly carried: CarriedGroupState };
 export async function group(input: GroupInput): Promise<string> {
   const memory: GroupMemory = { ...newMemory(), state: openState(input), inbox: [], ended: false };
   return runEntity(memory, {
-    belongsTo: memory.state.clusterUid,
     messages: messagesOf(memory),
     background: [() => keepReporting(memory)],
     step: () => carryOutInstructions(memory),
@@ -53,9 +55,7 @@ export async function group(input: GroupInput): Promise<string> {
 
 function messagesOf(memory: GroupMemory): readonly Message[] {
   return [
-    signal(instructSignal, 'Instructions of the cluster.', (instructions) => {
-      memory.inbox.push(instructions);
-    }),
+    signal(instructSignal, 'Instructions of the cluster.', (instructions) => receive(memory, instructions)),
     query(nodesQuery, 'The nodes, without secrets.', () =>
       Object.values(memory.state.nodes).map((node) => nodeStatus(node, memory.state)),
     ),
@@ -81,6 +81,24 @@ function messagesOf(memory: GroupMemory): readonly Message[] {
   ];
 }
 
+function receive(memory: GroupMemory, instructions: Instructions): void {
+  const { clusterUid, received } = memory.state;
+  // A cluster that follows one of its name ends the groups of that one.
+  const isRefused =
+    instructions.cluster === clusterUid
+      ? instructions.seq === 0 || isRepeated(instructions, received)
+      : instructions.seq !== 0 || instructions.at < beganAt();
+  if (isRefused) {
+    ignore(
+      instructSignal.name,
+      'these instructions were taken before, or are for a group of another cluster',
+    );
+    return;
+  }
+  memory.state = { ...memory.state, received: lastTaken(instructions, received) };
+  memory.inbox.push(instructions);
+}
+
 function openState(input: GroupInput): GroupState {
   if ('carried' in input) return unpackGroup(input.carried);
   return {
@@ -91,6 +109,7 @@ function openState(input: GroupInput): GroupState {
     incarnation: 0,
     operation: '0',
     seen: 0,
+    reports: 0,
     peersVersion: 0,
     services: {},
     config: {},
@@ -166,10 +185,10 @@ async function keepReporting(memory: GroupMemory): Promise<never> {
     const { report, left } = reportOf(memory);
     reported = progressText(memory);
     memory.unreported = left.length > 0;
-    memory.state = { ...memory.state, report: { ...nothingPending, failures: left } };
+    memory.state = { ...memory.state, reports: report.seq, report: { ...nothingPending, failures: left } };
     memory.sending = true;
     try {
-      await cluster.signal(reportSignal, sealFor(memory.state.clusterUid, report));
+      await cluster.signal(reportSignal, { ...report, at: taskTime() });
     } catch (error) {
       // Its cluster was terminated: the next one of its name ends it. Unhandled, this would end the worker.
       log.warn('the report of a group was not delivered', {

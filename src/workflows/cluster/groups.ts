@@ -20,7 +20,7 @@ import { defaultPriorityKey, spend } from '../schedule.js';
 import { changeOperation, type Memory } from './memory.js';
 import { instructSignal } from './messages.js';
 import { condition } from '../inbox.js';
-import { sealFor } from '../taken-messages.js';
+import { taskTime } from '../recorded.js';
 
 /** The cluster's side of its groups: membership, and the instructions sent to them. */
 export function groupOf({ state }: Memory, specGroup: string, index: number): string | undefined {
@@ -151,14 +151,21 @@ async function send(memory: Memory, id: string): Promise<void> {
   const seq = group.sent + 1;
   // Those of a second plan may wait behind those of the first.
   const list = firstWithin(group.pending, mostSent - 1_000);
-  const instructions: Instructions = { seq, peersVersion: memory.state.peers.version, list };
+  const { uid, peers } = memory.state;
   changeGroup(memory, id, { pending: group.pending.slice(list.length), sent: seq });
   try {
     if (seq === 1) await startGroup(memory, id);
-    await spend(jsonBytes(instructions));
+    await spend(jsonBytes(list));
+    const instructions: Instructions = {
+      cluster: uid,
+      seq,
+      at: taskTime(),
+      peersVersion: peers.version,
+      list,
+    };
     await getExternalWorkflowHandle(groupWorkflowId(memory.state.name, id)).signal(
       instructSignal,
-      sealFor(memory.state.uid, instructions),
+      instructions,
     );
     if (memory.state.groups[id]?.ending === true) forgetGroup(memory, id);
   } catch (error) {
@@ -192,12 +199,18 @@ async function startGroup(memory: Memory, id: string): Promise<void> {
     } catch (error) {
       // A group of a terminated previous run: its machines are adopted, the group is not.
       if (!(error instanceof WorkflowExecutionAlreadyStartedError) || tries === 20) throw error;
-      await getExternalWorkflowHandle(workflowId)
-        .signal(instructSignal, { seq: 0, peersVersion: 0, list: [{ do: 'end' }] })
-        .catch(() => undefined);
+      await endGroupOfEarlier(memory, workflowId);
       await sleep('2 seconds');
     }
   }
+}
+
+/** Ends a group of an earlier cluster of this name. */
+export async function endGroupOfEarlier({ state: { uid } }: Memory, workflowId: string): Promise<void> {
+  const end: Instructions = { cluster: uid, seq: 0, at: taskTime(), peersVersion: 0, list: [{ do: 'end' }] };
+  await getExternalWorkflowHandle(workflowId)
+    .signal(instructSignal, end)
+    .catch(() => undefined);
 }
 
 /**

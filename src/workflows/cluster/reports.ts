@@ -1,7 +1,10 @@
 import type { GroupReport, BatchSlotRef } from '../../model/cluster/group.js';
+import { isRepeated, lastTaken } from '../../model/cluster/numbered.js';
 import { touchPeers } from '../../model/node/peers.js';
 import { requestBatchSlot, clusterExecutor, releaseBatchSlotOf, nodeFailed } from './cluster-executor.js';
+import { ignore } from '../taken-messages.js';
 import { changeGroup } from './groups.js';
+import { reportSignal } from './messages.js';
 import { countTasks, noteAbandoned, type Memory } from './memory.js';
 
 /** Applies a group's report: gate counts, batch slots, failures and progress. */
@@ -9,6 +12,10 @@ export function applyReport(memory: Memory, report: GroupReport): void {
   const { group, seen, quiet, over, peersVersion, summary, incarnation } = report;
   const known = memory.state.groups[group];
   if (known === undefined) return;
+  if (report.cluster !== memory.state.uid || isRepeated(report, known.reported)) {
+    ignore(reportSignal.name, `this report of group ${group} was taken before, or is of another cluster's`);
+    return;
+  }
   const { counters, peers } = memory.state;
   memory.state = {
     ...memory.state,
@@ -23,6 +30,7 @@ export function applyReport(memory: Memory, report: GroupReport): void {
         }),
   };
   changeGroup(memory, group, {
+    reported: lastTaken(report, known.reported),
     seen,
     quiet,
     over,

@@ -1,6 +1,7 @@
 import { WorkflowFailedError, WorkflowUpdateFailedError } from '@temporalio/client';
 import { expect } from 'vitest';
 import type { MessageWorld, WorkflowType } from './message-world.js';
+import { samples } from './sample-messages.js';
 
 /** Proper messages that the workflows act on, as proof that attacks left them working. */
 export const proofs: { readonly [Type in WorkflowType]?: (world: MessageWorld) => Promise<unknown> } = {
@@ -11,9 +12,8 @@ export const proofs: { readonly [Type in WorkflowType]?: (world: MessageWorld) =
     ).toMatchObject({ operation: '2' });
   },
   group: async (world) => {
-    await world
-      .handle('proper', 'group')
-      .signal('instruct', { seq: 1, peersVersion: 1, list: [{ do: 'end' }] });
+    const [instructions] = samples.group.signals.instruct;
+    await world.handle('proper', 'group').signal('instruct', instructions);
     expect(await world.handle('proper', 'group').result()).toContain('has no nodes any more');
   },
   pool: async (world) => {

@@ -33,9 +33,12 @@ function messageOf(
   name: string | null | undefined,
   payloads: readonly Payload[] | null | undefined,
 ): RecordedMessage {
-  const args = (payloads ?? []).map((payload) => ({
-    recorded: Buffer.from(PayloadMessage.encode(payload).finish()).toString('base64'),
-  }));
+  const args = (payloads ?? []).map(({ metadata, data }) => {
+    // The server gives the entries of a map in any order.
+    const sorted = Object.fromEntries(Object.entries(metadata ?? {}).sort(([a], [b]) => (a < b ? -1 : 1)));
+    const payload = PayloadMessage.encode({ metadata: sorted, data }).finish();
+    return { recorded: Buffer.from(payload).toString('base64') };
+  });
   return { kind, name: name ?? '', args };
 }
 

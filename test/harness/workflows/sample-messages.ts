@@ -23,6 +23,9 @@ const registration = { provider: 'local', flavor: 'small', image: 'host', fields
 const wanted = { count: 1 };
 const tasks = { total: 1, done: 0, failed: 0 };
 const report = {
+  cluster: uid,
+  seq: 1,
+  at: 1,
   group: '1',
   seen: 1,
   incarnation: 900,
@@ -80,7 +83,7 @@ export const samples: SampleMessages = {
     workflowId: 'cluster/web/group/1',
     start: [{ cluster: 'web', clusterUid: uid, group: '1', limits: { inlineNodes: 1 } }],
     updates: { disown: [machines] },
-    signals: { instruct: [{ seq: 1, peersVersion: 7, list: [{ do: 'end' }] }] },
+    signals: { instruct: [{ cluster: uid, seq: 1, at: 1, peersVersion: 7, list: [{ do: 'end' }] }] },
     queries: { nodes: [], payload: ['app-1'], node: ['app-1'], owners: [machines], peers: [{ since: 0 }] },
   },
   plan: {

@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { jsonBytes, mostSent } from '../../../src/model/carried.js';
+import { isRepeated, lastTaken, type Numbered } from '../../../src/model/cluster/numbered.js';
 import type { Seal, TakenMessages } from '../../../src/model/messages/seal.js';
 import { refuseStart } from '../../../src/model/messages/start.js';
 import {
   mostTakenBytes,
   nothingTaken,
   refuseTaken,
+  withAnswer,
   withTaken,
   type Receiver,
 } from '../../../src/model/messages/taken.js';
@@ -17,12 +19,9 @@ const refusal = (seal: Seal, taken: TakenMessages = nothingTaken): string | unde
   refuseTaken('update x', seal, { taken, receiver, now })?.why;
 const take = (...seals: readonly Seal[]): TakenMessages => seals.reduce(withTaken, nothingTaken);
 const client = (id: string, at = now): Seal => ({ id, at, to: 'first' });
-const signal = (count: number, from = 'run-of-a-sender', at = now): Seal => ({ from, count, at });
 
-/** With the shortest ids and runs that senders have, and with the longest. */
 const many = (count: number, seal: (index: number) => Seal): TakenMessages =>
   take(...Array.from({ length: count }, (_, index) => seal(index)));
-const run = (index: number): string => `01a21f16-df98-76d6-8ff7-${String(index).padStart(12, '0')}`;
 
 describe('the messages of clients', () => {
   it('are taken once, by the workflow that they name', () => {
@@ -47,7 +46,7 @@ describe('the messages of clients', () => {
 
   it('are refused when they are older than those that were forgotten, and no others', () => {
     const taken = many(2_000, (index) => client(`id-of-${index}`, now - 2_000 + index));
-    expect(taken.ids.length).toBeGreaterThan(250);
+    expect(taken.ids).toHaveLength(600);
     for (let index = 0; index < 2_000; index += 1)
       expect(refusal(client(`id-of-${index}`, now - 2_000 + index), taken)).toBeDefined();
     expect(refusal(client('late', now - 1_900), taken)).toMatch(/before messages that .* forgotten/);
@@ -68,36 +67,49 @@ describe('the messages of clients', () => {
   });
 });
 
-describe('the signals of workflows', () => {
-  it('are taken once, in any order', () => {
-    const taken = take(signal(1), signal(4));
-    for (const count of [1, 4]) expect(refusal(signal(count), taken)).toMatch(/was taken before/);
-    for (const count of [2, 3, 5]) expect(refusal(signal(count), taken)).toBeUndefined();
-    expect(refusal(signal(3), withTaken(taken, signal(3)))).toMatch(/was taken before/);
-    expect(refusal(signal(1, 'run-of-b-other'), taken)).toBeUndefined();
-  });
-
-  it('of senders that were forgotten are refused if they are older, and no others', () => {
-    const taken = many(2_000, (index) => signal(3, run(index), now - 2_000 + index));
-    expect(taken.runs.length).toBeGreaterThan(400);
-    for (let index = 0; index < 2_000; index += 1)
-      for (const count of [1, 3])
-        expect(refusal(signal(count, run(index), now - 2_000 + index), taken), run(index)).toBeDefined();
-    expect(refusal(signal(4, run(1), now), taken)).toBeUndefined();
-    // What it had sent before it was forgotten stays refused.
-    expect(refusal(signal(3, run(1), now - 1_999), withTaken(taken, signal(4, run(1))))).toBeDefined();
-  });
-});
-
 describe('the memory of messages', () => {
   it('fits into the message of the next run beside the largest state', () => {
     const longest = (index: number): Seal => client(`${index}`.padEnd(36, 'x'));
-    const gaps = (index: number): Seal => signal(1_000_000 + index, run(index));
-    const taken = { ...many(3_000, gaps), ids: many(3_000, longest).ids };
-    expect(jsonBytes(taken)).toBeGreaterThan(35_000);
-    expect(jsonBytes(taken)).toBeLessThan(mostTakenBytes);
+    const answered = many(30, longest).ids.reduce(
+      (taken, [id]) => withAnswer(taken, { id }, 'x'.repeat(198)),
+      many(3_000, longest),
+    );
+    expect(jsonBytes(answered)).toBeGreaterThan(35_000);
+    expect(jsonBytes(answered)).toBeLessThan(mostTakenBytes);
     // The envelope and the encryption.
     expect(mostSent + mostTakenBytes + 2_000).toBeLessThan(2 * 1024 * 1024);
+  });
+
+  it('has the answers to the last updates, if they are small', () => {
+    const taken = withAnswer(
+      withAnswer(take(client('a'), client('b')), { id: 'a' }, { operation: '7' }),
+      { id: 'b' },
+      'x'.repeat(300),
+    );
+    const of = (id: string): unknown => refuseTaken('update x', client(id), { taken, receiver, now });
+    expect(of('a')).toMatchObject({ is: 'Repeated', answer: [{ operation: '7' }] });
+    expect(of('b')).toMatchObject({ is: 'Repeated' });
+    expect(of('b')).not.toHaveProperty('answer');
+  });
+});
+
+describe('a numbered message between a cluster and a group', () => {
+  const numbered = (seq: number, at: number): Numbered => ({ cluster: 'uid', seq, at });
+
+  it('is a repetition unless its number or its time is later than all before', () => {
+    const last = lastTaken(numbered(3, 500), lastTaken(numbered(7, 400)));
+    expect(last).toEqual([7, 500]);
+    for (const [seq, at] of [
+      [7, 400],
+      [3, 500],
+      [1, 1],
+      [7, 500],
+    ] as const)
+      expect(isRepeated(numbered(seq, at), last)).toBe(true);
+    expect(isRepeated(numbered(1, 1), undefined)).toBe(false);
+    // By a clock that is behind, and after a reset of the sender.
+    expect(isRepeated(numbered(8, 450), last)).toBe(false);
+    expect(isRepeated(numbered(2, 501), last)).toBe(false);
   });
 });
 

@@ -1,0 +1,23 @@
+/** Names a message between a cluster and one of its groups, of which one at a time is under way in each direction. */
+export interface Numbered {
+  /** The uid of the cluster. */
+  readonly cluster: string;
+  readonly seq: number;
+  /** When it was sent, by the server's clock, in ms since the epoch. */
+  readonly at: number;
+}
+
+/** The number and the time of the last message of a sender. */
+export type LastTaken = readonly [seq: number, at: number];
+
+/**
+ * Whether a message is a repetition. A sender that an administrator has reset numbers its messages from an earlier number,
+ * and clocks of the server's hosts differ, so one of the two is enough.
+ */
+export function isRepeated({ seq, at }: Numbered, [lastSeq, lastAt]: LastTaken = [0, 0]): boolean {
+  return seq <= lastSeq && at <= lastAt;
+}
+
+export function lastTaken({ seq, at }: Numbered, [lastSeq, lastAt]: LastTaken = [0, 0]): LastTaken {
+  return [Math.max(seq, lastSeq), Math.max(at, lastAt)];
+}
