@@ -18,7 +18,15 @@ import { excessOf, type Bounds } from '../model/bounds.js';
 import { jsonBytes, mostSent } from '../model/carried.js';
 import { answerType, notYetType, readUpdateName } from '../model/messages/read.js';
 import { originsOf, type Moved } from '../model/move.js';
-import { condition, conditionOf, enqueue, hasMessages, isBehindEarlierTasks, takeMessages } from './inbox.js';
+import {
+  condition,
+  conditionOf,
+  enqueue,
+  hasMessages,
+  isBehindEarlierTasks,
+  takeMessages,
+  takesMessages,
+} from './inbox.js';
 import { leaveMark, reachTime, recorded, taskTime } from './recorded.js';
 import { requireNewStart } from './taken-messages.js';
 
@@ -333,7 +341,8 @@ export function query<Result, Args extends unknown[]>(
 
 /**
  * The validator answers. It runs before what came with the read is taken in, so it asks for a repetition, which comes in a
- * later workflow task. A worker that keeps no workflow gets results of earlier tasks with the repetition, too, and accepts it.
+ * later workflow task. A worker that keeps no workflow gets results of earlier tasks with the repetition, too, and accepts it;
+ * so does a workflow that has just been started.
  */
 function takeReads(memory: EntityMemory): void {
   const answer = (name: string, args: readonly unknown[]): unknown => answers.get(name)?.(...args);
@@ -343,8 +352,8 @@ function takeReads(memory: EntityMemory): void {
       return answer(name, args);
     });
   const validator = (isRepeated: boolean, name: string, ...args: unknown[]): void => {
-    if (isRepeated && isBehindEarlierTasks()) return;
-    if (!isRepeated && (isBehindEarlierTasks() || hasMessages()))
+    if (isRepeated && (isBehindEarlierTasks() || !takesMessages())) return;
+    if (!isRepeated && (isBehindEarlierTasks() || hasMessages() || !takesMessages()))
       throw ApplicationFailure.nonRetryable('the state is not up to date yet', notYetType);
     throw ApplicationFailure.create({ type: answerType, nonRetryable: true, details: [answer(name, args)] });
   };

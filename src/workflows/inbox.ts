@@ -18,6 +18,7 @@ let isDelivering = false;
 /** This run has had a task since the worker loaded it. */
 let isLive = false;
 let mayBeMerged = false;
+let isTaking = false;
 
 export const interceptors = (): WorkflowInterceptors => ({
   internals: [
@@ -66,6 +67,11 @@ export function hasMessages(): boolean {
   return inbox.length > 0;
 }
 
+/** Whether messages are taken in yet: not while the workflow does not know that its start is no repeated one. */
+export function takesMessages(): boolean {
+  return isTaking;
+}
+
 /** Does the work of a message when its turn has come. */
 export function enqueue<Result>(work: () => Result | Promise<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
@@ -81,6 +87,7 @@ export function enqueue<Result>(work: () => Result | Promise<Result>): Promise<R
 
 /** Takes messages in, in the order of their arrival, as long as the workflow runs. */
 export async function takeMessages(): Promise<never> {
+  isTaking = true;
   for (;;) {
     await sdkCondition(() => !isDelivering && inbox.length > 0);
     for (let work = inbox.shift(); work !== undefined; work = inbox.shift()) {

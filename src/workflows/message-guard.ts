@@ -1,8 +1,10 @@
 import {
   ApplicationFailure,
-  log,
+  defineUpdate,
   ParentClosePolicy,
+  setHandler,
   workflowInfo,
+  type WorkflowExecuteInput,
   type WorkflowInboundCallsInterceptor,
   type WorkflowInterceptors,
   type WorkflowOutboundCallsInterceptor,
@@ -19,7 +21,7 @@ import { readUpdateName } from '../model/messages/read.js';
 import { argumentsOf, checkArguments, isHeddleMessage, messagesOf } from '../model/messages/table.js';
 import { numberedSignals, type MessageRefusal } from '../model/messages/taken.js';
 import { clusterEventSignalName } from '../model/names.js';
-import type { Arguments } from '../model/messages/argument-shapes.js';
+import type { Arguments, WorkflowMessages } from '../model/messages/argument-shapes.js';
 import { refreshDetails } from './entity.js';
 import {
   failIfUnopened,
@@ -86,17 +88,22 @@ const inbound: WorkflowInboundCallsInterceptor = {
     const { workflowType, startTime } = workflowInfo();
     const messages = messagesOf(workflowType);
     if (messages === undefined) return next(input);
-    requireOpenStart(keyOfMessage(input.headers));
-    const received = { args: input.args, shapes: messages.start, now: startTime.getTime() };
-    const { args, seal } = open('start', workflowType, received);
-    const refusal = takeStart(seal);
-    if (refusal !== undefined) throw ApplicationFailure.nonRetryable(refusal, 'Invalid');
+    let args: readonly unknown[];
+    try {
+      args = openStart(messages, input);
+    } catch (refusal) {
+      refuseUpdates(messages, refusal);
+      throw refusal;
+    }
     // Entities wait for it themselves, once they can take updates.
     if (Object.keys(messages.updates).length === 0) await requireNewStart();
     return next({ ...input, args: [...args] });
   },
   // The SDK calls this only for updates that have a validator.
-  validateUpdate: (input, next) => next({ ...input, args: openUpdate(input.name, input.args).args }),
+  validateUpdate(input, next) {
+    if (startRefusal !== undefined) throw startRefusal;
+    next({ ...input, args: openUpdate(input.name, input.args).args });
+  },
   async handleUpdate(input, next) {
     // Another one with the same envelope may have come since the validator ran.
     const { args, seal } = openUpdate(input.name, input.args);
@@ -196,6 +203,25 @@ interface Received {
 
 type Opened = Extract<ReturnType<typeof openMessage>, { readonly ok: true }>;
 type Refused = { readonly ok: false } & Partial<MessageRefusal> & Pick<MessageRefusal, 'why'>;
+
+/** @throws ApplicationFailure that fails the workflow, if it must not start like this. */
+function openStart(messages: WorkflowMessages, { args, headers }: WorkflowExecuteInput): readonly unknown[] {
+  requireOpenStart(keyOfMessage(headers));
+  const { workflowType, startTime } = workflowInfo();
+  const opened = open('start', workflowType, { args, shapes: messages.start, now: startTime.getTime() });
+  const refusal = takeStart(opened.seal);
+  if (refusal !== undefined) throw ApplicationFailure.nonRetryable(refusal, 'Invalid');
+  return opened.args;
+}
+
+let startRefusal: Error | undefined;
+
+/** The client of an update that came with a refused start learns why. */
+function refuseUpdates({ updates }: WorkflowMessages, refusal: unknown): void {
+  startRefusal = refusal as Error;
+  const refuse = (): void => undefined;
+  for (const name of Object.keys(updates)) setHandler(defineUpdate(name), refuse, { validator: refuse });
+}
 
 /** With the seal of an update that is taken once. */
 function openUpdate(name: string, args: unknown[]): { readonly args: unknown[]; readonly seal?: Seal } {

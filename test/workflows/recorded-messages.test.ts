@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Client, type WorkflowClientInterceptor } from '@temporalio/client';
+import { Client, WithStartWorkflowOperation, type WorkflowClientInterceptor } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { WorkflowMessages } from '../../src/model/messages/argument-shapes.js';
 import type { Instructions } from '../../src/model/cluster/group.js';
@@ -205,8 +205,6 @@ describe('a message that a run has taken', () => {
 
   it('is answered as before when its client repeats it because the answer was lost', async () => {
     await startAnother('rateLimiter');
-    const { connection, options } = world.clients.unsealed;
-    const { namespace } = options;
     const answers: unknown[] = [];
     const losing: WorkflowClientInterceptor = {
       startUpdate: async (input, next) => {
@@ -216,17 +214,48 @@ describe('a message that a run has taken', () => {
         return next(input);
       },
     };
-    const receivers = receiversOf({ connection, namespace });
-    const client = new Client({
-      ...options,
-      interceptors: { workflow: [sealMessages({ receivers, now: async () => Date.now() }), losing] },
-    });
-    const workflow = client.workflow.getHandle(samples.rateLimiter.workflowId);
+    const workflow = sealingClient(0, losing).workflow.getHandle(samples.rateLimiter.workflowId);
     const answer = await workflow.executeUpdate('take', { args: [request] });
     expect(answer).toEqual(expect.any(Number));
     expect(answers).toEqual([expect.anything()]);
     // Neither taken a second time nor recorded.
     expect(await countHistory(world.handle('proper', 'rateLimiter'))).toMatchObject({ acceptedUpdates: 0 });
+  });
+});
+
+/** A client whose clock is ahead of the server's, which it could not ask. */
+function sealingClient(aheadMs: number, ...more: readonly WorkflowClientInterceptor[]): Client {
+  const { connection, options } = world.clients.unsealed;
+  const receivers = receiversOf({ connection, namespace: options.namespace });
+  const sealing = sealMessages({ receivers, now: async () => Date.now() + aheadMs });
+  return new Client({ ...options, interceptors: { workflow: [sealing, ...more] } });
+}
+
+describe('a client whose clock is an hour wrong, and which cannot read that of the server', () => {
+  it.each([
+    ['ahead', 3_600_000, /by a clock that is ahead of the Temporal server's/],
+    ['behind', -3_600_000, /too long ago, or by a clock that is behind the Temporal server's/],
+  ])('is told so when it starts a workflow with a message, if it is %s', async (what, aheadMs, why) => {
+    const { start, updates } = samples.cluster;
+    const startWorkflowOperation = new WithStartWorkflowOperation('cluster', {
+      workflowId: `cluster/${what}`,
+      taskQueue: workflowQueue,
+      args: [...start],
+      workflowIdConflictPolicy: 'USE_EXISTING',
+    });
+    const error: unknown = await sealingClient(aheadMs)
+      .workflow.executeUpdateWithStart('apply', { args: [updates.apply[0]], startWorkflowOperation })
+      .catch((reason: unknown) => reason);
+    expect(String((error as Error).message) + causeOf(error)).toMatch(why);
+  });
+
+  it('is told so when it sends a message', async () => {
+    await startAnother('rateLimiter');
+    const handle = sealingClient(3_600_000).workflow.getHandle(samples.rateLimiter.workflowId);
+    const refused: unknown = await handle
+      .executeUpdate('take', { args: [samples.rateLimiter.updates.take[0]] })
+      .catch((reason: unknown) => reason);
+    expect(causeOf(refused)).toMatch(/by a clock that is ahead of the Temporal server's/);
   });
 });
 

@@ -46,6 +46,7 @@ const notScheduled =
   'the start was refused: it is that of a Schedule, and this workflow was started by a caller';
 const withoutId =
   "the start was sealed without an id and a time, so it could be repeated: use the heddle command, or a Temporal client with Heddle's plugin";
-const tooOld = 'the start was sealed too long ago: start the workflow again';
+const tooOld =
+  "the start was sealed too long ago, or by a clock that is behind the Temporal server's: synchronise it, then start the workflow again";
 const fromLater =
   "the start was sealed by a clock that is ahead of the Temporal server's: synchronise it, then start the workflow again";
