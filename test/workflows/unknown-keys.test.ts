@@ -75,7 +75,13 @@ afterAll(async () => {
 async function startWorkers(): Promise<() => Promise<void>> {
   const base = { connection: native, namespace, interceptors: { activity: [openInputs] } };
   let answers = own;
-  const answering: KeyRing = { ...ringOf(other, own), current: () => answers };
+  const both = ringOf(other, own);
+  const answering: KeyRing = {
+    current: () => answers,
+    find: (id) => both.find(id),
+    list: () => both.list(),
+    source: both.source,
+  };
   const activities = {
     FIND_KEY: async ({ key }: { readonly key: string }): Promise<void> => {
       try {

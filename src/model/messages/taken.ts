@@ -4,6 +4,8 @@ import type { Seal, TakenMessages } from './seal.js';
 /** Ids that a workflow remembers: the messages of 90 minutes at 10,000 a day. */
 const mostIds = 600;
 const longestId = 36;
+/** How far the clocks of the server's own hosts may differ. */
+const hostSkewMs = 1_000;
 
 /** Clients repeat a request for minutes if its answer was lost; the answers kept for them are small. */
 const mostAnswers = 20;
@@ -58,7 +60,8 @@ export function refuseTaken(
   });
   if (!isId(id) || at === undefined) return refused('Invalid', withoutId);
   const { addresses, began } = receiver;
-  if (to === undefined ? at < began : !addresses.includes(to)) return refused(sealAgainType, forAnother);
+  if (to === undefined ? at < began - hostSkewMs : !addresses.includes(to))
+    return refused(sealAgainType, forAnother);
   if (at > now + skewMs) return refused('Invalid', fromLater);
   if (taken.ids.some(([known]) => known === id)) {
     const answer = taken.answers.find(([known]) => known === id)?.slice(1);
