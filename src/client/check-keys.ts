@@ -36,21 +36,22 @@ const remembered = 1_000;
 
 /** @param keys Checked if given. */
 export function receiversOf(server: Server, keys?: OwnKeys): Receivers {
-  const checkedAt = new Map<string, number>();
-  const firstRuns = new Map<string, string>();
-  const isChecked = (id: string): boolean => Date.now() - (checkedAt.get(id) ?? 0) < validMs;
+  const known = new Map<string, { readonly checkedAt: number; readonly firstRun?: string }>();
   return {
     async find(id) {
-      const known = isChecked(id) ? firstRuns.get(id) : undefined;
-      if (known !== undefined) return known;
+      const { checkedAt = 0, firstRun: before } = known.get(id) ?? {};
+      const isChecked = Date.now() - checkedAt < validMs;
+      if (isChecked && before !== undefined) return before;
       const { keys: ofWorkflow = [], firstRun } = (await describe(server, id)) ?? {};
-      if (keys !== undefined && !isChecked(id)) await requireKey(server, keys, ofWorkflow[0]);
-      if (checkedAt.size >= remembered) [checkedAt, firstRuns].forEach((map) => map.clear());
-      checkedAt.set(id, Date.now());
-      if (firstRun !== undefined) firstRuns.set(id, firstRun);
+      if (keys !== undefined && !isChecked) await requireKey(server, keys, ofWorkflow[0]);
+      if (known.size >= remembered) known.clear();
+      known.set(id, { checkedAt: isChecked ? checkedAt : Date.now(), firstRun });
       return firstRun;
     },
-    forget: (id) => firstRuns.delete(id),
+    forget(id) {
+      const { checkedAt } = known.get(id) ?? {};
+      if (checkedAt !== undefined) known.set(id, { checkedAt });
+    },
   };
 }
 

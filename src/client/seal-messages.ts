@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { temporal } from '@temporalio/proto';
 import type {
   Client,
   ScheduleClientInterceptor,
@@ -115,8 +114,8 @@ function newSeal(at: number, to?: string): Seal {
 /** The interceptors that seal, and no others. */
 const sealing = new WeakSet<WorkflowClientInterceptor>();
 
-type Failure = temporal.api.failure.v1.IFailure;
 type UpdateOutput = WorkflowStartUpdateOutput | WorkflowStartUpdateWithStartOutput;
+type Failure = NonNullable<WorkflowStartUpdateOutput['outcome']>['failure'];
 
 /** Sends an update again while the workflow says that it was sealed for another one, or too long ago. */
 async function anew<Output extends UpdateOutput>(
@@ -133,8 +132,8 @@ async function anew<Output extends UpdateOutput>(
   }
 }
 
-function failureOf(output: UpdateOutput): Failure | undefined {
-  return ('workflowExecution' in output ? output.updateOutcome : output.outcome)?.failure ?? undefined;
+function failureOf(output: UpdateOutput): Failure {
+  return ('workflowExecution' in output ? output.updateOutcome : output.outcome)?.failure;
 }
 
 /** An update that was repeated because the connection broke: the workflow may have kept the first answer. */

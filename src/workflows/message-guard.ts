@@ -91,9 +91,9 @@ const inbound: WorkflowInboundCallsInterceptor = {
     let args: readonly unknown[];
     try {
       args = openStart(messages, input);
-    } catch (refusal) {
-      refuseUpdates(messages, refusal);
-      throw refusal;
+    } catch (error) {
+      if (error instanceof ApplicationFailure) refuseUpdates(messages, error);
+      throw error;
     }
     // Entities wait for it themselves, once they can take updates.
     if (Object.keys(messages.updates).length === 0) await requireNewStart();
@@ -214,11 +214,11 @@ function openStart(messages: WorkflowMessages, { args, headers }: WorkflowExecut
   return opened.args;
 }
 
-let startRefusal: Error | undefined;
+let startRefusal: ApplicationFailure | undefined;
 
 /** The client of an update that came with a refused start learns why. */
-function refuseUpdates({ updates }: WorkflowMessages, refusal: unknown): void {
-  startRefusal = refusal as Error;
+function refuseUpdates({ updates }: WorkflowMessages, refusal: ApplicationFailure): void {
+  startRefusal = refusal;
   const refuse = (): void => undefined;
   for (const name of Object.keys(updates)) setHandler(defineUpdate(name), refuse, { validator: refuse });
 }

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { Client, WithStartWorkflowOperation, type WorkflowClientInterceptor } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { WorkflowMessages } from '../../src/model/messages/argument-shapes.js';
-import type { Instructions } from '../../src/model/cluster/group.js';
+import { packCluster } from '../../src/model/cluster/carry.js';
+import { newGroup, type GroupReport, type Instructions } from '../../src/model/cluster/group.js';
 import { numberedSignals } from '../../src/model/messages/taken.js';
 import { harmless } from '../../src/model/messages/start.js';
 import { messageTable } from '../../src/model/messages/table.js';
@@ -10,6 +11,7 @@ import { receiversOf } from '../../src/client/check-keys.js';
 import { sealMessages } from '../../src/client/seal-messages.js';
 import { workflowQueue } from '../../src/model/names.js';
 import { until } from '../harness/until.js';
+import { fullClusterState } from '../harness/workflows/filled-clusters.js';
 import {
   countHistory,
   openMessageWorld,
@@ -260,16 +262,21 @@ describe('a client whose clock is an hour wrong, and which cannot read that of t
 });
 
 describe('a numbered signal', () => {
-  const { workflowId, start } = samples.group;
-  const [instructions] = samples.group.signals.instruct as readonly [Instructions];
-  const ignored = (): number => world.ignored.filter((id) => id === workflowId).length;
-  const instruct = async (more: Partial<Instructions>): Promise<boolean> => {
+  /** Whether a workflow takes a signal; its answer to the update comes after the signal. */
+  const isTaken = async (
+    type: 'group' | 'cluster',
+    name: string,
+    signal: Instructions | GroupReport,
+  ): Promise<boolean> => {
+    const ignored = (): number => world.ignored.filter((id) => id === samples[type].workflowId).length;
     const before = ignored();
-    await world.handle('proper', 'group').signal('instruct', { ...instructions, list: [], ...more });
-    // Its answer comes after the signal.
-    await world.handle('proper', 'group').executeUpdate('disown', { args: [[]] });
+    await world.handle('proper', type).signal(name, signal);
+    await world.handle('proper', type).executeUpdate('disown', { args: [[]] });
     return ignored() === before;
   };
+  const [instructions] = samples.group.signals.instruct as readonly [Instructions];
+  const instruct = (more: Partial<Instructions>): Promise<boolean> =>
+    isTaken('group', 'instruct', { ...instructions, list: [], ...more });
 
   it('acts once on the group that it was sent to, and on no later one', async () => {
     await startAnother('group');
@@ -278,26 +285,41 @@ describe('a numbered signal', () => {
     expect(await instruct({ seq: 1, at: 4 })).toBe(false);
     expect(await instruct({ seq: 3, at: 5 })).toBe(true);
     expect(await instruct({ cluster: 'another', seq: 4, at: Date.now() })).toBe(false);
-    await world.handle('proper', 'group').signal('instruct', { ...instructions, seq: 4 });
-    await world.handle('proper', 'group').result();
-    const [, ...recorded] = await recordedMessages(world.handle('proper', 'group'));
+    const handle = world.handle('proper', 'group');
+    await handle.signal('instruct', { ...instructions, seq: 4 });
+    await handle.result();
+    const recorded = (await recordedMessages(handle)).filter(({ kind }) => kind === 'signal');
 
-    await world.clients.proper.workflow.start('group', {
-      workflowId,
-      taskQueue: workflowQueue,
-      args: start.map((input) => ({ ...(input as object), clusterUid: 'of a later cluster' })),
-    });
-    const signals = recorded.filter(({ kind }) => kind === 'signal');
-    const before = ignored();
-    for (const message of signals) await repeat('group', message);
-    await until('all are ignored', () => ignored() === before + signals.length);
-    expect(await instruct({ cluster: 'of a later cluster' })).toBe(true);
-    const end = { cluster: 'of the next one', seq: 0, list: instructions.list };
+    const { workflowId, start } = samples.group;
+    const args = start.map((input) => ({ ...(input as object), clusterUid: 'later' }));
+    await world.clients.proper.workflow.start('group', { workflowId, taskQueue: workflowQueue, args });
+    const before = world.ignored.length;
+    for (const message of recorded) await repeat('group', message);
+    await until('all are ignored', () => world.ignored.length === before + recorded.length);
+    expect(await instruct({ cluster: 'later' })).toBe(true);
+    const end = { cluster: 'the next one', seq: 0, list: instructions.list };
     expect(await instruct({ ...end, at: Date.now() - 3_600_000 })).toBe(false);
-    await world
-      .handle('proper', 'group')
-      .signal('instruct', { ...instructions, ...end, at: Date.now() + 1_000 });
-    expect(await world.handle('proper', 'group').result()).toContain('has no nodes any more');
+    await handle.signal('instruct', { ...instructions, ...end, at: Date.now() + 1_000 });
+    expect(await handle.result()).toContain('has no nodes any more');
+  });
+
+  it('of a group is taken once, by the cluster that it names', async () => {
+    const handle = world.handle('proper', 'cluster');
+    if (await isRunning('cluster').catch(() => false)) await handle.terminate();
+    const full = fullClusterState();
+    const groups = { 1: { ...newGroup, members: full.groups[1]?.members ?? {} } };
+    const carried = packCluster({ ...full, groups, nodes: {}, history: [] });
+    const { workflowId } = samples.cluster;
+    const args = [{ carried }];
+    await world.clients.proper.workflow.start('cluster', { workflowId, taskQueue: workflowQueue, args });
+    const [sample] = samples.cluster.signals.report as readonly [GroupReport];
+    const report = (more: Partial<GroupReport>): Promise<boolean> =>
+      isTaken('cluster', 'report', { ...sample, cluster: full.uid, ...more });
+    expect(await report({ seq: 2, at: 5 })).toBe(true);
+    expect(await report({ seq: 2, at: 5 })).toBe(false);
+    expect(await report({ seq: 1, at: 5 })).toBe(false);
+    expect(await report({ seq: 3, at: 6, cluster: 'earlier' })).toBe(false);
+    expect(await report({ seq: 3, at: 6 })).toBe(true);
   });
 });
 

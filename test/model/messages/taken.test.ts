@@ -54,6 +54,16 @@ describe('the messages of clients', () => {
     expect(refusal(client('new', now - 100), taken)).toBeUndefined();
   });
 
+  it('may wait for a worker for days, while others arrive', () => {
+    const sealed = now - 3 * 86_400_000;
+    const old = { addresses: ['first'], began: sealed - 1_000 };
+    const others = many(500, (index) => client(`id-of-${index}`, now - index));
+    const refused = (seal: Seal): unknown =>
+      refuseTaken('update x', seal, { taken: others, receiver: old, now });
+    expect(refused(client('waited', sealed))).toBeUndefined();
+    expect(refused({ id: 'waited', at: sealed })).toBeUndefined();
+  });
+
   it('need an id, a time, and a clock that is not ahead', () => {
     for (const seal of [
       {},
