@@ -271,7 +271,8 @@ describe('a numbered signal', () => {
     const ignored = (): number => world.ignored.filter((id) => id === samples[type].workflowId).length;
     const before = ignored();
     await world.handle('proper', type).signal(name, signal);
-    await world.handle('proper', type).executeUpdate('disown', { args: [[]] });
+    if (type === 'cluster') await world.handle('proper', type).executeUpdate('check');
+    else await world.handle('proper', type).executeUpdate('disown', { args: [[]] });
     return ignored() === before;
   };
   const [instructions] = samples.group.signals.instruct as readonly [Instructions];
