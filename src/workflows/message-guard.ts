@@ -85,8 +85,7 @@ const metadataQuery = '__temporal_workflow_metadata';
 
 const inbound: WorkflowInboundCallsInterceptor = {
   async execute(input, next) {
-    const { workflowType, startTime } = workflowInfo();
-    const messages = messagesOf(workflowType);
+    const messages = messagesOf(workflowInfo().workflowType);
     if (messages === undefined) return next(input);
     let args: readonly unknown[];
     try {

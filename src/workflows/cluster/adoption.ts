@@ -1,11 +1,4 @@
-import {
-  ActivityFailure,
-  ApplicationFailure,
-  getExternalWorkflowHandle,
-  log,
-  sleep,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { ActivityFailure, ApplicationFailure, log, sleep, workflowInfo } from '@temporalio/workflow';
 import type { PreviousRunsReply, FoundMachine } from '../../model/node/probe.js';
 import type { AdoptedMachine } from '../../model/node/state.js';
 import type { ServedPlan } from '../../model/plan/plan.js';
