@@ -1,10 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Context } from '@temporalio/activity';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import type { Payload, SerializationContext } from '@temporalio/common';
 import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { findStart } from '../../../src/activities/find-start.js';
+import { activityTable } from '../../../src/model/activities.js';
 import { argumentsOf, messageTable } from '../../../src/model/messages/table.js';
 import type { WorkflowMessages } from '../../../src/model/messages/argument-shapes.js';
 import { coreQueue, workflowQueue } from '../../../src/model/names.js';
@@ -39,8 +41,8 @@ export interface MessageWorld {
 }
 
 /**
- * A namespace with a worker that runs Heddle's workflows and no activities but the look at their starts, so that each stays
- * as it is.
+ * A namespace with a worker that runs Heddle's workflows; of their activities, only the look at their starts ever ends, so that
+ * each stays as it is.
  */
 export async function openMessageWorld(address: string, bundlePath: string): Promise<MessageWorld> {
   const ignored = logIgnoredSignals();
@@ -81,6 +83,7 @@ export async function openMessageWorld(address: string, bundlePath: string): Pro
     taskQueue: coreQueue,
     interceptors: { activity: [openInputs] },
     activities: {
+      ...Object.fromEntries(Object.keys(activityTable).map((name) => [name, waitForShutdown])),
       FIND_START: (request: { readonly start: string }) =>
         findStart({ runs: readWorkflowRuns(clients.proper) }, request),
     },
@@ -116,6 +119,8 @@ export async function openMessageWorld(address: string, bundlePath: string): Pro
     },
   };
 }
+
+const waitForShutdown = (): Promise<never> => Context.current().cancelled;
 
 export interface HistoryCounts {
   readonly failedTasks: number;
