@@ -146,7 +146,9 @@ describe.skipIf(noEmulators !== undefined)(
       const capture = await ground.operate('plain', { kind: 'capture', image, prove: true });
       expect(capture.operation.failure).toBeUndefined();
       expect(capture.operation.result).toMatchObject({ image, sizeMb: 1 });
-      expect((await rack.commands('plain')).slice(before.length)).toEqual(['soft', 'boot network', 'on']);
+      // It is on in between, so that its disk is marked before the proof.
+      const after = ['soft', 'on', 'soft', 'boot network', 'on'];
+      expect((await rack.commands('plain')).slice(before.length)).toEqual(after);
     });
 
     it('controllers that hang do not cause a load of a machine that answers', async () => {
