@@ -2,10 +2,21 @@ import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 
 /**
  * Overwrites the environment that this process was started with, which programs of the same user read in
- * `/proc/PID/environ`; `process.env` keeps all values. Only Linux shows it there.
+ * `/proc/PID/environ`; `process.env` keeps all values. Only Linux shows it there. Where the kernel does not allow this,
+ * the process goes on with a warning.
  */
 export function hideEnvironment(): void {
   if (process.platform !== 'linux') return;
+  try {
+    overwrite();
+  } catch (error) {
+    process.emitWarning(
+      `programs of this user can read the environment of this process in /proc/${process.pid}/environ: ${String(error)}`,
+    );
+  }
+}
+
+function overwrite(): void {
   // Moves each variable to the heap: the old place is about to be cleared.
   for (const [name, value] of Object.entries(process.env)) process.env[name] = value;
   const [start, end] = environmentRange();

@@ -114,7 +114,7 @@ describe('references in cluster files', () => {
   });
 
   // Promise: configured-secrets
-  it.each([undefined, ['env:*', 'file:*', 'vault:*']])(
+  it.each([undefined, ['env:*', 'file:*', 'vault:*#*']])(
     'never name what heddle.yaml refers to, unless secrets.allow has it word for word (secrets.allow: %j)',
     (patterns) => {
       const own = ['env:RACK_PASSWORD', 'file:/etc/rack/key', 'vault:secret/data/rack#password'];
