@@ -92,8 +92,9 @@ function installMoto() {
 
 /** What provider libcloud runs on. */
 function installLibcloud() {
-  const descriptor = join(root, 'src', 'plugins', 'providers', 'libcloud', 'libcloud.json');
-  installPython('libcloud', JSON.parse(readFileSync(descriptor, 'utf8')).python);
+  const file = join(root, 'src', 'plugins', 'providers', 'libcloud', 'requirements.txt');
+  const [first = ''] = /^apache-libcloud==\S+/m.exec(readFileSync(file, 'utf8')) ?? [];
+  installPython('libcloud', [first], ['--only-binary=:all:', '--require-hashes', '-r', file]);
 }
 
 /** Nodepool's own test fixtures, which the import of its configuration is tested with. It is never run. */
@@ -105,15 +106,16 @@ function installNodepool() {
  * Installs packages into an environment of their own. A file such as .moto-5.2.5 says that the first is complete.
  * @param {string} name of the folder
  * @param {[string, ...string[]]} packages
+ * @param {readonly string[]} words for pip
  */
-function installPython(name, packages) {
+function installPython(name, packages, words = packages) {
   const folder = join(cacheFolder(), name);
   const done = join(folder, `.${packages[0].replace(/\[.*\]/, '').replace('==', '-')}`);
   if (existsSync(done)) return say(`${name} is there: ${folder}`);
   say(`installs ${packages.join(', ')} from the Python package index into ${folder}`);
   run(['rm', '-rf', folder]);
   run(['python3', '-m', 'venv', folder]);
-  run([join(folder, 'bin', 'pip'), 'install', '--quiet', '--disable-pip-version-check', ...packages]);
+  run([join(folder, 'bin', 'pip'), 'install', '--quiet', '--disable-pip-version-check', ...words]);
   writeFileSync(done, '');
 }
 

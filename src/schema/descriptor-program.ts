@@ -97,13 +97,15 @@ export const programSchemas = {
     .exactOptional()
     .meta({ title: 'Environment', description: 'Variables of the program besides PATH, HOME and LANG.' }),
   python: z
-    .array(z.string().regex(/^[A-Za-z\d][^\s;]*$/, { error: 'A package for pip, such as requests==2.32.4.' }))
-    .min(1)
+    .string()
+    .regex(/^\.\/(?!.*\.\.)[^\s]+$/, {
+      error: 'A file in the folder of the plugin, such as ./requirements.txt.',
+    })
     .exactOptional()
     .meta({
       title: 'Python packages',
       description:
-        'What heddle plugins setup installs for the program, such as requests==2.32.4; HEDDLE_PYTHON names the environment.',
+        'Requirements file for pip, with a hash for each package, that heddle plugins setup installs; HEDDLE_PYTHON names the environment.',
     }),
   limits: limitsSchema
     .exactOptional()
@@ -119,7 +121,7 @@ interface ProgramParts {
   readonly command?: readonly string[];
   readonly requests: readonly string[];
   readonly abilities: readonly string[];
-  readonly python?: readonly string[];
+  readonly python?: string;
 }
 
 /** A plugin is a class or a command, not both, and says only what goes with it. */

@@ -156,7 +156,7 @@ export interface Descriptor {
   readonly abilities: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   /** Packages of the program's Python environment. */
-  readonly python?: readonly string[];
+  readonly python?: string;
   readonly limits: PluginLimits;
   readonly version: string;
   readonly description: string;

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -34,12 +35,13 @@ const descriptor = {
   command: ['./sample.py'],
   version: '1.0.0',
   description: 'A sample',
-  python: ['heddle-sample==1.0.0'],
+  python: './requirements.txt',
 };
 
 describe('heddle plugins setup', () => {
   let folder: string;
   let python: string;
+  let requirements: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'heddle-setup-'));
     python = join(folder, 'data', 'python');
@@ -52,6 +54,8 @@ describe('heddle plugins setup', () => {
     await mkdir(join(folder, 'wheels'));
     await writeFile(join(folder, 'task.json'), JSON.stringify({ taskName: 'CREATE' }));
     execFileSync('python3', ['-c', makeWheel, join(folder, 'wheels')]);
+    requirements = join(plugin, 'requirements.txt');
+    await require(await hashOfWheel());
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -66,6 +70,34 @@ describe('heddle plugins setup', () => {
         ...env,
       },
     });
+
+  const hashOfWheel = async (): Promise<string> => {
+    const wheel = await readFile(join(folder, 'wheels', 'heddle_sample-1.0.0-py3-none-any.whl'));
+    return createHash('sha256').update(wheel).digest('hex');
+  };
+  const require = (hash: string): Promise<void> =>
+    writeFile(requirements, `# The sample.\nheddle-sample==1.0.0 \\\n    --hash=sha256:${hash}\n`);
+
+  it('refuses a package that has another hash than its requirements file, or none', async () => {
+    await require('0'.repeat(64));
+    expect(await run(['plugins', 'setup', 'sample'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('pip cannot install the packages'),
+    });
+    await writeFile(requirements, 'heddle-sample==1.0.0\n');
+    expect(await run(['plugins', 'setup', 'sample'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        /requirements\.txt: heddle-sample==1\.0\.0 has no version and hash.*uv pip compile/,
+      ),
+    });
+    await rm(requirements);
+    expect(await run(['plugins', 'setup', 'sample'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`plugin sample has no file ${requirements}`),
+    });
+    await require(await hashOfWheel());
+  });
 
   it('reports what pip says when a package cannot be found, and leaves nothing behind', async () => {
     expect(await run(['plugins', 'setup', 'sample'], { PIP_FIND_LINKS: folder })).toMatchObject({

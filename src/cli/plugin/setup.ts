@@ -21,10 +21,10 @@ const recordName = 'heddle-setup.json';
 export const setup = localVerb(
   async (name: string, options: CommonOptions) => {
     const config = readConfiguration(options);
-    const packages = await packagesOf(name, config);
+    const { file, text, packages } = await requirementsOf(name, config);
     const { pythonFolder = '' } = config.programs;
     const folder = join(pythonFolder, name);
-    const record = JSON.stringify({ python: await findPython(config), packages });
+    const record = JSON.stringify({ python: await findPython(config), requirements: text });
     if (readRecord(folder) === record) return { plugin: name, folder, packages, changed: false };
     prepareFolder(config.dataFolder);
     prepareFolder(pythonFolder);
@@ -36,7 +36,7 @@ export const setup = localVerb(
       await runPython(config, ['-m', 'venv', draft], 'the virtual environment cannot be made');
       // The build script of a source distribution would run here.
       const install = ['install', '--no-input', '--disable-pip-version-check', '--only-binary', ':all:'];
-      const pip = ['-I', '-m', 'pip', ...install, ...packages];
+      const pip = ['-I', '-m', 'pip', ...install, '--require-hashes', '-r', file];
       await runPython(config, pip, 'pip cannot install the packages', join(draft, 'bin', 'python3'));
       writeFileSync(join(draft, recordName), record);
       // Removal takes seconds, and running plugins use the environment: it is replaced first.
@@ -53,17 +53,42 @@ export const setup = localVerb(
   },
 );
 
-async function packagesOf(name: string, config: Config): Promise<readonly string[]> {
+interface Requirements {
+  readonly file: string;
+  readonly text: string;
+  /** Such as requests==2.32.4. */
+  readonly packages: readonly string[];
+}
+
+/** @throws CliError for a package whose hash is not there: pip would say it without the file. */
+async function requirementsOf(name: string, config: Config): Promise<Requirements> {
   const registry = await inspectPlugins(config);
   const found = [...registry.providers(), ...registry.automators()].filter(
     ({ descriptor }) => descriptor.name === name,
   );
   if (found.length === 0)
     throw new CliError('NotFound', `there is no plugin ${JSON.stringify(name)}`, { next: 'heddle plugins' });
-  const packages = found.flatMap(({ descriptor }) => descriptor.python ?? []);
-  if (packages.length === 0)
+  const [file] = found.flatMap(({ descriptor: { python }, folder }) =>
+    python === undefined ? [] : [join(folder, python)],
+  );
+  if (file === undefined)
     throw new CliError('Usage', `plugin ${name} needs no setup: its descriptor names no Python packages`);
-  return packages;
+  if (!existsSync(file)) throw new CliError('Failed', `plugin ${name} has no file ${file}`);
+  const text = readFileSync(file, 'utf8');
+  const lines = text
+    .replaceAll(/\\\n/g, ' ')
+    .split('\n')
+    .map((line) => line.replace(/(^|\s)#.*/, '').trim());
+  const requirements = lines.filter((line) => line !== '');
+  const wrong = requirements.find(
+    (line) => !/^[A-Za-z\d][^\s;]*==\S+(\s.*)?\s--hash=sha256:[\da-f]{64}\b/.test(line),
+  );
+  if (wrong !== undefined || requirements.length === 0)
+    throw new CliError(
+      'Failed',
+      `${file}: ${wrong === undefined ? 'names no package' : `${wrong.split(/\s/, 1)[0]} has no version and hash (NAME==VERSION --hash=sha256:…)`}; make the file with uv pip compile --generate-hashes, or pip-compile --generate-hashes`,
+    );
+  return { file, text, packages: requirements.map((line) => line.split(/\s/, 1)[0] ?? '') };
 }
 
 /** The version of the Python that programs run with. @throws CliError where it cannot be used. */
