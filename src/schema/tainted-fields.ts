@@ -18,32 +18,40 @@ export function checkTainted(
   isImported: (variable: string) => boolean,
 ): readonly Problem[] {
   return textsIn(fields).flatMap(({ path: place, text }) => {
-    const why = codeAt(descriptor, place);
-    if (why === undefined) return [];
+    const code = codeAt(descriptor, place);
+    if (code === undefined) return [];
+    const { why, refusesWords = false } = code;
     return splitText(text).flatMap((part): readonly Problem[] => {
-      const taint = isExpression(part) ? taintOf(part, isImported) : undefined;
-      if (!isExpression(part) || taint === undefined) return [];
-      return [
-        errorIn(
-          [...path, ...place],
-          part.written,
-          `is ${taint}, and ${why}`,
-          waysOut(descriptor, part.words.join('.')),
-        ),
-      ];
+      if (!isExpression(part)) return [];
+      const { mustBeWord: _mustBeWord, ...bare } = part;
+      const taint = taintOf(refusesWords ? bare : part, isImported);
+      if (taint === undefined) return [];
+      const name = part.words.join('.');
+      const right = refusesWords ? 'Write the value itself.' : waysOut(descriptor, name);
+      return [errorIn([...path, ...place], part.written, `is ${taint}, and ${why}`, right)];
     });
   });
 }
 
+interface Code {
+  readonly why: string;
+  /** A word alone chooses what runs: a program, an option, a connection. */
+  readonly refusesWords?: true;
+}
+
 /** Why the text at a place of the fields is code; undefined if it is data. */
-function codeAt(descriptor: Declared, [field, key, ...below]: PlacedText['path']): string | undefined {
+function codeAt(descriptor: Declared, [field, key, ...below]: PlacedText['path']): Code | undefined {
   const declared = fieldNamed(descriptor, String(field));
-  if (declared?.content !== 'data') return `the field ${field} is code, which such a value could change`;
+  if (declared?.content !== 'data')
+    return { why: `the field ${field} is code, which such a value could change` };
   if (declared.type !== 'map') return undefined;
-  if (key === undefined) return `it would choose the names in the field ${field}, not only their values`;
-  return declared.codeKeys !== undefined && new RegExp(declared.codeKeys).test(String(key))
-    ? `${[key, ...below].join('.')} in the field ${field} is code, which such a value could change`
-    : undefined;
+  if (key === undefined)
+    return {
+      why: `it would choose the names in the field ${field}, not only their values`,
+      refusesWords: true,
+    };
+  if (declared.codeKeys === undefined || !new RegExp(declared.codeKeys).test(String(key))) return undefined;
+  return { why: `${[key, ...below].join('.')} in the field ${field} decides what runs`, refusesWords: true };
 }
 
 function waysOut(descriptor: Declared, name: string): string {

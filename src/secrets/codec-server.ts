@@ -112,7 +112,8 @@ function refusal(status: 400 | 401 | 403 | 404 | 405 | 413 | 415, message: strin
 
 /** A page under a host name of its own that resolves to this address (DNS rebinding) sends that name. */
 function checkHost(call: Context, known: readonly string[]): void {
-  if (!known.includes(call.req.header('host')?.toLowerCase() ?? ''))
+  const host = call.req.header('host')?.toLowerCase() ?? '';
+  if (!known.some((name) => name.toLowerCase() === host))
     throw refusal(403, 'the codec server is not known by this host name; list it in its configuration');
 }
 

@@ -171,9 +171,23 @@ test.each([
   [
     'shell',
     { environment: { BASH_ENV: '${{ node.attack0 }}' } },
-    'BASH_ENV in the field environment is code',
+    'BASH_ENV in the field environment decides what runs',
   ],
-  ['shell', { environment: { PATH: 'a:${{ node.attack0 }}' } }, 'PATH in the field environment is code'],
+  [
+    'shell',
+    { environment: { BASH_ENV: '${{ word(node.ipaddress) }}' } },
+    'BASH_ENV in the field environment decides what runs. Write the value itself.',
+  ],
+  [
+    'ansible',
+    { vars: { ansible_connection: '${{ word(node.ipaddress) }}' } },
+    'ansible_connection in the field vars decides what runs',
+  ],
+  [
+    'shell',
+    { environment: { PATH: 'a:${{ node.attack0 }}' } },
+    'PATH in the field environment decides what runs',
+  ],
   [
     'ansible',
     { vars: { ansible_ssh_common_args: '${{ node.attack0 }}' } },
@@ -182,7 +196,7 @@ test.each([
   [
     'chef',
     { attributes: { run_list: ['${{ node.attack0 }}'] } },
-    'run_list.0 in the field attributes is code',
+    'run_list.0 in the field attributes decides what runs',
   ],
 ])('a name that is code is refused in a field of %s for data: %j', async (type, fields, why) => {
   await expect(install(type, { ...automators[type]?.more, ...(fields as JsonObject) })).rejects.toMatchObject(

@@ -9,7 +9,7 @@ export interface Expression {
   readonly written: string;
   /** `['nodes', 'db-1', 'ipaddress']`; the first word says what is referred to. */
   readonly words: readonly string[];
-  /** The value is refused unless it is a word (`isWord`), which is harmless in every language. */
+  /** The value is refused unless it is a word (`isWord`), which ends no text that it stands in. */
   readonly mustBeWord?: true;
 }
 

@@ -7,9 +7,10 @@ const word = /^[A-Za-z0-9._:/][A-Za-z0-9._:/@+-]{0,1023}$/;
 
 /**
  * Whether a value stays one word, or a list of words, wherever it is put: in a shell with or without quotes, in a
- * here document, in YAML, in a template, in a string of any language.
+ * here document, in YAML, in a template, in a string of any language. It may still name any command, file or option
+ * value, so what names a program stays closed to it.
  */
 export function isWord(value: Json): boolean {
   if (Array.isArray(value)) return value.every((item: Json) => !Array.isArray(item) && isWord(item));
-  return typeof value === 'string' ? word.test(value) : ['number', 'boolean'].includes(typeof value);
+  return ['string', 'number', 'boolean'].includes(typeof value) && word.test(String(value));
 }

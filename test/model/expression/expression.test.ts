@@ -5,7 +5,7 @@ import { isWord } from '../../../src/model/expression/word.js';
 import { escapeText, splitText, variablesIn } from '../../../src/model/expression/parse.js';
 
 const scope: Scope = {
-  variables: { port: 80, name: 'web', list: [1, 2], map: { a: { b: true } } },
+  variables: { port: 80, negative: -1, name: 'web', list: [1, 2], map: { a: { b: true } } },
   node: { id: 'app-1', hostname: 'h1', disk: { size: 5 }, 'db.version': '15.6' },
   nodes: {
     'app-2': { nodenum: 2, services: ['app'], values: { ipaddress: '10.0.0.2' } },
@@ -75,6 +75,7 @@ describe('an expression in a text', () => {
     ['${{ nodes.app-1.hostname }}', 'nodes.app-1 has no hostname'],
     ['${{ node.constructor }}', 'node has no constructor'],
     ['${{ var.port.x }}', 'var.port is no mapping'],
+    ['${{ word(var.negative) }}', 'it is not a word'],
     ['${{ word(var.map) }}', 'it is not a word'],
   ])('%s is refused: %s', (text, why) => {
     expect(() => fill(text)).toThrow(why);
