@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { json } from 'node:stream/consumers';
 import type { AddressInfo } from 'node:net';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,11 +15,15 @@ let cache: string;
 /** What the registry knows of a package's faults; undefined: it does not serve the question. */
 let advisories: object | undefined;
 let asked: string[];
+/** The ids of what OSV knows of the first package in Python; undefined: it does not answer. */
+let known: readonly string[] | undefined;
 
 beforeEach(async () => {
   cache = mkdtempSync(join(tmpdir(), 'heddle-audit-'));
   asked = [];
+  known = [];
   registry = createServer((request, response) => {
+    if (request.url === '/v1/querybatch') return void answerOsv(request, response);
     request.resume();
     asked.push(`${request.method} ${request.url}`);
     if (request.method === 'POST' && advisories === undefined) return response.writeHead(405).end();
@@ -41,15 +46,25 @@ afterEach(() => {
   rmSync(cache, { recursive: true, force: true });
 });
 
+async function answerOsv(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { queries } = (await json(request)) as { readonly queries: readonly { readonly version: string }[] };
+  if (known === undefined) return void response.writeHead(503).end();
+  const vulns = known.map((id) => ({ id }));
+  const results = queries.map((_, index) => (index === 0 && vulns.length > 0 ? { vulns } : {}));
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ results }));
+}
+
 /** npm itself, on our lockfile, with a registry of the test's own. */
 async function audit(): Promise<{
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }> {
+  const url = `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`;
   const env = {
     ...childEnvironment(),
-    npm_config_registry: `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`,
+    npm_config_registry: url,
+    OSV_URL: url,
     npm_config_cache: cache,
     XDG_CACHE_HOME: cache,
   };
@@ -67,7 +82,7 @@ async function audit(): Promise<{
 describe('the audit of dependencies', () => {
   it('passes if the registry knows no vulnerability', async () => {
     advisories = {};
-    expect(await audit()).toMatchObject({ code: 0, stdout: '1 passed, 0 failed' });
+    expect(await audit()).toMatchObject({ code: 0, stdout: '2 passed, 0 failed' });
     expect(asked.some((call) => call.startsWith('POST /-/npm/v1/security/'))).toBe(true);
   });
 
@@ -86,36 +101,46 @@ describe('the audit of dependencies', () => {
       ],
     };
     const { code, stdout, stderr } = await audit();
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '0 passed, 1 failed' });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '1 passed, 1 failed' });
     expect(stderr).toMatch(/failed: yaml .*high/);
   });
 
   it('counts as skipped, with the reason, if the registry does not answer', async () => {
     advisories = undefined;
     const { code, stdout, stderr } = await audit();
-    expect({ code, stdout }).toEqual({ code: 0, stdout: '0 passed, 0 failed, 1 skipped' });
-    expect(stderr).toMatch(/skipped: the registry gave no answer to npm audit: .*405/);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '1 passed, 0 failed, 1 skipped' });
+    expect(stderr).toMatch(/skipped: no answer for the packages from npm: .*405/);
+  });
+
+  it('asks for the packages in Python too, each with its version', async () => {
+    advisories = {};
+    known = ['PYSEC-1'];
+    const { code, stdout, stderr } = await audit();
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '1 passed, 1 failed' });
+    expect(stderr).toMatch(/in Python\n.*apache-libcloud==[\d.]+: PYSEC-1/);
+    known = undefined;
+    expect(await audit()).toMatchObject({ code: 0, stdout: '1 passed, 0 failed, 1 skipped' });
   });
 
   it('fails 14 days after the last answer, until there is another', async () => {
-    const record = join(cache, 'heddle', 'audit.json');
+    const record = join(cache, 'heddle', 'audit-npm.json');
     const ago = (days: number): void =>
       writeFileSync(
         record,
         JSON.stringify({ answered: new Date(Date.now() - days * 86_400_000).toISOString() }),
       );
     advisories = {};
-    expect(await audit()).toMatchObject({ code: 0, stdout: '1 passed, 0 failed' });
+    expect(await audit()).toMatchObject({ code: 0, stdout: '2 passed, 0 failed' });
     advisories = undefined;
     ago(13);
-    expect(await audit()).toMatchObject({ code: 0, stdout: '0 passed, 0 failed, 1 skipped' });
+    expect(await audit()).toMatchObject({ code: 0, stdout: '1 passed, 0 failed, 1 skipped' });
     ago(15);
     const { code, stderr } = await audit();
     expect(code).toBe(1);
-    expect(stderr).toMatch(/failed: the registry gave no answer .*the last was 15 days ago/);
+    expect(stderr).toMatch(/failed: no answer for the packages from npm: .*the last was 15 days ago/);
     advisories = {};
     expect(await audit()).toMatchObject({ code: 0 });
     advisories = undefined;
-    expect(await audit()).toMatchObject({ code: 0, stdout: '0 passed, 0 failed, 1 skipped' });
+    expect(await audit()).toMatchObject({ code: 0, stdout: '1 passed, 0 failed, 1 skipped' });
   });
 });
