@@ -231,7 +231,12 @@ describe.skipIf(noEmulators !== undefined)(
       const tasks = (events ?? []).map(
         (event) => event.activityTaskScheduledEventAttributes?.activityType?.name,
       );
-      expect(tasks.filter((name) => name !== undefined)).toEqual(['DESCRIBE_ACCOUNT', 'CREATE', 'ENROL']);
+      expect(tasks.filter((name) => name !== undefined)).toEqual([
+        'FIND_START',
+        'DESCRIBE_ACCOUNT',
+        'CREATE',
+        'ENROL',
+      ]);
     });
 
     it('a registration that failed is completed by a retry, once its cause is gone', async () => {
