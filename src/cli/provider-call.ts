@@ -44,7 +44,7 @@ export async function resolveProviderFields(
   const passed = passedReferences(descriptor);
   const split = (isPassed: boolean): JsonObject =>
     Object.fromEntries(Object.entries(written).filter(([key]) => passed.includes(key) === isPassed));
-  refuse(checkFieldFiles(descriptor, written, ['fields']));
+  refuseProblems(checkFieldFiles(descriptor, written, ['fields']));
   const { fields, secrets } = await resolveFields(environment, split(false), place);
   return { fields: { ...fields, ...split(true) }, secrets };
 }
@@ -73,13 +73,14 @@ export async function openFields(
   environment: Config['environment'],
 ): Promise<ResolvedFields> {
   const { values, problems } = checkFields(descriptor, 'admin', written, ['fields']);
-  refuse(problems);
+  refuseProblems(problems);
   const resolved = await resolveProviderFields(environment, descriptor, values, 'fields');
-  refuse(checkResolved(descriptor, ['admin'], resolved.fields, ['fields']));
+  refuseProblems(checkResolved(descriptor, ['admin'], resolved.fields, ['fields']));
   return resolved;
 }
 
-function refuse(problems: readonly Problem[]): void {
+/** @throws ProblemsError */
+export function refuseProblems(problems: readonly Problem[]): void {
   if (hasErrors(problems)) throw new ProblemsError('These fields cannot be used:', problems);
 }
 

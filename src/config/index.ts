@@ -21,10 +21,11 @@ import { readConfigFile } from '../schema/read-config.js';
 import { milliseconds } from '../model/milliseconds.js';
 import { defaultSite } from '../model/names.js';
 import { simpleNameSchema } from '../schema/names.js';
-import { errorAt, placeProblems, ProblemsError, type Path, type Place } from '../schema/problem.js';
+import type { NamedFile } from '../schema/named-files.js';
+import { errorAt, ProblemsError, type Path, type Place } from '../schema/problem.js';
 import { readTextFile } from '../schema/read-text.js';
 import { whyUntrusted } from '../schema/trusted-path.js';
-import { checkOwnFiles } from './own-files.js';
+import { findNamedFiles } from './own-files.js';
 import { folderFault } from './prepare-folder.js';
 import { loadTemporal, type Environment, type TemporalConfig } from './temporal.js';
 
@@ -88,6 +89,8 @@ export interface Config {
   readonly environment: Environment;
   /** Where each setting came from, for people: `default`, a variable's name, or `FILE:LINE`. */
   readonly origins: Readonly<Record<string, string>>;
+  /** Settings of the file that name files, without those that a variable overrides. Workers check them. */
+  readonly namedFiles: readonly NamedFile[];
   /** The place of a setting in the file; absent without a file. */
   readonly locate?: (path: Path) => Place;
 }
@@ -244,8 +247,18 @@ export function loadConfig({
     temporal: loadTemporal(env),
     environment: env,
     origins,
+    namedFiles: findNamedFiles(written, (path) => toAbsolute(path, base, home)).filter(
+      ({ path: [key = ''] }) => nonEmpty(env[overriding[key] ?? '']) === undefined,
+    ),
   };
 }
+
+/** Variables that take the place of settings, by the first key of the setting. */
+const overriding: Readonly<Record<string, string>> = {
+  dataFolder: 'HEDDLE_DATA_FOLDER',
+  cacheFolder: 'HEDDLE_CACHE_FOLDER',
+  keys: 'HEDDLE_KEYS',
+};
 
 const variablePrefix = 'HEDDLE_VAR_';
 
@@ -327,8 +340,6 @@ function findConfigFile(
     }
     const reading = readConfigFile(read.text, file);
     if (!reading.ok) throw configError(reading.problems);
-    const untrusted = checkOwnFiles(reading.config, (path) => toAbsolute(path, dirname(file), home));
-    if (untrusted.length > 0) throw configError(placeProblems(untrusted, reading.locate));
     return { file, config: reading.config, locate: reading.locate };
   }
   return undefined;

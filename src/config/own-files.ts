@@ -1,30 +1,68 @@
+import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Json } from '../model/json.js';
 import { configSchema, type WrittenConfig } from '../schema/config.js';
-import { distrustAt, namedFiles, whyFilesUntrusted } from '../schema/named-files.js';
-import type { Path, Problem } from '../schema/problem.js';
+import { checkSettingFiles, namedFiles, type NamedFile } from '../schema/named-files.js';
+import { placeProblems, ProblemsError, type Path, type Place } from '../schema/problem.js';
 import { schemaAt, unwrap } from '../schema/zod-problems.js';
 
 /**
- * Files that settings of heddle.yaml name, and that other users own or may write. Which settings these are is
- * registered with their schemas (`namedFiles`); fields of plugins are declared by their descriptors.
+ * The settings of heddle.yaml that name files. Which these are is registered with their schemas (`namedFiles`); fields
+ * of plugins are declared by their descriptors.
  * @param toPath makes a path of the file absolute.
  */
-export function checkOwnFiles(config: WrittenConfig, toPath: (path: string) => string): readonly Problem[] {
-  return problemsIn(config as unknown as Json, [], toPath);
+export function findNamedFiles(
+  config: WrittenConfig,
+  toPath: (path: string) => string,
+): readonly NamedFile[] {
+  return filesIn(config as unknown as Json, [], toPath);
 }
 
-function problemsIn(value: Json, path: Path, toPath: (path: string) => string): readonly Problem[] {
+/**
+ * For processes that use the files: a worker and a builder. @throws ProblemsError for files that other users own or
+ * may write.
+ */
+export function refuseForeignSettings({
+  namedFiles: settings,
+  locate,
+}: {
+  readonly namedFiles: readonly NamedFile[];
+  readonly locate?: (path: Path) => Place;
+}): void {
+  const problems = checkSettingFiles(settings);
+  if (problems.length === 0) return;
+  throw new ProblemsError(
+    'The configuration cannot be used:',
+    locate === undefined ? problems : placeProblems(problems, locate),
+  );
+}
+
+/**
+ * The user of the workers with this configuration, if it is not this process's: the data folder is theirs. Files that
+ * they trust need not be ours.
+ */
+export function otherUserOf({ dataFolder }: { readonly dataFolder: string }): number | undefined {
+  const own = process.getuid?.();
+  for (let folder = dataFolder; own !== undefined; folder = dirname(folder)) {
+    try {
+      const uid = statSync(folder, { throwIfNoEntry: false })?.uid;
+      return uid === own ? undefined : uid;
+    } catch {
+      // A folder that this user may not enter is in one of the other user.
+      if (folder === dirname(folder)) return undefined;
+    }
+  }
+  return undefined;
+}
+
+function filesIn(value: Json, path: Path, toPath: (path: string) => string): readonly NamedFile[] {
   const schema = schemaAt(configSchema, path);
   const kind = schema === undefined ? undefined : namedFiles.get(unwrap(schema))?.kind;
-  if (kind !== undefined) {
-    const named = typeof value === 'string' ? toPath(value) : value;
-    const distrust = whyFilesUntrusted(kind, named);
-    return distrust === undefined ? [] : [distrustAt(path, distrust)];
-  }
+  if (kind !== undefined) return [{ path, kind, named: typeof value === 'string' ? toPath(value) : value }];
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, item]) =>
     item === undefined
       ? []
-      : problemsIn(item as Json, [...path, Array.isArray(value) ? Number(key) : key], toPath),
+      : filesIn(item as Json, [...path, Array.isArray(value) ? Number(key) : key], toPath),
   );
 }

@@ -48,7 +48,8 @@ export function folderFault(folder: string): string | undefined {
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'ENOTDIR') return `${folder} is below a file, not in a folder`;
-    if (code === 'EACCES') return `${folder} cannot be reached: access is not permitted`;
+    // It can be a folder of the user that workers run as. Its use says why it fails.
+    if (code === 'EACCES') return undefined;
     throw error;
   }
 }

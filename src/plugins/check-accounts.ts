@@ -1,6 +1,7 @@
 import type { JsonObject } from '../model/json.js';
 import type { Descriptor } from '../schema/descriptor.js';
 import { checkFieldFiles } from '../schema/field-files.js';
+import { checkSettingFiles, type NamedFile } from '../schema/named-files.js';
 import { checkFields, listedFields, type AllowedValues } from '../schema/fields.js';
 import {
   errorAt,
@@ -16,6 +17,14 @@ import type { Registry } from './registry.js';
 
 interface Settings {
   readonly fields: JsonObject;
+}
+
+interface NamingFiles {
+  readonly namedFiles: readonly NamedFile[];
+  readonly providers: Readonly<Record<string, Account>>;
+  readonly automators: Readonly<Record<string, Settings>>;
+  /** The place of a path in heddle.yaml. */
+  readonly locate?: (path: Path) => Place;
 }
 
 interface Account extends Settings {
@@ -64,6 +73,29 @@ export function checkAutomators<Some extends Settings>(
   return Object.fromEntries(checked);
 }
 
+/**
+ * Refuses files that settings and fields of plugins name, and that other users own or may write: before a worker uses
+ * them. The accounts and automators are those that `checkAccounts` and `checkAutomators` return.
+ * @throws ProblemsError with all faults.
+ */
+export function checkNamedFiles(
+  registry: Registry,
+  { namedFiles, providers, automators, locate }: NamingFiles,
+): void {
+  const ofFields = (descriptor: Descriptor, { fields }: Settings, path: Path): readonly Problem[] =>
+    checkFieldFiles(descriptor, fields, [...path, 'fields'], { atStart: true });
+  const problems = [
+    ...checkSettingFiles(namedFiles),
+    ...Object.entries(providers).flatMap(([name, account]) =>
+      ofFields(registry.provider(account.type).descriptor, account, ['providers', name]),
+    ),
+    ...Object.entries(automators).flatMap(([name, settings]) =>
+      ofFields(registry.automator(name).descriptor, settings, ['automators', name]),
+    ),
+  ];
+  throwProblems('Files of other users cannot be used:', problems, locate);
+}
+
 function findPlugin(
   descriptors: readonly Descriptor[],
   kind: Descriptor['type'],
@@ -84,7 +116,7 @@ function fillFields<Some extends Settings>(
   problems: Problem[],
 ): Some {
   const fields = checkFields(descriptor, 'admin', settings.fields, path);
-  problems.push(...fields.problems, ...checkFieldFiles(descriptor, fields.values, path, { deep: true }));
+  problems.push(...fields.problems);
   return { ...settings, fields: fields.values };
 }
 

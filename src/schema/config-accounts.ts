@@ -24,7 +24,7 @@ export const commandSchema = z
   .max(100)
   .register(namedFiles, { kind: 'command' });
 
-const socketSchema = z.string().min(1).register(namedFiles, { kind: 'file' });
+const socketSchema = z.string().min(1).register(namedFiles, { kind: 'socket' });
 
 const hostKeySchema = z
   .string()

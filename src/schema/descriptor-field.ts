@@ -115,7 +115,7 @@ export const fieldSchema = z
       .meta({
         title: 'Files',
         description:
-          'For administrators\' fields that name files on workers: file, tree (a folder whose files are run), command (a program, or a list of words), or url (with paths in it); of a list or map by the place within it, where * is any key: {"*.keyFile": file}. Workers refuse files that other users own or may write.',
+          'For administrators\' fields that name files on workers: file, tree (a folder whose files are run), command (a program, or a list of words), socket (where another program listens), or url (with paths in it); of a list or map by the place within it, where * is any key: {"*.keyFile": file}. Workers refuse files that other users own or may write.',
       }),
     passReferences: z
       .union([z.boolean(), z.literal('inventory')], { error: 'true, false or inventory.' })

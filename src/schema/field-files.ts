@@ -1,18 +1,18 @@
 import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
 import type { Descriptor } from './descriptor.js';
 import type { FieldDeclaration } from './descriptor-field.js';
-import { distrustAt, whyFilesUntrusted, type fieldFileKinds } from './named-files.js';
+import { distrustAt, whyFilesUntrusted, type FileCheckOptions, type NamedFileKind } from './named-files.js';
 import type { Path, Problem } from './problem.js';
 
 /**
  * Files that administrators' fields name, and that other users own or may write. `path` is where the values stand.
- * @param deep as for `whyFilesUntrusted`: when a worker starts, but not for each call.
+ * @param options as for `whyFilesUntrusted`.
  */
 export function checkFieldFiles(
   { fields }: Pick<Descriptor, 'fields'>,
   values: JsonObject,
   path: Path,
-  options: { readonly deep?: boolean } = {},
+  options: Pick<FileCheckOptions, 'atStart'> = {},
 ): readonly Problem[] {
   const trusted = new Set<string>();
   return Object.entries(fields?.admin ?? {}).flatMap(([key, { files }]) => {
@@ -26,7 +26,7 @@ export function checkFieldFiles(
 }
 
 interface NamedPlace {
-  readonly kind: (typeof fieldFileKinds)[number];
+  readonly kind: NamedFileKind;
   readonly at: Path;
   readonly named: Json;
 }

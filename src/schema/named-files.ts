@@ -1,54 +1,128 @@
-import { existsSync, readdirSync, statSync } from 'node:fs';
-import { isAbsolute, join, resolve } from 'node:path';
+import { lstatSync, readdirSync, realpathSync, statSync, type Dirent } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
 import type { Json } from '../model/json.js';
 import { errorAt, type Path, type Problem } from './problem.js';
+import { wordsForFileError } from './read-text.js';
 import { whyUntrusted, type Distrust } from './trusted-path.js';
 
 /**
  * How a field of a plugin names files. `file`: a file, or a folder of data. `tree`: a folder whose files are run or
- * followed. `command`: a program, or a list of words that begins with one. `url`: a URL with paths in it, as
- * `unix:///run/podman.sock` or `?keyfile=/etc/key`.
+ * followed. `command`: a program, or a list of words that begins with one. `socket`: where another program listens.
+ * `url`: a URL with paths in it, as `unix:///run/podman.sock` or `?keyfile=/etc/key`.
  */
-export const fieldFileKinds = ['file', 'tree', 'command', 'url'] as const;
+export const fieldFileKinds = ['file', 'tree', 'command', 'socket', 'url'] as const;
 /** `made`: a folder that Heddle makes, and checks again then. */
-type NamedFileKind = (typeof fieldFileKinds)[number] | 'made';
+export type NamedFileKind = (typeof fieldFileKinds)[number] | 'made';
 
 /** Settings of heddle.yaml that name files, by their schemas. */
 export const namedFiles = z.registry<{ readonly kind: NamedFileKind }>();
 
+/** A setting of heddle.yaml that names files. */
+export interface NamedFile {
+  /** Its place in heddle.yaml. */
+  readonly path: Path;
+  readonly kind: NamedFileKind;
+  /** With absolute paths. */
+  readonly named: Json;
+}
+
+export interface FileCheckOptions {
+  /**
+   * When a worker starts: all files of a `tree` are checked, which takes a while for a large one, and files may be
+   * absent. Before each use, an absent file that another user could create is refused.
+   */
+  readonly atStart?: boolean;
+  /** As for `whyUntrusted`. */
+  readonly trusted?: Set<string>;
+}
+
 /**
  * Why the files that a value names are not trusted; the first that is not. References and what is no text are passed
  * over: references are checked when they are resolved.
- * @param deep whether all files of a `tree` are checked, which takes a while for a large one.
- * @param trusted as for `whyUntrusted`.
  */
 export function whyFilesUntrusted(
   kind: NamedFileKind,
   value: Json,
-  { deep = false, trusted }: { readonly deep?: boolean; readonly trusted?: Set<string> } = {},
+  { atStart = false, trusted }: FileCheckOptions = {},
 ): Distrust | undefined {
+  // The use of an absent socket fails, and Heddle makes its folders by itself.
+  const mayBeAbsent = atStart || kind === 'socket' || kind === 'made';
   for (const path of pathsIn(kind, value)) {
-    if (kind === 'made' && !existsSync(path)) continue;
-    const distrust = deep && kind === 'tree' ? whyTreeUntrusted(path, trusted) : whyUntrusted(path, trusted);
-    if (distrust !== undefined) return distrust;
+    const distrust =
+      atStart && kind === 'tree' ? whyTreeUntrusted(path, trusted) : whyUntrusted(path, trusted);
+    if (distrust === undefined || (mayBeAbsent && distrust.isAbsent === true)) continue;
+    if (kind !== 'made' || distrust.owner === undefined) return distrust;
+    return { ...distrust, right: `Name another folder, or run as user ${distrust.owner}` };
   }
   return undefined;
 }
 
-/** The first untrusted file or folder. Of `node_modules` only the folder is checked: it may be huge. */
-export function whyTreeUntrusted(folder: string, trusted = new Set<string>()): Distrust | undefined {
+/**
+ * The first untrusted file or folder; folders that links lead to are part of the tree. Of `node_modules` only the
+ * folder is checked: it may be huge.
+ */
+export function whyTreeUntrusted(
+  folder: string,
+  trusted = new Set<string>(),
+  seen = new Set<string>(),
+): Distrust | undefined {
   const own = whyUntrusted(folder, trusted);
-  if (own !== undefined || !existsSync(folder) || !statSync(folder).isDirectory()) return own;
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name);
-    // A dangling link runs nothing.
-    if (!existsSync(path)) continue;
-    const isTree = entry.isDirectory() && entry.name !== 'node_modules';
-    const distrust = isTree ? whyTreeUntrusted(path, trusted) : whyUntrusted(path, trusted);
-    if (distrust !== undefined) return distrust;
+  const real = own === undefined ? realFolder(folder) : undefined;
+  if (real === undefined || seen.has(real)) return own;
+  seen.add(real);
+  const entries = entriesIn(real);
+  if (!Array.isArray(entries)) return entries;
+  for (const entry of entries) {
+    const path = join(real, entry.name);
+    const mayBeFolder = entry.isDirectory() || entry.isSymbolicLink();
+    const isTree = mayBeFolder && entry.name !== 'node_modules' && !isClosed(path);
+    const distrust = isTree ? whyTreeUntrusted(path, trusted, seen) : whyUntrusted(path, trusted);
+    // A link to a file that is absent now is followed when another user has created it.
+    if (distrust !== undefined) return { ...distrust, isAbsent: false };
   }
   return undefined;
+}
+
+/** The folder without links; undefined for a file, and if nothing is there. */
+function realFolder(path: string): string | undefined {
+  try {
+    const real = realpathSync.native(path);
+    return statSync(real).isDirectory() ? real : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function entriesIn(folder: string): Dirent[] | Distrust {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch (error) {
+    return {
+      path: folder,
+      wrong: `cannot be checked: ${wordsForFileError(error)}`,
+      right: 'Let this user read it, or name another folder',
+    };
+  }
+}
+
+/** Files below a folder that this process may not enter are not run by it either, as in lost+found. */
+function isClosed(path: string): boolean {
+  try {
+    lstatSync(`${path}/.`);
+    return false;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EACCES';
+  }
+}
+
+/** What is wrong, when a worker starts, with the files that settings name. */
+export function checkSettingFiles(settings: readonly NamedFile[]): readonly Problem[] {
+  const trusted = new Set<string>();
+  return settings.flatMap(({ path, kind, named }) => {
+    const distrust = whyFilesUntrusted(kind, named, { atStart: true, trusted });
+    return distrust === undefined ? [] : [distrustAt(path, distrust)];
+  });
 }
 
 export function distrustAt(path: Path, { path: file, wrong, right }: Distrust): Problem {
@@ -58,17 +132,20 @@ export function distrustAt(path: Path, { path: file, wrong, right }: Distrust): 
 function pathsIn(kind: NamedFileKind, value: Json): readonly string[] {
   if (kind === 'command') return commandFiles(typeof value === 'string' ? [value] : value);
   if (typeof value !== 'string' || value === '') return [];
-  return kind === 'url' ? urlFiles(value) : [resolve(value)];
+  return kind === 'url' ? urlFiles(value) : [value];
 }
 
-/** The program, unless it is found on the PATH, and each word or value of an option that names a file. */
+/**
+ * The program, unless it is found on the PATH, and each word or value of an option that names a file, from the working
+ * folder if it is relative.
+ */
 function commandFiles(value: Json): readonly string[] {
   if (!Array.isArray(value)) return [];
   const words = value.filter((word): word is string => typeof word === 'string');
   return words.flatMap((word, index) => {
-    if (index === 0) return word.includes('/') ? [resolve(word)] : [];
+    if (index === 0) return word.includes('/') ? [word] : [];
     const path = word.replace(/^-[^=]*=/, '');
-    return isAbsolute(path) && isFile(path) ? [path] : [];
+    return isFile(path) ? [path] : [];
   });
 }
 

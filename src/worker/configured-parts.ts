@@ -3,7 +3,7 @@ import type { CoreParts } from '../activities/table.js';
 import { ownPaths, type Config } from '../config/index.js';
 import type { Json } from '../model/json.js';
 import { poolAccount } from '../model/names.js';
-import { checkAccounts, checkAutomators } from '../plugins/check-accounts.js';
+import { checkAccounts, checkAutomators, checkNamedFiles } from '../plugins/check-accounts.js';
 import { PluginError } from '../plugins/errors.js';
 import type { Registry } from '../plugins/registry.js';
 import { allowReferences } from '../secrets/allowed.js';
@@ -60,8 +60,7 @@ export function configuredParts(
     settings: config.reservations.settings,
     notify: config.reservations.notify,
     webhooks: config.webhooks,
-    providers: checkAccounts(registry, withPools(config), config.locate),
-    automators: checkAutomators(registry, config.automators, config.locate),
+    ...checkSettings(registry, config),
     forbiddenReferences: (value: Json) => forbiddenReferences(value, allows),
     resolveSecrets: async (value, origin) =>
       resolveSecrets(value, sources, { ...origin, allows }).catch((error: unknown) => {
@@ -69,6 +68,19 @@ export function configuredParts(
       }),
     rateLimiters: createRateLimiters(temporal, config.providers),
   };
+}
+
+/**
+ * Accounts and automators with defaults. @throws ProblemsError if one of them is wrong, or names a file of another user.
+ */
+export function checkSettings(
+  registry: Registry,
+  config: Config,
+): Pick<ConfiguredParts, 'providers' | 'automators'> {
+  const providers = checkAccounts(registry, withPools(config), config.locate);
+  const automators = checkAutomators(registry, config.automators, config.locate);
+  checkNamedFiles(registry, { ...config, providers, automators });
+  return { providers, automators };
 }
 
 /** Nodes of pools are available without an account in the configuration, which may still define one. */

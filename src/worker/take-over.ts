@@ -15,6 +15,7 @@ const live = [
   'webhooks',
   'sweep',
   'checksEveryMs',
+  'namedFiles',
   'origins',
   'locate',
 ] as const satisfies readonly (keyof Config)[];

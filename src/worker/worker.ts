@@ -8,8 +8,8 @@ import { createInFlight, type InFlightList } from '../activities/in-flight.js';
 import type { NodeAccess, NodeAddress } from '../activities/parts.js';
 import { createActivities, type CoreParts } from '../activities/table.js';
 import type { Config } from '../config/index.js';
+import { refuseForeignSettings } from '../config/own-files.js';
 import { heartbeats } from '../model/activities.js';
-import { checkAccounts, checkAutomators } from '../plugins/check-accounts.js';
 import { loadRegistry } from '../plugins/registry.js';
 import type { KeyRing } from '../secrets/keys.js';
 import { createRedactors } from '../secrets/redact.js';
@@ -40,7 +40,7 @@ import { outputReader } from './read-outputs.js';
 import { keepLastPass } from './last-pass.js';
 import { publishLiveness } from './publish-liveness.js';
 import type { ReloadState } from '../model/worker-identity.js';
-import { configuredParts, withPools } from './configured-parts.js';
+import { checkSettings, configuredParts, withPools } from './configured-parts.js';
 import { followConfig, type ReadConfig, type Reloadable } from './follow-config.js';
 import { replaceable } from './replaceable.js';
 import { runQueues, type QueueOptions } from './running-queues.js';
@@ -141,6 +141,8 @@ export async function prepareWorkers({
   secretSources,
   role,
 }: HeddleWorkerOptions): Promise<PreparedWorkers> {
+  // Before plugins are copied into the data folder, and run from there.
+  refuseForeignSettings(config);
   const copies = await openPluginCopies(config.dataFolder);
   const registry = await loadRegistry({
     folders: config.pluginFolders,
@@ -149,8 +151,7 @@ export async function prepareWorkers({
     log: { info: (message, attributes) => log.info({ ...attributes }, message) },
   });
   // Before anything is registered at the server.
-  checkAccounts(registry, withPools(config), config.locate);
-  checkAutomators(registry, config.automators, config.locate);
+  checkSettings(registry, config);
   warnOfPlaybooks(config, log);
   const { connection: connectionOptions, namespace } = config.temporal;
   const clock = await watchServerClock(connectionOptions, namespace, log);

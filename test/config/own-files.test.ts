@@ -1,10 +1,11 @@
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { loadConfig } from '../../src/config/index.js';
+import { otherUserOf, refuseForeignSettings } from '../../src/config/own-files.js';
 import { configSchema } from '../../src/schema/config.js';
 import { pretendForeign } from '../harness/foreign.js';
 
@@ -88,7 +89,7 @@ describe('files that heddle.yaml names', () => {
   const load = (place: string, path: string): unknown => {
     const file = join(folder, 'heddle.yaml');
     writeFileSync(file, stringify(configWith(place, naming[place]?.(path))));
-    return loadConfig({ configFlag: file, env: { HOME: folder } });
+    return refuseForeignSettings(loadConfig({ configFlag: file, env: { HOME: folder } }));
   };
 
   it('are all settings with texts but those that are known to name none', () => {
@@ -135,23 +136,87 @@ describe('files that heddle.yaml names', () => {
     const loadWords = (...words: readonly string[]): unknown => {
       const file = join(folder, 'heddle.yaml');
       writeFileSync(file, stringify({ reservations: { notify: { command: words } } }));
-      return loadConfig({ configFlag: file, env: { HOME: folder } });
+      return refuseForeignSettings(loadConfig({ configFlag: file, env: { HOME: folder } }));
     };
     for (const words of [
       ['/bin/sh', script],
       ['python3', `--script=${script}`],
+      ['python3', relative(process.cwd(), script)],
+      [relative(process.cwd(), script)],
     ])
       expect(() => loadWords(...words)).toThrow(`${script} may be written by other users`);
     expect(() => loadWords('/bin/sh', '-c', 'true', '/tmp', '/dev/null')).not.toThrow();
   });
 
-  it('may be absent where only their owner can create them', () => {
-    mkdirSync(join(folder, 'open'));
-    const path = join(folder, 'open/agent');
-    expect(() => load('providers.*.jump.agent', path)).not.toThrow();
-    chmodSync(dirname(path), 0o777);
-    expect(() => load('providers.*.jump.agent', path)).toThrow(
-      `${dirname(path)} may be written by other users`,
-    );
+  it('are the concern of processes that use them: other users read the configuration', () => {
+    for (const place of Object.keys(naming)) {
+      const path = join(folder, place.replaceAll('*', 'one'));
+      mkdirSync(path, { mode: 0o700 });
+      const file = join(folder, 'heddle.yaml');
+      writeFileSync(file, stringify(configWith(place, naming[place]?.(path))));
+      const restore = pretendForeign(path);
+      try {
+        const config = loadConfig({ configFlag: file, env: { HOME: folder } });
+        expect(config.namedFiles.length, place).toBeGreaterThan(0);
+        expect(() => refuseForeignSettings(config), place).toThrow(`${path} belongs to user`);
+      } finally {
+        restore();
+      }
+    }
   });
+
+  it('are not checked where a variable takes the place of the setting', () => {
+    const path = join(folder, 'named');
+    mkdirSync(path);
+    chmodSync(path, 0o777);
+    for (const [place, variable] of [
+      ['dataFolder', 'HEDDLE_DATA_FOLDER'],
+      ['cacheFolder', 'HEDDLE_CACHE_FOLDER'],
+      ['keys.folder', 'HEDDLE_KEYS'],
+    ] as const) {
+      expect(() => load(place, path)).toThrow(`${path} may be written`);
+      const env = { HOME: folder, [variable]: join(folder, 'other') };
+      const config = loadConfig({ configFlag: join(folder, 'heddle.yaml'), env });
+      expect(() => refuseForeignSettings(config), place).not.toThrow();
+    }
+  });
+
+  it.each(['dataFolder', 'store.folder', 'keys.folder', 'builder.folder'])(
+    'are not to be given away if Heddle makes them: %s',
+    (place) => {
+      const path = join(folder, 'named');
+      mkdirSync(path, { mode: 0o700 });
+      const restore = pretendForeign(path);
+      try {
+        expect(() => load(place, path)).toThrow(/Name another folder, or run as user \d+/);
+        expect(() => load(place, path)).not.toThrow(/chown/);
+      } finally {
+        restore();
+      }
+    },
+  );
+
+  it('tell the user of the workers by the data folder', () => {
+    const dataFolder = join(folder, 'data');
+    expect(otherUserOf({ dataFolder })).toBeUndefined();
+    mkdirSync(dataFolder);
+    expect(otherUserOf({ dataFolder })).toBeUndefined();
+    const restore = pretendForeign(dataFolder);
+    expect(otherUserOf({ dataFolder })).toBe(statSync(dataFolder).uid);
+    restore();
+  });
+
+  it.each(Object.keys(naming).filter((place) => place !== 'plugins.*'))(
+    'may be absent, except in a folder that others may change: %s',
+    (place) => {
+      const shared = join(folder, 'shared');
+      mkdirSync(shared);
+      const path = join(shared, 'below/absent');
+      expect(() => load(place, path)).not.toThrow();
+      chmodSync(shared, 0o1777);
+      expect(() => load(place, path)).not.toThrow();
+      chmodSync(shared, 0o777);
+      expect(() => load(place, path)).toThrow(`${shared} may be written by other users`);
+    },
+  );
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { loadConfig } from '../../src/config/index.js';
-import { checkAccounts, checkAutomators } from '../../src/plugins/check-accounts.js';
+import { checkAccounts, checkAutomators, checkNamedFiles } from '../../src/plugins/check-accounts.js';
 import { loadRegistry } from '../../src/plugins/registry.js';
 import { parseKeyRing } from '../../src/secrets/keys.js';
 import { floorProblem } from '../../src/server/version.js';
@@ -151,11 +151,13 @@ describe('docker-compose.yml', () => {
       writeFileSync(file, text);
       // The folders of the file belong to the container.
       const env = { PATH: '/usr/bin:/bin', HOME: home, HEDDLE_DATA_FOLDER: join(home, 'data') };
-      const { providers, automators, locate, pluginFolders: folders } = loadConfig({ configFlag: file, env });
-      const registry = await loadRegistry({ folders, log });
+      const config = loadConfig({ configFlag: file, env });
+      const registry = await loadRegistry({ folders: config.pluginFolders, log });
       try {
-        checkAutomators(registry, automators, locate);
-        return Object.keys(checkAccounts(registry, providers, locate));
+        const automators = checkAutomators(registry, config.automators, config.locate);
+        const providers = checkAccounts(registry, config.providers, config.locate);
+        checkNamedFiles(registry, { ...config, providers, automators });
+        return Object.keys(providers);
       } finally {
         await registry.close();
       }

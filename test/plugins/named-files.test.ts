@@ -5,13 +5,13 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { openAccount } from '../../src/activities/provider/account.js';
 import type { ActivityParts } from '../../src/activities/parts.js';
 import type { Json, JsonObject } from '../../src/model/json.js';
-import { checkAccounts, checkAutomators } from '../../src/plugins/check-accounts.js';
+import { checkAccounts, checkAutomators, checkNamedFiles } from '../../src/plugins/check-accounts.js';
 import { readInventory } from '../../src/plugins/inventory/read-inventory.js';
 import { loadRegistry, type Registry } from '../../src/plugins/registry.js';
 import type { Descriptor } from '../../src/schema/descriptor.js';
 import { checkFieldFiles } from '../../src/schema/field-files.js';
 import { resolveSecrets } from '../../src/secrets/reference.js';
-import { pretendForeign } from '../harness/foreign.js';
+import { pretendForeign, withoutRoot } from '../harness/foreign.js';
 
 /**
  * Administrators' fields with texts that name no file of a worker: names, addresses, secrets, and paths on nodes. A new
@@ -112,16 +112,53 @@ describe('files that fields of plugins name', () => {
     expect([check(key), check(link)]).toEqual([1, 1]);
   });
 
+  const checkTree = (): void => {
+    const automators = checkAutomators(registry, {
+      ansible: { fields: { program: '/bin/true', folder: join(folder, 'playbooks') } },
+    });
+    checkNamedFiles(registry, { namedFiles: [], providers: {}, automators });
+  };
+
   it('are refused with their place when a worker starts, every file of a tree included', () => {
-    mkdirSync(join(folder, 'roles/web'), { recursive: true });
-    const tasks = join(folder, 'roles/web/tasks.yml');
+    mkdirSync(join(folder, 'playbooks/roles/web'), { recursive: true });
+    const tasks = join(folder, 'playbooks/roles/web/tasks.yml');
     writeFileSync(tasks, '');
-    const settings = { ansible: { fields: { program: '/bin/true', folder } } };
-    expect(() => checkAutomators(registry, settings)).not.toThrow();
+    expect(checkTree).not.toThrow();
     chmodSync(tasks, 0o666);
-    expect(() => checkAutomators(registry, settings)).toThrow(
-      `automators.ansible.fields.folder: ${tasks} may be written by other users`,
+    expect(checkTree).toThrow(`automators.ansible.fields.folder: ${tasks} may be written by other users`);
+  });
+
+  it('include files of folders that links in a tree lead to, each folder once', () => {
+    mkdirSync(join(folder, 'playbooks'));
+    mkdirSync(join(folder, 'shared/roles'), { recursive: true });
+    const tasks = join(folder, 'shared/roles/tasks.yml');
+    writeFileSync(tasks, '');
+    symlinkSync('../shared', join(folder, 'playbooks/linked'));
+    symlinkSync('../../playbooks', join(folder, 'shared/roles/back'));
+    expect(checkTree).not.toThrow();
+    chmodSync(tasks, 0o666);
+    expect(checkTree).toThrow(`${tasks} may be written by other users`);
+    rmSync(tasks);
+    mkdirSync(join(folder, 'open'));
+    chmodSync(join(folder, 'open'), 0o1777);
+    symlinkSync('../open/absent', join(folder, 'playbooks/absent'));
+    expect(checkTree).toThrow(
+      `${join(folder, 'open/absent')} does not exist, and other users could create it`,
     );
+  });
+
+  it('are refused with their place if a folder cannot be read; what nobody here may enter is passed over', () => {
+    const closed = join(folder, 'playbooks/lost+found');
+    mkdirSync(closed, { recursive: true });
+    chmodSync(folder, 0o755);
+    chmodSync(closed, 0);
+    expect(() => withoutRoot(checkTree)).not.toThrow();
+    chmodSync(closed, 0o711);
+    if (process.getuid?.() !== 0) chmodSync(closed, 0o100);
+    expect(() => withoutRoot(checkTree)).toThrow(
+      `automators.ansible.fields.folder: ${closed} cannot be checked: reading it is not permitted`,
+    );
+    chmodSync(closed, 0o755);
   });
 
   const machine = { name: 'm', address: '127.0.0.1' };
@@ -140,12 +177,29 @@ describe('files that fields of plugins name', () => {
       resolveSecrets: async (value: Json) => ({ value, secrets: [] }),
     } as unknown as ActivityParts;
     const open = (): Promise<unknown> => openAccount(parts, { name: 'lab' }, { hide: () => undefined });
-    expect(() => checkAccounts(registry, providers)).not.toThrow();
+    const checkStart = (): void =>
+      checkNamedFiles(registry, {
+        namedFiles: [],
+        providers: checkAccounts(registry, providers),
+        automators: {},
+      });
+    expect(checkStart).not.toThrow();
     await expect(open()).resolves.toMatchObject({ name: 'lab' });
     chmodSync(knownHosts, 0o666);
     const wrong = `${knownHosts} may be written by other users`;
-    expect(() => checkAccounts(registry, providers)).toThrow(`providers.lab.fields.knownHosts: ${wrong}`);
+    expect(checkStart).toThrow(`providers.lab.fields.knownHosts: ${wrong}`);
     await expect(open()).rejects.toThrow(wrong);
+    rmSync(knownHosts);
+    chmodSync(folder, 0o1777);
+    expect(checkStart).not.toThrow();
+    await expect(open()).rejects.toThrow(`${knownHosts} does not exist, and other users could create it`);
+  });
+
+  it('may be absent sockets, whose use fails', () => {
+    chmodSync(folder, 0o1777);
+    const agent = join(folder, 'agent');
+    expect(checkFieldFiles(static_(), { agent, machines: [{ agent }] }, [])).toEqual([]);
+    expect(checkFieldFiles(static_(), { keyFile: agent }, [])).toHaveLength(1);
   });
 
   it('pass over references, which are checked when they are resolved', async () => {

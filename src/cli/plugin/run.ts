@@ -9,6 +9,7 @@ import { isPluginError } from '../../plugins/errors.js';
 import { loadRegistry, type ProviderWithAbilities, type Registry } from '../../plugins/registry.js';
 import type { Descriptor } from '../../schema/descriptor.js';
 import { ProblemsError } from '../../schema/problem.js';
+import { checkFieldFiles } from '../../schema/field-files.js';
 import { acceptResult } from '../../schema/accept-result.js';
 import { loginReferences } from '../../plugins/login-references.js';
 import { createRedactor } from '../../secrets/redact.js';
@@ -17,7 +18,7 @@ import { createShell } from '../../ssh/shell.js';
 import { CliError, exitCodes } from '../errors.js';
 import { readConfiguration, type CommonOptions } from '../configuration.js';
 import { authOf, readTarget } from '../login.js';
-import { callInTime, resolveFields, resolveProviderFields } from '../provider-call.js';
+import { callInTime, refuseProblems, resolveFields, resolveProviderFields } from '../provider-call.js';
 import { fillFields, isProviderAction, readTask, toTask } from './task-file.js';
 
 /**
@@ -127,7 +128,10 @@ async function settingsOf(
   name: string,
 ): Promise<Pick<PluginContext, 'fields'>> {
   const { [name]: settings } = checkAutomators(registry, { [name]: automators[name] ?? { fields: {} } });
-  const { fields } = await resolveFields(environment, settings?.fields ?? {}, `automators.${name}`);
+  const written = settings?.fields ?? {};
+  const { descriptor } = registry.automator(name);
+  refuseProblems(checkFieldFiles(descriptor, written, ['automators', name, 'fields']));
+  const { fields } = await resolveFields(environment, written, `automators.${name}`);
   return { fields };
 }
 

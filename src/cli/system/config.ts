@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../model/json.js';
 import type { Config } from '../../config/index.js';
-import { checkAccounts, checkAutomators } from '../../plugins/check-accounts.js';
+import { otherUserOf } from '../../config/own-files.js';
+import { checkAccounts, checkAutomators, checkNamedFiles } from '../../plugins/check-accounts.js';
 import type { Registry } from '../../plugins/registry.js';
 import { ProblemsError } from '../../schema/problem.js';
 import { CliError } from '../errors.js';
@@ -51,11 +52,12 @@ export const show = localVerb(
         ]),
       ),
       origins,
+      otherUser: otherUserOf(config),
       problem: typeof registry === 'string' ? registry : problemWith(registry, config),
     };
   },
   {
-    document: ({ file, devWorkerConfig, settings, problem: _problem, ...rest }) => ({
+    document: ({ file, devWorkerConfig, settings, otherUser: _otherUser, problem: _problem, ...rest }) => ({
       file,
       devWorkerConfig,
       ...settings,
@@ -63,7 +65,7 @@ export const show = localVerb(
     }),
     error: ({ problem }) =>
       problem === undefined ? undefined : new CliError('Invalid', problem, { next: 'heddle plugins' }),
-    print: (output, { file, devWorkerConfig, settings, pluginFolders, providers, origins }) => {
+    print: (output, { file, devWorkerConfig, settings, pluginFolders, providers, origins, otherUser }) => {
       output.line(file === null ? 'no heddle.yaml: defaults and the environment' : `heddle.yaml: ${file}`);
       const rows = Object.entries(settings).map(([key, value]) => [key, value, origins[key] ?? '-']);
       output.table(['SETTING', 'VALUE', 'FROM'], rows);
@@ -72,6 +74,10 @@ export const show = localVerb(
       for (const [name, { type, site: at, fields }] of Object.entries(providers))
         output.line(
           `provider ${name}: type ${type}, site ${at}, ${describeFields(fields)} (${origins[`providers.${name}`] ?? '-'})`,
+        );
+      if (otherUser !== undefined)
+        output.line(
+          `workers run as user ${otherUser}: files that heddle.yaml names are checked by sudo -u '#${otherUser}' heddle config`,
         );
       if (devWorkerConfig !== undefined)
         output.line(`heddle dev runs here, with what its workers have in ${devWorkerConfig}`);
@@ -87,11 +93,12 @@ function secretHider(registry: Registry | undefined): Hide {
     hideSecrets(registry?.providers().find(({ descriptor }) => descriptor.name === type)?.descriptor, fields);
 }
 
-/** What a worker would refuse of the configuration. */
-function problemWith(registry: Registry, { providers, automators, locate }: Config): string | undefined {
+/** What a worker would refuse of the configuration; which files it trusts depends on its user. */
+function problemWith(registry: Registry, config: Config): string | undefined {
   try {
-    checkAccounts(registry, providers, locate);
-    checkAutomators(registry, automators, locate);
+    const providers = checkAccounts(registry, config.providers, config.locate);
+    const automators = checkAutomators(registry, config.automators, config.locate);
+    if (otherUserOf(config) === undefined) checkNamedFiles(registry, { ...config, providers, automators });
     return undefined;
   } catch (error) {
     return problemOf(error);

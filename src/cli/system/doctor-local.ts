@@ -4,9 +4,10 @@ import { dirname, join } from 'node:path';
 import { execa } from 'execa';
 import { childOptions } from '../../config/child-environment.js';
 import { type Config, loadConfig } from '../../config/index.js';
+import { otherUserOf } from '../../config/own-files.js';
 import { isWritable } from '../../config/prepare-folder.js';
 import type { Registry } from '../../plugins/registry.js';
-import { checkAccounts, checkAutomators } from '../../plugins/check-accounts.js';
+import { checkAccounts, checkAutomators, checkNamedFiles } from '../../plugins/check-accounts.js';
 import { ProblemsError } from '../../schema/problem.js';
 import { openKeys } from '../configuration.js';
 import { measureLogs } from '../../store/prune-logs.js';
@@ -23,15 +24,20 @@ export function checkNode(): Finding {
 
 /** Checks that only its owner can read the folder. It is created at first use. */
 export function checkFolder(check: string, folder: string): Finding {
+  const other = otherUserOf({ dataFolder: folder });
+  if (other !== undefined)
+    return warn(check, `${folder} belongs to user ${other}, as which workers run`, doctorAs(other));
   const stat = statSync(folder, { throwIfNoEntry: false });
   if (stat === undefined) return ok(check, `${folder} is made at first use`);
-  if (process.getuid !== undefined && stat.uid !== process.getuid())
-    return fail(check, `${folder} belongs to user ${stat.uid}, not to us`);
   if (!isWritable(folder))
     return fail(check, `${folder} may not be written by this user`, `chmod 700 '${folder}'`);
   const mode = stat.mode & 0o777;
   if (process.platform === 'win32' || (mode & 0o077) === 0) return ok(check, folder);
   return fail(check, `${folder} is open to others (mode ${mode.toString(8)})`, `chmod 700 '${folder}'`);
+}
+
+function doctorAs(user: number): string {
+  return `sudo -u '#${user}' heddle doctor`;
 }
 
 /** Of the folder, or where it will be. */
@@ -95,18 +101,23 @@ export function checkPlugins(found: Registry | string): Finding {
 }
 
 /** What a worker would refuse of the fields of accounts and automators, files of other users among them. */
-export function checkFieldsOf(registry: Registry, { providers, automators, locate }: Config): Finding {
+export function checkSettings(registry: Registry, config: Config): Finding {
+  const other = otherUserOf(config);
   try {
-    checkAccounts(registry, providers, locate);
-    checkAutomators(registry, automators, locate);
+    const providers = checkAccounts(registry, config.providers, config.locate);
+    const automators = checkAutomators(registry, config.automators, config.locate);
+    if (other === undefined) checkNamedFiles(registry, { ...config, providers, automators });
   } catch (error) {
     if (error instanceof ProblemsError) return fail('accounts', error.message, 'heddle config show');
     throw error;
   }
-  const count = Object.keys(providers).length;
-  return ok(
+  const count = Object.keys(config.providers).length;
+  const fields = `fields of ${count} provider ${count === 1 ? 'account' : 'accounts'}`;
+  if (other === undefined) return ok('accounts', `${fields}, and the files that heddle.yaml names`);
+  return warn(
     'accounts',
-    `fields of ${count} provider ${count === 1 ? 'account' : 'accounts'}, and the files that they name`,
+    `${fields}; the files that heddle.yaml names are checked only as user ${other}`,
+    doctorAs(other),
   );
 }
 

@@ -16,7 +16,7 @@ import {
   checkLibcloud,
   checkMachines,
   checkNode,
-  checkFieldsOf,
+  checkSettings,
   checkPlugins,
   checkRunFolders,
   configOfWorkers,
@@ -90,7 +90,7 @@ async function* examine(options: ServerOptions): AsyncGenerator<Finding> {
   yield checkKeys(config);
   const plugins = await inspectPlugins(config).catch((error: unknown) => messageOf(error));
   yield checkPlugins(plugins);
-  const accounts = typeof plugins === 'string' ? undefined : checkFieldsOf(plugins, config);
+  const accounts = typeof plugins === 'string' ? undefined : checkSettings(plugins, config);
   if (accounts !== undefined) yield accounts;
   // A Python environment that another user may write is not started.
   if (accounts?.state === 'ok') yield* await checkLibcloud(config, plugins);
