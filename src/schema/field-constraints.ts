@@ -43,12 +43,17 @@ function amountOf({ type }: FieldDeclaration, value: Json): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
+/** The patterns used last, the latest at the end: cluster files bring patterns too, without end. */
 const compiled = new Map<string, RE2JS>();
+const mostCompiled = 200;
 
 /** Whether the whole text matches, in time linear in its length: no pattern can stall a worker. */
 export function matchesPattern(pattern: string, text: string): boolean {
   const known = compiled.get(pattern) ?? RE2JS.compile(pattern);
+  compiled.delete(pattern);
   compiled.set(pattern, known);
+  const [oldest] = compiled.keys();
+  if (compiled.size > mostCompiled && oldest !== undefined) compiled.delete(oldest);
   return known.matches(text);
 }
 

@@ -1,6 +1,8 @@
-import { describe, expect, test } from 'vitest';
+import { RE2JS } from 're2js';
+import { describe, expect, test, vi } from 'vitest';
 import type { Json, JsonObject } from '../../src/model/json.js';
 import type { FieldDeclaration, FieldDeclarations } from '../../src/schema/descriptor.js';
+import { matchesPattern } from '../../src/schema/field-constraints.js';
 import { checkFields, checkResolved, fieldsJsonSchema } from '../../src/schema/fields.js';
 import { formatProblem } from '../../src/schema/problem.js';
 
@@ -137,4 +139,16 @@ describe('constraints of fields', () => {
       ],
     });
   });
+});
+
+test('compiled patterns are kept while they are in use, and not without end', () => {
+  const compile = vi.spyOn(RE2JS, 'compile');
+  const timesOf = (pattern: string): number => compile.mock.calls.filter(([text]) => text === pattern).length;
+  for (let index = 0; index < 1_000; index += 1) {
+    expect(matchesPattern(`cluster${index}`, `cluster${index}`)).toBe(true);
+    expect(matchesPattern('used', 'used')).toBe(true);
+  }
+  expect(matchesPattern('cluster0', 'cluster0')).toBe(true);
+  expect([timesOf('used'), timesOf('cluster0')]).toEqual([1, 2]);
+  compile.mockRestore();
 });
