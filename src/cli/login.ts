@@ -1,8 +1,8 @@
 import type { Config } from '../config/index.js';
 import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
-import { referencesIn } from '../model/node/result-table.js';
+import { findReferences, isCommand, possibleReferences } from '../model/secret-reference.js';
 import { describeDistrust, whyUntrusted } from '../schema/trusted-path.js';
-import { forbiddenReferences, resolveSecrets } from '../secrets/reference.js';
+import { resolveSecrets } from '../secrets/reference.js';
 import type { SshTarget } from '../ssh/target.js';
 import { CliError } from './errors.js';
 
@@ -115,7 +115,7 @@ export async function resolveLogin(
   { node, account, auth }: KnownLogin,
 ): Promise<JsonObject> {
   const { providers } = config;
-  if (referencesIn(auth).length === 0) return auth;
+  if (possibleReferences(auth).length === 0) return auth;
   const [{ inspectPlugins }, { loginReferences }, { foreignReferences }] = await Promise.all([
     import('./inspect-plugins.js'),
     import('../plugins/login-references.js'),
@@ -142,8 +142,7 @@ async function resolveHere(
   written: JsonObject,
   place: string,
 ): Promise<JsonObject> {
-  const isRun = (reference: string): boolean => reference.startsWith('exec:');
-  if (forbiddenReferences(written, (reference) => !isRun(reference)).length > 0)
+  if (findReferences(written).some(({ reference }) => isCommand(reference)))
     throw new CliError(
       'Refused',
       `${place} is the output of a program (exec:), and this command runs none: give it with file: or env: in heddle.yaml, or use heddle exec, which runs on a worker`,

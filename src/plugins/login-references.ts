@@ -1,7 +1,8 @@
 import type { JsonObject } from '../model/json.js';
 import { poolAccount } from '../model/names.js';
+import { writtenReferences } from '../model/secret-reference.js';
 import type { Descriptor } from '../schema/descriptor.js';
-import { inventoriesOf, referencesAt, referencesOfFields } from '../schema/references.js';
+import { inventoriesOf, referencesOfFields } from '../schema/references.js';
 import { readInventory } from './inventory/read-inventory.js';
 
 interface Account {
@@ -36,7 +37,7 @@ export async function loginReferences(
 async function referencesInFile(file: string): Promise<readonly string[]> {
   try {
     const entries = await readInventory({ file, log: { warn: () => undefined } });
-    return entries.flatMap(({ value }) => referencesAt(value));
+    return entries.flatMap(({ value }) => writtenReferences(value));
   } catch {
     return [];
   }

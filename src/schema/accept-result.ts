@@ -3,16 +3,16 @@ import type { AnyAction } from '../model/action.js';
 import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
 import {
   machinePartOf,
-  referencesIn,
   refusedIdentityKeys,
   reservedKeysIn,
   type IdentityKey,
 } from '../model/node/result-table.js';
+import { possibleReferences } from '../model/secret-reference.js';
 import { maxPayloadBytes, maxResultBytes, mergePayload } from '../model/node/payload.js';
 import { unsafeText, unsafeUser } from '../model/safe-text.js';
 import { PluginError } from '../plugins/errors.js';
 import type { Descriptor } from './descriptor.js';
-import { foreignReferences, secretReferenceSchema } from './references.js';
+import { foreignReferences, isValidReference } from './references.js';
 import { copyPlainJson } from './plain-json.js';
 import { formatPath, quoteValue, type Path } from './problem.js';
 import { parseResult, type ParsedResult } from './result.js';
@@ -88,7 +88,8 @@ function refusedReferences(
   result: JsonObject,
 ): readonly string[] {
   const foreign = foreignReferences(result, references).map(formatPath);
-  return referencesIn(result)
+  return possibleReferences(result)
+    .map(({ path }) => path)
     .filter((path) => !isCredential(path) || foreign.includes(formatPath(path)))
     .map((path) => {
       const place = path.length === 0 ? 'the key secret' : `${formatPath(path)}, which has the key secret`;
@@ -183,7 +184,7 @@ function isLogin(value: Json): boolean {
   return Object.entries(value).every(([key, item]) => {
     if (key !== 'user' && !credentials.has(key)) return false;
     if (item === null) return true;
-    if (key !== 'user' && isJsonObject(item)) return secretReferenceSchema.safeParse(item).success;
+    if (key !== 'user' && isJsonObject(item)) return isValidReference(item);
     if (typeof item !== 'string' || item.includes('\0')) return false;
     if (key === 'user') return unsafeUser(item) === undefined;
     return key !== 'agent' || unsafeText(item, { blanks: true }) === undefined;

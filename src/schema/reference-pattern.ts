@@ -26,6 +26,11 @@ export function referencePatternFault(pattern: string): string | undefined {
     : undefined;
 }
 
+/** The same text for references that are resolved alike, such as an `exec:` with other blanks or quotes. */
+export function canonicalReference(reference: string): string {
+  return JSON.stringify(wordsOf(reference) ?? reference);
+}
+
 /** The scheme, then the words of a command, path and field of a Vault, or the name; undefined for an open quote. */
 function wordsOf(reference: string): readonly string[] | undefined {
   const [scheme = ''] = reference.split(':', 1);
@@ -39,13 +44,11 @@ function wordsOf(reference: string): readonly string[] | undefined {
   }
 }
 
-/** A whole segment `..`, also behind the `=` of an option. */
-const goesUp = /(?:^|[/=:,])\.\.(?:[/:,]|$)/;
-
 function matchesWord(pattern: string, word: string): boolean {
   if (!pattern.includes('*')) return word === pattern;
   if (pattern.startsWith('*') && word.startsWith('-')) return false;
-  if (goesUp.test(word)) return false;
+  // Also behind the `=` of an option, or within a list of paths.
+  if (word.split(/[/=:,]/).includes('..')) return false;
   const parts = pattern.split('*').map((part) => part.replaceAll(/[\\^$.|?+()[\]{}]/g, String.raw`\$&`));
   return matchesPattern(parts.join(String.raw`\P{Cc}*`), word);
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
-import { referencesIn } from '../model/node/result-table.js';
+import type { Json, JsonObject } from '../model/json.js';
+import { possibleReferences, writtenReferences } from '../model/secret-reference.js';
 import type { Descriptor } from './descriptor.js';
 import type { Path } from './problem.js';
 
@@ -22,6 +22,11 @@ export const secretReferenceSchema = z
     description: '{secret: "env:NAME"}; also file:PATH, exec:COMMAND, vault:PATH#FIELD.',
   });
 
+/** Whether a value is a reference with a known scheme: without one, it may hold the secret itself. */
+export function isValidReference(value: Json): boolean {
+  return secretReferenceSchema.safeParse(value).success;
+}
+
 /** The administrator's fields whose secret references the plugin gets as they are. */
 export function passedReferences({ fields }: Declared): readonly string[] {
   return Object.entries(fields?.admin ?? {}).flatMap(([key, field]) =>
@@ -32,7 +37,9 @@ export function passedReferences({ fields }: Declared): readonly string[] {
 /** The references in these fields of an account that its plugin gets as they are; `keyFile: PATH` stands for one. */
 export function referencesOfFields(plugin: Declared, fields: JsonObject): readonly string[] {
   const passed = ['keyFile', ...passedReferences(plugin)];
-  return referencesAt(Object.fromEntries(Object.entries(fields).filter(([key]) => passed.includes(key))));
+  return writtenReferences(
+    Object.fromEntries(Object.entries(fields).filter(([key]) => passed.includes(key))),
+  );
 }
 
 /** The inventory files that these fields name, whose references the plugin gets as they are. */
@@ -45,29 +52,7 @@ export function inventoriesOf({ fields: declared }: Declared, fields: JsonObject
 
 /** Places of references in a value that are not among these, or would be references without their other keys. */
 export function foreignReferences(value: JsonObject, own: ReadonlySet<string>): readonly Path[] {
-  return referencesIn(value).filter((path) => {
-    const reference = secretReferenceSchema.safeParse(valueAt(value, path));
-    return !reference.success || !own.has(reference.data.secret);
-  });
-}
-
-function valueAt(value: Json, [first, ...rest]: Path): Json | undefined {
-  if (first === undefined) return value;
-  const item = Array.isArray(value)
-    ? (value[Number(first)] as Json | undefined)
-    : isJsonObject(value)
-      ? value[first]
-      : undefined;
-  return item === undefined ? undefined : valueAt(item, rest);
-}
-
-/** The references in a value; `keyFile: PATH` stands for one. */
-export function referencesAt(value: Json): readonly string[] {
-  const reference = secretReferenceSchema.safeParse(value);
-  if (reference.success) return [reference.data.secret];
-  if (Array.isArray(value)) return value.flatMap((item: Json) => referencesAt(item));
-  if (!isJsonObject(value)) return [];
-  return Object.entries(value).flatMap(([key, item]) =>
-    key === 'keyFile' && typeof item === 'string' ? [`file:${item}`] : referencesAt(item),
+  return possibleReferences(value).flatMap(({ reference, form, path }) =>
+    form === 'reference' && own.has(reference) ? [] : [path],
   );
 }

@@ -1,6 +1,8 @@
 import { realpathSync } from 'node:fs';
-import { basename, dirname, join, normalize, resolve, sep } from 'node:path';
-import { matchesReference } from '../schema/reference-pattern.js';
+import { basename, dirname, join, resolve } from 'node:path';
+import { isPlainPath } from '../model/plain-path.js';
+import { isCommand } from '../model/secret-reference.js';
+import { canonicalReference, matchesReference } from '../schema/reference-pattern.js';
 import type { AllowReference } from './reference.js';
 
 /** Variables with access to payloads, Temporal or Vault; only administrators may refer to them. */
@@ -11,22 +13,25 @@ const ownVariables = /^env:(HEDDLE|TEMPORAL|VAULT)_/;
  * may stand there: a command reads whatever the worker's user may. A variable or a file of Heddle itself never may,
  * whatever the patterns say, and a secret of heddle.yaml only if it is a pattern word for word.
  * @param ownPaths Folders and files of Heddle: keys, state, stored secrets, the configuration.
- * @param configured References that heddle.yaml itself uses.
+ * @param configured References that heddle.yaml and its inventories use, and `file:` for each file that they name.
  */
 export function allowReferences(
   patterns: readonly string[] | undefined,
   ownPaths: readonly string[] = [],
   configured: readonly string[] = [],
 ): AllowReference {
-  const reserved = new Set(configured.filter((reference) => patterns?.includes(reference) !== true));
-  const closedPaths = [...ownPaths, ...[...reserved].flatMap(pathOf)];
-  const isOwn = (reference: string): boolean =>
-    ownVariables.test(reference) ||
-    reserved.has(reference) ||
-    pathOf(reference).some((path) => isWithin(path, closedPaths));
-  if (patterns === undefined) return (reference) => !reference.startsWith('exec:') && !isOwn(reference);
+  const listed = new Set(patterns?.map(canonicalReference));
+  const reserved = new Set(configured.map(canonicalReference));
+  const isInOwn = within(() => ownPaths);
+  const isInReserved = within(() => configured.flatMap(pathOf));
+  const isOwn = (reference: string): boolean => {
+    if (ownVariables.test(reference) || pathOf(reference).some(isInOwn)) return true;
+    const canonical = canonicalReference(reference);
+    return !listed.has(canonical) && (reserved.has(canonical) || pathOf(reference).some(isInReserved));
+  };
+  if (patterns === undefined) return (reference) => !isCommand(reference) && !isOwn(reference);
   return (reference) =>
-    isPlain(reference) &&
+    pathOf(reference).every(isPlainPath) &&
     !isOwn(reference) &&
     patterns.some((pattern) => matchesReference(pattern, reference));
 }
@@ -36,16 +41,22 @@ function pathOf(reference: string): readonly string[] {
   return reference.startsWith('file:') ? [reference.slice('file:'.length)] : [];
 }
 
-/** A path that goes up is another than it seems. */
-function isPlain(reference: string): boolean {
-  return pathOf(reference).every((path) => normalize(path) === path);
+/** Compares paths as written and after resolving links; a folder may be a link too. */
+function within(folders: () => readonly string[]): (path: string) => boolean {
+  let known: ReadonlySet<string> | undefined;
+  return (path) => {
+    known ??= new Set(folders().flatMap(bothPaths));
+    return bothPaths(path).some((one) => {
+      for (let above = one; ; above = dirname(above)) {
+        if (known?.has(above) === true) return true;
+        if (above === dirname(above)) return false;
+      }
+    });
+  };
 }
 
-/** Compares the path as written and after resolving links; a folder may be a link too. */
-function isWithin(path: string, folders: readonly string[]): boolean {
-  const paths = [resolve(path), realPath(resolve(path))];
-  const roots = folders.flatMap((folder) => [resolve(folder), realPath(resolve(folder))]);
-  return paths.some((one) => roots.some((root) => one === root || one.startsWith(`${root}${sep}`)));
+function bothPaths(path: string): readonly string[] {
+  return [resolve(path), realPath(resolve(path))];
 }
 
 /** For an absent file its folder counts: the file may exist when the reference is resolved. */

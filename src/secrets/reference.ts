@@ -1,14 +1,8 @@
-import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
+import { isJsonObject, type Json } from '../model/json.js';
+import { findReferences, isSecretReference } from '../model/secret-reference.js';
 import { readSecret, schemes, type SecretSources } from './sources.js';
 
 export { secretSourcesOf, type SecretSources } from './sources.js';
-
-/**
- * `{secret: "env:NAME"}`, `file:PATH`, `exec:COMMAND WORDS…` or `vault:PATH#FIELD`; resolved by workers only.
- */
-export interface SecretReference extends JsonObject {
-  readonly secret: string;
-}
 
 export interface ResolvedSecrets {
   readonly value: Json;
@@ -30,11 +24,6 @@ export type WrittenBy =
 /** A reference that cannot be resolved. The message names its place and scheme, never a value. */
 export class SecretError extends Error {
   override readonly name = 'SecretError';
-}
-
-/** True for an object whose only key is `secret`, with a text. */
-export function isSecretReference(value: unknown): value is SecretReference {
-  return isJsonObject(value) && typeof value.secret === 'string' && Object.keys(value).length === 1;
 }
 
 /**
@@ -80,22 +69,11 @@ function refuseForbidden(value: Json, place: string, allows: AllowReference): vo
 }
 
 /** Paths of the references in a value that are not allowed. */
-export function forbiddenReferences(value: Json, allows: AllowReference): readonly Place[] {
+export function forbiddenReferences(
+  value: Json,
+  allows: AllowReference,
+): readonly (readonly (string | number)[])[] {
   return findReferences(value).flatMap(({ reference, path }) => (allows(reference) ? [] : [path]));
-}
-
-type Place = readonly (string | number)[];
-
-/** All references in a value, with their paths. */
-export function findReferences(
-  value: unknown,
-  path: Place = [],
-): readonly { readonly reference: string; readonly path: Place }[] {
-  if (isSecretReference(value)) return [{ reference: value.secret, path }];
-  if (Array.isArray(value))
-    return value.flatMap((item: unknown, index) => findReferences(item, [...path, index]));
-  if (!isJsonObject(value)) return [];
-  return Object.entries(value).flatMap(([key, item]) => findReferences(item, [...path, key]));
 }
 
 type Resolve = (reference: string, at: string) => Promise<string>;

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { isOwnCredential } from '../config/child-environment.js';
 import { isUnprotected } from '../model/endpoint.js';
 import type { Json } from '../model/json.js';
+import { isPlainPath } from '../model/plain-path.js';
 import { anySignal } from '../model/signals.js';
 import { splitWords } from '../model/command-words.js';
 import { whyFilesUntrusted } from '../schema/named-files.js';
@@ -135,10 +136,9 @@ async function readVault(reference: string, sources: SecretSources): Promise<str
       'VAULT_ADDR must be https:// outside of this machine: the token would be readable on the way',
     );
   const [path = '', field = '', ...more] = reference.split('#');
-  const parts = path.split('/');
-  if (field === '' || more.length > 0 || parts.some((part) => part === '' || part === '.' || part === '..'))
-    throw new Error('expected is vault:MOUNT/data/PATH#FIELD');
-  const url = new URL(`/v1/${parts.map(encodeURIComponent).join('/')}`, vault.address);
+  const isPath = path !== '' && !path.startsWith('/') && isPlainPath(path);
+  if (field === '' || more.length > 0 || !isPath) throw new Error('expected is vault:MOUNT/data/PATH#FIELD');
+  const url = new URL(`/v1/${path.split('/').map(encodeURIComponent).join('/')}`, vault.address);
   const value = fieldOf(await askVault(url, vault, limitsOf(sources)), field);
   if (value === undefined)
     throw new Error(

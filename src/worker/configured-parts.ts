@@ -3,12 +3,12 @@ import type { CoreParts } from '../activities/table.js';
 import { ownPaths, type Config } from '../config/index.js';
 import type { Json } from '../model/json.js';
 import { poolAccount } from '../model/names.js';
+import { findReferences } from '../model/secret-reference.js';
 import { checkAccounts, checkAutomators, checkNamedFiles } from '../plugins/check-accounts.js';
 import { PluginError } from '../plugins/errors.js';
 import type { Registry } from '../plugins/registry.js';
 import { allowReferences } from '../secrets/allowed.js';
 import {
-  findReferences,
   forbiddenReferences,
   resolveSecrets,
   SecretError,

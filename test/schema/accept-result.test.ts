@@ -3,7 +3,8 @@ import { actions, type AnyAction } from '../../src/model/action.js';
 import type { Json, JsonObject } from '../../src/model/json.js';
 import { machineActions } from '../../src/model/machine/actions.js';
 import { mergePayload } from '../../src/model/node/payload.js';
-import { identityKeys, referencesIn, reservedKeys, resultTable } from '../../src/model/node/result-table.js';
+import { identityKeys, reservedKeys, resultTable } from '../../src/model/node/result-table.js';
+import { possibleReferences } from '../../src/model/secret-reference.js';
 import { PluginError } from '../../src/plugins/errors.js';
 import { acceptFailure, acceptResult, type ResultOf } from '../../src/schema/accept-result.js';
 import { fc } from '../harness/property.js';
@@ -85,7 +86,7 @@ describe('a key that names or reaches the machine', () => {
         if (fault(returned, 'INSTALL') !== 'nothing') return;
         const merged = mergePayload(payload, returned);
         for (const name of identityKeys) expect(merged[name]).toEqual(payload[name]);
-        expect(referencesIn(merged)).toEqual([]);
+        expect(possibleReferences(merged)).toEqual([]);
       }),
     );
   });

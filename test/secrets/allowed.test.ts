@@ -128,6 +128,23 @@ describe('references in cluster files', () => {
     },
   );
 
+  // Promise: configured-secrets
+  it('never run a command of heddle.yaml in other words, unless secrets.allow has it', () => {
+    const own = ['exec:pass show hetzner'];
+    const patterns = ['exec:pass show *', 'exec:pass  show "listed"'];
+    const allows = allowReferences(patterns, [], [...own, 'exec:pass show listed']);
+    for (const reference of [
+      ...own,
+      'exec:pass  show hetzner',
+      'exec: pass show hetzner ',
+      'exec:pass show "hetzner"',
+      "exec:pa'ss' show het\\zner",
+    ])
+      expect({ reference, allowed: allows(reference) }).toEqual({ reference, allowed: false });
+    for (const reference of ['exec:pass show other', 'exec:pass show listed'])
+      expect({ reference, allowed: allows(reference) }).toEqual({ reference, allowed: true });
+  });
+
   it('are found at any depth', () => {
     const value = { a: [{ secret: 'env:NO' }, 'env:NO'], b: { c: { secret: 'env:YES' } }, secret: 'env:NO' };
     expect(forbiddenReferences(value, allowReferences(['env:YES']))).toEqual([['a', 0]]);

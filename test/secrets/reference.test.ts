@@ -8,12 +8,8 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { splitWords } from '../../src/model/command-words.js';
-import {
-  isSecretReference,
-  resolveSecrets,
-  SecretError,
-  type SecretSources,
-} from '../../src/secrets/reference.js';
+import { isSecretReference } from '../../src/model/secret-reference.js';
+import { resolveSecrets, SecretError, type SecretSources } from '../../src/secrets/reference.js';
 
 const node = process.execPath;
 const environment = {

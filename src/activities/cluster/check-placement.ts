@@ -1,5 +1,5 @@
 import type { PlacementCheck, PlacementProblem } from '../../model/cluster/placement-check.js';
-import { isJsonObject, type Json } from '../../model/json.js';
+import { findReferences, isCommand } from '../../model/secret-reference.js';
 import { isPluginError } from '../../plugins/errors.js';
 import { suggest } from '../../schema/suggest.js';
 import type { Attempt } from '../attempt.js';
@@ -57,31 +57,21 @@ async function checkSecrets(
 ): Promise<readonly PlacementProblem[]> {
   const problems: PlacementProblem[] = [];
   for (const { path, value } of values) {
-    for (const place of referencesIn(value, path)) {
+    for (const { reference, path: place } of findReferences(value)) {
+      // Running a command may have effects, and only a task shall have them.
+      if (isCommand(reference)) continue;
       try {
-        const { secrets } = await parts.resolveSecrets(place.value, { writtenBy: 'user', place: 'it' });
+        const { secrets } = await parts.resolveSecrets(
+          { secret: reference },
+          { writtenBy: 'user', place: 'it' },
+        );
         attempt.hide(secrets);
       } catch (error) {
-        problems.push(problemOf(error, place.path));
+        problems.push(problemOf(error, [...path, ...place]));
       }
     }
   }
   return problems;
-}
-
-interface Placed {
-  readonly path: PlacementProblem['path'];
-  readonly value: Json;
-}
-
-/** Secret references, without commands: running one may have effects, and only a task shall have them. */
-function referencesIn(value: Json, path: Placed['path']): readonly Placed[] {
-  if (Array.isArray(value)) return value.flatMap((item: Json, index) => referencesIn(item, [...path, index]));
-  if (!isJsonObject(value)) return [];
-  const { secret } = value;
-  if (typeof secret === 'string' && Object.keys(value).length === 1)
-    return secret.startsWith('exec:') ? [] : [{ path, value }];
-  return Object.entries(value).flatMap(([key, item]) => referencesIn(item, [...path, key]));
 }
 
 /** Wrong settings are problems of the plan; anything else may pass until the task. */

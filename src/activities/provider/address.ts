@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { isJsonObject, type JsonObject } from '../../model/json.js';
-import { referencesIn } from '../../model/node/result-table.js';
+import { possibleReferences } from '../../model/secret-reference.js';
 import { unsafeText, unsafeUser } from '../../model/safe-text.js';
 import type { SshAuth } from '../../plugins/contract.js';
 import { PluginError } from '../../plugins/errors.js';
@@ -50,7 +50,7 @@ async function resolveLogin(
   attempt: Pick<Attempt, 'hide'>,
 ): Promise<JsonObject> {
   const { 'ssh-auth': auth = {} } = config;
-  if (!isJsonObject(auth) || referencesIn(auth).length === 0) return isJsonObject(auth) ? auth : {};
+  if (!isJsonObject(auth) || possibleReferences(auth).length === 0) return isJsonObject(auth) ? auth : {};
   const place = `ssh-auth of a node of provider ${account}`;
   refuseForeign(auth, await referencesOf(parts, account), place);
   const { value, secrets } = await parts.resolveSecrets(auth, { writtenBy: 'administrator', place });

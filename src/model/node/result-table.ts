@@ -1,5 +1,5 @@
 import type { AnyAction } from '../action.js';
-import type { Json, JsonObject } from '../json.js';
+import type { JsonObject } from '../json.js';
 
 /**
  * Keys of a payload that name a machine or say how to reach it. Other `ssh-*` keys are refused altogether.
@@ -61,21 +61,6 @@ export function refusedIdentityKeys(action: AnyAction, result: JsonObject): read
 /** Of a failed task's result only what names the machine. */
 export function machinePartOf(result: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(result).filter(([key]) => keptAfterFailure.has(key)));
-}
-
-/**
- * Places of everything in a value that is a secret reference, or would be one once its other keys are
- * deleted. Results are merged, so that a reference could otherwise be put together from two of them.
- */
-export function referencesIn(
-  value: Json,
-  path: readonly (string | number)[] = [],
-): readonly (readonly (string | number)[])[] {
-  if (Array.isArray(value)) return value.flatMap((item: Json, index) => referencesIn(item, [...path, index]));
-  if (typeof value !== 'object' || value === null) return [];
-  const object = value as JsonObject;
-  const own = Object.hasOwn(object, 'secret') && typeof object['secret'] === 'string' ? [path] : [];
-  return [...own, ...Object.entries(object).flatMap(([key, item]) => referencesIn(item, [...path, key]))];
 }
 
 function isIdentityKey(key: string): boolean {

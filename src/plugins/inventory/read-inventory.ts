@@ -1,5 +1,6 @@
 import { dirname, extname, resolve } from 'node:path';
 import { isJsonObject, type Json } from '../../model/json.js';
+import { isCommand, possibleReferences } from '../../model/secret-reference.js';
 import { PluginError, type PluginLog } from '../contract.js';
 import { readTrustedFile, UntrustedFile } from '../trusted-file.js';
 import { findCircle, hostsOf, variablesOf, type Groups } from './groups.js';
@@ -89,18 +90,12 @@ function refuseCommands(entries: readonly InventoryEntry[]): readonly InventoryE
   for (const { value, line } of entries) {
     const name =
       isJsonObject(value) && typeof value['name'] === 'string' ? ` of machine ${value['name']}` : '';
-    if (hasCommand(value))
+    if (possibleReferences(value).some(({ reference }) => isCommand(reference)))
       throw new Error(
         `${line === undefined ? '' : `line ${line}: `}a secret${name} is an exec: reference, which an inventory cannot have; use file:, env: or vault:, or write the machine in heddle.yaml`,
       );
   }
   return entries;
-}
-
-function hasCommand(value: Json): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  const { secret } = isJsonObject(value) ? value : {};
-  return (typeof secret === 'string' && secret.startsWith('exec:')) || Object.values(value).some(hasCommand);
 }
 
 function isYaml(file: string): boolean {

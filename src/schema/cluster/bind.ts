@@ -12,9 +12,10 @@ import type { Json, JsonObject } from '../../model/json.js';
 import { stableJson } from '../../model/node/payload.js';
 import { isPlainObject } from '../plain-json.js';
 import { errorAt, errorIn, quoteValue, type Path, type Problem } from '../problem.js';
+import { isValidReference } from '../references.js';
 import { suggest } from '../suggest.js';
 import { brokenExpression, isBoundLate, unknownRoot } from './expressions.js';
-import { isSecretReference, isValueName, variableSchema, type VariableDeclaration } from './variable.js';
+import { isValueName, variableSchema, type VariableDeclaration } from './variable.js';
 import { ruleOf } from './import-value.js';
 import { isOfType, typeWords } from './variable-type.js';
 
@@ -83,7 +84,7 @@ function choose(
     return given === undefined
       ? { value: undefined }
       : errorAt(path, `is given by ${given.by}, and its value comes from ${from}`, 'Remove one of them.');
-  if (secret === true && fallback !== undefined && !isSecretReference(fallback))
+  if (secret === true && fallback !== undefined && !isValidReference(fallback))
     return errorAt(
       [...path, 'default'],
       'would show the secret in the file',
@@ -98,7 +99,7 @@ function choose(
     );
   const by = given === undefined ? '' : ` (by ${given.by})`;
   const shown = secret === true ? 'its value' : quoteValue(value);
-  if (!isOfType(value, type) && !(secret === true && isSecretReference(value)))
+  if (!isOfType(value, type) && !(secret === true && isValidReference(value)))
     return errorAt(path, `${shown}${by} is not ${typeWords[type ?? 'text']}`);
   if (allowed !== undefined && !allowed.some((one) => stableJson(one) === stableJson(value)))
     return errorAt(

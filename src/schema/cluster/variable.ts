@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Json } from '../../model/json.js';
 import { anyJsonSchema } from '../any-fields.js';
-import { secretReferenceSchema } from '../references.js';
 import { patternFault } from '../field-constraints.js';
 import { clusterNameSchema } from '../names.js';
 import { importFormats, ruleOf, type ImportRule } from './import-value.js';
@@ -128,10 +127,6 @@ function wrongAllowed({
   return allowed.some((value) => !isOfType(value, type))
     ? [['allowed', `has a value that is not ${typeWords[type]}`]]
     : [];
-}
-
-export function isSecretReference(value: Json): boolean {
-  return secretReferenceSchema.safeParse(value).success;
 }
 
 /**
