@@ -128,11 +128,14 @@ export async function resolveLogin(
     (type) => plugins.find(({ descriptor }) => descriptor.name === type)?.descriptor,
   );
   const place = `ssh-auth of ${node}`;
-  if (foreignReferences(auth, own).length > 0)
+  if (foreignReferences(auth, own.references).length > 0) {
+    const cause = own.incomplete;
+    if (cause !== undefined) throw new CliError('Refused', `${place}: ${cause.message}`, { cause });
     throw new CliError(
       'Refused',
       `${place} holds a secret reference that is neither in the fields of provider ${account} in the heddle.yaml of this computer nor in the inventory that they name: it is not resolved`,
     );
+  }
   return resolveHere(config, auth, place);
 }
 

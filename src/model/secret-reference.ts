@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from './json.js';
 
 /** `{secret: "env:NAME"}`, `file:PATH`, `exec:COMMAND WORDS…` or `vault:PATH#FIELD`; resolved by workers only. */
-export interface SecretReference extends JsonObject {
+interface SecretReference extends JsonObject {
   readonly secret: string;
 }
 

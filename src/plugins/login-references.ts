@@ -3,16 +3,24 @@ import { poolAccount } from '../model/names.js';
 import { writtenReferences } from '../model/secret-reference.js';
 import type { Descriptor } from '../schema/descriptor.js';
 import { inventoriesOf, referencesOfFields } from '../schema/references.js';
-import { readInventory } from './inventory/read-inventory.js';
+import { PluginError } from './errors.js';
+import { readUsable } from './inventory/read-inventory.js';
 
 interface Account {
   readonly type: string;
   readonly fields: JsonObject;
 }
 
+export interface OwnReferences {
+  readonly references: ReadonlySet<string>;
+  /** Why others may be the account's own too: an inventory cannot be read, in part or as a whole, or changed just now. */
+  readonly incomplete?: PluginError;
+}
+
 /**
  * The references that an account's plugin may return in `ssh-auth`: those in its fields that the plugin gets as they
- * are, and those in the inventory that they name. Nodes of pools are of any account.
+ * are, and those in the inventory that they name. Nodes of pools are of any account, so a wrong inventory is no error
+ * as long as the reference is found elsewhere.
  * @param accounts Those of this process's own heddle.yaml.
  * @param describe The plugin of a type; undefined if it is not installed.
  */
@@ -20,25 +28,33 @@ export async function loginReferences(
   accounts: Readonly<Record<string, Account>>,
   name: string,
   describe: (type: string) => Pick<Descriptor, 'fields'> | undefined,
-): Promise<ReadonlySet<string>> {
+): Promise<OwnReferences> {
   const own = name === poolAccount ? Object.values(accounts) : [accounts[name]];
-  const found = await Promise.all(
-    own.map(async (account) => {
-      const plugin = account === undefined ? undefined : describe(account.type);
-      if (account === undefined || plugin === undefined) return [];
-      const inventories = await Promise.all(inventoriesOf(plugin, account.fields).map(referencesInFile));
-      return [...referencesOfFields(plugin, account.fields), ...inventories.flat()];
-    }),
+  const references = new Set<string>();
+  const inventories = own.flatMap((account) => {
+    const plugin = account === undefined ? undefined : describe(account.type);
+    if (account === undefined || plugin === undefined) return [];
+    for (const reference of referencesOfFields(plugin, account.fields)) references.add(reference);
+    return inventoriesOf(plugin, account.fields);
+  });
+  const log = { warn: () => undefined };
+  const read = await Promise.all(
+    inventories.map(async (named) => ({ named, ...(await readUsable({ ...named, log })) })),
   );
-  return new Set(found.flat());
+  for (const { machines } of read)
+    for (const { value } of machines)
+      for (const reference of writtenReferences(value)) references.add(reference);
+  const incomplete = read.flatMap(({ faults, isSettled, named }) =>
+    isSettled ? faults : [...faults, changedJustNow(named.file)],
+  );
+  // What may pass comes first: it is asked for again, and a lasting fault then comes out.
+  const first = incomplete.find(({ kind }) => kind === 'Retryable') ?? incomplete[0];
+  return { references, ...(first === undefined ? {} : { incomplete: first }) };
 }
 
-/** None if the file cannot be used: the plugin that reads it as well says why. */
-async function referencesInFile(file: string): Promise<readonly string[]> {
-  try {
-    const entries = await readInventory({ file, log: { warn: () => undefined } });
-    return entries.flatMap(({ value }) => writtenReferences(value));
-  } catch {
-    return [];
-  }
+function changedJustNow(file: string): PluginError {
+  return new PluginError(
+    'Retryable',
+    `inventory ${file} changed just now, and its references are compared once more`,
+  );
 }

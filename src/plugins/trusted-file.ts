@@ -17,4 +17,13 @@ export function refuseUntrusted(path: string): void {
   if (distrust !== undefined) throw new UntrustedFile(describeDistrust(distrust));
 }
 
+/** A folder above it may become writable without a change of the file. */
+export function isTrusted(path: string): boolean {
+  try {
+    return whyFilesUntrusted('file', path) === undefined;
+  } catch {
+    return false;
+  }
+}
+
 export class UntrustedFile extends Error {}

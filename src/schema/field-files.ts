@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
 import type { Descriptor } from './descriptor.js';
 import type { FieldDeclaration } from './descriptor-field.js';
-import { distrustAt, whyFilesUntrusted, type FileCheckOptions, type NamedFileKind } from './named-files.js';
+import { distrustAt, pathsIn, whyFilesUntrusted, type FileCheckOptions, type NamedFileKind } from './named-files.js';
 import type { Path, Problem } from './problem.js';
 
 /**
@@ -22,6 +22,15 @@ export function checkFieldFiles(
       const distrust = whyFilesUntrusted(kind, named, { ...options, trusted });
       return distrust === undefined ? [] : [distrustAt([...path, key, ...at], distrust)];
     });
+  });
+}
+
+/** Paths of all files and folders that administrators' fields name. */
+export function filesOfFields({ fields }: Pick<Descriptor, 'fields'>, values: JsonObject): readonly string[] {
+  return Object.entries(fields?.admin ?? {}).flatMap(([key, { files }]) => {
+    const value = values[key];
+    if (files === undefined || value === undefined) return [];
+    return placesOf(files, value).flatMap(({ kind, named }) => pathsIn(kind, named));
   });
 }
 

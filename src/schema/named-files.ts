@@ -129,7 +129,8 @@ export function distrustAt(path: Path, { path: file, wrong, right }: Distrust): 
   return errorAt(path, `${file} ${wrong}`, right);
 }
 
-function pathsIn(kind: NamedFileKind, value: Json): readonly string[] {
+/** The paths that a value names. */
+export function pathsIn(kind: NamedFileKind, value: Json): readonly string[] {
   if (kind === 'command') return commandFiles(typeof value === 'string' ? [value] : value);
   if (typeof value !== 'string' || value === '') return [];
   return kind === 'url' ? urlFiles(value) : [value];

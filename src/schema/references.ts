@@ -42,11 +42,23 @@ export function referencesOfFields(plugin: Declared, fields: JsonObject): readon
   );
 }
 
-/** The inventory files that these fields name, whose references the plugin gets as they are. */
-export function inventoriesOf({ fields: declared }: Declared, fields: JsonObject): readonly string[] {
+interface NamedInventory {
+  readonly file: string;
+  readonly groups?: readonly string[];
+}
+
+/**
+ * The inventory files that these fields name, whose references the plugin gets as they are; of an Ansible inventory only
+ * those of the account's `groups`.
+ */
+export function inventoriesOf({ fields: declared }: Declared, fields: JsonObject): readonly NamedInventory[] {
+  const { groups: named } = fields;
+  const groups = Array.isArray(named)
+    ? { groups: named.filter((name: Json) => typeof name === 'string') }
+    : {};
   return Object.entries(declared?.admin ?? {}).flatMap(([key, { passReferences }]) => {
     const file = fields[key];
-    return passReferences === 'inventory' && typeof file === 'string' ? [file] : [];
+    return passReferences === 'inventory' && typeof file === 'string' ? [{ file, ...groups }] : [];
   });
 }
 

@@ -12,8 +12,11 @@ import {
   forbiddenReferences,
   resolveSecrets,
   SecretError,
+  type AllowReference,
   type SecretSources,
+  type WrittenBy,
 } from '../secrets/reference.js';
+import { configuredSecrets } from './configured-secrets.js';
 import { createRateLimiters } from './account-workflows.js';
 
 /** The parts of activities that follow from heddle.yaml, and are replaced when it changes. */
@@ -44,13 +47,9 @@ export function configuredParts(
   config: Config,
   { registry, temporal, secretSources }: Surroundings,
 ): ConfiguredParts {
-  const { providers, automators, webhooks, bucket } = config;
-  const configured = findReferences({ providers, automators, webhooks, bucket });
-  const allows = allowReferences(
-    config.allowedReferences,
-    ownPaths(config),
-    configured.map(({ reference }) => reference),
-  );
+  const secrets = configuredSecrets(config, registry);
+  const allowsNow = (): AllowReference =>
+    allowReferences(config.allowedReferences, ownPaths(config), [...secrets.known]);
   const sources = { ...secretSources, commandVariables: config.commandVariables };
   return {
     limits: config.limits,
@@ -61,11 +60,16 @@ export function configuredParts(
     notify: config.reservations.notify,
     webhooks: config.webhooks,
     ...checkSettings(registry, config),
-    forbiddenReferences: (value: Json) => forbiddenReferences(value, allows),
-    resolveSecrets: async (value, origin) =>
-      resolveSecrets(value, sources, { ...origin, allows }).catch((error: unknown) => {
+    forbiddenReferences: (value: Json) =>
+      findReferences(value).length === 0 ? [] : forbiddenReferences(value, allowsNow()),
+    resolveSecrets: async (value, { writtenBy, place }) => {
+      if (writtenBy === 'user') await secrets.update(value);
+      const origin: WrittenBy =
+        writtenBy === 'user' ? { writtenBy, place, allows: allowsNow() } : { writtenBy, place };
+      return resolveSecrets(value, sources, origin).catch((error: unknown) => {
         throw error instanceof SecretError ? new PluginError('Auth', error.message, { cause: error }) : error;
-      }),
+      });
+    },
     rateLimiters: createRateLimiters(temporal, config.providers),
   };
 }

@@ -1,11 +1,14 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { refuseForeign } from '../../src/activities/provider/references.js';
 import type { Json, JsonObject } from '../../src/model/json.js';
 import { poolAccount } from '../../src/model/names.js';
 import { loginReferences } from '../../src/plugins/login-references.js';
 import { loadRegistry } from '../../src/plugins/registry.js';
+import { allowReferences } from '../../src/secrets/allowed.js';
+import { configuredSecrets } from '../../src/worker/configured-secrets.js';
 
 const registry = await loadRegistry({ folders: [], log: { info: () => undefined } });
 const describeType = (type: string): ReturnType<typeof registry.provider>['descriptor'] =>
@@ -22,7 +25,7 @@ afterEach(async () => {
 });
 
 async function referencesOf(fields: JsonObject, type = 'static'): Promise<readonly string[]> {
-  return [...(await loginReferences({ rack: { type, fields } }, 'rack', describeType))].sort();
+  return [...(await loginReferences({ rack: { type, fields } }, 'rack', describeType)).references].sort();
 }
 
 async function write(name: string, text: string): Promise<string> {
@@ -65,7 +68,93 @@ describe('references that may stand in a login', () => {
       gone: { type: 'uninstalled', fields: { keyFile: '/etc/gone.key' } },
     };
     const installed = (type: string) => (type === 'static' ? describeType(type) : undefined);
-    expect([...(await loginReferences(accounts, poolAccount, installed))]).toEqual(['file:/etc/rack.key']);
-    expect([...(await loginReferences(accounts, 'other', installed))]).toEqual([]);
+    const ofPool = await loginReferences(accounts, poolAccount, installed);
+    expect([...ofPool.references]).toEqual(['file:/etc/rack.key']);
+    const ofOther = await loginReferences(accounts, 'other', installed);
+    expect([...ofOther.references]).toEqual([]);
+    expect(ofOther.incomplete?.message).toContain('absent.yaml cannot be read on this host');
+  });
+
+  const vault = '[db]\nc ansible_ssh_pass="{{ from_vault }}"\n';
+
+  it('are those of the groups of the account, whatever other hosts have', async () => {
+    const inventory = await write('hosts', `[web]\na ansible_ssh_private_key_file=/etc/a\n${vault}`);
+    const fields = { inventory, groups: ['web'] };
+    expect(await referencesOf(fields)).toEqual(['file:/etc/a']);
+    vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 60_000);
+    const own = await loginReferences({ rack: { type: 'static', fields } }, 'rack', describeType);
+    vi.restoreAllMocks();
+    expect(own.incomplete).toBeUndefined();
+  });
+
+  const node = { password: { secret: 'env:GONE' } };
+  const known = { key: { secret: 'file:/etc/a' } };
+  const refuse = (fields: JsonObject, account: string, value: JsonObject): Promise<void> =>
+    refuseForeign(
+      { registry, providers: { rack: { type: 'static', site: 'here', fields } } },
+      account,
+      value,
+      'ssh-auth',
+    );
+
+  it.each(['rack', poolAccount])(
+    'of hosts beside a wrong one are resolved, for account %s',
+    async (account) => {
+      const inventory = await write('hosts', `[web]\na ansible_ssh_private_key_file=/etc/a\n${vault}`);
+      await expect(refuse({ inventory }, account, known)).resolves.toBeUndefined();
+      await expect(refuse({ inventory }, account, node)).rejects.toMatchObject({
+        kind: 'Retryable',
+        message: expect.stringContaining('host c: ansible_ssh_pass is a template') as string,
+      });
+      vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 60_000);
+      await expect(refuse({ inventory }, account, node)).rejects.toMatchObject({ kind: 'Invalid' });
+      vi.restoreAllMocks();
+    },
+  );
+
+  it('are compared again if the inventory changed just now', async () => {
+    const inventory = await write('hosts', '[web]\na ansible_ssh_private_key_file=/etc/a\n');
+    await expect(refuse({ inventory }, 'rack', node)).rejects.toMatchObject({ kind: 'Retryable' });
+    vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 60_000);
+    await expect(refuse({ inventory }, 'rack', node)).rejects.toThrow(
+      'holds a secret reference that is neither',
+    );
+    vi.restoreAllMocks();
+  });
+});
+
+describe('secrets of heddle.yaml', () => {
+  // Promise: configured-secrets
+  it('include key files, inventories with their references, and the files that fields name', async () => {
+    const inventory = await write('hosts', '[web]\na ansible_ssh_private_key_file=keys/a\n');
+    const rack = {
+      type: 'static',
+      site: 'here',
+      fields: {
+        inventory,
+        keyFile: '/etc/rack.key',
+        knownHosts: '/etc/rack/known',
+        machines: [{ keyFile: '/etc/b' }],
+      },
+    };
+    const automators = { ansible: { fields: { folder: '/opt/plays' } } };
+    const secrets = configuredSecrets({ providers: { rack }, automators, webhooks: {} }, registry);
+    await secrets.update({ a: { secret: 'env:A' } });
+    const allows = allowReferences(['file:*'], [], [...secrets.known]);
+    for (const path of [
+      '/etc/rack.key',
+      '/etc/b',
+      '/etc/rack/known',
+      '/opt/plays/secret.yml',
+      inventory,
+      join(folder, 'group_vars/all.yml'),
+      join(folder, 'host_vars/a'),
+      join(folder, 'keys/a'),
+    ])
+      expect({ path, allowed: allows(`file:${path}`) }).toEqual({ path, allowed: false });
+    expect(allows('file:/etc/app')).toBe(true);
+    await write('hosts', 'all: [');
+    await secrets.update({ secret: 'env:A' });
+    expect(secrets.known.has(`file:${join(folder, 'keys', 'a')}`)).toBe(true);
   });
 });

@@ -1,5 +1,5 @@
 import { PluginError } from '../../plugins/errors.js';
-import { acceptResult } from '../../schema/accept-result.js';
+import { acceptFromProvider } from '../provider/references.js';
 import { readPower } from '../../schema/machine-answer.js';
 import { refuseFailure } from '../results.js';
 import type { MachineHandler } from '../task-call.js';
@@ -15,12 +15,12 @@ export const enrolMachine: MachineHandler = (call) =>
     const power = readPower(await requireAbility(open, 'powerStatus')(machine), open.source('powerStatus'));
     if (power.power === 'unknown')
       throw new PluginError('Retryable', `its power is not known: ${power.why ?? 'no reason was given'}`);
-    const taken = acceptResult(await provider.confirm(machine), {
-      plugin: plugin.descriptor,
-      action: 'CONFIRM',
-      config: request.config,
-      references: open.references,
-    });
+    const taken = await acceptFromProvider(
+      open.parts,
+      request.provider.name,
+      await provider.confirm(machine),
+      { plugin: plugin.descriptor, action: 'CONFIRM', config: request.config },
+    );
     refuseFailure(plugin.descriptor.name, 'Invalid', taken);
     return { payload: taken.result, power };
   });

@@ -21,9 +21,8 @@ import { machineInput } from './machine-input.js';
 import { readImages } from '../../schema/machine-answer.js';
 import { isReachedByPlugin, reachByPlugin } from './reached-by-plugin.js';
 import { callsOf } from './rate-limiter.js';
-import { referencesOf } from './references.js';
+import { acceptFromProvider } from './references.js';
 import type { ActivityParts } from '../parts.js';
-import { acceptResult } from '../../schema/accept-result.js';
 import { refuseFailure } from '../results.js';
 import { takeLock } from './lock.js';
 import type { SharedLists } from './shared-lists.js';
@@ -178,7 +177,9 @@ export async function viewAccount(
             ? undefined
             : machineOf(await provider.find(machine.key), machine.key, machine.providerid);
         if (found !== undefined) return found;
-        return describe(provider, machine, descriptor, await referencesOf(parts, ref.name));
+        return describe(provider, machine, descriptor, (returned) =>
+          acceptFromProvider(parts, ref.name, returned, { plugin: descriptor, action: 'CONFIRM' }),
+        );
       }),
   };
 }
@@ -192,10 +193,10 @@ async function describe(
   provider: ProviderWithAbilities,
   machine: MachineInput,
   plugin: Descriptor,
-  references: ReadonlySet<string>,
+  accept: (returned: unknown) => ReturnType<typeof acceptFromProvider>,
 ): Promise<Machine | undefined> {
   try {
-    const taken = acceptResult(await provider.confirm(machine), { plugin, action: 'CONFIRM', references });
+    const taken = await accept(await provider.confirm(machine));
     refuseFailure(plugin.name, 'Invalid', taken);
     const address = taken.result['ipaddress'];
     return {

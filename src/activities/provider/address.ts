@@ -5,7 +5,7 @@ import { unsafeText, unsafeUser } from '../../model/safe-text.js';
 import type { SshAuth } from '../../plugins/contract.js';
 import { PluginError } from '../../plugins/errors.js';
 import { describeDistrust, whyUntrusted } from '../../schema/trusted-path.js';
-import { refuseForeign, referencesOf } from './references.js';
+import { refuseForeign } from './references.js';
 import type { Attempt } from '../attempt.js';
 import type { ActivityParts, NodeAddress } from '../parts.js';
 
@@ -52,7 +52,7 @@ async function resolveLogin(
   const { 'ssh-auth': auth = {} } = config;
   if (!isJsonObject(auth) || possibleReferences(auth).length === 0) return isJsonObject(auth) ? auth : {};
   const place = `ssh-auth of a node of provider ${account}`;
-  refuseForeign(auth, await referencesOf(parts, account), place);
+  await refuseForeign(parts, account, auth, place);
   const { value, secrets } = await parts.resolveSecrets(auth, { writtenBy: 'administrator', place });
   attempt.hide(secrets);
   return isJsonObject(value) ? value : {};

@@ -8,7 +8,7 @@ import { isPluginError, PluginError } from '../../plugins/errors.js';
 import { findLogin } from './address.js';
 import { isReachedByPlugin, reachByPlugin } from './reached-by-plugin.js';
 import type { ProviderCall } from './provider-call.js';
-import { acceptResult } from '../../schema/accept-result.js';
+import { acceptFromProvider } from './references.js';
 import { refuseFailure } from '../results.js';
 
 interface ConfirmOptions {
@@ -20,17 +20,16 @@ interface ConfirmOptions {
  * Ready means: the provider says so, there is an address, and SSH answers there under the expected host key.
  */
 export async function confirmMachine(
-  { parts, plugin, provider, request, attempt, machine, secrets, references, admission }: ProviderCall,
+  { parts, plugin, provider, request, attempt, machine, secrets, admission }: ProviderCall,
   budget: AbortSignal,
   { isFresh = false }: ConfirmOptions = {},
 ): Promise<JsonObject> {
-  const taken = acceptResult(await lookSoon(provider, machine, attempt, budget), {
-    plugin: plugin.descriptor,
-    action: 'CONFIRM',
-    config: request.config,
-    references,
-    secrets,
-  });
+  const taken = await acceptFromProvider(
+    parts,
+    request.provider.name,
+    await lookSoon(provider, machine, attempt, budget),
+    { plugin: plugin.descriptor, action: 'CONFIRM', config: request.config, secrets },
+  );
   // Waiting for SSH is not a provider call.
   await admission.turn?.release();
   refuseFailure(plugin.descriptor.name, 'Invalid', taken);

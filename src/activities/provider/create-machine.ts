@@ -5,7 +5,7 @@ import { PluginError } from '../../plugins/errors.js';
 import { createOnce } from './create-once.js';
 import { recordedSteps } from './create-record.js';
 import type { ProviderCall } from './provider-call.js';
-import { acceptResult } from '../../schema/accept-result.js';
+import { acceptFromProvider } from './references.js';
 import { refuseFailure } from '../results.js';
 
 /**
@@ -48,11 +48,10 @@ export async function createMachine(call: ProviderCall, mayBeThere: boolean): Pr
         create,
       )
     : create());
-  const taken = acceptResult(returned, {
+  const taken = await acceptFromProvider(call.parts, request.provider.name, returned, {
     plugin: plugin.descriptor,
     action: 'CREATE',
     config,
-    references: call.references,
     secrets,
   });
   refuseFailure(plugin.descriptor.name, 'Invalid', taken);
@@ -142,14 +141,17 @@ async function findMachine({ provider, machine }: ProviderCall): Promise<Machine
 }
 
 /** CREATE's result, as far as the provider can reproduce it. */
-function resultOf(
-  { plugin, request, references, secrets }: ProviderCall,
+async function resultOf(
+  { parts, plugin, request, secrets }: ProviderCall,
   { providerid, created }: Machine,
-): JsonObject {
-  return acceptResult(
+): Promise<JsonObject> {
+  const taken = await acceptFromProvider(
+    parts,
+    request.provider.name,
     { result: { ...created, providerid } },
-    { plugin: plugin.descriptor, action: 'CREATE', config: request.config, references, secrets },
-  ).result;
+    { plugin: plugin.descriptor, action: 'CREATE', config: request.config, secrets },
+  );
+  return taken.result;
 }
 
 function textOf(config: JsonObject, key: string): string {

@@ -4,7 +4,7 @@ import type { MachineInput } from '../../plugins/contract.js';
 import { isPluginError, PluginError } from '../../plugins/errors.js';
 import type { ProviderWithAbilities } from '../../plugins/registry.js';
 import type { ProviderCall } from './provider-call.js';
-import { acceptResult } from '../../schema/accept-result.js';
+import { acceptFromProvider } from './references.js';
 import { refuseFailure } from '../results.js';
 
 /**
@@ -51,15 +51,13 @@ async function askToDelete({
   request,
   machine,
   secrets,
-  references,
-  parts: { absences },
+  parts,
 }: ProviderCall): Promise<TaskResult & { readonly result: JsonObject }> {
   try {
-    const taken = acceptResult(await provider.delete(machine), {
+    const taken = await acceptFromProvider(parts, request.provider.name, await provider.delete(machine), {
       plugin: descriptor,
       action: 'DELETE',
       config: request.config,
-      references,
       secrets,
     });
     refuseFailure(descriptor.name, 'Invalid', taken);
@@ -67,7 +65,7 @@ async function askToDelete({
     return taken;
   } catch (error) {
     // The machine is still there: earlier misses do not count.
-    if (isPluginError(error) && error.kind === 'NotReady') absences.forget(machine.key);
+    if (isPluginError(error) && error.kind === 'NotReady') parts.absences.forget(machine.key);
     throw error;
   }
 }

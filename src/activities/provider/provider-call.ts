@@ -13,7 +13,7 @@ import { admit, type Admission } from './admission.js';
 import { openCreateRecord } from './create-record.js';
 import { machineInput } from './machine-input.js';
 import { resolveOwnSecret } from './own-secret.js';
-import { referencesOf, refuseForeign } from './references.js';
+import { refuseForeign } from './references.js';
 
 /** A machine of a provider account, before the provider is called about it. */
 export interface ProviderTarget extends OpenAccount {
@@ -43,8 +43,6 @@ export interface ProviderCall {
   readonly machine: MachineInput;
   /** The account's, which no result may contain. */
   readonly secrets: readonly string[];
-  /** Of the account's fields: only they may stand in a login. */
-  readonly references: ReadonlySet<string>;
   readonly admission: Admission;
 }
 
@@ -74,7 +72,6 @@ export async function callProvider<Value>(
   work: (call: ProviderCall) => Promise<Value>,
 ): Promise<Value> {
   const account = request.provider.name;
-  const references = await referencesOf(parts, account);
   const admission = await admit(parts, plugin, account, attempt, signals);
   const { turn, reservation } = admission;
   const deadline = AbortSignal.timeout(deadlineMs);
@@ -98,7 +95,7 @@ export async function callProvider<Value>(
     record: isRepeated(task, plugin) ? openCreateRecord(parts, attempt, request, machine.key) : undefined,
     pools: parts.pools,
     resolveReferences: async (value, place) => {
-      refuseForeign(value, references, place);
+      await refuseForeign(parts, account, value, place);
       const resolved = await parts.resolveSecrets(value, { writtenBy: 'administrator', place });
       attempt.hide(resolved.secrets);
       known.push(...resolved.secrets);
@@ -109,17 +106,7 @@ export async function callProvider<Value>(
   });
   attempt.at(`${task.taskName} by ${plugin.descriptor.name}`);
   try {
-    return await work({
-      parts,
-      plugin,
-      provider,
-      request,
-      attempt,
-      machine,
-      secrets: known,
-      references,
-      admission,
-    });
+    return await work({ parts, plugin, provider, request, attempt, machine, secrets: known, admission });
   } catch (error) {
     // A program that hangs repeatedly is a fault of the plugin.
     if (!deadline.aborted || isPluginError(error) || error instanceof ProgramFault) throw error;

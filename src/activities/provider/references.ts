@@ -1,28 +1,63 @@
 import type { JsonObject } from '../../model/json.js';
-import type { ActivityParts } from '../parts.js';
+import { possibleReferences } from '../../model/secret-reference.js';
 import { PluginError } from '../../plugins/errors.js';
-import { loginReferences } from '../../plugins/login-references.js';
+import { loginReferences, type OwnReferences } from '../../plugins/login-references.js';
+import { acceptResult, type ResultOf } from '../../schema/accept-result.js';
 import { foreignReferences } from '../../schema/references.js';
+import { parseResult } from '../../schema/result.js';
+import type { ActivityParts } from '../parts.js';
 
-/** The references that may stand in the login of an account's nodes, by the heddle.yaml of this worker. */
-export function referencesOf(
-  { providers, registry }: Pick<ActivityParts, 'providers' | 'registry'>,
+type Parts = Pick<ActivityParts, 'providers' | 'registry'>;
+
+/**
+ * Accepts what a provider returned, with the references that the account has at this moment in heddle.yaml and its
+ * inventory. @throws PluginError as `acceptResult` does, Retryable if the inventory may be being written.
+ */
+export async function acceptFromProvider(
+  parts: Parts,
   account: string,
-): Promise<ReadonlySet<string>> {
+  returned: unknown,
+  result: Omit<ResultOf, 'references'>,
+): Promise<ReturnType<typeof acceptResult>> {
+  const { result: value = {} } = parseResult(returned, { plugin: result.plugin.name });
+  const { references, incomplete } = await ownReferences(parts, account, value);
+  if (incomplete !== undefined && foreignReferences(value, references).length > 0) throw incomplete;
+  return acceptResult(returned, { ...result, references });
+}
+
+/**
+ * @throws PluginError Invalid if a value has a reference that heddle.yaml does not have there. It is not quoted. The
+ * fault of the inventory if it may have the reference.
+ */
+export async function refuseForeign(
+  parts: Parts,
+  account: string,
+  value: JsonObject,
+  place: string,
+): Promise<void> {
+  const { references, incomplete } = await ownReferences(parts, account, value);
+  if (foreignReferences(value, references).length === 0) return;
+  throw (
+    incomplete ??
+    new PluginError(
+      'Invalid',
+      `${place} holds a secret reference that is neither in the account's fields in heddle.yaml nor in its inventory, so it is not resolved: ` +
+        'write it there again, or replace the node',
+    )
+  );
+}
+
+/** By the heddle.yaml of this worker. Inventories are read only for a value that holds references. */
+async function ownReferences(
+  { providers, registry }: Parts,
+  account: string,
+  value: JsonObject,
+): Promise<OwnReferences> {
+  if (possibleReferences(value).length === 0) return { references: new Set() };
   const plugins = registry.providers();
   return loginReferences(
     providers,
     account,
     (type) => plugins.find(({ descriptor }) => descriptor.name === type)?.descriptor,
   );
-}
-
-/** @throws PluginError Invalid if a value has a reference that heddle.yaml does not have there. It is not quoted. */
-export function refuseForeign(value: JsonObject, own: ReadonlySet<string>, place: string): void {
-  if (foreignReferences(value, own).length > 0)
-    throw new PluginError(
-      'Invalid',
-      `${place} holds a secret reference that is neither in the account's fields in heddle.yaml nor in its inventory, so it is not resolved: ` +
-        'write it there again, or replace the node',
-    );
 }

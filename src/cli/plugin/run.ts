@@ -72,11 +72,9 @@ export async function runTask(name: string, file: string, options: CommonOptions
       ...acceptResult(returned, {
         plugin: plugin.descriptor,
         action: task.taskName,
-        references: await loginReferences(
-          { [name]: { type: name, fields: task.provider.fields } },
-          name,
-          () => (isProviderAction(task.taskName) ? plugin.descriptor : undefined),
-        ),
+        ...(await loginReferences({ [name]: { type: name, fields: task.provider.fields } }, name, () =>
+          isProviderAction(task.taskName) ? plugin.descriptor : undefined,
+        )),
       }),
     };
     print(answer, redact);

@@ -2,11 +2,12 @@ import { dirname, extname, resolve } from 'node:path';
 import { isJsonObject, type Json } from '../../model/json.js';
 import { isCommand, possibleReferences } from '../../model/secret-reference.js';
 import { PluginError, type PluginLog } from '../contract.js';
-import { readTrustedFile, UntrustedFile } from '../trusted-file.js';
+import { isTrusted, readTrustedFile } from '../trusted-file.js';
 import { findCircle, hostsOf, variablesOf, type Groups } from './groups.js';
 import { notOverSsh, toMachine } from './hosts.js';
 import { readCsv } from './csv.js';
 import { readIni } from './ini.js';
+import { versionOf } from './inventory-version.js';
 import { readVariableFiles } from './variable-files.js';
 import { ownMachines, parseYaml, readYaml } from './yaml.js';
 
@@ -17,8 +18,22 @@ export interface InventoryEntry {
   readonly line?: number;
 }
 
-/** Machines by file, with the text that has them: logins of many nodes read the same large file. */
-const lastRead = new Map<string, { readonly text: string; readonly machines: readonly InventoryEntry[] }>();
+interface Inventory {
+  /** Those that can be used. */
+  readonly machines: readonly InventoryEntry[];
+  /** Why the file or a machine of it cannot be used: Retryable if it may be being written. */
+  readonly faults: readonly PluginError[];
+  /** Whether it did not change just now. */
+  readonly isSettled: boolean;
+}
+
+interface Reading extends Inventory {
+  readonly warnings: readonly string[];
+}
+
+/** The inventories read last, the latest at the end: each call and login of many nodes reads the same large files. */
+const lastRead = new Map<string, { readonly version: string; readonly reading: Promise<Reading> }>();
+const mostRead = 32;
 
 /** Keys of an entry that the registration of the machine uses, and providers do not. */
 const registrationKeys = ['system', 'defaultImage', 'correct', 'groups', 'labels'] as const;
@@ -40,44 +55,90 @@ export interface InventoryOptions {
 /**
  * Machines of an inventory file, as entries of `machines` in heddle.yaml: Heddle's own form (`machines:
  * [...]` in YAML or JSON, or a CSV table), or Ansible's in YAML or INI.
- * @throws PluginError Invalid that names the file and the place in it.
+ * @throws PluginError Invalid that names the file and the place in it; Retryable if it may be being written.
  */
-export async function readInventory({
-  file,
-  groups,
-  log,
-}: InventoryOptions): Promise<readonly InventoryEntry[]> {
-  const text = await readTrustedFile(file).catch((error: unknown) => {
-    if (error instanceof UntrustedFile)
-      throw new PluginError('Invalid', `inventory ${file}: ${error.message}`, { cause: error });
-    const isFolder = error instanceof Error && 'code' in error && error.code === 'EISDIR';
+export async function readInventory(options: InventoryOptions): Promise<readonly InventoryEntry[]> {
+  const { machines, faults, isSettled } = await readUsable(options);
+  const [fault] = faults;
+  if (fault !== undefined) throw fault;
+  if (machines.length === 0 && !isSettled)
     throw new PluginError(
-      'Invalid',
-      isFolder
-        ? `inventory ${file} is a folder; name a file, such as one that this makes: ansible-inventory -i ${file} --list --yaml`
-        : `inventory ${file} cannot be read on this host`,
-      { cause: error },
+      'Retryable',
+      `inventory ${options.file} has no machines and changed just now: it may be being written`,
     );
-  });
+  return machines;
+}
+
+/** The same, without what cannot be used: one wrong machine does not hide the others. */
+export async function readUsable({ file, groups, log }: InventoryOptions): Promise<Inventory> {
+  const { text: version, isSettled } = await versionOf(file);
+  const key = JSON.stringify([file, groups ?? null]);
+  const last = lastRead.get(key);
+  lastRead.delete(key);
+  const isKnown = last?.version === version && isTrusted(file);
+  const reading = isKnown ? last.reading : readNew(file, groups, isSettled);
+  if (isSettled) lastRead.set(key, { version, reading });
+  const [oldest] = lastRead.keys();
+  if (lastRead.size > mostRead && oldest !== undefined) lastRead.delete(oldest);
+  const { warnings, ...inventory } = await reading;
+  // A file that could not be read may be readable the next time, without a change.
+  if (inventory.machines.length === 0) lastRead.delete(key);
+  for (const warning of warnings) log.warn(warning);
+  return inventory;
+}
+
+/** Their failure lasts until a file changes; any other, such as of a network file system, may pass. */
+const lastingCodes = ['ENOENT', 'EACCES', 'EPERM', 'ENOTDIR', 'EISDIR', 'ELOOP', 'ENAMETOOLONG'];
+
+async function readNew(
+  file: string,
+  groups: readonly string[] | undefined,
+  isSettled: boolean,
+): Promise<Reading> {
+  const warnings: string[] = [];
+  const fault = (cause: unknown): PluginError => {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;
+    const mayPass = !isSettled || (code !== undefined && !lastingCodes.includes(code));
+    const isOfVariables = cause instanceof Error && 'path' in cause && cause.path !== file;
+    const wrong =
+      code === undefined || isOfVariables
+        ? `: ${cause instanceof Error ? cause.message : String(cause)}`
+        : ` ${whyUnread(file, code)}`;
+    return new PluginError(mayPass ? 'Retryable' : 'Invalid', `inventory ${file}${wrong}`, { cause });
+  };
   try {
-    if (text.startsWith('#!'))
-      throw new Error('is a program; keep what it tells as a file: ansible-inventory -i FILE --list --yaml');
-    const last = lastRead.get(file);
-    const own = last?.text === text ? last.machines : readOwn(file, text);
-    if (own === undefined) {
-      const inventory = isYaml(file) ? readYaml(parseYaml(text)) : readIni(text);
-      return refuseCommands(await ansibleMachines(inventory, { file, groups, log }));
-    }
-    if (groups !== undefined) throw new Error('has machines, not groups; leave the field groups out');
-    lastRead.set(file, { text, machines: refuseCommands(own) });
-    return own;
+    const text = await readTrustedFile(file);
+    const log = { warn: (warning: string) => void warnings.push(warning) };
+    const entries = await readEntries(text, { file, groups, log });
+    const faults: PluginError[] = [];
+    const machines = entries.flatMap((entry) => {
+      const wrong = 'wrong' in entry ? entry.wrong : commandIn(entry);
+      if (wrong !== undefined) faults.push(fault(wrong));
+      return 'wrong' in entry || wrong !== undefined ? [] : [entry];
+    });
+    return { machines, faults, isSettled, warnings };
   } catch (error) {
-    throw new PluginError(
-      'Invalid',
-      `inventory ${file}: ${error instanceof Error ? error.message : String(error)}`,
-      { cause: error },
-    );
+    return { machines: [], faults: [fault(error)], isSettled, warnings };
   }
+}
+
+function whyUnread(file: string, code: string): string {
+  return code === 'EISDIR'
+    ? `is a folder; name a file, such as one that this makes: ansible-inventory -i ${file} --list --yaml`
+    : 'cannot be read on this host';
+}
+
+type WrittenEntry = InventoryEntry | { readonly wrong: Error };
+
+async function readEntries(text: string, options: InventoryOptions): Promise<readonly WrittenEntry[]> {
+  const { file, groups } = options;
+  if (text.startsWith('#!'))
+    throw new Error('is a program; keep what it tells as a file: ansible-inventory -i FILE --list --yaml');
+  const own = readOwn(file, text);
+  if (own === undefined)
+    return ansibleMachines(isYaml(file) ? readYaml(parseYaml(text)) : readIni(text), options);
+  if (groups !== undefined) throw new Error('has machines, not groups; leave the field groups out');
+  return own;
 }
 
 /** The machines of a file in Heddle's own form; undefined if it has another. */
@@ -86,16 +147,12 @@ function readOwn(file: string, text: string): readonly InventoryEntry[] | undefi
 }
 
 /** An inventory lists machines: it is shared, copied and generated, so it runs nothing on workers. */
-function refuseCommands(entries: readonly InventoryEntry[]): readonly InventoryEntry[] {
-  for (const { value, line } of entries) {
-    const name =
-      isJsonObject(value) && typeof value['name'] === 'string' ? ` of machine ${value['name']}` : '';
-    if (possibleReferences(value).some(({ reference }) => isCommand(reference)))
-      throw new Error(
-        `${line === undefined ? '' : `line ${line}: `}a secret${name} is an exec: reference, which an inventory cannot have; use file:, env: or vault:, or write the machine in heddle.yaml`,
-      );
-  }
-  return entries;
+function commandIn({ value, line }: InventoryEntry): Error | undefined {
+  if (!possibleReferences(value).some(({ reference }) => isCommand(reference))) return undefined;
+  const name = isJsonObject(value) && typeof value['name'] === 'string' ? ` of machine ${value['name']}` : '';
+  return new Error(
+    `${line === undefined ? '' : `line ${line}: `}a secret${name} is an exec: reference, which an inventory cannot have; use file:, env: or vault:, or write the machine in heddle.yaml`,
+  );
 }
 
 function isYaml(file: string): boolean {
@@ -105,7 +162,7 @@ function isYaml(file: string): boolean {
 async function ansibleMachines(
   inventory: Groups,
   { file, groups, log }: InventoryOptions,
-): Promise<readonly InventoryEntry[]> {
+): Promise<readonly WrittenEntry[]> {
   const unknown = groups?.find((name) => !inventory.has(name));
   if (unknown !== undefined)
     throw new Error(`has no group ${unknown}; its groups are ${[...inventory.keys()].join(', ')}`);
@@ -113,7 +170,7 @@ async function ansibleMachines(
   if (circle !== undefined) throw new Error(`the groups ${circle.join(', ')} are in each other`);
   const folder = dirname(resolve(file));
   const files = await readVariableFiles(folder, log);
-  return hostsOf(inventory, groups).flatMap((host) => {
+  return hostsOf(inventory, groups).flatMap((host): readonly WrittenEntry[] => {
     const variables = variablesOf(inventory, host, files);
     const reason = notOverSsh(variables);
     if (reason !== undefined) {
@@ -123,9 +180,8 @@ async function ansibleMachines(
     try {
       return [{ value: toMachine(host, variables, folder) }];
     } catch (error) {
-      throw new Error(`host ${host}: ${error instanceof Error ? error.message : String(error)}`, {
-        cause: error,
-      });
+      const wrong = `host ${host}: ${error instanceof Error ? error.message : String(error)}`;
+      return [{ wrong: new Error(wrong, { cause: error }) }];
     }
   });
 }

@@ -1,12 +1,12 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { JsonObject } from '../../../src/model/json.js';
 import { hostsOf, variablesOf, type Groups } from '../../../src/plugins/inventory/groups.js';
 import { readIni, splitWords } from '../../../src/plugins/inventory/ini.js';
 import { expandRanges } from '../../../src/plugins/inventory/ranges.js';
-import { readInventory } from '../../../src/plugins/inventory/read-inventory.js';
+import { readInventory, readUsable } from '../../../src/plugins/inventory/read-inventory.js';
 import { readVariableFiles } from '../../../src/plugins/inventory/variable-files.js';
 import { parseYaml, readYaml } from '../../../src/plugins/inventory/yaml.js';
 
@@ -15,6 +15,8 @@ const warnings: string[] = [];
 const log = { warn: (message: string) => void warnings.push(message) };
 let folder: string;
 beforeAll(() => {
+  // A fault of a file that changed just now may pass.
+  vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 3_600_000);
   folder = mkdtempSync(join(tmpdir(), 'heddle-inventory-'));
 });
 afterAll(() => {
@@ -222,6 +224,22 @@ describe('an invalid inventory is refused with its place', () => {
     await expect(read(file)).rejects.toMatchObject({ message: expect.stringContaining(file) as string });
   });
 
+  test('is tried again while a file may be being written, and wrong after that', async () => {
+    const kindOf = (file: string): Promise<unknown> => read(file).catch((error: unknown) => error);
+    const passed = Date.now();
+    const now = vi.mocked(Date.now);
+    for (const file of [
+      write('h ansible_user="{{ who }}"'),
+      write('all: [', 'yml'),
+      join(folder, 'absent'),
+    ]) {
+      now.mockReturnValue(performance.timeOrigin + performance.now());
+      expect(await kindOf(file)).toMatchObject({ kind: 'Retryable' });
+      now.mockReturnValue(passed);
+      expect(await kindOf(file)).toMatchObject({ kind: 'Invalid' });
+    }
+  });
+
   test('reports a missing file, and a folder', async () => {
     await expect(read(join(folder, 'absent'))).rejects.toMatchObject({
       kind: 'Invalid',
@@ -262,4 +280,22 @@ test.each<readonly [string, readonly string[]]>([
   ['', []],
 ])('the line %s is %j', (line, words) => {
   expect(splitWords(line)).toEqual(words);
+});
+
+describe('an inventory that was read', () => {
+  test('is read again only after a change of one of its files', async () => {
+    const file = write('[web]\nh\n', 'ini', { 'group_vars/web.yml': 'ansible_user: a\n' });
+    const usable = () => readUsable({ file, log });
+    const { machines: first } = await usable();
+    expect((await usable()).machines).toBe(first);
+    const variables = join(dirname(file), 'group_vars/web.yml');
+    writeFileSync(variables, 'ansible_user: b\n');
+    expect((await usable()).machines).toMatchObject([{ value: { user: 'b' } }]);
+    mkdirSync(join(dirname(file), 'host_vars'));
+    expect((await usable()).machines).toMatchObject([{ value: { user: 'b' } }]);
+    writeFileSync(join(dirname(file), 'host_vars/h'), 'ansible_user: c\n');
+    expect((await usable()).machines).toMatchObject([{ value: { user: 'c' } }]);
+    rmSync(file);
+    expect(await usable()).toMatchObject({ machines: [], faults: [{ kind: 'Invalid' }] });
+  });
 });

@@ -1,0 +1,47 @@
+import { dirname, join } from 'node:path';
+import type { Config } from '../config/index.js';
+import type { Json } from '../model/json.js';
+import { poolAccount } from '../model/names.js';
+import { findReferences, writtenReferences } from '../model/secret-reference.js';
+import { loginReferences } from '../plugins/login-references.js';
+import type { Registry } from '../plugins/registry.js';
+import { filesOfFields } from '../schema/field-files.js';
+import { inventoriesOf } from '../schema/references.js';
+
+type Written = Pick<Config, 'providers' | 'automators' | 'webhooks' | 'bucket'>;
+
+interface ConfiguredSecrets {
+  /** References that heddle.yaml and its inventories use, and `file:` for each file that they name. */
+  readonly known: ReadonlySet<string>;
+  /**
+   * Reads the inventories that changed, if the value holds references. What an inventory had before stays known: it may
+   * be half written.
+   */
+  update(value: Json): Promise<void>;
+}
+
+export function configuredSecrets(
+  { providers, automators, webhooks, bucket }: Written,
+  registry: Registry,
+): ConfiguredSecrets {
+  const known = new Set(writtenReferences({ providers, automators, webhooks, bucket }));
+  const close = (paths: readonly string[]): void => paths.forEach((path) => known.add(`file:${path}`));
+  const plugins = registry.providers().map(({ descriptor }) => descriptor);
+  const describe = (type: string) => plugins.find(({ name }) => name === type);
+  for (const { type, fields } of Object.values(providers)) {
+    const descriptor = describe(type);
+    if (descriptor === undefined) continue;
+    close(filesOfFields(descriptor, fields));
+    for (const { file } of inventoriesOf(descriptor, fields))
+      close([file, ...['group_vars', 'host_vars'].map((name) => join(dirname(file), name))]);
+  }
+  for (const { descriptor } of registry.automators())
+    close(filesOfFields(descriptor, automators[descriptor.name]?.fields ?? {}));
+  const read = async (): Promise<void> => {
+    for (const reference of (await loginReferences(providers, poolAccount, describe)).references)
+      known.add(reference);
+  };
+  // For the first apply; each use reads them again.
+  void read().catch(() => undefined);
+  return { known, update: async (value) => (findReferences(value).length === 0 ? undefined : read()) };
+}
