@@ -14,7 +14,7 @@ const retryAfterMs = 10_000;
 /**
  * Runs an activity only on an input that was sealed for it; a replayed or plaintext input fails before a
  * plugin runs. What comes of the attempt is sealed for the call that the input names: a result or a failure that
- * answers no call, or another one, counts as unknown in the workflow (`src/workflows/refused-results.ts`).
+ * answers no call, or another one, counts as unknown in the workflow (`src/workflows/genuine-outcomes.ts`).
  */
 export const openInputs: ActivityInterceptorsFactory = ({ info: { activityType } }) => ({
   inbound: {

@@ -81,7 +81,7 @@ beforeAll(async () => {
   const pathOf = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
   bundle = await bundleWorkflowCode({
     workflowsPath: pathOf('moved-workflows.ts'),
-    workflowInterceptorModules: [pathOf('../../src/workflows/refused-results.ts')],
+    workflowInterceptorModules: [pathOf('../../src/workflows/genuine-outcomes.ts')],
     plugins: [heddle({ keys })],
     logger: new DefaultLogger('ERROR'),
   });

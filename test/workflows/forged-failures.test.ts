@@ -19,7 +19,7 @@ import { heddle } from '../../src/temporal-plugin.js';
 import { openInputs } from '../../src/worker/open-inputs.js';
 import { makeNamespace } from '../harness/namespace.js';
 import { until } from '../harness/until.js';
-import { everyActivity, type End } from '../harness/workflows/every-activity.js';
+import { everyActivity, shortId, type End } from '../harness/workflows/every-activity.js';
 import { samples } from '../harness/workflows/sample-messages.js';
 
 type Ends = Readonly<Record<string, End>>;
@@ -125,9 +125,10 @@ async function forge(failureOf: (activity: string) => ProtoFailure): Promise<End
 async function forgeFor(
   handle: WorkflowHandle,
   failureOf: (activity: string) => ProtoFailure,
+  activities: readonly string[] = everyActivity,
 ): Promise<Ends> {
   await Promise.all(
-    everyActivity.map((activityId) => {
+    activities.map((activityId) => {
       const answer: Answer = { namespace, workflowId, activityId, failure: failureOf(activityId) };
       return connection.workflowService.respondActivityTaskFailedById(answer);
     }),
@@ -251,12 +252,45 @@ describe('every activity of the table', () => {
     expect(ends).toEqual(all(unknown));
   });
 
-  it('timed out, and no more, if a caller reports a time limit', async () => {
-    const timeoutType = temporal.api.enums.v1.TimeoutType.TIMEOUT_TYPE_SCHEDULE_TO_CLOSE;
-    const cause = { applicationFailureInfo: { type: 'ScriptFailed' } };
-    expect(await forge(() => ({ timeoutFailureInfo: { timeoutType }, cause }))).toEqual(
-      all({ kind: 'Timeout' }),
-    );
+  it.each(['SCHEDULE_TO_CLOSE', 'SCHEDULE_TO_START'] as const)(
+    'has an unknown outcome if a caller reports the time limit %s before it has passed',
+    async (limit) => {
+      const timeoutType = temporal.api.enums.v1.TimeoutType[`TIMEOUT_TYPE_${limit}`];
+      const cause = { applicationFailureInfo: { type: 'ScriptFailed' } };
+      expect(await forge(() => ({ timeoutFailureInfo: { timeoutType }, cause }))).toEqual(all(unknown));
+    },
+  );
+
+  it('has an unknown outcome if a caller reports lost workers until no attempt is left', async () => {
+    const timeoutType = temporal.api.enums.v1.TimeoutType.TIMEOUT_TYPE_HEARTBEAT;
+    const activityId = 'DISOWN';
+    const lost: Answer = {
+      namespace,
+      workflowId,
+      activityId,
+      failure: { timeoutFailureInfo: { timeoutType } },
+    };
+    letHang();
+    const handle = await startAll();
+    await until('no attempt is left', async () => {
+      // Between two attempts there is none that could fail.
+      await connection.workflowService.respondActivityTaskFailedById(lost).catch(() => undefined);
+      const { pendingActivities } = (await handle.describe()).raw;
+      return pendingActivities?.every((one) => one.activityId !== activityId) === true;
+    });
+    const others = everyActivity.filter((name) => name !== activityId);
+    expect(await forgeFor(handle, () => ({ terminatedFailureInfo: {} }), others)).toEqual(all(unknown));
+  });
+
+  it('timed out if its time limit has passed', async () => {
+    letHang();
+    const args = [...samples.plan.start];
+    const handle = await client.workflow.start('plan', {
+      workflowId: shortId,
+      taskQueue: workflowQueue,
+      args,
+    });
+    expect(await endsOf(handle)).toEqual(all({ kind: 'Timeout' }));
   });
 
   it('is cancelled only if its workflow asked for it', async () => {

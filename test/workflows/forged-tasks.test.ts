@@ -1,6 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { ProtoFailure } from '@temporalio/common';
+import { temporal } from '@temporalio/proto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { WaitResult } from '../../src/client/wait.js';
 import { lagCloud, writeLagCloud } from '../harness/chaos/lag-cloud.js';
@@ -55,13 +57,16 @@ describe('a caller of the server without keys who reports that a running task fa
     return { activityId: activityId ?? '', attempt: attempt ?? 0 };
   }
 
-  async function fail(name: string, action: string, type: string, nonRetryable: boolean): Promise<void> {
+  const fail = (name: string, action: string, type: string, nonRetryable: boolean): Promise<void> =>
+    report(name, action, { applicationFailureInfo: { type, nonRetryable } });
+
+  async function report(name: string, action: string, failure: ProtoFailure): Promise<void> {
     const { activityId } = await attemptOf(name, action);
     await stack.client.temporal.workflowService.respondActivityTaskFailedById({
       namespace: stack.namespace,
       workflowId: `cluster/${name}`,
       activityId,
-      failure: { message: 'no', applicationFailureInfo: { type, nonRetryable } },
+      failure: { message: 'no', ...failure },
     });
   }
 
@@ -102,10 +107,16 @@ describe('a caller of the server without keys who reports that a running task fa
   });
 
   // The provider local gets a token with CREATE; patient has only lists, which lag behind.
+  const timeoutType = temporal.api.enums.v1.TimeoutType.TIMEOUT_TYPE_SCHEDULE_TO_CLOSE;
+  const failureOf = (type: string): ProtoFailure =>
+    type === 'Timeout'
+      ? { timeoutFailureInfo: { timeoutType } }
+      : { applicationFailureInfo: { type, nonRetryable: true } };
   const providers = [
     ['Capacity', 'local'],
     ['Quota', 'patient'],
     ['Retryable', 'patient'],
+    ['Timeout', 'local'],
   ] as const;
 
   for (const [type, provider] of providers)
@@ -120,7 +131,7 @@ describe('a caller of the server without keys who reports that a running task fa
       const fault = await stack.service.arm({ fault: 'hold-answer', operation: 'create', hostname });
       const operation = await apply(name, provider);
       await until('CREATE is accepted', async () => (await stack.service.held(fault)) === 1);
-      await fail(name, 'CREATE', type, true);
+      await report(name, 'CREATE', failureOf(type));
       const held = await waitFor(name, operation);
       expect(held.operation.state).toBe('held');
       expect(held.status.nodes).toMatchObject([
@@ -159,13 +170,7 @@ describe('a caller of the server without keys who reports that a running task fa
   it.concurrent('leaves no node out of an operation by the end of a cancelled task', async () => {
     const operation = await apply('left');
     await ledger.written('left app-1 app INSTALL begin');
-    const { activityId } = await attemptOf('left', 'INSTALL');
-    await stack.client.temporal.workflowService.respondActivityTaskFailedById({
-      namespace: stack.namespace,
-      workflowId: 'cluster/left',
-      activityId,
-      failure: { message: 'no', canceledFailureInfo: {} },
-    });
+    await report('left', 'INSTALL', { canceledFailureInfo: {} });
     expect((await waitFor('left', operation)).operation.state).toBe('held');
     await stack.client.retry('left');
     await ledger.open('left');

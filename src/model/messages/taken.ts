@@ -5,7 +5,7 @@ import type { Seal, TakenMessages } from './seal.js';
 const mostIds = 600;
 const longestId = 36;
 /** How far the clocks of the server's own hosts may differ. */
-const hostSkewMs = 1_000;
+export const hostSkewMs = 1_000;
 
 /** Clients repeat a request for minutes if its answer was lost; the answers kept for them are small. */
 const mostAnswers = 20;

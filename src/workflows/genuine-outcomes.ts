@@ -7,23 +7,26 @@ import {
   TimeoutFailure,
   uuid4,
   workflowInfo,
+  type ActivityOptions,
   type WorkflowInterceptors,
 } from '@temporalio/workflow';
-import { RetryState } from '@temporalio/common';
+import { RetryState, type Duration } from '@temporalio/common';
 import { isEnvelope } from '../model/messages/envelope.js';
 import { readRefusal } from '../model/messages/refusal.js';
 import { readSealedFailure } from '../model/messages/sealed-failure.js';
 import { messagesOf } from '../model/messages/table.js';
 import { readTimed } from '../model/messages/timed-result.js';
 import { unknownOutcome } from '../model/node/failure.js';
+import { hostSkewMs } from '../model/messages/taken.js';
 import { noteKeyLookup, refusalOfResult } from './payload-keys.js';
+import { recorded } from './recorded.js';
 
 /**
- * What comes back from activities and child workflows. Anyone who may call the Temporal server can complete, fail or cancel
- * them, with plaintext or with a payload that it has recorded. So each call of an activity has a name, and only a
- * result or failure that a worker sealed for this call counts; after anything else the outcome is unknown, because
- * the attempt may still run (docs/decisions/0043). A payload under a key that is not the workflow's own waits until the
- * key is found. An envelope is a message, so it is refused as a result too.
+ * What comes back from activities and child workflows: results and failures. Anyone who may call the Temporal server can
+ * complete, fail or cancel them, with plaintext or with a payload that it has recorded. So each call of an activity has a
+ * name, and only a result or failure that a worker sealed for this call counts; after anything else the outcome is
+ * unknown, because the attempt may still run (docs/decisions/0043). A payload under a key that is not the workflow's own waits
+ * until the key is found. An envelope is a message, so it is refused as a result too.
  */
 export const interceptors = (): WorkflowInterceptors => ({
   outbound: [
@@ -36,6 +39,7 @@ export const interceptors = (): WorkflowInterceptors => ({
         if (messagesOf(workflowInfo().workflowType) === undefined)
           return acceptResult(next(input), fail, refusalOfKey);
         const call = uuid4();
+        const limits: Limits = { options, from: recorded().at };
         const scope = CancellationScope.current();
         const ended = next({ ...input, args: [...input.args, call] });
         // The server records its outcome in plaintext.
@@ -44,10 +48,10 @@ export const interceptors = (): WorkflowInterceptors => ({
           return ended;
         }
         const genuine = ended.catch((error: unknown) => {
-          throw openFailure(error, call, scope);
+          throw openFailure(error, { call, scope, limits });
         });
         const result = readTimed(await acceptResult(genuine, fail, refusalOfKey));
-        if (result.call !== call) throw fail(unknown('It answers no call, or another one.'));
+        if (result.call !== call) throw fail(refusedResult('It answers no call, or another one.'));
         return result.result;
       },
       scheduleLocalActivity: (input, next) =>
@@ -81,20 +85,62 @@ function failActivity(
   return new ActivityFailure('Activity task failed', activityType, activityId, noRetry, undefined, cause);
 }
 
+/** The limits of a call, and the recorded time at which it was scheduled, in ms since the epoch. */
+interface Limits {
+  readonly options: Pick<ActivityOptions, 'scheduleToCloseTimeout' | 'scheduleToStartTimeout' | 'retry'>;
+  readonly from: number;
+}
+
+interface Call {
+  readonly call: string;
+  readonly scope: CancellationScope;
+  readonly limits: Limits;
+}
+
 /**
  * A failure as far as it is genuine. A cancellation is one only if this workflow requested it: callers can fail an activity
- * with it at any time, and nodes would be left out of an operation that goes on. A time limit says no more than that
- * the attempt may still run, whoever reports it.
+ * with it at any time, and nodes would be left out of an operation that goes on.
  */
-function openFailure(error: unknown, call: string, scope: CancellationScope): unknown {
+function openFailure(error: unknown, { call, scope, limits }: Call): unknown {
   if (!(error instanceof ActivityFailure)) return error;
   const { message, activityType, activityId, retryState, identity, cause } = error;
   if (cause instanceof CancelledFailure && scope.consideredCancelled) return error;
   const genuine =
-    cause instanceof TimeoutFailure
-      ? withLastFailure(cause, openCause(cause.cause, call))
-      : (openCause(cause, call, retryState) ?? unknownFailure(activityType));
+    (cause instanceof TimeoutFailure
+      ? openTimeout(cause, call, limits)
+      : openCause(cause, call, retryState)) ?? failedUnsealed(activityType, cause);
   return new ActivityFailure(message, activityType, activityId, retryState, identity, genuine);
+}
+
+/**
+ * Undefined unless the limit that the workflow set has passed. Before that, an attempt may be in the middle of its work,
+ * whether a caller reported the timeout or workers were lost until no attempt was left.
+ */
+function openTimeout(
+  { timeoutType, cause }: TimeoutFailure,
+  call: string,
+  { options, from }: Limits,
+): TimeoutFailure | undefined {
+  const { scheduleToCloseTimeout: total, scheduleToStartTimeout: wait = total } = options;
+  const limit = msOf(timeoutType === 'SCHEDULE_TO_START' ? wait : total);
+  if (limit === undefined || recorded().at - from < limit - earlyMs(options, limit)) return undefined;
+  return Object.assign(new TimeoutFailure('the activity timed out', undefined, timeoutType), {
+    cause: openCause(cause, call),
+  });
+}
+
+/**
+ * How long before its limit the server ends an activity at most: it begins no wait for an attempt that would be too late.
+ * The clocks of the server's hosts differ, too.
+ */
+function earlyMs({ retry = {} }: Limits['options'], limit: number): number {
+  const { initialInterval, maximumInterval = initialInterval } = retry;
+  return Math.min((msOf(maximumInterval) ?? 0) + hostSkewMs, limit / 4);
+}
+
+/** `schedule` sets durations as numbers. */
+function msOf(duration: Duration | undefined): number | undefined {
+  return typeof duration === 'number' ? duration : undefined;
 }
 
 /** Undefined if no attempt of this call failed so. An attempt that may be followed by another ends no activity by itself. */
@@ -107,10 +153,6 @@ function openCause(cause: unknown, call: string, retryState?: RetryState): Appli
   return ApplicationFailure.create({ type, message, nonRetryable: isFinal, details: [...details] });
 }
 
-function withLastFailure({ timeoutType }: TimeoutFailure, cause: Error | undefined): TimeoutFailure {
-  return Object.assign(new TimeoutFailure('the activity timed out', undefined, timeoutType), { cause });
-}
-
 async function acceptResult(
   ended: Promise<unknown>,
   fail: (cause: Error) => Error,
@@ -118,16 +160,16 @@ async function acceptResult(
 ): Promise<unknown> {
   await Promise.allSettled([ended]);
   const unknownKey = await refusalOfKey();
-  if (unknownKey !== undefined) throw fail(unknown(`${unknownKey}.`));
+  if (unknownKey !== undefined) throw fail(refusedResult(`${unknownKey}.`));
   let result: unknown;
   try {
     result = await ended;
   } catch (error) {
     const refusal = refusalIn(error);
-    throw refusal === undefined ? error : fail(unknown(refusal));
+    throw refusal === undefined ? error : fail(refusedResult(refusal));
   }
   const refusal = isEnvelope(result) ? 'It is a message.' : readRefusal(result);
-  if (refusal !== undefined) throw fail(unknown(refusal));
+  if (refusal !== undefined) throw fail(refusedResult(refusal));
   return result;
 }
 
@@ -138,13 +180,25 @@ function refusalIn(error: unknown): string | undefined {
   return error.cause.details?.map(readRefusal).find((text) => text !== undefined);
 }
 
-function unknown(refusal: string): ApplicationFailure {
-  return ApplicationFailure.nonRetryable(`The result was refused. ${refusal}`, unknownOutcome);
+function refusedResult(why: string): ApplicationFailure {
+  return unknown(`The result was refused. ${why}`);
 }
 
-function unknownFailure(activityType: string): ApplicationFailure {
+function failedUnsealed(activityType: string, cause: unknown): ApplicationFailure {
+  const how =
+    cause instanceof TimeoutFailure
+      ? `timed out (${cause.timeoutType ?? 'UNSPECIFIED'}) before its time limit`
+      : 'failed, but not by a worker of this installation';
+  // A provider type with idempotency `none` cannot be asked for the machine, so a retry sends CREATE again.
+  const first = activityType.startsWith('CREATE')
+    ? '. If the provider cannot tell what CREATE has made, look there first, and delete the machine if there is one'
+    : '';
+  return unknown(`${activityType} was reported as ${how}`, first);
+}
+
+function unknown(what: string, more = ''): ApplicationFailure {
   return ApplicationFailure.nonRetryable(
-    `${activityType} was reported as failed, but not by a worker of this installation, so its outcome is unknown and it may still run`,
+    `${what.replace(/\.$/, '')}; so the outcome is unknown, and the attempt may still run${more}`,
     unknownOutcome,
   );
 }
