@@ -185,6 +185,33 @@ describe('a cluster under outside influence', () => {
     expect((await client.status('reset')).nodes.map(({ state }) => state)).toEqual(['ready', 'ready']);
   });
 
+  it.concurrent('with groups and reset to its begin: the groups of the run that was cut off end, and new ones serve', async () => {
+    const { client, namespace } = stack;
+    const spec = specFor('regrouped', 4);
+    await apply(spec);
+    const before = await machinesOf('regrouped');
+    const group = client.temporal.workflow.getHandle('cluster/regrouped/group/1');
+    const cutOff = (await group.describe()).runId;
+    const { events } = await handle('regrouped').fetchHistory();
+    const first = events?.find((event) => event.workflowTaskCompletedEventAttributes);
+    await client.temporal.workflowService.resetWorkflowExecution({
+      namespace,
+      requestId: 'reset-regrouped',
+      reason: 'test',
+      workflowTaskFinishEventId: first?.eventId,
+      workflowExecution: { workflowId: 'cluster/regrouped' },
+    });
+    await until('it is at rest again', async () => {
+      const { phase, nodes: all } = await client.status('regrouped');
+      return phase === 'idle' && all.length === 4 && all.every(({ state }) => state === 'ready');
+    });
+    expect((await group.describe()).runId).not.toBe(cutOff);
+    expect(await machinesOf('regrouped')).toEqual(before);
+    const { operation } = await client.operate('regrouped', { kind: 'restart', services: ['app'] });
+    expect((await client.waitFor('regrouped', operation, patience)).operation.state).toBe('done');
+    expect(await ledger.lines('regrouped app-4 app START begin')).toHaveLength(2);
+  });
+
   async function deleteByName(ids: readonly string[]): Promise<void> {
     await until('the sweep lists them', async () => {
       const { leaks } = await stack.client.sweep();

@@ -281,11 +281,12 @@ describe('a numbered signal', () => {
 
   it('acts once on the group that it was sent to, and on no later one', async () => {
     await startAnother('group');
-    expect(await instruct({ seq: 2, at: 5 })).toBe(true);
-    expect(await instruct({ seq: 2, at: 5 })).toBe(false);
-    expect(await instruct({ seq: 1, at: 4 })).toBe(false);
-    expect(await instruct({ seq: 3, at: 5 })).toBe(true);
-    expect(await instruct({ cluster: 'another', seq: 4, at: Date.now() })).toBe(false);
+    const now = Date.now();
+    expect(await instruct({ seq: 2, at: now })).toBe(true);
+    expect(await instruct({ seq: 2, at: now })).toBe(false);
+    expect(await instruct({ seq: 1, at: now - 1 })).toBe(false);
+    expect(await instruct({ seq: 3, at: now })).toBe(true);
+    expect(await instruct({ cluster: 'another', seq: 4, at: now })).toBe(false);
     const handle = world.handle('proper', 'group');
     await handle.signal('instruct', { ...instructions, seq: 4 });
     await handle.result();
@@ -302,6 +303,18 @@ describe('a numbered signal', () => {
     expect(await instruct({ ...end, at: Date.now() - 3_600_000 })).toBe(false);
     await handle.signal('instruct', { ...instructions, ...end, at: Date.now() + 1_000 });
     expect(await handle.result()).toContain('has no nodes any more');
+  });
+
+  it('that ends a group of a run that a reset cut off ends no later group of the same cluster', async () => {
+    await startAnother('group');
+    const end = { ...instructions, seq: 0 };
+    const handle = world.handle('proper', 'group');
+    await handle.signal('instruct', { ...end, at: Date.now() + 1_000 });
+    expect(await handle.result()).toContain('has no nodes any more');
+    await startAnother('group');
+    expect(await instruct({ seq: 0, at: Date.now() - 10_000 })).toBe(false);
+    expect(await instruct({ seq: 7, at: Date.now() - 3_600_000 })).toBe(false);
+    expect(await instruct({ seq: 1, at: Date.now() })).toBe(true);
   });
 
   it('of a group is taken once, by the cluster that it names', async () => {

@@ -7,6 +7,12 @@ export interface Numbered {
   readonly at: number;
 }
 
+/**
+ * In place of the number: from a cluster to a group that it did not start, but an earlier cluster of its name, or a run of its
+ * own that a reset cut off. The sender does not know that group's numbers, so only the time counts.
+ */
+export const toEarlierGroup = 0;
+
 /** The number and the time of the last message of a sender. */
 export type LastTaken = readonly [seq: number, at: number];
 

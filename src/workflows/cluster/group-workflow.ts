@@ -10,7 +10,8 @@ import {
   type GroupState,
   type Instructions,
 } from '../../model/cluster/group.js';
-import { isRepeated, lastTaken } from '../../model/cluster/numbered.js';
+import { isRepeated, lastTaken, toEarlierGroup } from '../../model/cluster/numbered.js';
+import { skewMs } from '../../model/messages/envelope.js';
 import { noPeers, peersPage } from '../../model/node/peers.js';
 import { nodeStatus, nodesTable } from '../../model/cluster/report.js';
 import { groupExecutor, reportOf, progressOf, type GroupMemory } from './group-executor.js';
@@ -82,12 +83,13 @@ function messagesOf(memory: GroupMemory): readonly Message[] {
 }
 
 function receive(memory: GroupMemory, instructions: Instructions): void {
-  const { clusterUid, received } = memory.state;
-  // A cluster that follows one of its name ends the groups of that one.
+  const { clusterUid, received = [toEarlierGroup, beganAt()] } = memory.state;
+  const { cluster, seq, at } = instructions;
+  // After a reset, a cluster has the uid of the run that was cut off, and groups of that run may be of the same name.
   const isRefused =
-    instructions.cluster === clusterUid
-      ? instructions.seq === 0 || isRepeated(instructions, received)
-      : instructions.seq !== 0 || instructions.at < beganAt();
+    cluster === clusterUid
+      ? isRepeated(instructions, received) || at < beganAt() - skewMs
+      : seq !== toEarlierGroup || at < beganAt();
   if (isRefused) {
     ignore(
       instructSignal.name,

@@ -12,6 +12,7 @@ import {
   type Members,
   type NodeGroup,
 } from '../../model/cluster/group.js';
+import { toEarlierGroup } from '../../model/cluster/numbered.js';
 import { firstWithin, jsonBytes, mostSent } from '../../model/carried.js';
 import { mostServices } from '../../model/node/room.js';
 import { countOf } from '../../model/plan/plan.js';
@@ -181,6 +182,16 @@ function forgetGroup(memory: Memory, id: string): void {
 }
 
 async function startGroup(memory: Memory, id: string): Promise<void> {
+  memory.starting = [...memory.starting, id];
+  try {
+    await startOnceFree(memory, id);
+  } finally {
+    memory.starting = memory.starting.filter((other) => other !== id);
+  }
+}
+
+/** Ends groups of this name first that the cluster did not start. */
+async function startOnceFree(memory: Memory, id: string): Promise<void> {
   const { name, uid, limits } = memory.state;
   const workflowId = groupWorkflowId(name, id);
   const start: GroupStart = { cluster: name, clusterUid: uid, group: id, limits };
@@ -197,7 +208,7 @@ async function startGroup(memory: Memory, id: string): Promise<void> {
       });
       return;
     } catch (error) {
-      // A group of a terminated previous run: its machines are adopted, the group is not.
+      // A group of a run that was terminated or cut off: its machines are adopted, the group is not.
       if (!(error instanceof WorkflowExecutionAlreadyStartedError) || tries === 20) throw error;
       await endGroupOfEarlier(memory, workflowId);
       await sleep('2 seconds');
@@ -205,9 +216,15 @@ async function startGroup(memory: Memory, id: string): Promise<void> {
   }
 }
 
-/** Ends a group of an earlier cluster of this name. */
+/** Ends a group of an earlier cluster of this name, or of a run of this one that a reset cut off. */
 export async function endGroupOfEarlier({ state: { uid } }: Memory, workflowId: string): Promise<void> {
-  const end: Instructions = { cluster: uid, seq: 0, at: taskTime(), peersVersion: 0, list: [{ do: 'end' }] };
+  const end: Instructions = {
+    cluster: uid,
+    seq: toEarlierGroup,
+    at: taskTime(),
+    peersVersion: 0,
+    list: [{ do: 'end' }],
+  };
   await getExternalWorkflowHandle(workflowId)
     .signal(instructSignal, end)
     .catch(() => undefined);

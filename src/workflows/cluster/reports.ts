@@ -12,8 +12,15 @@ export function applyReport(memory: Memory, report: GroupReport): void {
   const { group, seen, quiet, over, peersVersion, summary, incarnation } = report;
   const known = memory.state.groups[group];
   if (known === undefined) return;
-  if (report.cluster !== memory.state.uid || isRepeated(report, known.reported)) {
-    ignore(reportSignal.name, `this report of group ${group} was taken before, or is of another cluster's`);
+  if (
+    report.cluster !== memory.state.uid ||
+    memory.starting.includes(group) ||
+    isRepeated(report, known.reported)
+  ) {
+    ignore(
+      reportSignal.name,
+      `this report of group ${group} was taken before, or is of a group that this cluster did not start`,
+    );
     return;
   }
   const { counters, peers } = memory.state;

@@ -17,6 +17,8 @@ const by = 'mallory';
 const asked = { by };
 const uid = 'uid-1';
 const image = { name: 'web', revision: '1' };
+/** Later than the begin of the group: it takes no older instructions. */
+const instructedAt = Date.now() + 24 * 3_600_000;
 const machines = [{ key: 'uid-1/app-1/1', providerid: 'i-1' }];
 const content = { digest: `sha256:${'0'.repeat(64)}`, format: 'file', bytes: 4, parts: 1 };
 const registration = { provider: 'local', flavor: 'small', image: 'host', fields: {}, system: null };
@@ -83,7 +85,9 @@ export const samples: SampleMessages = {
     workflowId: 'cluster/web/group/1',
     start: [{ cluster: 'web', clusterUid: uid, group: '1', limits: { inlineNodes: 1 } }],
     updates: { disown: [machines] },
-    signals: { instruct: [{ cluster: uid, seq: 1, at: 1, peersVersion: 7, list: [{ do: 'end' }] }] },
+    signals: {
+      instruct: [{ cluster: uid, seq: 1, at: instructedAt, peersVersion: 7, list: [{ do: 'end' }] }],
+    },
     queries: { nodes: [], payload: ['app-1'], node: ['app-1'], owners: [machines], peers: [{ since: 0 }] },
   },
   plan: {
