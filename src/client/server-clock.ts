@@ -85,7 +85,15 @@ async function readPollTime(
 /** More than clocks that are adjusted slowly differ, and less than matters to a message. */
 const mostDriftMs = 5_000;
 
-const offsets = new WeakMap<Connection, Promise<ClockOffset | undefined>>();
+/** How long a server that shows no time is not asked again, in ms: a measurement in vain takes seconds. */
+const vainMs = 60_000;
+
+/** A measurement in vain, by `Date.now()`. */
+interface Vain {
+  readonly endedAt: number;
+}
+
+const measurements = new WeakMap<Connection, Promise<ClockOffset | Vain>>();
 
 const clocks = new WeakMap<object, () => number | undefined>();
 
@@ -97,12 +105,21 @@ export function shareServerTime(connection: object, now: () => number | undefine
 /** The time by the server's clock, in ms since the epoch; by this host's clock if the server does not show its own. */
 export async function serverTime(connection: object, namespace: string): Promise<number> {
   if (!(connection instanceof Connection)) return clocks.get(connection)?.() ?? Date.now();
-  const known = await offsets.get(connection);
-  if (known !== undefined && !wasSuspended(known)) return timeAt(known);
-  const measuring = measureServerClock(connection, namespace);
-  offsets.set(connection, measuring);
-  const offset = await measuring;
-  return offset === undefined ? Date.now() : timeAt(offset);
+  let known = await measurements.get(connection);
+  if (known === undefined || isOutdated(known)) {
+    const measuring = measure(connection, namespace);
+    measurements.set(connection, measuring);
+    known = await measuring;
+  }
+  return 'endedAt' in known ? Date.now() : timeAt(known);
+}
+
+async function measure(connection: Connection, namespace: string): Promise<ClockOffset | Vain> {
+  return (await measureServerClock(connection, namespace)) ?? { endedAt: Date.now() };
+}
+
+function isOutdated(known: ClockOffset | Vain): boolean {
+  return 'endedAt' in known ? Math.abs(Date.now() - known.endedAt) > vainMs : wasSuspended(known);
 }
 
 /** Whether the host has slept, during which its monotonic clock stands still, or its clock was set. */

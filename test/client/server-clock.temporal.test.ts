@@ -27,4 +27,26 @@ describe('the time by which a client seals messages', () => {
       await connection.close();
     }
   });
+
+  it('is that of its host for a minute if the server does not show its own, without another measurement', async () => {
+    const realNow = Date.now;
+    const connection = await Connection.connect({ address: inject('temporalAddress') });
+    try {
+      const poll = vi
+        .spyOn(connection.workflowService, 'pollActivityTaskQueue')
+        .mockImplementation(() => Promise.reject(new Error('not permitted')));
+      const look = vi.spyOn(connection.workflowService, 'describeTaskQueue');
+      look.mockImplementation(() => Promise.resolve({ pollers: [] } as never));
+      for (let time = 0; time < 3; time += 1) {
+        const now = await serverTime(connection, 'default');
+        expect(Math.abs(now - realNow())).toBeLessThan(20_000);
+      }
+      expect(poll).toHaveBeenCalledTimes(1);
+      vi.spyOn(Date, 'now').mockImplementation(() => realNow() + 61_000);
+      await serverTime(connection, 'default');
+      expect(poll).toHaveBeenCalledTimes(2);
+    } finally {
+      await connection.close();
+    }
+  });
 });
