@@ -34,6 +34,7 @@ import {
 import { leaveMark, taskTime } from './recorded.js';
 import {
   ignore,
+  isSetBack,
   noteAnswer,
   noteMessage,
   refusalOfMessage,
@@ -124,7 +125,7 @@ const inbound: WorkflowInboundCallsInterceptor = {
     const opened = tryOpen('signal', name, { args: input.args, shapes, now });
     if (!opened.ok) {
       // A replay must not find another time here.
-      if (input.args.some((arg) => isEnvelope(arg) && dependsOnTime(arg, now))) leaveMark();
+      if (input.args.some((arg) => isEnvelope(arg) && dependsOnTime(arg, now)) || isSetBack(now)) leaveMark();
       return ignore(name, opened.why);
     }
     if (isOnce('signal', name)) noteMessage(opened.seal);

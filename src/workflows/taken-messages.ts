@@ -1,6 +1,6 @@
 import { ApplicationFailure, CancellationScope, log, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { Seal, TakenMessages } from '../model/messages/seal.js';
-import { harmless, refuseStart } from '../model/messages/start.js';
+import { repeatableStarts, refuseStart } from '../model/messages/start.js';
 import {
   nothingTaken,
   refuseTaken,
@@ -39,7 +39,7 @@ export function takeStart(seal: Seal): string | undefined {
   taken = after?.taken ?? nothingTaken;
   began = after?.began ?? startTime.getTime();
   start = after === undefined ? seal.id : after.start;
-  isToFind = after === undefined && start !== undefined && !harmless.includes(workflowType);
+  isToFind = after === undefined && start !== undefined && !repeatableStarts.includes(workflowType);
   addresses = [firstExecutionRunId, ...(start === undefined ? [] : [start])];
   return undefined;
 }
@@ -71,6 +71,11 @@ export function beganAt(): number {
 /** Changes nothing, so validators may ask. @param now ms since the epoch. */
 export function refusalOfMessage(purpose: string, seal: Seal, now: number): MessageRefusal | undefined {
   return refuseTaken(purpose, seal, { taken, receiver: { addresses, began }, now });
+}
+
+/** Whether messages were sealed later than now, so that the time decides which ones are taken. */
+export function isSetBack(now: number): boolean {
+  return taken.since > now;
 }
 
 export function noteMessage(seal: Seal): void {

@@ -5,7 +5,7 @@ import type { WorkflowMessages } from '../../src/model/messages/argument-shapes.
 import { packCluster } from '../../src/model/cluster/carry.js';
 import { newGroup, type GroupReport, type Instructions } from '../../src/model/cluster/group.js';
 import { numberedSignals } from '../../src/model/messages/taken.js';
-import { harmless } from '../../src/model/messages/start.js';
+import { repeatableStarts } from '../../src/model/messages/start.js';
 import { messageTable } from '../../src/model/messages/table.js';
 import { receiversOf } from '../../src/client/check-keys.js';
 import { sealMessages } from '../../src/client/seal-messages.js';
@@ -146,7 +146,7 @@ describe.each(types)('a %s workflow', (type) => {
   });
 });
 
-describe.each<WorkflowType>([...types.filter((type) => !harmless.includes(type)), 'sweep'])(
+describe.each<WorkflowType>([...types.filter((type) => !repeatableStarts.includes(type)), 'sweep'])(
   'the start of a %s workflow',
   (type) => {
     // Promise: starts-once

@@ -14,7 +14,7 @@ export interface StartedRun {
 }
 
 /** Types of workflows that store or compute what their start holds, and change nothing: it may be repeated. */
-export const harmless: readonly string[] = ['artifactPart', 'plan'];
+export const repeatableStarts: readonly string[] = ['artifactPart', 'plan'];
 
 /** How long the start of a client is valid, in ms. The server notes the start as it arrives, whether a worker runs or not. */
 const startMs = 60_000;

@@ -11,9 +11,6 @@ export const hostSkewMs = 1_000;
 const mostAnswers = 20;
 const mostAnswerBytes = 200;
 
-/** What all of this has at most, in bytes of JSON. */
-export const mostTakenBytes = 40_000;
-
 export const nothingTaken: TakenMessages = { ids: [], since: 0, answers: [] };
 
 /**
@@ -67,15 +64,30 @@ export function refuseTaken(
     const answer = taken.answers.find(([known]) => known === id)?.slice(1);
     return { ...refused(repeatedType, repeated), ...(answer === undefined ? {} : { answer }) };
   }
-  return at <= taken.since ? refused(sealAgainType, tooOld) : undefined;
+  return at <= validFrom(taken, now) ? refused(sealAgainType, tooOld) : undefined;
+}
+
+/**
+ * Messages that were sealed then or earlier are refused. No message is taken that is more than `skewMs` ahead, so a later
+ * time means that the server's clock was set back: then the last minute is valid, or the workflow would refuse all.
+ */
+function validFrom({ since }: TakenMessages, now: number): number {
+  return since > now + skewMs ? now - skewMs : since;
 }
 
 /** With a message that was not refused. */
 export function withTaken(taken: TakenMessages, seal: Seal): TakenMessages {
-  const ids = [...taken.ids, [seal.id ?? '', sealedAt(seal) ?? 0] as const];
-  if (ids.length <= mostIds) return { ...taken, ids };
-  const oldest = ids.reduce((least, one) => (one[1] < least[1] ? one : least));
-  return { ...taken, ids: ids.filter((one) => one !== oldest), since: Math.max(taken.since, oldest[1]) };
+  const at = sealedAt(seal) ?? 0;
+  const ids = [...taken.ids, [seal.id ?? '', at] as const];
+  const [first] = ids;
+  if (ids.length <= mostIds || first === undefined) return { ...taken, ids };
+  // Taken after the server's clock was set back: by its time alone, it would be forgotten at once and could be repeated.
+  const forgotten = at <= taken.since ? first : ids.reduce((least, one) => (one[1] < least[1] ? one : least));
+  return {
+    ...taken,
+    ids: ids.filter((one) => one !== forgotten),
+    since: Math.max(taken.since, forgotten[1]),
+  };
 }
 
 /** With the answer to a message that was taken. */

@@ -4,7 +4,6 @@ import { isRepeated, lastTaken, type Numbered } from '../../../src/model/cluster
 import type { Seal, TakenMessages } from '../../../src/model/messages/seal.js';
 import { refuseStart } from '../../../src/model/messages/start.js';
 import {
-  mostTakenBytes,
   nothingTaken,
   refuseTaken,
   withAnswer,
@@ -54,6 +53,28 @@ describe('the messages of clients', () => {
     expect(refusal(client('new', now - 100), taken)).toBeUndefined();
   });
 
+  it('are taken once, too, after the clock of the server was set back', () => {
+    const hourMs = 3_600_000;
+    const before = many(1_300, (index) => client(`before-${index}`, now + hourMs + index));
+    let taken = before;
+    for (let index = 0; index < 700; index += 1) {
+      const seal = client(`after-${index}`, now - 700 + index);
+      expect(refusal(seal, taken)).toBeUndefined();
+      taken = withTaken(taken, seal);
+      expect(refusal(seal, taken)).toMatch(/was taken before/);
+    }
+    expect(taken.ids).toHaveLength(600);
+    expect(refusal(client('old', now - 120_000), taken)).toMatch(/before messages that .* forgotten/);
+    // When the clock has reached the time again, what was forgotten before stays refused.
+    const later = now + hourMs + 10;
+    const repeated = refuseTaken('update x', client('before-5', now + hourMs + 5), {
+      taken,
+      receiver,
+      now: later,
+    });
+    expect(repeated?.why).toMatch(/before messages that .* forgotten/);
+  });
+
   it('may wait for a worker for days, while others arrive', () => {
     const sealed = now - 3 * 86_400_000;
     const old = { addresses: ['first'], began: sealed - 1_000 };
@@ -77,6 +98,9 @@ describe('the messages of clients', () => {
     expect(refusal(client('a', now + 3_600_000))).toMatch(/clock that is ahead/);
   });
 });
+
+/** What the memory of messages has at most, in bytes of JSON. */
+const mostTakenBytes = 40_000;
 
 describe('the memory of messages', () => {
   it('fits into the message of the next run beside the largest state', () => {
