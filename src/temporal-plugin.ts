@@ -10,7 +10,7 @@ import { SimplePlugin } from '@temporalio/plugin';
 import type { BundleOptions, ReplayWorkerOptions, WorkerOptions } from '@temporalio/worker';
 import { askAgain } from './client/ask-again.js';
 import { receiversOf } from './client/check-keys.js';
-import { sealMessages, sealSchedules, type Sealing } from './client/seal-messages.js';
+import { renewStarts, sealMessages, sealSchedules, type Sealing } from './client/seal-messages.js';
 import { serverTime } from './client/server-clock.js';
 import { scheduledWorkflowIds } from './model/names.js';
 import { EncryptionCodec, type EncryptionCodecOptions, type OnPlaintext } from './secrets/codec.js';
@@ -75,7 +75,7 @@ export class HeddlePlugin extends SimplePlugin {
   readonly #namespace: string;
   readonly #onPlaintext: OnPlaintext;
   readonly #scheduledWorkflowIds: readonly string[];
-  readonly #sealings = new WeakMap<object, WorkflowClientInterceptor>();
+  readonly #interceptors = new WeakMap<object, OwnInterceptors>();
 
   constructor(options: HeddlePluginOptions) {
     const { keys, namespace, onPlaintext, scheduledWorkflowIds: own = [] } = options;
@@ -93,7 +93,7 @@ export class HeddlePlugin extends SimplePlugin {
       ...super.configureClient(options),
       interceptors: {
         ...options.interceptors,
-        workflow: withOurs(workflow, this.#sealing(options)),
+        workflow: withOurs(workflow, this.#ownInterceptors(options)),
         schedule: [...new Set([...schedule, sealSchedules])],
       },
       dataConverter: dataConverterFor(this.#codec(options.namespace, 'throw'), options.dataConverter),
@@ -125,15 +125,14 @@ export class HeddlePlugin extends SimplePlugin {
     };
   }
 
-  /** The same plugin on a connection and on its client adds one. */
-  #sealing({ connection, namespace = this.#namespace }: ClientOptions): WorkflowClientInterceptor {
-    const known = this.#sealings.get(connection ?? this);
+  /** The same plugin on a connection and on its client adds them once. */
+  #ownInterceptors({ connection, namespace = this.#namespace }: ClientOptions): OwnInterceptors {
+    const known = this.#interceptors.get(connection ?? this);
     if (known !== undefined) return known;
-    const sealing = sealMessages(
-      connection === undefined ? withoutServer : this.#sealingOn(connection, namespace),
-    );
-    this.#sealings.set(connection ?? this, sealing);
-    return sealing;
+    const sealing = connection === undefined ? withoutServer : this.#sealingOn(connection, namespace);
+    const own = [sealMessages(sealing), askAgain, renewStarts(sealing)] as const;
+    this.#interceptors.set(connection ?? this, own);
+    return own;
   }
 
   /** Clients of workers are on the connection of a worker and have its keys. */
@@ -158,22 +157,25 @@ export class HeddlePlugin extends SimplePlugin {
 
 type WorkflowClientInterceptors = NonNullable<NonNullable<ClientOptions['interceptors']>['workflow']>;
 
+/** What seals, what repeats a request as it was sealed, and what renews the start in a repeated one. */
+type OwnInterceptors = readonly [WorkflowClientInterceptor, typeof askAgain, WorkflowClientInterceptor];
+
 /** Ours come last, nearest to the wire. */
-function withOurs(
-  own: WorkflowClientInterceptors,
-  sealing: WorkflowClientInterceptor,
-): WorkflowClientInterceptors {
-  if (Array.isArray(own)) return [...new Set([...own, sealing, askAgain])];
+function withOurs(given: WorkflowClientInterceptors, own: OwnInterceptors): WorkflowClientInterceptors {
+  if (Array.isArray(given)) return [...new Set([...given, ...own])];
   // The deprecated form creates them per workflow.
-  const { calls = [] } = own;
-  return calls.includes(makeAskAgain) ? own : { ...own, calls: [...calls, () => sealing, makeAskAgain] };
+  const { calls = [] } = given;
+  const [sealing, , renewing] = own;
+  return calls.includes(makeAskAgain)
+    ? given
+    : { ...given, calls: [...calls, () => sealing, makeAskAgain, () => renewing] };
 }
 
 const makeAskAgain = (): typeof askAgain => askAgain;
 
 /** For options without a connection, which cannot be asked. */
 const withoutServer: Sealing = {
-  receivers: { find: () => Promise.resolve(undefined), forget: () => undefined },
+  receivers: { find: () => Promise.resolve('unreadable'), forget: () => undefined },
   now: () => Promise.resolve(Date.now()),
 };
 

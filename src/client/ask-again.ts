@@ -25,7 +25,7 @@ const notOpen = 2; // QUERY_REJECT_CONDITION_NOT_OPEN
  * Repeats requests that failed for a transient reason: queries that a worker could not answer yet
  * (`src/workflows/no-early-query.ts`) or that were too many at once, and updates whose workflow task the
  * server refused because of an event just before the workflow's end. An update keeps its id, so it is
- * executed once.
+ * executed once; `renewStarts` seals a start anew.
  */
 export const askAgain: WorkflowClientInterceptor = {
   query: (input, next) => {

@@ -1,4 +1,5 @@
-import type { Connection } from '@temporalio/client';
+import { isGrpcServiceError, type Connection } from '@temporalio/client';
+import { grpcStatus } from '../model/grpc-status.js';
 import { keyIdField } from '../model/messages/payload-label.js';
 import { coreQueue } from '../model/names.js';
 import { readIdentity, type WorkerKey } from '../model/worker-identity.js';
@@ -18,14 +19,19 @@ export interface Server {
   readonly namespace: string;
 }
 
+/**
+ * Of a workflow that runs, the id of its first run, which all of its runs share; `absent` if none runs; `unreadable` if the
+ * server did not tell, such as to a caller who may not describe workflows.
+ */
+export type Receiver = { readonly firstRun: string } | 'absent' | 'unreadable';
+
 /** The workflows that messages are sent to. */
 export interface Receivers {
   /**
-   * The id of the first run of the workflow, which all of its runs share; undefined if none runs, or it may not be read.
    * @throws HeddleError Encryption if the client does not have the workflow's key: the workflow could not read the
    * message, and the client not the answer. Of a workflow that does not run yet, the key of the workers counts.
    */
-  find(workflowId: string): Promise<string | undefined>;
+  find(workflowId: string): Promise<Receiver>;
   /** The next look is a new one. */
   forget(workflowId: string): void;
 }
@@ -36,17 +42,18 @@ const remembered = 1_000;
 
 /** @param keys Checked if given. */
 export function receiversOf(server: Server, keys?: OwnKeys): Receivers {
-  const known = new Map<string, { readonly checkedAt: number; readonly firstRun?: string }>();
+  const known = new Map<string, { readonly checkedAt: number; readonly running?: Receiver }>();
   return {
     async find(id) {
-      const { checkedAt = 0, firstRun: before } = known.get(id) ?? {};
+      const { checkedAt = 0, running: before } = known.get(id) ?? {};
       const isChecked = Date.now() - checkedAt < validMs;
       if (isChecked && before !== undefined) return before;
-      const { keys: ofWorkflow = [], firstRun } = (await describe(server, id)) ?? {};
+      const { keys: ofWorkflow, receiver } = await describe(server, id);
       if (keys !== undefined && !isChecked) await requireKey(server, keys, ofWorkflow[0]);
       if (known.size >= remembered) known.clear();
-      known.set(id, { checkedAt: isChecked ? checkedAt : Date.now(), firstRun });
-      return firstRun;
+      const running = typeof receiver === 'object' ? receiver : undefined;
+      known.set(id, { checkedAt: isChecked ? checkedAt : Date.now(), running });
+      return receiver;
     },
     forget(id) {
       const { checkedAt } = known.get(id) ?? {};
@@ -98,20 +105,24 @@ function has(keys: OwnKeys, id: string): boolean {
 interface Described {
   /** The ids of the keys of its memo. */
   readonly keys: readonly string[];
-  readonly firstRun?: string;
+  readonly receiver: Receiver;
 }
 
-/** Of a workflow that runs; undefined if it may not be described. */
-async function describe(
-  { connection, namespace }: Server,
-  workflowId: string,
-): Promise<Described | undefined> {
-  const described = await connection.workflowService
-    .describeWorkflowExecution({ namespace, execution: { workflowId } })
-    .catch(() => undefined);
-  const info = described?.workflowExecutionInfo;
-  if (!info || info.closeTime) return undefined;
-  return { keys: keysOfMemo(info.memo), firstRun: info.firstRunId || undefined };
+async function describe({ connection, namespace }: Server, workflowId: string): Promise<Described> {
+  try {
+    const { workflowExecutionInfo: info } = await connection.workflowService.describeWorkflowExecution({
+      namespace,
+      execution: { workflowId },
+    });
+    if (info?.closeTime) return { keys: [], receiver: 'absent' };
+    return {
+      keys: keysOfMemo(info?.memo),
+      receiver: info?.firstRunId ? { firstRun: info.firstRunId } : 'unreadable',
+    };
+  } catch (error) {
+    const isAbsent = isGrpcServiceError(error) && Number(error.code) === grpcStatus.notFound;
+    return { keys: [], receiver: isAbsent ? 'absent' : 'unreadable' };
+  }
 }
 
 interface Memo {

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type {
   Client,
   ScheduleClientInterceptor,
@@ -30,19 +30,21 @@ const mostSeals = 4;
 export function sealMessages({ receivers, now }: Sealing): WorkflowClientInterceptor {
   /** The seal of a message to the workflow that runs. */
   const sealTo = async (workflowId: string): Promise<Seal> => {
-    const [at, to] = await Promise.all([now(), receivers.find(workflowId)]);
-    return newSeal(at, to);
+    const [at, receiver] = await Promise.all([now(), receivers.find(workflowId)]);
+    return newSeal(at, typeof receiver === 'object' ? receiver.firstRun : undefined);
   };
-  /** Reads may be repeated. */
-  const unsealed = async (workflowId: string): Promise<Seal> => {
+  /** Reads may be repeated, so they need no seal, but the keys of the workflow. */
+  const requireKeysOf = async (workflowId: string): Promise<void> => {
     await receivers.find(workflowId);
-    return {};
   };
   /** The seals of a start and of the message that comes with it. */
   const sealBoth = async (workflowId: string): Promise<{ readonly start: Seal; readonly message: Seal }> => {
-    const { at = 0, to } = await sealTo(workflowId);
+    const [at, receiver] = await Promise.all([now(), receivers.find(workflowId)]);
     const start = newSeal(at);
-    return { start, message: newSeal(at, to ?? start.id) };
+    // If it is unreadable whether a workflow runs, the message names no receiver, and its time decides.
+    const to =
+      typeof receiver === 'object' ? receiver.firstRun : receiver === 'absent' ? start.id : undefined;
+    return { start, message: newSeal(at, to) };
   };
   const interceptor: WorkflowClientInterceptor = {
     async startWithDetails({ options, ...input }, next) {
@@ -76,7 +78,8 @@ export function sealMessages({ receivers, now }: Sealing): WorkflowClientInterce
       const workflowId = input.workflowExecution.workflowId ?? '';
       const { updateName, args } = input;
       return anew(receivers, workflowId, async () => {
-        const own = updateName === readUpdateName ? await unsealed(workflowId) : await sealTo(workflowId);
+        if (updateName === readUpdateName) await requireKeysOf(workflowId);
+        const own = updateName === readUpdateName ? {} : await sealTo(workflowId);
         return next({ ...input, args: seal('update', updateName, { args, workflowId, seal: own }) });
       });
     },
@@ -95,11 +98,11 @@ export function sealMessages({ receivers, now }: Sealing): WorkflowClientInterce
     async query(input, next) {
       const workflowId = input.workflowExecution.workflowId ?? '';
       const { args } = input;
-      const own = await unsealed(workflowId);
+      await requireKeysOf(workflowId);
       return next(
         args.length === 0
           ? input
-          : { ...input, args: seal('query', input.queryType, { args, workflowId, seal: own }) },
+          : { ...input, args: seal('query', input.queryType, { args, workflowId, seal: {} }) },
       );
     },
   };
@@ -107,8 +110,27 @@ export function sealMessages({ receivers, now }: Sealing): WorkflowClientInterce
   return interceptor;
 }
 
+/**
+ * Seals the start of a repeated request anew: the workflow that the first one started may have ended by now, and its start is
+ * valid once. The message stays the same, so that it is taken once. Comes after what repeats requests.
+ */
+export function renewStarts({ now }: Pick<Sealing, 'now'>): WorkflowClientInterceptor {
+  const sent = new WeakSet<object>();
+  return {
+    async startUpdateWithStart({ workflowStartOptions: options, ...input }, next) {
+      const [start] = options.args as readonly unknown[];
+      if (!isEnvelope(start) || start.id === undefined)
+        return next({ ...input, workflowStartOptions: options });
+      const isRepeated = sent.has(start);
+      sent.add(start);
+      const args = isRepeated ? [{ ...start, ...newSeal(await now()) }] : options.args;
+      return next({ ...input, workflowStartOptions: { ...options, args } });
+    },
+  };
+}
+
 function newSeal(at: number, to?: string): Seal {
-  return { id: randomBytes(9).toString('base64url'), at, ...(to === undefined ? {} : { to }) };
+  return { id: randomUUID(), at, ...(to === undefined ? {} : { to }) };
 }
 
 /** The interceptors that seal, and no others. */

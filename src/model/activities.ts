@@ -67,7 +67,7 @@ export type Activities = Readonly<
     readonly CHECK_IMAGE: (request: CheckImageRequest) => Promise<CheckedImage>;
     readonly DESCRIBE_ACCOUNT: (request: AccountRequest) => Promise<AccountReply>;
     readonly FIND_PREVIOUS_RUNS: (request: PreviousRunsRequest) => Promise<PreviousRunsReply>;
-    /** Whether no earlier workflow of this id had the client's start of this id. */
+    /** Whether this start, named by the id of its seal, has started no earlier workflow of this id. */
     readonly FIND_START: (request: { readonly start: string }) => Promise<{ readonly isNew: boolean }>;
     readonly LIST_ACCOUNTS: (request: ListAccountsRequest) => Promise<SweepAccounts>;
     readonly DISOWN: (request: DisownRequest) => Promise<DisownReply>;

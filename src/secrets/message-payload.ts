@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { Payload } from '@temporalio/common';
 import { isEnvelope, validMs, type Envelope } from '../model/messages/envelope.js';
 import type { Seal } from '../model/messages/seal.js';
@@ -11,7 +11,7 @@ import type { Seal } from '../model/messages/seal.js';
  */
 export function wrapMessage(payload: Payload, now: number): Payload {
   const value = readJson(payload);
-  const seal: Seal = { id: randomBytes(9).toString('base64url'), until: now + validMs };
+  const seal: Seal = { id: randomUUID(), until: now + validMs };
   const envelope: Envelope = isEnvelope(value)
     ? { heddle: value.heddle, args: value.args, ...(value.to === undefined ? {} : { to: value.to }), ...seal }
     : { heddle: '*', args: [value], ...seal };

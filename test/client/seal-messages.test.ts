@@ -1,20 +1,22 @@
-import type { ClientOptions, WorkflowClientInterceptor } from '@temporalio/client';
+import { ServiceError, type ClientOptions, type WorkflowClientInterceptor } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
 import { askAgain } from '../../src/client/ask-again.js';
-import { sealMessages } from '../../src/client/seal-messages.js';
+import { receiversOf, type Receiver } from '../../src/client/check-keys.js';
+import { renewStarts, sealMessages } from '../../src/client/seal-messages.js';
+import { grpcStatus } from '../../src/model/grpc-status.js';
 import { openMessage, sealMessage } from '../../src/model/messages/envelope.js';
 import { formatKeys, generateKey } from '../../src/secrets/key-document.js';
 import { heddle } from '../../src/temporal-plugin.js';
 
-const [first, second] = ['run-1', 'run-2'];
+const [first, second] = [{ firstRun: 'run-1' }, { firstRun: 'run-2' }];
 
-/** Messages as they are sent to workflows of which these runs are found, one look after the other. */
-function sealing(...runs: readonly (string | undefined)[]) {
+/** Messages as they are sent to workflows of which this is found, one look after the other. */
+function sealing(...found: readonly Receiver[]) {
   let looks = 0;
-  let known: string | undefined;
+  let known: Receiver | undefined;
   const interceptor = sealMessages({
     receivers: {
-      find: async () => (known ??= runs[Math.min(looks++, runs.length - 1)]),
+      find: async () => (known ??= found[Math.min(looks++, found.length - 1)] ?? 'absent'),
       forget: () => {
         known = undefined;
       },
@@ -47,10 +49,10 @@ function sealing(...runs: readonly (string | undefined)[]) {
   };
 }
 
-const seal = (to?: string): object => ({
-  id: expect.stringMatching(/^[\w-]{12}$/),
+const seal = (to?: { readonly firstRun: string }): object => ({
+  id: expect.stringMatching(/^[\w-]{36}$/),
   at: 5,
-  ...(to && { to }),
+  ...(to && { to: to.firstRun }),
 });
 
 describe("the client's interceptor", () => {
@@ -62,7 +64,7 @@ describe("the client's interceptor", () => {
     expect(await signal('image/web', 'check', [])).toEqual([
       { heddle: 'signal check', args: [], ...seal(second) },
     ]);
-    expect(await sealing(undefined).signal('image/web', 'check', [])).toEqual([
+    expect(await sealing('absent').signal('image/web', 'check', [])).toEqual([
       { heddle: 'signal check', args: [], ...seal() },
     ]);
   });
@@ -80,7 +82,9 @@ describe("the client's interceptor", () => {
     await update();
     expect(looks()).toBe(1);
     await update('', '', 'SealAgain', 'Refused');
-    expect(sent.map(([one]) => (one as { to: string }).to)).toEqual([first, first, first, second]);
+    expect(sent.map(([one]) => (one as { to: string }).to)).toEqual(
+      [first, first, first, second].map(({ firstRun }) => firstRun),
+    );
     expect(new Set(sent.map(([one]) => (one as { id: string }).id)).size).toBe(4);
   });
 
@@ -90,21 +94,58 @@ describe("the client's interceptor", () => {
     expect(sent).toHaveLength(4);
   });
 
+  const startInput = {
+    workflowType: 'pool',
+    workflowStartOptions: { workflowId: 'pool/web', args: [{ heddle: 5 }] },
+    updateName: 'renew',
+    updateArgs: [['r']],
+    updateOptions: {},
+  };
+  type Sent = { readonly id: string; readonly at: number; readonly to?: string };
+
   it('seals an update for the start that it comes with, unless the workflow runs', async () => {
-    const start = async (run: string | undefined): Promise<readonly { id: string; to?: string }[]> => {
+    const start = async (found: Receiver): Promise<readonly Sent[]> => {
       const sent: unknown[][] = [];
-      const workflowStartOptions = { workflowId: 'pool/web', args: [{ heddle: 5 }] };
-      const input = { workflowType: 'pool', workflowStartOptions, updateName: 'renew', updateArgs: [['r']] };
-      await sealing(run).interceptor.startUpdateWithStart?.(input as never, async (next) => {
+      await sealing(found).interceptor.startUpdateWithStart?.(startInput as never, async (next) => {
         sent.push(next.workflowStartOptions.args, next.updateArgs);
         return {} as never;
       });
-      return sent.map(([one]) => one) as { id: string; to?: string }[];
+      return sent.map(([one]) => one) as Sent[];
     };
-    const [started, update] = await start(undefined);
+    const [started, update] = await start('absent');
     expect(started?.id).toMatch(/./);
     expect(update?.to).toBe(started?.id);
-    expect((await start(first))[1]?.to).toBe(first);
+    expect((await start(first))[1]?.to).toBe(first.firstRun);
+    // The running workflow would refuse it if it named the start.
+    expect((await start('unreadable'))[1]).not.toHaveProperty('to');
+  });
+
+  it('seals the start anew when a request is repeated, and not the message', async () => {
+    let now = 5;
+    const { interceptor } = sealing('absent');
+    const renewing = renewStarts({ now: async () => now });
+    const sent: (readonly Sent[])[] = [];
+    const send = async (input: unknown): Promise<never> => {
+      const { workflowStartOptions, updateArgs } = input as typeof startInput;
+      sent.push([workflowStartOptions.args[0], updateArgs[0]] as unknown as Sent[]);
+      now += 1_000;
+      if (sent.length < 3)
+        throw new ServiceError('lost', {
+          cause: Object.assign(new Error('Workflow Task in failed state'), {
+            code: 9,
+            details: '',
+            metadata: {},
+          }),
+        });
+      return {} as never;
+    };
+    await interceptor.startUpdateWithStart?.(startInput as never, (sealed) =>
+      askAgain.startUpdateWithStart!(sealed, (same) => renewing.startUpdateWithStart!(same, send as never)),
+    );
+    const [starts, messages] = [sent.map(([one]) => one), sent.map(([, one]) => one)];
+    expect(new Set(starts.map((one) => one?.id)).size).toBe(3);
+    expect(starts.map((one) => one?.at)).toEqual([5, 1_005, 2_005]);
+    expect(messages).toEqual([messages[0], messages[0], messages[0]]);
   });
 
   it('is added once, after user interceptors, in both forms that the SDK accepts', () => {
@@ -113,13 +154,26 @@ describe("the client's interceptor", () => {
     const own: WorkflowClientInterceptor = {};
     const twice = plugin.configureClient(plugin.configureClient({ interceptors: { workflow: [own] } }));
     const list = twice.interceptors?.workflow as readonly unknown[];
-    // What is repeated is repeated as it was sealed.
-    expect([list[0], list.at(-1), list.length]).toEqual([own, askAgain, 3]);
+    // What is repeated is repeated as it was sealed, but for the start.
+    expect([list[0], list[2], list.length]).toEqual([own, askAgain, 4]);
     const interceptors: ClientOptions['interceptors'] = { workflow: { calls: [() => own] } };
     const { workflow } = plugin.configureClient(plugin.configureClient({ interceptors })).interceptors ?? {};
     const calls = workflow !== undefined && 'calls' in workflow ? (workflow.calls ?? []) : [];
-    expect(calls.map((make) => make({ workflowId: 'cluster/web' })).at(-1)).toBe(askAgain);
-    expect(calls).toHaveLength(3);
+    expect(calls.map((make) => make({ workflowId: 'cluster/web' })).at(-2)).toBe(askAgain);
+    expect(calls).toHaveLength(4);
+  });
+});
+
+describe('the workflow that a message is sent to', () => {
+  it.each([
+    ['absent', 'if the server knows none', grpcStatus.notFound],
+    ['unreadable', 'if the caller may not describe it', grpcStatus.permissionDenied],
+    ['unreadable', 'if the server does not answer', grpcStatus.unavailable],
+  ] as const)('is %s %s', async (receiver, _, code) => {
+    const error = Object.assign(new Error('no'), { code, details: 'no', metadata: {} });
+    const workflowService = { describeWorkflowExecution: () => Promise.reject(error) };
+    const receivers = receiversOf({ connection: { workflowService } as never, namespace: 'default' });
+    expect(await receivers.find('cluster/web')).toBe(receiver);
   });
 });
 

@@ -233,6 +233,33 @@ function sealingClient(aheadMs: number, ...more: readonly WorkflowClientIntercep
   return new Client({ ...options, interceptors: { workflow: [sealing, ...more] } });
 }
 
+describe('a client that may not describe workflows', () => {
+  it('sends an update with a start to a workflow that runs', async () => {
+    await startAnother('rateLimiter');
+    const { connection, options } = world.clients.unsealed;
+    const denied = Object.assign(new Error('denied'), { code: 7, details: 'denied', metadata: {} });
+    const workflowService = { describeWorkflowExecution: () => Promise.reject(denied) };
+    const receivers = receiversOf({ connection: { workflowService } as never, namespace: options.namespace });
+    const client = new Client({
+      ...options,
+      connection,
+      interceptors: { workflow: [sealMessages({ receivers, now: async () => Date.now() })] },
+    });
+    const { workflowId, start, updates } = samples.rateLimiter;
+    const startWorkflowOperation = new WithStartWorkflowOperation('rateLimiter', {
+      workflowId,
+      taskQueue: workflowQueue,
+      args: [...start],
+      workflowIdConflictPolicy: 'USE_EXISTING',
+    });
+    const answer = await client.workflow.executeUpdateWithStart('take', {
+      args: [updates.take[0]],
+      startWorkflowOperation,
+    });
+    expect(answer).toEqual(expect.any(Number));
+  });
+});
+
 describe('a client whose clock is an hour wrong, and which cannot read that of the server', () => {
   it.each([
     ['ahead', 3_600_000, /by a clock that is ahead of the Temporal server's/],
