@@ -198,7 +198,7 @@ function failedUnsealed(activityType: string, cause: unknown): ApplicationFailur
 
 function unknown(what: string, more = ''): ApplicationFailure {
   return ApplicationFailure.nonRetryable(
-    `${what.replace(/\.$/, '')}; so the outcome is unknown, and the attempt may still run${more}`,
+    `${what.replace(/\.$/, '')}. The outcome is unknown, and the attempt may still run${more}`,
     unknownOutcome,
   );
 }
