@@ -190,6 +190,9 @@ async function startGroup(memory: Memory, id: string): Promise<void> {
   }
 }
 
+/** How often to try, 2 seconds apart: a group that ends waits a minute for the tasks that it cancels. */
+const mostTries = 60;
+
 /** Ends groups of this name first that the cluster did not start. */
 async function startOnceFree(memory: Memory, id: string): Promise<void> {
   const { name, uid, limits } = memory.state;
@@ -209,7 +212,7 @@ async function startOnceFree(memory: Memory, id: string): Promise<void> {
       return;
     } catch (error) {
       // A group of a run that was terminated or cut off: its machines are adopted, the group is not.
-      if (!(error instanceof WorkflowExecutionAlreadyStartedError) || tries === 20) throw error;
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError) || tries === mostTries) throw error;
       await endGroupOfEarlier(memory, workflowId);
       await sleep('2 seconds');
     }
