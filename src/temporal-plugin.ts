@@ -11,7 +11,7 @@ import type { BundleOptions, ReplayWorkerOptions, WorkerOptions } from '@tempora
 import { askAgain } from './client/ask-again.js';
 import { receiversOf } from './client/check-keys.js';
 import { renewStarts, sealMessages, sealSchedules, type Sealing } from './client/seal-messages.js';
-import { serverTime } from './client/server-clock.js';
+import { forgetServerTime, serverTime } from './client/server-clock.js';
 import { scheduledWorkflowIds } from './model/names.js';
 import { EncryptionCodec, type EncryptionCodecOptions, type OnPlaintext } from './secrets/codec.js';
 import { parseKeyRing, type KeyRing } from './secrets/keys.js';
@@ -141,6 +141,7 @@ export class HeddlePlugin extends SimplePlugin {
     return {
       receivers: receiversOf({ connection, namespace }, keys),
       now: () => serverTime(connection, namespace),
+      forgetClock: () => forgetServerTime(connection),
     };
   }
 

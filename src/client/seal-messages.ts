@@ -18,6 +18,8 @@ export interface Sealing {
   readonly receivers: Receivers;
   /** The time by the server's clock, in ms since the epoch. */
   readonly now: () => Promise<number>;
+  /** Compares the clocks again for the next `now`. */
+  readonly forgetClock?: () => void;
 }
 
 /** How often an update is sealed: workflows refuse what was sealed for an earlier one of their name. */
@@ -27,7 +29,7 @@ const mostSeals = 4;
  * Seals messages to Heddle's workflows: for their purpose, once, and for the workflow that runs now. Messages to other
  * workflows pass unchanged. What comes after it repeats the message as it is, so that it is taken once.
  */
-export function sealMessages({ receivers, now }: Sealing): WorkflowClientInterceptor {
+export function sealMessages({ receivers, now, forgetClock }: Sealing): WorkflowClientInterceptor {
   /** The seal of a message to the workflow that runs. */
   const sealTo = async (workflowId: string): Promise<Seal> => {
     const [at, receiver] = await Promise.all([now(), receivers.find(workflowId)]);
@@ -45,6 +47,10 @@ export function sealMessages({ receivers, now }: Sealing): WorkflowClientInterce
     const to =
       typeof receiver === 'object' ? receiver.firstRun : receiver === 'absent' ? start.id : undefined;
     return { start, message: newSeal(at, to) };
+  };
+  const forgetServer = (workflowId: string): void => {
+    receivers.forget(workflowId);
+    forgetClock?.();
   };
   const interceptor: WorkflowClientInterceptor = {
     async startWithDetails({ options, ...input }, next) {
@@ -77,22 +83,32 @@ export function sealMessages({ receivers, now }: Sealing): WorkflowClientInterce
     async startUpdate(input, next) {
       const workflowId = input.workflowExecution.workflowId ?? '';
       const { updateName, args } = input;
-      return anew(receivers, workflowId, async () => {
-        if (updateName === readUpdateName) await requireKeysOf(workflowId);
-        const own = updateName === readUpdateName ? {} : await sealTo(workflowId);
-        return next({ ...input, args: seal('update', updateName, { args, workflowId, seal: own }) });
-      });
+      return anew(
+        () => forgetServer(workflowId),
+        async () => {
+          if (updateName === readUpdateName) await requireKeysOf(workflowId);
+          const own = updateName === readUpdateName ? {} : await sealTo(workflowId);
+          return next({ ...input, args: seal('update', updateName, { args, workflowId, seal: own }) });
+        },
+      );
     },
     async startUpdateWithStart({ workflowStartOptions: options, ...input }, next) {
       const { workflowId } = options;
-      return anew(receivers, workflowId, async () => {
-        const { start, message } = await sealBoth(workflowId);
-        return next({
-          ...input,
-          workflowStartOptions: { ...options, args: sealStart(input.workflowType, options.args, start) },
-          updateArgs: seal('update', input.updateName, { args: input.updateArgs, workflowId, seal: message }),
-        });
-      });
+      return anew(
+        () => forgetServer(workflowId),
+        async () => {
+          const { start, message } = await sealBoth(workflowId);
+          return next({
+            ...input,
+            workflowStartOptions: { ...options, args: sealStart(input.workflowType, options.args, start) },
+            updateArgs: seal('update', input.updateName, {
+              args: input.updateArgs,
+              workflowId,
+              seal: message,
+            }),
+          });
+        },
+      );
     },
     // A query without arguments needs no envelope: it changes nothing, and its answer is encrypted.
     async query(input, next) {
@@ -139,10 +155,9 @@ const sealing = new WeakSet<WorkflowClientInterceptor>();
 type UpdateOutput = WorkflowStartUpdateOutput | WorkflowStartUpdateWithStartOutput;
 type Failure = NonNullable<WorkflowStartUpdateOutput['outcome']>['failure'];
 
-/** Sends an update again while the workflow says that it was sealed for another one, or too long ago. */
+/** Sends an update again while the workflow says that it was sealed for another one, or at another time. */
 async function anew<Output extends UpdateOutput>(
-  receivers: Receivers,
-  workflowId: string,
+  forget: () => void,
   send: () => Promise<Output>,
 ): Promise<Output> {
   for (let times = 1; ; times += 1) {
@@ -150,7 +165,7 @@ async function anew<Output extends UpdateOutput>(
     const type = failureOf(output)?.applicationFailureInfo?.type;
     if (type === repeatedType) return withAnswer(output);
     if (times === mostSeals || type !== sealAgainType) return output;
-    receivers.forget(workflowId);
+    forget();
   }
 }
 

@@ -97,14 +97,15 @@ const measurements = new WeakMap<Connection, Promise<ClockOffset | Vain>>();
 
 const clocks = new WeakMap<object, () => number | undefined>();
 
-/** Gives a connection on which nothing is measured the clock of another one. */
+/** Gives a connection on which nothing can be measured another clock. */
 export function shareServerTime(connection: object, now: () => number | undefined): void {
   clocks.set(connection, now);
 }
 
 /** The time by the server's clock, in ms since the epoch; by this host's clock if the server does not show its own. */
 export async function serverTime(connection: object, namespace: string): Promise<number> {
-  if (!(connection instanceof Connection)) return clocks.get(connection)?.() ?? Date.now();
+  const shared = clocks.get(connection);
+  if (shared !== undefined || !(connection instanceof Connection)) return shared?.() ?? Date.now();
   let known = await measurements.get(connection);
   if (known === undefined || isOutdated(known)) {
     const measuring = measure(connection, namespace);
@@ -112,6 +113,11 @@ export async function serverTime(connection: object, namespace: string): Promise
     known = await measuring;
   }
   return 'endedAt' in known ? Date.now() : timeAt(known);
+}
+
+/** The clocks are compared again at the next question: one of them may have been set. */
+export function forgetServerTime(connection: object): void {
+  if (connection instanceof Connection) measurements.delete(connection);
 }
 
 async function measure(connection: Connection, namespace: string): Promise<ClockOffset | Vain> {

@@ -1,7 +1,13 @@
 import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
 import type { Descriptor } from './descriptor.js';
 import type { FieldDeclaration } from './descriptor-field.js';
-import { distrustAt, pathsIn, whyFilesUntrusted, type FileCheckOptions, type NamedFileKind } from './named-files.js';
+import {
+  distrustAt,
+  pathsIn,
+  whyFilesUntrusted,
+  type FileCheckOptions,
+  type NamedFileKind,
+} from './named-files.js';
 import type { Path, Problem } from './problem.js';
 
 /**

@@ -210,7 +210,7 @@ function openStart(messages: WorkflowMessages, { args, headers }: WorkflowExecut
   const { workflowType, startTime } = workflowInfo();
   const opened = open('start', workflowType, { args, shapes: messages.start, now: startTime.getTime() });
   const refusal = takeStart(opened.seal);
-  if (refusal !== undefined) throw ApplicationFailure.nonRetryable(refusal, 'Invalid');
+  if (refusal !== undefined) throw ApplicationFailure.nonRetryable(refusal.why, refusal.is);
   return opened.args;
 }
 

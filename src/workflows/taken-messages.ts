@@ -25,7 +25,7 @@ let isToFind = false;
 let addresses: readonly string[] = [];
 
 /** Why this run must not be started like this; undefined if it may. */
-export function takeStart(seal: Seal): string | undefined {
+export function takeStart(seal: Seal): MessageRefusal | undefined {
   const { workflowType, workflowId, firstExecutionRunId, continuedFromExecutionRunId, parent, startTime } =
     workflowInfo();
   const refusal = refuseStart(seal, {

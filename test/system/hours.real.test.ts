@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { WithStartWorkflowOperation } from '@temporalio/client';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { shareServerTime } from '../../src/client/server-clock.js';
 import { sendContent } from '../../src/client/artifact/content.js';
 import { artifactPartWorkflowId } from '../../src/model/names.js';
 import { until } from '../harness/until.js';
@@ -44,6 +45,7 @@ describe.skipIf(program === undefined)(`long periods, with time skipped${why}`, 
   let folder: string;
   let time: TestWorkflowEnvironment;
   let stack: Stack;
+  let now: number | undefined;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'heddle-hours-'));
     await writeSlowProvider(folder);
@@ -58,7 +60,13 @@ describe.skipIf(program === undefined)(`long periods, with time skipped${why}`, 
       config: { plugins: [folder] },
     });
     await stack.startWorker();
+    // This server does not show its clock.
+    shareServerTime(stack.client.temporal.connection, () => now);
   });
+  async function skip(duration: Parameters<TestWorkflowEnvironment['sleep']>[0]): Promise<void> {
+    await time.sleep(duration);
+    now = await time.currentTimeMs();
+  }
   afterAll(async () => {
     await stack.stop();
     await time.teardown();
@@ -74,7 +82,7 @@ describe.skipIf(program === undefined)(`long periods, with time skipped${why}`, 
       label: 'half',
     });
     const unclaimed = client.temporal.workflow.getHandle(artifactPartWorkflowId(half.digest, 0));
-    await time.sleep('61 minutes');
+    await skip('61 minutes');
     await until('the part to end', async () => (await unclaimed.describe()).status.name === 'COMPLETED');
     expect(
       (await client.temporal.workflow.getHandle(artifactPartWorkflowId(digest, 0)).describe()).status.name,
@@ -97,9 +105,9 @@ describe.skipIf(program === undefined)(`long periods, with time skipped${why}`, 
       cause: { message: expect.stringContaining('spec: is missing') },
     });
     const handle = workflow.getHandle('cluster/unwanted');
-    await time.sleep('29 seconds');
+    await skip('29 seconds');
     expect((await handle.describe()).status.name).toBe('RUNNING');
-    await time.sleep('2 seconds');
+    await skip('2 seconds');
     expect(await handle.result()).toBe('nothing was asked of this cluster');
   });
 
@@ -111,7 +119,7 @@ describe.skipIf(program === undefined)(`long periods, with time skipped${why}`, 
     );
     let status = await client.status('slow');
     while (status.operation?.state !== 'held') {
-      await time.sleep('20 seconds');
+      await skip('20 seconds');
       status = await client.status('slow');
     }
     expect(status.operation).toMatchObject({ id: operation, tasks: { failed: 3 } });

@@ -12,5 +12,6 @@ const word = /^[A-Za-z0-9._:/][A-Za-z0-9._:/@+-]{0,1023}$/;
  */
 export function isWord(value: Json): boolean {
   if (Array.isArray(value)) return value.every((item: Json) => !Array.isArray(item) && isWord(item));
-  return ['string', 'number', 'boolean'].includes(typeof value) && word.test(String(value));
+  if (typeof value === 'boolean') return true;
+  return (typeof value === 'string' || typeof value === 'number') && word.test(String(value));
 }

@@ -1,6 +1,6 @@
 import { skewMs } from './envelope.js';
 import type { Seal } from './seal.js';
-import { isId, sealedAt } from './taken.js';
+import { isId, sealAgainType, sealedAt, type MessageRefusal } from './taken.js';
 
 /** What the server itself says of the start of a run. */
 export interface StartedRun {
@@ -23,7 +23,15 @@ const startMs = 60_000;
 const scheduleTime = /-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
 /** Why a run must not be started by a payload, although it was sealed for this workflow; undefined if it may. */
-export function refuseStart(seal: Seal, run: StartedRun): string | undefined {
+export function refuseStart(seal: Seal, run: StartedRun): MessageRefusal | undefined {
+  const why = whyRefused(seal, run);
+  // The clocks may have been set since the sender compared them.
+  return why === undefined
+    ? undefined
+    : { is: why === tooOld || why === fromLater ? sealAgainType : 'Invalid', why };
+}
+
+function whyRefused(seal: Seal, run: StartedRun): string | undefined {
   const { after, parent, scheduled } = seal;
   if (after !== undefined || run.continuedFrom !== undefined)
     return after !== undefined && after.run === run.continuedFrom ? undefined : ofAnotherRun;

@@ -59,7 +59,7 @@ export function refuseTaken(
   const { addresses, began } = receiver;
   if (to === undefined ? at < began - hostSkewMs : !addresses.includes(to))
     return refused(sealAgainType, forAnother);
-  if (at > now + skewMs) return refused('Invalid', fromLater);
+  if (at > now + skewMs) return refused(sealAgainType, fromLater);
   if (taken.ids.some(([known]) => known === id)) {
     const answer = taken.answers.find(([known]) => known === id)?.slice(1);
     return { ...refused(repeatedType, repeated), ...(answer === undefined ? {} : { answer }) };

@@ -182,6 +182,6 @@ describe('a start', () => {
     ['of a later run after another one', { after }, { continuedFrom: 'other' }, /state of another run/],
     ['of a Schedule for another id', { scheduled: true }, { workflowId: 'sweep' }, /that of a Schedule/],
   ] as const)('is refused %s', (_, seal, more, why) => {
-    expect(refuseStart(seal, { ...run, ...more })).toMatch(why);
+    expect(refuseStart(seal, { ...run, ...more })?.why).toMatch(why);
   });
 });
