@@ -94,7 +94,8 @@ function answerOf(outer: ClientHttp2Stream): Promise<Answer> {
     });
     outer.on('data', (chunk: Buffer) => chunks.push(chunk));
     outer.on('error', reject);
-    outer.on('end', () => resolve({ headers, body: Buffer.concat(chunks), trailers }));
+    // The trailers may come after the end of the body.
+    outer.on('close', () => resolve({ headers, body: Buffer.concat(chunks), trailers }));
   });
 }
 
@@ -120,7 +121,11 @@ function reply(inner: ServerHttp2Stream, { headers, body, trailers }: Answer, fa
       : { 'grpc-status': '0' };
   const bytes = passes ? body : 'status' in fate ? Buffer.alloc(0) : framed(fate.message);
   const isTrailersOnly = passes && headers['grpc-status'] !== undefined;
-  inner.respond({ ':status': 200, ...headers }, { waitForTrailers: !isTrailersOnly });
+  if (isTrailersOnly) {
+    inner.respond(headers, { endStream: true });
+    return;
+  }
+  inner.respond({ ':status': 200, ...headers }, { waitForTrailers: true });
   inner.on('wantTrailers', () => {
     inner.sendTrailers(end);
   });
