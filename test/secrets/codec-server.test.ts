@@ -116,7 +116,7 @@ describe('a codec server', () => {
       expect(until).toBeLessThanOrEqual(Date.now() + 10 * 60_000);
     }
     const ids = (opened as readonly { readonly id: string }[]).map(({ id }) => id);
-    expect([...new Set(ids)].filter((id) => /^[\w-]{12}$/.test(id))).toHaveLength(opened.length);
+    expect([...new Set(ids)].filter((id) => /^[\w-]{36}$/.test(id))).toHaveLength(opened.length);
     // A purpose of its own does not lengthen the validity.
     for (const envelope of [opened[0], opened[2]]) {
       expect(openMessage('update apply', [envelope], Date.now())).toMatchObject({ ok: true });

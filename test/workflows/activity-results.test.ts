@@ -1,8 +1,12 @@
 import type { WorkflowFailedError } from '@temporalio/client';
 import { expect, inject, it } from 'vitest';
-import { coreQueue, workflowQueue } from '../../src/model/names.js';
+import { workflowQueue } from '../../src/model/names.js';
+import { until } from '../harness/until.js';
 import { openMessageWorld } from '../harness/workflows/message-world.js';
 import { samples } from '../harness/workflows/sample-messages.js';
+
+// temporal.api.enums.v1.PendingActivityState
+const started = 2;
 
 it('a workflow refuses the result of an activity that a caller without keys completed', async () => {
   const world = await openMessageWorld(inject('temporalAddress'), inject('workflowBundlePath'));
@@ -10,16 +14,25 @@ it('a workflow refuses the result of an activity that a caller without keys comp
     const { workflowId, start } = samples.plan;
     const { proper, plain } = world.clients;
     await proper.workflow.start('plan', { workflowId, taskQueue: workflowQueue, args: [...start] });
-    // Anyone whom the server permits may poll for the activity that waits there.
+    // Anyone whom the server permits may end an activity that has begun.
     const { namespace } = plain.options;
-    const taskQueue = { name: coreQueue };
-    const { taskToken, activityType } = await plain.withDeadline(Date.now() + 60_000, () =>
-      plain.workflowService.pollActivityTaskQueue({ namespace, taskQueue }),
-    );
-    expect(activityType?.name).toBe('PLAN');
+    let activityId: string | null | undefined;
+    await until('the activity to begin', async () => {
+      const { pendingActivities } = (await world.handle('proper', 'plan').describe()).raw;
+      activityId = pendingActivities?.find(
+        ({ activityType, state }) => activityType?.name === 'PLAN' && state === started,
+      )?.activityId;
+      return activityId != null;
+    });
     const encoding = Buffer.from('json/plain');
     const payloads = [{ metadata: { encoding }, data: Buffer.from('{"operation":"delete everything"}') }];
-    await plain.workflowService.respondActivityTaskCompleted({ namespace, taskToken, result: { payloads } });
+    const result = { payloads };
+    await plain.workflowService.respondActivityTaskCompletedById({
+      namespace,
+      workflowId,
+      activityId,
+      result,
+    });
     const error = await world
       .handle('proper', 'plan')
       .result()

@@ -34,9 +34,9 @@ def advice(venv):
     setup = "Run heddle plugins setup libcloud on the worker's machine"
     if venv is None:
         return setup
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "libcloud.json"), encoding="utf-8") as descriptor:
-        packages = " ".join(json.load(descriptor)["python"])
-    return f"{setup} and remove the account's field venv, or: python3 -m venv {venv} && {venv}/bin/pip install {packages}"
+    file = os.path.join(os.path.dirname(os.path.abspath(__file__)), "requirements.txt")
+    install = f"{venv}/bin/pip install --only-binary :all: --require-hashes -r {file}"
+    return f"{setup} and remove the account's field venv, or: python3 -m venv {venv} && {install}"
 
 
 class Requests:

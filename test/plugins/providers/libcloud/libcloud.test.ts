@@ -70,7 +70,9 @@ describe('provider libcloud', () => {
       status: 1,
       error: {
         kind: 'Invalid',
-        message: expect.stringContaining('/no/such/environment/bin/pip install apache-libcloud=='),
+        message: expect.stringContaining(
+          '/no/such/environment/bin/pip install --only-binary :all: --require-hashes -r ',
+        ),
       },
     });
   });
