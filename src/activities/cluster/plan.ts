@@ -7,6 +7,7 @@ import { stableJson } from '../../model/node/payload.js';
 import type { PackedPlanRequest, PlanRequest } from '../../model/cluster/messages.js';
 import { bootstrapDigest, type PreparingAutomator } from '../../model/plan/bootstrap.js';
 import {
+  isRejection,
   planOperation,
   PlanError,
   PlanRefused,
@@ -125,16 +126,20 @@ export async function planCluster(parts: PlanParts, input: PlanRequest): Promise
     };
   } catch (error) {
     const failure =
-      error instanceof PlanError ? ApplicationFailure.nonRetryable(describeRefusal(error), 'Invalid') : error;
-    if (!(failure instanceof ApplicationFailure) || failure.type !== 'Invalid') throw failure;
+      error instanceof PlanError
+        ? ApplicationFailure.nonRetryable(
+            describeRefusal(error),
+            error instanceof PlanRefused ? 'Refused' : 'Invalid',
+          )
+        : error;
+    if (!(failure instanceof ApplicationFailure) || !isRejection(failure.type)) throw failure;
     // The webhooks come with the plan; a cluster whose first spec is rejected has none yet.
     const { message, details } = failure;
     throw ApplicationFailure.create({
       message,
-      type: 'Invalid',
+      type: failure.type,
       nonRetryable: true,
       details: [...(details ?? []), knownWebhooks(parts.webhooks)],
-      ...(error instanceof PlanRefused ? { cause: ApplicationFailure.nonRetryable(message, 'Refused') } : {}),
     });
   }
 }

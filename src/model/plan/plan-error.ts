@@ -18,3 +18,8 @@ export class PlanError extends Error {
 
 /** The request is right, but the state of the cluster does not permit it. */
 export class PlanRefused extends PlanError {}
+
+/** Whether a failure of PLAN rejects the request; after any other one, planning may be repeated. */
+export function isRejection(type: string | null | undefined): type is 'Invalid' | 'Refused' {
+  return type === 'Invalid' || type === 'Refused';
+}

@@ -17,7 +17,7 @@ import { checkNodes } from './selection.js';
 
 export { emptyCluster, type CurrentCluster, type NodeSummary, type PlanningInput } from './current.js';
 export { outlinesOf } from './desired.js';
-export { PlanError, PlanRefused } from './plan-error.js';
+export { isRejection, PlanError, PlanRefused } from './plan-error.js';
 
 /**
  * Plans what an operation has left to do with a cluster. Pure and deterministic: planning again in the middle

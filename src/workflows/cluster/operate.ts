@@ -5,6 +5,7 @@ import { describeIntent } from '../../model/cluster/operation.js';
 import { packCurrent, unpackPlan } from '../../model/plan/packed.js';
 import { cutText } from '../../model/carried.js';
 import { isEmptyPlan, taskCount, type ServedPlan } from '../../model/plan/plan.js';
+import { isRejection } from '../../model/plan/plan-error.js';
 import { removalsOf } from '../../model/plan/removals.js';
 import { holdsForRepairOnly, removalPolicy } from '../../model/cluster/repair.js';
 import { aimOf, servicesOf } from '../../model/cluster/state.js';
@@ -151,7 +152,7 @@ interface Rejection {
 function rejectionOf(error: unknown): Rejection | undefined {
   if (!(error instanceof ActivityFailure)) return undefined;
   const { cause } = error;
-  if (!(cause instanceof ApplicationFailure) || cause.type !== 'Invalid')
+  if (!(cause instanceof ApplicationFailure) || !isRejection(cause.type))
     return { message: cause?.message ?? error.message, invalid: false };
   const known = cause.details?.at(-1) as { readonly webhooks?: readonly Webhook[] } | null | undefined;
   const { webhooks } = known ?? {};

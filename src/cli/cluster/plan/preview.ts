@@ -67,17 +67,11 @@ export const plannedShown = {
   },
 } satisfies Shown<[], Planned>;
 
-/** The planner refuses with the failure Invalid, some way down the chain of causes. */
+/** The planner's rejection is some way down the chain of causes. */
 function refusalOf(error: unknown, what = ''): unknown {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
-    if ('type' in cause && cause.type === 'Invalid')
-      return new CliError(isRefused(cause.cause) ? 'Refused' : 'Invalid', `${what}${cause.message}`, {
-        cause: error,
-      });
+    if ('type' in cause && (cause.type === 'Invalid' || cause.type === 'Refused'))
+      return new CliError(cause.type, `${what}${cause.message}`, { cause: error });
   }
   return error;
-}
-
-function isRefused(cause: unknown): boolean {
-  return cause instanceof Error && 'type' in cause && cause.type === 'Refused';
 }
