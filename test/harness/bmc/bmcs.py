@@ -13,6 +13,8 @@ from pyghmi.ipmi.private import serversession
 
 # Without it, pyghmi fails when it ends the session of a console, and answers no one any more.
 serversession.ServerSession._customkeepalives = None
+# Packets that wait in the queue of a session when it ends: a client that gave up may have sent some.
+serversession.ServerSession.sessionless_data = lambda self, data, address: None
 
 config = json.load(sys.stdin)
 log = open(config['log'], 'a', buffering=1)
