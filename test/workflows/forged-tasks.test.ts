@@ -145,6 +145,23 @@ describe('a caller of the server without keys who reports that a running task fa
       expect(await machines()).toMatchObject([{ id: done.status.nodes[0]?.providerid }]);
     });
 
+  it.concurrent('leaks no machine if the cluster is deleted while CREATE is on its way to the provider', async () => {
+    const hostname = 'early-app-1';
+    // Seen almost as late as a call of provider `local` may have its effect, so that DELETE comes first.
+    await stack.service.arm({ fault: 'list-lag', ms: 8_500, hostname });
+    const fault = await stack.service.arm({ fault: 'hold-answer', operation: 'create', hostname });
+    const operation = await apply('early');
+    await until('CREATE is accepted', async () => (await stack.service.held(fault)) === 1);
+    await report('early', 'CREATE', failureOf('Invalid'));
+    expect((await waitFor('early', operation)).operation.state).toBe('held');
+    const { operation: deletion = '' } = await stack.client.delete('early');
+    expect((await waitFor('early', deletion)).operation.state).toBe('done');
+    await stack.service.release(fault);
+    const left = (await stack.service.machines()).filter((machine) => machine['hostname'] === hostname);
+    expect(left.filter(({ state }) => state !== 'deleting')).toEqual([]);
+    expect((await stack.service.journal('delete')).map((entry) => entry.hostname)).toContain(hostname);
+  });
+
   it.concurrent('makes no second machine if the attempts of CREATE are counted anew', async () => {
     await ledger.open('reset');
     const hostname = 'reset-app-1';
