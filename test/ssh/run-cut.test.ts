@@ -94,11 +94,12 @@ test('a missing exit status is no success: the run folder decides', async () => 
 test('an unreachable node is Retryable, and a later call finds the run', async () => {
   const proxy = await startProxy(node.target);
   const target = { ...node.target, port: proxy.port };
+  const text = chatty.replace('exit 4', 'until [ -e "$HOME/go" ]; do sleep 0.02; done; exit 4');
   const run = runOn(
     node,
     pool,
     'later',
-    { text: chatty },
+    { text },
     {
       connect: () => pool.acquire(target),
       onOutput: () => {
@@ -107,10 +108,8 @@ test('an unreachable node is Retryable, and a later call finds the run', async (
     },
   );
   await expect(run).rejects.toMatchObject({ kind: 'Retryable' });
-  expect(await runOn(node, pool, 'later', { text: chatty })).toMatchObject({
-    exitCode: 4,
-    stdout: lines(20),
-  });
+  writeFileSync(join(node.home, 'go'), '');
+  expect(await runOn(node, pool, 'later', { text })).toMatchObject({ exitCode: 4, stdout: lines(20) });
   expect(countLines(join(node.home, 'count'))).toBe(1);
 });
 
