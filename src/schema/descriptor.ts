@@ -125,6 +125,10 @@ export const descriptorSchema = z
         title: 'Prepares',
         description: 'Automators: BOOTSTRAP runs on all nodes, or only on nodes with services that use it.',
       }),
+    needs: z
+      .array(z.string().regex(/^[\w.+-]+$/, { error: 'Name of a program, without its folder.' }))
+      .exactOptional()
+      .meta({ title: 'Needs', description: 'Programs that workers must have on PATH, such as ipmitool.' }),
     resources: resourcesSchema.exactOptional(),
     capabilities: z
       .array(z.string())
@@ -166,6 +170,8 @@ export interface Descriptor {
   readonly serial: boolean;
   readonly countsCalls: boolean;
   readonly prepares: 'all' | 'users';
+  /** Programs that workers must have on PATH. */
+  readonly needs: readonly string[];
   readonly capabilities: readonly string[];
   /** What it brings along in its folder, and what people put into the store for it, by name. */
   readonly resources?: Readonly<Record<string, DeclaredResource>>;
@@ -241,6 +247,7 @@ const providerDefaults = {
   serial: false,
   countsCalls: false,
   prepares: 'all',
+  needs: [],
   capabilities: [],
   requests: [],
   abilities: [],

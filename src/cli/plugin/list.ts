@@ -9,20 +9,25 @@ import { CliError } from '../errors.js';
 import { readConfiguration, type CommonOptions } from '../configuration.js';
 import type { Output } from '../output.js';
 import { formatTable } from '../table.js';
+import { lackingPrograms } from './lacking.js';
 import { localVerb } from '../verb.js';
 
-type Plugin = RegisteredProvider | RegisteredAutomator;
+type Plugin = (RegisteredProvider | RegisteredAutomator) & {
+  /** Programs that it needs and that this machine does not have. */
+  readonly lacks: readonly string[];
+};
 
-/** The plugins of a worker with this configuration; loaded here, without asking a worker. */
+/** The plugins of a worker with this configuration on this machine; loaded here, without asking a worker. */
 export const list = localVerb((options: CommonOptions) => loadPlugins(options), {
   document: (plugins) => ({ plugins: plugins.map(summarise) }),
   table: {
-    head: ['TYPE', 'NAME', 'VERSION', 'DESCRIPTION'],
+    head: ['TYPE', 'NAME', 'VERSION', 'LACKS', 'DESCRIPTION'],
     rows: (plugins) =>
-      plugins.map(({ descriptor: { type, name, version, description } }) => [
+      plugins.map(({ descriptor: { type, name, version, description }, lacks }) => [
         type,
         name,
         version,
+        lacks.length === 0 ? '-' : lacks.join(', '),
         description,
       ]),
   },
@@ -64,21 +69,27 @@ function schemasOf(found: readonly Plugin[]): object {
 }
 
 async function loadPlugins(options: CommonOptions): Promise<readonly Plugin[]> {
-  const registry = await inspectPlugins(readConfiguration(options));
-  return [...registry.providers(), ...registry.automators()];
+  const config = readConfiguration(options);
+  const registry = await inspectPlugins(config);
+  const plugins = [...registry.providers(), ...registry.automators()];
+  const path = config.environment['PATH'];
+  return Promise.all(
+    plugins.map(async (plugin) => ({ ...plugin, lacks: await lackingPrograms(plugin.descriptor, path) })),
+  );
 }
 
-function summarise({ descriptor, digest, folder, abilities }: Plugin): object {
-  return { ...descriptor, digest, folder, abilities };
+function summarise({ descriptor, digest, folder, abilities, lacks }: Plugin): object {
+  return { ...descriptor, digest, folder, abilities, lacks };
 }
 
-function printPlugin(output: Output, { descriptor, folder, digest, abilities }: Plugin): void {
+function printPlugin(output: Output, { descriptor, folder, digest, abilities, lacks }: Plugin): void {
   output.raw(`${descriptor.type} ${output.style('bold', descriptor.name)} ${descriptor.version}`);
   output.line(`  ${descriptor.description}`);
   output.line(
     `  ${descriptor.command === undefined ? `class ${descriptor.class ?? ''}` : `program ${descriptor.command.join(' ')}`} in ${folder}`,
   );
   output.line(`  digest ${digest}`);
+  if (lacks.length > 0) output.line(`  lacks ${lacks.join(', ')} on the PATH of this machine`);
   if (abilities.length > 0) output.line(`  abilities: ${abilities.join(', ')}`);
   for (const [name, { path, format, description = '' }] of Object.entries(descriptor.resources ?? {}))
     output.line(`  resource ${name}: ${path ?? `${format} from the store`} ${description}`.trimEnd());

@@ -12,6 +12,7 @@ import { ProblemsError } from '../../schema/problem.js';
 import { openKeys } from '../configuration.js';
 import { measureLogs } from '../../store/prune-logs.js';
 import { messageOf } from '../report-error.js';
+import { lackingPrograms } from '../plugin/lacking.js';
 import type { DevRecord } from './dev-record.js';
 
 const gibibyte = 1024 ** 3;
@@ -152,6 +153,35 @@ export function skipped(check: string, text: string): Finding {
  */
 export function configOfWorkers(config: Config, dev: DevRecord | undefined): Config {
   return dev === undefined ? config : loadConfig({ configFlag: dev.workerConfig, env: config.environment });
+}
+
+/** Whether this machine has the programs that the configured accounts and automators need. */
+export async function checkPrograms(
+  plugins: Registry,
+  { providers, automators, environment }: Config,
+): Promise<Finding> {
+  const used = [
+    ...Object.entries(providers).map(([name, { type, fields }]) => ({
+      who: `account ${name} (${type})`,
+      descriptor: plugins.providers().find(({ descriptor }) => descriptor.name === type)?.descriptor,
+      fields,
+    })),
+    ...Object.entries(automators).map(([name, { fields }]) => ({
+      who: `automator ${name}`,
+      descriptor: plugins.automators().find(({ descriptor }) => descriptor.name === name)?.descriptor,
+      fields,
+    })),
+  ];
+  const faults = await Promise.all(
+    used.map(async ({ who, descriptor, fields }) => {
+      const lacks =
+        descriptor === undefined ? [] : await lackingPrograms(descriptor, environment['PATH'], fields);
+      return lacks.length === 0 ? [] : [`${who} needs ${lacks.join(', ')}`];
+    }),
+  );
+  return faults.flat().length === 0
+    ? ok('programs', 'all that accounts and automators need')
+    : warn('programs', `not on PATH of this machine: ${faults.flat().join('; ')}`, 'heddle plugins');
 }
 
 /** Whether Apache Libcloud can be loaded on this machine, for each account that needs it. */

@@ -14,6 +14,7 @@ import {
   checkKeys,
   checkLogs,
   checkLibcloud,
+  checkPrograms,
   checkMachines,
   checkNode,
   checkSettings,
@@ -92,6 +93,7 @@ async function* examine(options: ServerOptions): AsyncGenerator<Finding> {
   yield checkPlugins(plugins);
   const accounts = typeof plugins === 'string' ? undefined : checkSettings(plugins, config);
   if (accounts !== undefined) yield accounts;
+  if (typeof plugins !== 'string') yield await checkPrograms(plugins, config);
   // A Python environment that another user may write is not started.
   if (accounts?.state === 'ok') yield* await checkLibcloud(config, plugins);
   const server = await chooseServer(config, options).catch((error: unknown) => messageOf(error));

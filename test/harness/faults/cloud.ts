@@ -224,6 +224,7 @@ const descriptor = {
   consistencyWindowMs: 0,
   callDeadlineMs: 10_000,
   prepares: 'all',
+  needs: [],
   capabilities: [],
 } as const;
 
