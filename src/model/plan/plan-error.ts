@@ -20,6 +20,6 @@ export class PlanError extends Error {
 export class PlanRefused extends PlanError {}
 
 /** Whether a failure of PLAN rejects the request; after any other one, planning may be repeated. */
-export function isRejection(type: string | null | undefined): type is 'Invalid' | 'Refused' {
+export function isRejection(type: unknown): type is 'Invalid' | 'Refused' {
   return type === 'Invalid' || type === 'Refused';
 }

@@ -1,6 +1,7 @@
 import type { PlanPreview } from '../../../client/preview.js';
 import { describeIntent } from '../../../model/cluster/operation.js';
 import type { ApplyIntent, Intent } from '../../../model/plan/intent.js';
+import { isRejection } from '../../../model/plan/plan-error.js';
 import type { ClusterSpec } from '../../../model/cluster/spec.js';
 import type { ScopeOptions } from '../../configuration.js';
 import { CliError } from '../../errors.js';
@@ -70,7 +71,7 @@ export const plannedShown = {
 /** The planner's rejection is some way down the chain of causes. */
 function refusalOf(error: unknown, what = ''): unknown {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
-    if ('type' in cause && (cause.type === 'Invalid' || cause.type === 'Refused'))
+    if ('type' in cause && isRejection(cause.type))
       return new CliError(cause.type, `${what}${cause.message}`, { cause: error });
   }
   return error;
