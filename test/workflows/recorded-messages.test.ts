@@ -25,7 +25,7 @@ import {
   type MessageWorld,
   type WorkflowType,
 } from '../harness/workflows/message-world.js';
-import { causeOf, proofs } from '../harness/workflows/proper-messages.js';
+import { causeOf } from '../harness/workflows/proper-messages.js';
 import { recordedMessages, type RecordedMessage } from '../harness/workflows/repeating-client.js';
 import { samples } from '../harness/workflows/sample-messages.js';
 
@@ -35,10 +35,56 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-// Groups take a numbered signal and no other message that changes them.
-const types = (Object.keys(messageTable) as WorkflowType[]).filter(
-  (type) => proofs[type] !== undefined && type !== 'group',
-);
+type Kind = 'update' | 'signal';
+
+/**
+ * The messages of a workflow but numbered signals, which have tests of their own. Those that delete come last: then it
+ * takes no others.
+ */
+function messagesOf(type: WorkflowType): readonly { readonly kind: Kind; readonly name: string }[] {
+  const { updates, signals } = messageTable[type] as WorkflowMessages;
+  const isLast = (name: string): number => Number(/^delete/.test(name));
+  const names = Object.keys(updates).toSorted((one, other) => isLast(one) - isLast(other));
+  return [
+    ...names.map((name) => ({ kind: 'update', name }) as const),
+    ...Object.keys(signals)
+      .filter((name) => !numberedSignals.includes(name))
+      .map((name) => ({ kind: 'signal', name }) as const),
+  ];
+}
+
+const types = (Object.keys(messageTable) as WorkflowType[]).filter((type) => messagesOf(type).length > 0);
+
+/** Updates that a workflow refuses in the state it has here, and why: no history shows them. */
+const notRecorded: { readonly [Type in WorkflowType]?: Readonly<Record<string, RegExp>> } = {
+  cluster: { retry: /holds no failed operation/, abandon: /has no node/, lease: /has no node/ },
+  pool: {
+    request: /is not configured/,
+    priority: /has no open request/,
+    hold: /has no node/,
+    endHold: /has no node/,
+    deleteNodes: /has no node/,
+    export: /is not configured/,
+  },
+  machine: { operate: /is busy/ },
+  image: {
+    build: /has no recipe/,
+    cancel: /is not being built/,
+    rollback: /has no ready build/,
+    upload: /has no ready build/,
+    export: /has no recipe/,
+  },
+  reservations: {
+    extend: /there is no reservation/,
+    cancel: /there is no reservation/,
+    return: /there is no reservation/,
+    logIn: /there is no reservation/,
+  },
+  artifacts: { set: /there is no resource/, rollback: /there is no resource/ },
+};
+
+/** The message that ends a workflow cannot reach it again. */
+const ending: { readonly [Type in WorkflowType]?: string } = { artifactPart: 'drop' };
 
 /** A caller without keys sends what a history shows. @returns the refusal of an update. */
 async function repeat(type: WorkflowType, { kind, name, args }: RecordedMessage): Promise<string> {
@@ -77,45 +123,53 @@ async function settledState(type: WorkflowType): Promise<unknown> {
   }
 }
 
-/** Sends each message of a workflow; one that does not run any more is started again. */
+/** Sends each message of a workflow, and again; a workflow that does not run any more is started again. */
 async function sendAll(type: WorkflowType): Promise<readonly RecordedMessage[]> {
-  const { updates, signals } = messageTable[type] as WorkflowMessages;
-  const sampleOf = (table: 'updates' | 'signals', name: string): readonly unknown[] =>
-    (samples[type][table] as Readonly<Record<string, readonly unknown[]>>)[name] ?? [];
   const sent: RecordedMessage[] = [];
   await startAnother(type);
-  for (const [kind, names] of [
-    ['signal', Object.keys(signals).filter((name) => !numberedSignals.includes(name))],
-    ['update', Object.keys(updates)],
-  ] as const) {
-    for (const name of names) {
-      if (!(await isRunning(type))) await world.start(type);
-      const handle = world.handle('proper', type);
-      const args = sampleOf(`${kind}s`, name);
-      if (kind === 'signal') await handle.signal(name, ...args);
-      else
-        await handle.startUpdate<unknown, [unknown]>(name, {
-          args: args as [unknown],
-          waitForStage: 'ACCEPTED',
-        });
-      const message = (await recordedMessages(handle)).find((one) => one.kind === kind && one.name === name);
-      // The workflow may refuse the sample in its present state: then the history does not show it.
-      if (message === undefined) continue;
-      sent.push(message);
-      await repeatOnce(type, message);
+  for (const { kind, name } of messagesOf(type)) {
+    if (!(await isRunning(type))) await world.start(type);
+    const refusal = await send(type, kind, name);
+    const recorded = await recordedMessages(world.handle('proper', type));
+    const message = recorded.find((one) => one.kind === kind && one.name === name);
+    const reason = notRecorded[type]?.[name];
+    if (message === undefined || reason !== undefined) {
+      expect(message, name).toBeUndefined();
+      expect(refusal, name).toMatch(reason ?? 'it is recorded, or has a reason in this list');
+      continue;
     }
+    sent.push(message);
+    if (ending[type] !== name) await repeatOnce(type, message);
   }
   return sent;
 }
 
-/** To the same workflow, as far as it still runs. */
+/** @returns why an update was refused, if it was. */
+async function send(type: WorkflowType, kind: Kind, name: string): Promise<string> {
+  const handle = world.handle('proper', type);
+  const table: Readonly<Record<string, readonly unknown[]>> = samples[type][`${kind}s`];
+  const args = table[name] ?? [];
+  if (kind === 'signal') {
+    await handle.signal(name, ...args);
+    return '';
+  }
+  const started = handle.startUpdate<unknown, [unknown]>(name, {
+    args: args as [unknown],
+    waitForStage: 'ACCEPTED',
+  });
+  return started.then(
+    // The answer to an update that waits does not come.
+    async (update) => Promise.race([update.result().then(String, causeOf), pause(300, '')]),
+    causeOf,
+  );
+}
+
+/** To the same workflow. */
 async function repeatOnce(type: WorkflowType, message: RecordedMessage): Promise<void> {
-  if (!(await isRunning(type))) return;
   const { workflowId } = samples[type];
-  const before = await world.stateOf(type).catch(() => undefined);
+  const before = await world.stateOf(type);
   const ignoredBefore = world.ignored.filter((id) => id === workflowId).length;
-  const refusal = await repeat(type, message).catch(String);
-  if (before === undefined || !(await isRunning(type))) return;
+  const refusal = await repeat(type, message);
   if (message.kind === 'update') expect(refusal, message.name).toMatch(/was taken before/);
   else
     await until(
@@ -143,7 +197,6 @@ describe.each(types)('a %s workflow', (type) => {
   // Promise: messages-once
   it('takes no recorded message again, of its own or of an earlier workflow of its name', async () => {
     const sent = await sendAll(type);
-    expect(sent).not.toEqual([]);
     await startAnother(type);
     const before = await settledState(type);
     const { workflowId } = samples[type];

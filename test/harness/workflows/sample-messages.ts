@@ -51,7 +51,7 @@ export const samples: SampleMessages = {
     updates: {
       apply: [{ spec: { name: 'web' }, by }],
       delete: [asked],
-      operate: [{ intent: { kind: 'restart', services: [] }, by }],
+      operate: [{ intent: { kind: 'restart', services: [] }, by, queue: true }],
       retry: [asked],
       cancel: [asked],
       pause: [asked],
