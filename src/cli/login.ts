@@ -121,14 +121,9 @@ export async function resolveLogin(
     import('../plugins/login-references.js'),
     import('../schema/references.js'),
   ]);
-  const plugins = (await inspectPlugins(config)).providers();
-  const own = await loginReferences(
-    providers,
-    account,
-    (type) => plugins.find(({ descriptor }) => descriptor.name === type)?.descriptor,
-  );
+  const own = await loginReferences(providers, account, (await inspectPlugins(config)).providers());
   const place = `ssh-auth of ${node}`;
-  if (foreignReferences(auth, own.references).length > 0) {
+  if (foreignReferences(auth, own).length > 0) {
     const cause = own.incomplete;
     if (cause !== undefined) throw new CliError('Refused', `${place}: ${cause.message}`, { cause });
     throw new CliError(

@@ -2,7 +2,7 @@ import type { JsonObject } from '../model/json.js';
 import { poolAccount } from '../model/names.js';
 import { writtenReferences } from '../model/secret-reference.js';
 import type { Descriptor } from '../schema/descriptor.js';
-import { inventoriesOf, referencesOfFields } from '../schema/references.js';
+import { inventoriesOf, referencesOfFields, type OwnReferences } from '../schema/references.js';
 import { PluginError } from './errors.js';
 import { readUsable } from './inventory/read-inventory.js';
 
@@ -11,28 +11,22 @@ interface Account {
   readonly fields: JsonObject;
 }
 
-export interface OwnReferences {
-  readonly references: ReadonlySet<string>;
-  /** Why others may be the account's own too: an inventory cannot be read, in part or as a whole, or changed just now. */
-  readonly incomplete?: PluginError;
-}
-
 /**
  * The references that an account's plugin may return in `ssh-auth`: those in its fields that the plugin gets as they
  * are, and those in the inventory that they name. Nodes of pools are of any account, so a wrong inventory is no error
  * as long as the reference is found elsewhere.
  * @param accounts Those of this process's own heddle.yaml.
- * @param describe The plugin of a type; undefined if it is not installed.
+ * @param plugins Those that are installed.
  */
 export async function loginReferences(
   accounts: Readonly<Record<string, Account>>,
   name: string,
-  describe: (type: string) => Pick<Descriptor, 'fields'> | undefined,
+  plugins: readonly { readonly descriptor: Pick<Descriptor, 'name' | 'fields'> }[],
 ): Promise<OwnReferences> {
   const own = name === poolAccount ? Object.values(accounts) : [accounts[name]];
   const references = new Set<string>();
   const inventories = own.flatMap((account) => {
-    const plugin = account === undefined ? undefined : describe(account.type);
+    const plugin = plugins.find(({ descriptor }) => descriptor.name === account?.type)?.descriptor;
     if (account === undefined || plugin === undefined) return [];
     for (const reference of referencesOfFields(plugin, account.fields)) references.add(reference);
     return inventoriesOf(plugin, account.fields);

@@ -12,7 +12,7 @@ import { maxPayloadBytes, maxResultBytes, mergePayload } from '../model/node/pay
 import { unsafeText, unsafeUser } from '../model/safe-text.js';
 import { PluginError } from '../plugins/errors.js';
 import type { Descriptor } from './descriptor.js';
-import { foreignReferences, isValidReference } from './references.js';
+import { foreignReferences, isValidReference, type OwnReferences } from './references.js';
 import { copyPlainJson } from './plain-json.js';
 import { formatPath, quoteValue, type Path } from './problem.js';
 import { parseResult, type ParsedResult } from './result.js';
@@ -23,7 +23,7 @@ export interface ResultOf {
   /** The node's payload, which the result must not make too large. Default: empty. */
   readonly config?: JsonObject;
   /** References of the account's own fields and inventory: only they may stand in `ssh-auth`. Default: none. */
-  readonly references?: ReadonlySet<string>;
+  readonly references?: OwnReferences;
   /** Secrets of the account, which must not be kept with the node. */
   readonly secrets?: readonly string[];
 }
@@ -31,7 +31,8 @@ export interface ResultOf {
 /**
  * The one filter for results of plugins, and through them of nodes: everything merged into a payload passes
  * it.
- * @throws PluginError Invalid, naming the plugin, each key that the action may not return, and the remedy.
+ * @throws PluginError Invalid, naming the plugin, each key that the action may not return, and the remedy; the fault of
+ * an inventory that may have a reference of the result.
  */
 export function acceptResult(
   returned: unknown,
@@ -84,10 +85,11 @@ export function acceptFailure(returned: unknown, action: AnyAction): JsonObject 
 }
 
 function refusedReferences(
-  references: ReadonlySet<string> = new Set(),
+  own: OwnReferences = { references: new Set() },
   result: JsonObject,
 ): readonly string[] {
-  const foreign = foreignReferences(result, references).map(formatPath);
+  const foreign = foreignReferences(result, own).map(formatPath);
+  if (foreign.length > 0 && own.incomplete !== undefined) throw own.incomplete;
   return possibleReferences(result)
     .map(({ path }) => path)
     .filter((path) => !isCredential(path) || foreign.includes(formatPath(path)))

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Json, JsonObject } from '../model/json.js';
 import { possibleReferences, writtenReferences } from '../model/secret-reference.js';
+import type { PluginError } from '../plugins/errors.js';
 import type { Descriptor } from './descriptor.js';
 import type { Path } from './problem.js';
 
@@ -62,9 +63,16 @@ export function inventoriesOf({ fields: declared }: Declared, fields: JsonObject
   });
 }
 
+/** The references that an account's plugin may return in `ssh-auth`. */
+export interface OwnReferences {
+  readonly references: ReadonlySet<string>;
+  /** Why others may be the account's own too: an inventory cannot be read, in part or as a whole, or changed just now. */
+  readonly incomplete?: PluginError;
+}
+
 /** Places of references in a value that are not among these, or would be references without their other keys. */
-export function foreignReferences(value: JsonObject, own: ReadonlySet<string>): readonly Path[] {
+export function foreignReferences(value: JsonObject, { references }: OwnReferences): readonly Path[] {
   return possibleReferences(value).flatMap(({ reference, form, path }) =>
-    form === 'reference' && own.has(reference) ? [] : [path],
+    form === 'reference' && references.has(reference) ? [] : [path],
   );
 }

@@ -316,11 +316,11 @@ export class ProviderBench {
     const { result, output } = takeResult(returned, {
       plugin: this.plugin.descriptor,
       action: taskName,
-      ...(await loginReferences(
+      references: await loginReferences(
         { suite: { type: this.plugin.descriptor.name, fields: this.opened.fields } },
         'suite',
-        () => this.plugin.descriptor,
-      )),
+        [this.plugin],
+      ),
       secrets: this.opened.secrets,
     });
     this.transcript.add(output);

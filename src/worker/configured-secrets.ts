@@ -26,10 +26,9 @@ export function configuredSecrets(
 ): ConfiguredSecrets {
   const known = new Set(writtenReferences({ providers, automators, webhooks, bucket }));
   const close = (paths: readonly string[]): void => paths.forEach((path) => known.add(`file:${path}`));
-  const plugins = registry.providers().map(({ descriptor }) => descriptor);
-  const describe = (type: string) => plugins.find(({ name }) => name === type);
+  const plugins = registry.providers();
   for (const { type, fields } of Object.values(providers)) {
-    const descriptor = describe(type);
+    const descriptor = plugins.find(({ descriptor: { name } }) => name === type)?.descriptor;
     if (descriptor === undefined) continue;
     close(filesOfFields(descriptor, fields));
     for (const { file } of inventoriesOf(descriptor, fields))
@@ -38,7 +37,7 @@ export function configuredSecrets(
   for (const { descriptor } of registry.automators())
     close(filesOfFields(descriptor, automators[descriptor.name]?.fields ?? {}));
   const read = async (): Promise<void> => {
-    for (const reference of (await loginReferences(providers, poolAccount, describe)).references)
+    for (const reference of (await loginReferences(providers, poolAccount, plugins)).references)
       known.add(reference);
   };
   // For the first apply; each use reads them again.

@@ -11,8 +11,7 @@ import { allowReferences } from '../../src/secrets/allowed.js';
 import { configuredSecrets } from '../../src/worker/configured-secrets.js';
 
 const registry = await loadRegistry({ folders: [], log: { info: () => undefined } });
-const describeType = (type: string): ReturnType<typeof registry.provider>['descriptor'] =>
-  registry.provider(type).descriptor;
+const plugins = registry.providers();
 
 let folder: string;
 
@@ -25,7 +24,7 @@ afterEach(async () => {
 });
 
 async function referencesOf(fields: JsonObject, type = 'static'): Promise<readonly string[]> {
-  return [...(await loginReferences({ rack: { type, fields } }, 'rack', describeType)).references].sort();
+  return [...(await loginReferences({ rack: { type, fields } }, 'rack', plugins)).references].sort();
 }
 
 async function write(name: string, text: string): Promise<string> {
@@ -67,10 +66,9 @@ describe('references that may stand in a login', () => {
       other: { type: 'static', fields: { inventory: join(folder, 'absent.yaml') } },
       gone: { type: 'uninstalled', fields: { keyFile: '/etc/gone.key' } },
     };
-    const installed = (type: string) => (type === 'static' ? describeType(type) : undefined);
-    const ofPool = await loginReferences(accounts, poolAccount, installed);
+    const ofPool = await loginReferences(accounts, poolAccount, plugins);
     expect([...ofPool.references]).toEqual(['file:/etc/rack.key']);
-    const ofOther = await loginReferences(accounts, 'other', installed);
+    const ofOther = await loginReferences(accounts, 'other', plugins);
     expect([...ofOther.references]).toEqual([]);
     expect(ofOther.incomplete?.message).toContain('absent.yaml cannot be read on this host');
   });
@@ -82,7 +80,7 @@ describe('references that may stand in a login', () => {
     const fields = { inventory, groups: ['web'] };
     expect(await referencesOf(fields)).toEqual(['file:/etc/a']);
     vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 60_000);
-    const own = await loginReferences({ rack: { type: 'static', fields } }, 'rack', describeType);
+    const own = await loginReferences({ rack: { type: 'static', fields } }, 'rack', plugins);
     vi.restoreAllMocks();
     expect(own.incomplete).toBeUndefined();
   });

@@ -7,13 +7,14 @@ import { identityKeys, reservedKeys, resultTable } from '../../src/model/node/re
 import { possibleReferences } from '../../src/model/secret-reference.js';
 import { PluginError } from '../../src/plugins/errors.js';
 import { acceptFailure, acceptResult, type ResultOf } from '../../src/schema/accept-result.js';
+import type { OwnReferences } from '../../src/schema/references.js';
 import { fc } from '../harness/property.js';
 
 const plain: ResultOf['plugin'] = { name: 'cloud' };
 /** Of the account's own fields in heddle.yaml. */
-const own: ReadonlySet<string> = new Set(['file:/etc/heddle/key']);
+const own: OwnReferences = { references: new Set(['file:/etc/heddle/key']) };
 
-function fault(result: Json, action: AnyAction = 'CONFIRM', references?: ReadonlySet<string>): string {
+function fault(result: Json, action: AnyAction = 'CONFIRM', references?: OwnReferences): string {
   try {
     acceptResult({ result }, { plugin: plain, action, references });
   } catch (error) {
@@ -172,6 +173,17 @@ describe('a secret reference in a result', () => {
         );
     },
   );
+
+  test('is refused by the fault of an inventory that may have it', () => {
+    const incomplete = new PluginError('Retryable', 'inventory rack.yaml changed just now');
+    const take = (secret: string): unknown =>
+      acceptResult(
+        { result: { 'ssh-auth': { user: 'root', key: { secret } } } },
+        { plugin: plain, action: 'CONFIRM', references: { ...own, incomplete } },
+      );
+    expect(() => take('file:/etc/heddle/other')).toThrow(incomplete);
+    expect(() => take('file:/etc/heddle/key')).not.toThrow();
+  });
 
   test.each<readonly [string, JsonObject]>([
     ['its user', { user: reference }],

@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../model/json.js';
 import { possibleReferences } from '../../model/secret-reference.js';
 import { PluginError } from '../../plugins/errors.js';
-import { loginReferences, type OwnReferences } from '../../plugins/login-references.js';
+import { loginReferences } from '../../plugins/login-references.js';
 import { acceptResult, type ResultOf } from '../../schema/accept-result.js';
-import { foreignReferences } from '../../schema/references.js';
+import { foreignReferences, type OwnReferences } from '../../schema/references.js';
 import { parseResult } from '../../schema/result.js';
 import type { ActivityParts } from '../parts.js';
 
@@ -20,9 +20,7 @@ export async function acceptFromProvider(
   result: Omit<ResultOf, 'references'>,
 ): Promise<ReturnType<typeof acceptResult>> {
   const { result: value = {} } = parseResult(returned, { plugin: result.plugin.name });
-  const { references, incomplete } = await ownReferences(parts, account, value);
-  if (incomplete !== undefined && foreignReferences(value, references).length > 0) throw incomplete;
-  return acceptResult(returned, { ...result, references });
+  return acceptResult(returned, { ...result, references: await ownReferences(parts, account, value) });
 }
 
 /**
@@ -35,10 +33,10 @@ export async function refuseForeign(
   value: JsonObject,
   place: string,
 ): Promise<void> {
-  const { references, incomplete } = await ownReferences(parts, account, value);
-  if (foreignReferences(value, references).length === 0) return;
+  const own = await ownReferences(parts, account, value);
+  if (foreignReferences(value, own).length === 0) return;
   throw (
-    incomplete ??
+    own.incomplete ??
     new PluginError(
       'Invalid',
       `${place} holds a secret reference that is neither in the account's fields in heddle.yaml nor in its inventory, so it is not resolved: ` +
@@ -54,10 +52,5 @@ async function ownReferences(
   value: JsonObject,
 ): Promise<OwnReferences> {
   if (possibleReferences(value).length === 0) return { references: new Set() };
-  const plugins = registry.providers();
-  return loginReferences(
-    providers,
-    account,
-    (type) => plugins.find(({ descriptor }) => descriptor.name === type)?.descriptor,
-  );
+  return loginReferences(providers, account, registry.providers());
 }

@@ -72,9 +72,11 @@ export async function runTask(name: string, file: string, options: CommonOptions
       ...acceptResult(returned, {
         plugin: plugin.descriptor,
         action: task.taskName,
-        ...(await loginReferences({ [name]: { type: name, fields: task.provider.fields } }, name, () =>
-          isProviderAction(task.taskName) ? plugin.descriptor : undefined,
-        )),
+        references: await loginReferences(
+          { [name]: { type: name, fields: task.provider.fields } },
+          name,
+          isProviderAction(task.taskName) ? [plugin] : [],
+        ),
       }),
     };
     print(answer, redact);
