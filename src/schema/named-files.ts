@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Json } from '../model/json.js';
 import { errorAt, type Path, type Problem } from './problem.js';
 import { wordsForFileError } from './read-text.js';
-import { whyUntrusted, type Distrust } from './trusted-path.js';
+import { describeDistrust, whyUntrusted, type Distrust } from './trusted-path.js';
 
 /**
  * How a field of a plugin names files. `file`: a file, or a folder of data. `tree`: a folder whose files are run or
@@ -43,7 +43,7 @@ export interface FileCheckOptions {
  */
 export function whyFilesUntrusted(
   kind: NamedFileKind,
-  value: Json,
+  value: Json | readonly string[] | undefined,
   { atStart = false, trusted }: FileCheckOptions = {},
 ): Distrust | undefined {
   // The use of an absent socket fails, and Heddle makes its folders by itself.
@@ -56,6 +56,19 @@ export function whyFilesUntrusted(
     return { ...distrust, right: `Name another folder, or run as user ${distrust.owner}` };
   }
   return undefined;
+}
+
+/** Another user owns a file, or may write or replace it. */
+export class UntrustedFile extends Error {}
+
+/** Before each use of the files that a value names. @throws UntrustedFile, or the error that `toError` makes of its message. */
+export function refuseUntrusted(
+  kind: NamedFileKind,
+  named: Json | readonly string[] | undefined,
+  toError: (why: string) => Error = (why) => new UntrustedFile(why),
+): void {
+  const distrust = whyFilesUntrusted(kind, named);
+  if (distrust !== undefined) throw toError(describeDistrust(distrust));
 }
 
 /**
@@ -130,7 +143,7 @@ export function distrustAt(path: Path, { path: file, wrong, right }: Distrust): 
 }
 
 /** The paths that a value names. */
-export function pathsIn(kind: NamedFileKind, value: Json): readonly string[] {
+export function pathsIn(kind: NamedFileKind, value: Json | readonly string[] | undefined): readonly string[] {
   if (kind === 'command') return commandFiles(typeof value === 'string' ? [value] : value);
   if (typeof value !== 'string' || value === '') return [];
   return kind === 'url' ? urlFiles(value) : [value];
@@ -140,7 +153,7 @@ export function pathsIn(kind: NamedFileKind, value: Json): readonly string[] {
  * The program, unless it is found on the PATH, and each word or value of an option that names a file, from the working
  * folder if it is relative.
  */
-function commandFiles(value: Json): readonly string[] {
+function commandFiles(value: Json | readonly string[] | undefined): readonly string[] {
   if (!Array.isArray(value)) return [];
   const words = value.filter((word): word is string => typeof word === 'string');
   return words.flatMap((word, index) => {

@@ -2,12 +2,10 @@ import { readFile, realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { isOwnCredential } from '../config/child-environment.js';
 import { isUnprotected } from '../model/endpoint.js';
-import type { Json } from '../model/json.js';
 import { isPlainPath } from '../model/plain-path.js';
 import { anySignal } from '../model/signals.js';
 import { splitWords } from '../model/command-words.js';
-import { whyFilesUntrusted } from '../schema/named-files.js';
-import { describeDistrust } from '../schema/trusted-path.js';
+import { refuseUntrusted } from '../schema/named-files.js';
 import { runForOutput, type CommandLimits } from './command.js';
 
 /** Where secrets come from; what a worker's configuration gives. */
@@ -62,15 +60,10 @@ export async function readSecret(
     return secret;
   }
   if (scheme === 'exec') {
-    if (isTrusted) refuseUntrusted('command', [...splitWords(rest)]);
+    if (isTrusted) refuseUntrusted('command', splitWords(rest));
     return readCommand(rest, sources, writtenBy);
   }
   return readVault(rest, sources);
-}
-
-function refuseUntrusted(kind: 'file' | 'command', named: Json): void {
-  const distrust = whyFilesUntrusted(kind, named);
-  if (distrust !== undefined) throw new Error(describeDistrust(distrust));
 }
 
 async function readVariable(name: string, { environment }: SecretSources): Promise<string> {

@@ -4,8 +4,7 @@ import { runDetached } from '../../detached/detached-run.js';
 import { anySignal } from '../../model/signals.js';
 import { formatImageRef } from '../../model/machine/image.js';
 import { PluginError } from '../../plugins/errors.js';
-import { whyFilesUntrusted } from '../../schema/named-files.js';
-import { describeDistrust } from '../../schema/trusted-path.js';
+import { refuseUntrusted } from '../../schema/named-files.js';
 import type { MachineHandler, MachineCall } from '../task-call.js';
 import { describeFile, fileOf } from './files.js';
 import { checkCommandVariables } from './check-variables.js';
@@ -32,9 +31,11 @@ export const buildFile: MachineHandler = async (call) => {
       'Invalid',
       `command ${command.name} for ${formatImageRef(image)}: ${refused.path.at(-1)} ${refused.wrong}: ${refused.right}`,
     );
-  const distrust = whyFilesUntrusted('command', [...own.run]);
-  if (distrust !== undefined)
-    throw new PluginError('Invalid', `command ${command.name} of the builder: ${describeDistrust(distrust)}`);
+  refuseUntrusted(
+    'command',
+    own.run,
+    (why) => new PluginError('Invalid', `command ${command.name} of the builder: ${why}`),
+  );
   const folder = join(builder.folder, `.build-${image.name}-${image.revision}`);
   const files = command.formats.map((format) => ({ format, path: fileOf(builder.folder, image, format) }));
   const { attempt } = call;

@@ -2,8 +2,7 @@ import { spawn } from 'node:child_process';
 import { ApplicationFailure } from '@temporalio/common';
 import { childEnvironment } from '../../config/child-environment.js';
 import type { ReservationNotification } from '../../model/reservation/state.js';
-import { whyFilesUntrusted } from '../../schema/named-files.js';
-import { describeDistrust } from '../../schema/trusted-path.js';
+import { refuseUntrusted } from '../../schema/named-files.js';
 import type { NotifySettings, ReservationParts } from './parts.js';
 
 /** Longest time that a listener has, in ms. */
@@ -21,8 +20,7 @@ export async function notify(
   try {
     if (url !== undefined) await post(url, notification);
     if (command !== undefined) {
-      const distrust = whyFilesUntrusted('command', [...command]);
-      if (distrust !== undefined) throw new Error(describeDistrust(distrust));
+      refuseUntrusted('command', command);
       await run(command, notification);
     }
   } catch (error) {

@@ -44,7 +44,7 @@ async function entriesOf(
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
     throw error;
   });
-  if (entries.length > 0) refuseUntrusted(folder);
+  if (entries.length > 0) refuseUntrusted('file', folder);
   return entries
     .filter((entry) => !entry.startsWith('.') && !entry.endsWith('~'))
     .toSorted()

@@ -47,13 +47,13 @@ export async function openImage(
   name: string,
 ): Promise<ImageFile> {
   for (const file of ['kernel', 'initramfs']) {
-    refuseUntrusted(join(rescue, file));
+    refuseUntrusted('file', join(rescue, file));
     if (!existsSync(join(rescue, file)))
       throw new Error(`${rescue} has no ${file}; make the rescue system: heddle image rescue ${rescue}`);
   }
   const found = await findImage(images, name);
   if (found.image === undefined) throw new Error(found.why ?? `there is no image ${name} in ${images}`);
-  refuseUntrusted(found.image.file);
+  refuseUntrusted('file', found.image.file);
   return found.image;
 }
 
