@@ -1,7 +1,7 @@
 import type { Config } from '../config/index.js';
 import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
 import { findReferences, isCommand, possibleReferences } from '../model/secret-reference.js';
-import { describeDistrust, whyUntrusted } from '../schema/trusted-path.js';
+import { refuseUntrusted } from '../schema/named-files.js';
 import { resolveSecrets } from '../secrets/reference.js';
 import type { SshTarget } from '../ssh/target.js';
 import { CliError } from './errors.js';
@@ -89,9 +89,11 @@ export async function findTarget(
   const auth = await resolveLogin(config, { node, account, auth: authOf(payload) });
   const jump = config.providers[account]?.jump;
   if (jump === undefined) return readTarget(node, { payload, auth, mayPin });
-  const distrust = typeof jump['agent'] === 'string' ? whyUntrusted(jump['agent']) : undefined;
-  if (distrust !== undefined)
-    throw new CliError('Invalid', `the agent for the jump host: ${describeDistrust(distrust)}`);
+  refuseUntrusted(
+    'socket',
+    jump['agent'],
+    (why) => new CliError('Invalid', `the agent for the jump host: ${why}`),
+  );
   const way = await resolveHere(config, jump, `jump host on the way to ${node}`);
   return readTarget(node, { payload, auth, mayPin, jump: way });
 }

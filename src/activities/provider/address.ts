@@ -4,7 +4,7 @@ import { possibleReferences } from '../../model/secret-reference.js';
 import { unsafeText, unsafeUser } from '../../model/safe-text.js';
 import type { SshAuth } from '../../plugins/contract.js';
 import { PluginError } from '../../plugins/errors.js';
-import { describeDistrust, whyUntrusted } from '../../schema/trusted-path.js';
+import { refuseUntrusted } from '../../schema/named-files.js';
 import { refuseForeign } from './references.js';
 import type { Attempt } from '../attempt.js';
 import type { ActivityParts, NodeAddress } from '../parts.js';
@@ -109,12 +109,11 @@ export async function addWay(
   const pinned: NodeAddress =
     hostKeys === 'pin' && address.hostKey === undefined ? { ...address, pinsWithPassword: true } : address;
   if (written === undefined) return pinned;
-  const distrust = typeof written['agent'] === 'string' ? whyUntrusted(written['agent']) : undefined;
-  if (distrust !== undefined)
-    throw new PluginError(
-      'Invalid',
-      `the agent for the jump host of provider ${account}: ${describeDistrust(distrust)}`,
-    );
+  refuseUntrusted(
+    'socket',
+    written['agent'],
+    (why) => new PluginError('Invalid', `the agent for the jump host of provider ${account}: ${why}`),
+  );
   const { value, secrets } = await parts.resolveSecrets(written, {
     writtenBy: 'administrator',
     place: `jump host of provider ${account}`,
