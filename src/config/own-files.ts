@@ -38,18 +38,18 @@ export function refuseForeignSettings({
 }
 
 /**
- * The user of the workers with this configuration, if it is not this process's: the data folder is theirs. Files that
- * they trust need not be ours.
+ * The owner of a folder, if it is not this process's user. The owner of the data folder is the user of the workers:
+ * files that they trust need not be ours.
  */
-export function otherUserOf({ dataFolder }: { readonly dataFolder: string }): number | undefined {
+export function otherOwnerOf(folder: string): number | undefined {
   const own = process.getuid?.();
-  for (let folder = dataFolder; own !== undefined; folder = dirname(folder)) {
+  for (let at = folder; own !== undefined; at = dirname(at)) {
     try {
-      const uid = statSync(folder, { throwIfNoEntry: false })?.uid;
+      const uid = statSync(at, { throwIfNoEntry: false })?.uid;
       return uid === own ? undefined : uid;
     } catch {
       // A folder that this user may not enter is in one of the other user.
-      if (folder === dirname(folder)) return undefined;
+      if (at === dirname(at)) return undefined;
     }
   }
   return undefined;

@@ -19,18 +19,36 @@ interface Settings {
   readonly fields: JsonObject;
 }
 
-interface NamingFiles {
-  readonly namedFiles: readonly NamedFile[];
-  readonly providers: Readonly<Record<string, Account>>;
-  readonly automators: Readonly<Record<string, Settings>>;
-  /** The place of a path in heddle.yaml. */
-  readonly locate?: (path: Path) => Place;
-}
-
 interface Account extends Settings {
   readonly type: string;
   readonly limits?: { readonly callsPerSecond?: number };
   readonly allow?: AllowedValues;
+}
+
+interface Configuration<Some extends Account, Automator extends Settings> {
+  readonly namedFiles: readonly NamedFile[];
+  readonly providers: Readonly<Record<string, Some>>;
+  readonly automators: Readonly<Record<string, Automator>>;
+  /** The place of a path in heddle.yaml. */
+  readonly locate?: (path: Path) => Place;
+}
+
+/**
+ * What a worker with these plugins refuses of a heddle.yaml: wrong accounts, wrong settings of automators, and files that
+ * other users own or may write.
+ * @param options `files`: whether the files are checked, which only the user of the workers can do; default true.
+ * @returns the accounts and automators with the defaults of their fields.
+ * @throws ProblemsError with all faults of one of these three.
+ */
+export function checkConfiguration<Some extends Account, Automator extends Settings>(
+  registry: Registry,
+  config: Configuration<Some, Automator>,
+  { files = true }: { readonly files?: boolean } = {},
+): Pick<Configuration<Some, Automator>, 'providers' | 'automators'> {
+  const providers = checkAccounts(registry, config.providers, config.locate);
+  const automators = checkAutomators(registry, config.automators, config.locate);
+  if (files) checkNamedFiles(registry, { ...config, providers, automators });
+  return { providers, automators };
 }
 
 /**
@@ -73,14 +91,10 @@ export function checkAutomators<Some extends Settings>(
   return Object.fromEntries(checked);
 }
 
-/**
- * Refuses files that settings and fields of plugins name, and that other users own or may write: before a worker uses
- * them. The accounts and automators are those that `checkAccounts` and `checkAutomators` return.
- * @throws ProblemsError with all faults.
- */
-export function checkNamedFiles(
+/** Files that settings and fields of plugins name, and that other users own or may write. */
+function checkNamedFiles(
   registry: Registry,
-  { namedFiles, providers, automators, locate }: NamingFiles,
+  { namedFiles, providers, automators, locate }: Configuration<Account, Settings>,
 ): void {
   const ofFields = (descriptor: Descriptor, { fields }: Settings, path: Path): readonly Problem[] =>
     checkFieldFiles(descriptor, fields, [...path, 'fields'], { atStart: true });

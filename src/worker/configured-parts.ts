@@ -4,7 +4,7 @@ import { ownPaths, type Config } from '../config/index.js';
 import type { Json } from '../model/json.js';
 import { poolAccount } from '../model/names.js';
 import { findReferences } from '../model/secret-reference.js';
-import { checkAccounts, checkAutomators, checkNamedFiles } from '../plugins/check-accounts.js';
+import { checkConfiguration } from '../plugins/check-accounts.js';
 import { PluginError } from '../plugins/errors.js';
 import type { Registry } from '../plugins/registry.js';
 import { allowReferences } from '../secrets/allowed.js';
@@ -42,9 +42,10 @@ interface Surroundings {
   readonly secretSources: SecretSources;
 }
 
-/** @throws ProblemsError if an account or an automator is wrong. */
+/** @param checked What `checkSettings` returned for this configuration. */
 export function configuredParts(
   config: Config,
+  checked: ReturnType<typeof checkSettings>,
   { registry, temporal, secretSources }: Surroundings,
 ): ConfiguredParts {
   const secrets = configuredSecrets(config, registry);
@@ -59,7 +60,7 @@ export function configuredParts(
     settings: config.reservations.settings,
     notify: config.reservations.notify,
     webhooks: config.webhooks,
-    ...checkSettings(registry, config),
+    ...checked,
     forbiddenReferences: (value: Json) =>
       findReferences(value).length === 0 ? [] : forbiddenReferences(value, allowsNow()),
     resolveSecrets: async (value, { writtenBy, place }) => {
@@ -81,10 +82,7 @@ export function checkSettings(
   registry: Registry,
   config: Config,
 ): Pick<ConfiguredParts, 'providers' | 'automators'> {
-  const providers = checkAccounts(registry, withPools(config), config.locate);
-  const automators = checkAutomators(registry, config.automators, config.locate);
-  checkNamedFiles(registry, { ...config, providers, automators });
-  return { providers, automators };
+  return checkConfiguration(registry, { ...config, providers: withPools(config) });
 }
 
 /** Nodes of pools are available without an account in the configuration, which may still define one. */

@@ -151,7 +151,7 @@ export async function prepareWorkers({
     log: { info: (message, attributes) => log.info({ ...attributes }, message) },
   });
   // Before anything is registered at the server.
-  checkSettings(registry, config);
+  const checked = checkSettings(registry, config);
   warnOfPlaybooks(config, log);
   const { connection: connectionOptions, namespace } = config.temporal;
   const clock = await watchServerClock(connectionOptions, namespace, log);
@@ -179,7 +179,7 @@ export async function prepareWorkers({
   const logs = openLogStore(config, secretSources, (message) => log.warn(message));
   const surroundings = { registry, temporal, secretSources };
   const parts: CoreParts = {
-    ...configuredParts(config, surroundings),
+    ...configuredParts(config, checked, surroundings),
     features: { searchAttributes: missing.length === 0 },
     outputs: outputReader(temporal),
     findKey: (id) => void keyRing.find(id),
@@ -246,7 +246,11 @@ export async function prepareWorkers({
     reload: (next, written) => {
       const { config: used, restart } = takeOver(current.config, next, written);
       const nodes = accessNodes(pool, used.runFolders);
-      const newParts = { ...parts, nodes, ...configuredParts(used, surroundings) };
+      const newParts = {
+        ...parts,
+        nodes,
+        ...configuredParts(used, checkSettings(registry, used), surroundings),
+      };
       return {
         workers: workersOf(used),
         restart,

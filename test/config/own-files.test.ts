@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { loadConfig } from '../../src/config/index.js';
-import { otherUserOf, refuseForeignSettings } from '../../src/config/own-files.js';
+import { otherOwnerOf, refuseForeignSettings } from '../../src/config/own-files.js';
 import { configSchema } from '../../src/schema/config.js';
 import { pretendForeign } from '../harness/foreign.js';
 
@@ -198,11 +198,11 @@ describe('files that heddle.yaml names', () => {
 
   it('tell the user of the workers by the data folder', () => {
     const dataFolder = join(folder, 'data');
-    expect(otherUserOf({ dataFolder })).toBeUndefined();
+    expect(otherOwnerOf(dataFolder)).toBeUndefined();
     mkdirSync(dataFolder);
-    expect(otherUserOf({ dataFolder })).toBeUndefined();
+    expect(otherOwnerOf(dataFolder)).toBeUndefined();
     const restore = pretendForeign(dataFolder);
-    expect(otherUserOf({ dataFolder })).toBe(statSync(dataFolder).uid);
+    expect(otherOwnerOf(dataFolder)).toBe(statSync(dataFolder).uid);
     restore();
   });
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { loadConfig } from '../../src/config/index.js';
-import { checkAccounts, checkAutomators, checkNamedFiles } from '../../src/plugins/check-accounts.js';
+import { checkConfiguration } from '../../src/plugins/check-accounts.js';
 import { loadRegistry } from '../../src/plugins/registry.js';
 import { parseKeyRing } from '../../src/secrets/keys.js';
 import { floorProblem } from '../../src/server/version.js';
@@ -154,10 +154,7 @@ describe('docker-compose.yml', () => {
       const config = loadConfig({ configFlag: file, env });
       const registry = await loadRegistry({ folders: config.pluginFolders, log });
       try {
-        const automators = checkAutomators(registry, config.automators, config.locate);
-        const providers = checkAccounts(registry, config.providers, config.locate);
-        checkNamedFiles(registry, { ...config, providers, automators });
-        return Object.keys(providers);
+        return Object.keys(checkConfiguration(registry, config).providers);
       } finally {
         await registry.close();
       }

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { openAccount } from '../../src/activities/provider/account.js';
 import type { ActivityParts } from '../../src/activities/parts.js';
 import type { Json, JsonObject } from '../../src/model/json.js';
-import { checkAccounts, checkAutomators, checkNamedFiles } from '../../src/plugins/check-accounts.js';
+import { checkConfiguration } from '../../src/plugins/check-accounts.js';
 import { readInventory } from '../../src/plugins/inventory/read-inventory.js';
 import { loadRegistry, type Registry } from '../../src/plugins/registry.js';
 import type { Descriptor } from '../../src/schema/descriptor.js';
@@ -113,10 +113,8 @@ describe('files that fields of plugins name', () => {
   });
 
   const checkTree = (): void => {
-    const automators = checkAutomators(registry, {
-      ansible: { fields: { program: '/bin/true', folder: join(folder, 'playbooks') } },
-    });
-    checkNamedFiles(registry, { namedFiles: [], providers: {}, automators });
+    const automators = { ansible: { fields: { program: '/bin/true', folder: join(folder, 'playbooks') } } };
+    checkConfiguration(registry, { namedFiles: [], providers: {}, automators });
   };
 
   it('are refused with their place when a worker starts, every file of a tree included', () => {
@@ -162,7 +160,7 @@ describe('files that fields of plugins name', () => {
   });
 
   const machine = { name: 'm', address: '127.0.0.1' };
-  const account = (fields: JsonObject): Parameters<typeof checkAccounts>[1] => ({
+  const account = (fields: JsonObject): Parameters<typeof checkConfiguration>[1]['providers'] => ({
     lab: { type: 'static', fields: { machines: [machine], ...fields } },
   });
 
@@ -177,12 +175,8 @@ describe('files that fields of plugins name', () => {
       resolveSecrets: async (value: Json) => ({ value, secrets: [] }),
     } as unknown as ActivityParts;
     const open = (): Promise<unknown> => openAccount(parts, { name: 'lab' }, { hide: () => undefined });
-    const checkStart = (): void =>
-      checkNamedFiles(registry, {
-        namedFiles: [],
-        providers: checkAccounts(registry, providers),
-        automators: {},
-      });
+    const checkStart = (): unknown =>
+      checkConfiguration(registry, { namedFiles: [], providers, automators: {} });
     expect(checkStart).not.toThrow();
     await expect(open()).resolves.toMatchObject({ name: 'lab' });
     chmodSync(knownHosts, 0o666);

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../model/json.js';
 import type { Config } from '../../config/index.js';
-import { otherUserOf } from '../../config/own-files.js';
-import { checkAccounts, checkAutomators, checkNamedFiles } from '../../plugins/check-accounts.js';
+import { otherOwnerOf } from '../../config/own-files.js';
+import { checkConfiguration } from '../../plugins/check-accounts.js';
 import type { Registry } from '../../plugins/registry.js';
 import { ProblemsError } from '../../schema/problem.js';
 import { CliError } from '../errors.js';
@@ -52,7 +52,7 @@ export const show = localVerb(
         ]),
       ),
       origins,
-      otherUser: otherUserOf(config),
+      otherUser: otherOwnerOf(config.dataFolder),
       problem: typeof registry === 'string' ? registry : problemWith(registry, config),
     };
   },
@@ -77,7 +77,7 @@ export const show = localVerb(
         );
       if (otherUser !== undefined)
         output.line(
-          `workers run as user ${otherUser}: files that heddle.yaml names are checked by sudo -u '#${otherUser}' heddle config`,
+          `workers run as user ${otherUser}: files that heddle.yaml names are checked by sudo -u '#${otherUser}' heddle config show`,
         );
       if (devWorkerConfig !== undefined)
         output.line(`heddle dev runs here, with what its workers have in ${devWorkerConfig}`);
@@ -96,9 +96,7 @@ function secretHider(registry: Registry | undefined): Hide {
 /** What a worker would refuse of the configuration; which files it trusts depends on its user. */
 function problemWith(registry: Registry, config: Config): string | undefined {
   try {
-    const providers = checkAccounts(registry, config.providers, config.locate);
-    const automators = checkAutomators(registry, config.automators, config.locate);
-    if (otherUserOf(config) === undefined) checkNamedFiles(registry, { ...config, providers, automators });
+    checkConfiguration(registry, config, { files: otherOwnerOf(config.dataFolder) === undefined });
     return undefined;
   } catch (error) {
     return problemOf(error);

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import writeFileAtomic from 'write-file-atomic';
-import { otherUserOf } from '../../config/own-files.js';
+import { otherOwnerOf } from '../../config/own-files.js';
 import { errorAt, ProblemsError } from '../../schema/problem.js';
 import { readTextFile } from '../../schema/read-text.js';
 import { isRunning, type ProcessMark } from '../../detached/process-mark.js';
@@ -55,7 +55,7 @@ export async function readDevRecord(dataFolder: string): Promise<DevRecord | und
   const record = read.ok ? parse(read.text) : undefined;
   if (record !== undefined) return record;
   // Another user's `heddle dev`, which this one cannot use.
-  if (!read.ok && otherUserOf({ dataFolder }) !== undefined) return undefined;
+  if (!read.ok && otherOwnerOf(dataFolder) !== undefined) return undefined;
   const wrong = read.ok ? 'is damaged' : `cannot be read: ${read.wrong}`;
   const right = 'Start heddle dev again, or remove the file if none runs.';
   throw new ProblemsError('The record of heddle dev cannot be used:', [

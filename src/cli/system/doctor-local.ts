@@ -4,10 +4,10 @@ import { dirname, join } from 'node:path';
 import { execa } from 'execa';
 import { childOptions } from '../../config/child-environment.js';
 import { type Config, loadConfig } from '../../config/index.js';
-import { otherUserOf } from '../../config/own-files.js';
+import { otherOwnerOf } from '../../config/own-files.js';
 import { isWritable } from '../../config/prepare-folder.js';
 import type { Registry } from '../../plugins/registry.js';
-import { checkAccounts, checkAutomators, checkNamedFiles } from '../../plugins/check-accounts.js';
+import { checkConfiguration } from '../../plugins/check-accounts.js';
 import { ProblemsError } from '../../schema/problem.js';
 import { openKeys } from '../configuration.js';
 import { measureLogs } from '../../store/prune-logs.js';
@@ -25,7 +25,7 @@ export function checkNode(): Finding {
 
 /** Checks that only its owner can read the folder. It is created at first use. */
 export function checkFolder(check: string, folder: string): Finding {
-  const other = otherUserOf({ dataFolder: folder });
+  const other = otherOwnerOf(folder);
   if (other !== undefined)
     return warn(check, `${folder} belongs to user ${other}, as which workers run`, doctorAs(other));
   const stat = statSync(folder, { throwIfNoEntry: false });
@@ -103,11 +103,9 @@ export function checkPlugins(found: Registry | string): Finding {
 
 /** What a worker would refuse of the fields of accounts and automators, files of other users among them. */
 export function checkSettings(registry: Registry, config: Config): Finding {
-  const other = otherUserOf(config);
+  const other = otherOwnerOf(config.dataFolder);
   try {
-    const providers = checkAccounts(registry, config.providers, config.locate);
-    const automators = checkAutomators(registry, config.automators, config.locate);
-    if (other === undefined) checkNamedFiles(registry, { ...config, providers, automators });
+    checkConfiguration(registry, config, { files: other === undefined });
   } catch (error) {
     if (error instanceof ProblemsError) return fail('accounts', error.message, 'heddle config show');
     throw error;
