@@ -2,12 +2,12 @@ import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Json } from '../model/json.js';
 import { configSchema, type WrittenConfig } from '../schema/config.js';
-import { checkSettingFiles, namedFiles, type NamedFile } from '../schema/named-files.js';
+import { checkFiles, fileKinds, type NamedFile } from '../schema/named-files.js';
 import { placeProblems, ProblemsError, type Path, type Place } from '../schema/problem.js';
 import { schemaAt, unwrap } from '../schema/zod-problems.js';
 
 /**
- * The settings of heddle.yaml that name files. Which these are is registered with their schemas (`namedFiles`); fields
+ * The settings of heddle.yaml that name files. Which these are is registered with their schemas (`fileKinds`); fields
  * of plugins are declared by their descriptors.
  * @param toPath makes a path of the file absolute.
  */
@@ -29,7 +29,7 @@ export function refuseForeignSettings({
   readonly namedFiles: readonly NamedFile[];
   readonly locate?: (path: Path) => Place;
 }): void {
-  const problems = checkSettingFiles(settings);
+  const problems = checkFiles(settings, { atStart: true });
   if (problems.length === 0) return;
   throw new ProblemsError(
     'The configuration cannot be used:',
@@ -57,7 +57,7 @@ export function otherOwnerOf(folder: string): number | undefined {
 
 function filesIn(value: Json, path: Path, toPath: (path: string) => string): readonly NamedFile[] {
   const schema = schemaAt(configSchema, path);
-  const kind = schema === undefined ? undefined : namedFiles.get(unwrap(schema))?.kind;
+  const kind = schema === undefined ? undefined : fileKinds.get(unwrap(schema))?.kind;
   if (kind !== undefined) return [{ path, kind, named: typeof value === 'string' ? toPath(value) : value }];
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, item]) =>

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../model/json.js';
 import type { Descriptor } from '../schema/descriptor.js';
-import { checkFieldFiles } from '../schema/field-files.js';
-import { checkSettingFiles, type NamedFile } from '../schema/named-files.js';
+import { namedByFields } from '../schema/field-files.js';
+import { checkFiles, type NamedFile } from '../schema/named-files.js';
 import { checkFields, listedFields, type AllowedValues } from '../schema/fields.js';
 import {
   errorAt,
@@ -96,18 +96,16 @@ function checkNamedFiles(
   registry: Registry,
   { namedFiles, providers, automators, locate }: Configuration<Account, Settings>,
 ): void {
-  const ofFields = (descriptor: Descriptor, { fields }: Settings, path: Path): readonly Problem[] =>
-    checkFieldFiles(descriptor, fields, [...path, 'fields'], { atStart: true });
-  const problems = [
-    ...checkSettingFiles(namedFiles),
-    ...Object.entries(providers).flatMap(([name, account]) =>
-      ofFields(registry.provider(account.type).descriptor, account, ['providers', name]),
+  const files = [
+    ...namedFiles,
+    ...Object.entries(providers).flatMap(([name, { type, fields }]) =>
+      namedByFields(registry.provider(type).descriptor, fields, ['providers', name, 'fields']),
     ),
-    ...Object.entries(automators).flatMap(([name, settings]) =>
-      ofFields(registry.automator(name).descriptor, settings, ['automators', name]),
+    ...Object.entries(automators).flatMap(([name, { fields }]) =>
+      namedByFields(registry.automator(name).descriptor, fields, ['automators', name, 'fields']),
     ),
   ];
-  throwProblems('Files of other users cannot be used:', problems, locate);
+  throwProblems('Files of other users cannot be used:', checkFiles(files, { atStart: true }), locate);
 }
 
 function findPlugin(

@@ -2,14 +2,20 @@ import { z } from 'zod';
 import { anyJsonSchema, fieldsSchema } from './any-fields.js';
 import { durationSchema } from './duration.js';
 import { secretReferenceSchema } from './references.js';
-import { namedFiles } from './named-files.js';
+import { fileKinds, type NamedFileKind } from './named-files.js';
 import { foreignNameSchema, pluginNameSchema, simpleNameSchema } from './names.js';
 
-export const pathSchema = z
-  .string()
-  .min(1)
-  .regex(/^[^\0\r\n]+$/, { error: 'A path.' })
-  .register(namedFiles, { kind: 'made' });
+const pathSchema = (kind: NamedFileKind) =>
+  z
+    .string()
+    .min(1)
+    .regex(/^[^\0\r\n]+$/, { error: 'A path.' })
+    .register(fileKinds, { kind });
+
+/** A folder that Heddle makes. */
+export const madeFolderSchema = pathSchema('made');
+/** A file or folder that is there. */
+export const fileSchema = pathSchema('file');
 
 /** A program of the administrator, with its words. */
 export const commandSchema = z
@@ -22,9 +28,9 @@ export const commandSchema = z
   )
   .min(1)
   .max(100)
-  .register(namedFiles, { kind: 'command' });
+  .register(fileKinds, { kind: 'command' });
 
-const socketSchema = z.string().min(1).register(namedFiles, { kind: 'socket' });
+const socketSchema = z.string().min(1).register(fileKinds, { kind: 'socket' });
 
 const hostKeySchema = z
   .string()

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { commandSchema, pathSchema } from './config-accounts.js';
+import { commandSchema, madeFolderSchema } from './config-accounts.js';
 import { patternFault } from './field-constraints.js';
-import { namedFiles } from './named-files.js';
 import { simpleNameSchema, variableNameSchema } from './names.js';
 
 const patternSchema = z
@@ -18,12 +17,10 @@ const commandVariableSchema = variableNameSchema.refine((name) => !name.startsWi
 
 const buildCommandSchema = z
   .strictObject({
-    run: commandSchema
-      .meta({
-        title: 'Run',
-        description: 'A program and its words: [/usr/local/bin/make-debian, --minimal].',
-      })
-      .register(namedFiles, { kind: 'command' }),
+    run: commandSchema.meta({
+      title: 'Run',
+      description: 'A program and its words: [/usr/local/bin/make-debian, --minimal].',
+    }),
     variables: z
       .record(commandVariableSchema, patternSchema)
       .prefault({})
@@ -60,7 +57,7 @@ export const builderSchema = z
         title: 'Uploads',
         description: 'Files of images on their way at once on one builder; 4 unless given.',
       }),
-    folder: pathSchema
+    folder: madeFolderSchema
       .exactOptional()
       .meta({
         title: 'Folder',

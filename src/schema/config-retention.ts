@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { defaultRunFolders } from '../model/node/run-folders.js';
-import { pathSchema } from './config-accounts.js';
+import { madeFolderSchema } from './config-accounts.js';
 import { bucketSchema } from './config-bucket.js';
 
 /** What a worker keeps. */
 export const storeSchema = z
   .strictObject({
-    folder: pathSchema
+    folder: madeFolderSchema
       .exactOptional()
       .meta({
         title: 'Folder',

@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { fieldsSchema } from './any-fields.js';
-import { commandSchema, pathSchema, pluginLimitsSchema, providerSchema } from './config-accounts.js';
+import {
+  commandSchema,
+  fileSchema,
+  madeFolderSchema,
+  pluginLimitsSchema,
+  providerSchema,
+} from './config-accounts.js';
 import { builderSchema } from './config-builder.js';
 import { runFoldersSchema, storeSchema } from './config-retention.js';
 import { variableName } from './descriptor-program.js';
@@ -23,13 +29,13 @@ export const configSchema = z
       .string()
       .exactOptional()
       .meta({ title: 'Schema', description: 'Address of this JSON Schema, for editors; not used.' }),
-    dataFolder: pathSchema
+    dataFolder: madeFolderSchema
       .exactOptional()
       .meta({
         title: 'Data folder',
         description: 'Where keys, logs and state are kept; relative to this file. Mode 0700.',
       }),
-    cacheFolder: pathSchema
+    cacheFolder: madeFolderSchema
       .exactOptional()
       .meta({ title: 'Cache folder', description: 'Where downloads are kept; may be deleted at any time.' }),
     site: simpleNameSchema
@@ -63,7 +69,7 @@ export const configSchema = z
       .prefault({})
       .meta({ title: 'Automators', description: 'Settings of automators, by their names.' }),
     plugins: z
-      .array(pathSchema)
+      .array(fileSchema)
       .max(100)
       .prefault([])
       .meta({
@@ -89,7 +95,7 @@ export const configSchema = z
       }),
     keys: z
       .strictObject({
-        folder: pathSchema
+        folder: madeFolderSchema
           .exactOptional()
           .meta({
             title: 'Folder',

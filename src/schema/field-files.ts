@@ -1,56 +1,38 @@
 import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
 import type { Descriptor } from './descriptor.js';
-import type { FieldDeclaration } from './descriptor-field.js';
-import {
-  distrustAt,
-  pathsIn,
-  whyFilesUntrusted,
-  type FileCheckOptions,
-  type NamedFileKind,
-} from './named-files.js';
+import { checkFiles, type NamedFile } from './named-files.js';
 import type { Path, Problem } from './problem.js';
 
 /**
  * Files that administrators' fields name, and that other users own or may write. `path` is where the values stand.
- * @param options as for `whyFilesUntrusted`.
+ * For each use; `checkFiles` with `namedByFields` for the start.
  */
 export function checkFieldFiles(
-  { fields }: Pick<Descriptor, 'fields'>,
+  descriptor: Pick<Descriptor, 'fields'>,
   values: JsonObject,
   path: Path,
-  options: Pick<FileCheckOptions, 'atStart'> = {},
 ): readonly Problem[] {
-  const trusted = new Set<string>();
-  return Object.entries(fields?.admin ?? {}).flatMap(([key, { files }]) => {
+  return checkFiles(namedByFields(descriptor, values, path));
+}
+
+/** The values of administrators' fields that name files. `path` is where the fields stand. */
+export function namedByFields(
+  { fields }: Pick<Descriptor, 'fields'>,
+  values: JsonObject,
+  path: Path = [],
+): readonly NamedFile[] {
+  return Object.entries(fields?.admin ?? {}).flatMap(([key, { files = {} }]) => {
     const value = values[key];
-    if (files === undefined || value === undefined) return [];
-    return placesOf(files, value).flatMap(({ kind, at, named }) => {
-      const distrust = whyFilesUntrusted(kind, named, { ...options, trusted });
-      return distrust === undefined ? [] : [distrustAt([...path, key, ...at], distrust)];
-    });
+    if (value === undefined) return [];
+    if (typeof files === 'string') return [{ path: [...path, key], kind: files, named: value }];
+    return Object.entries(files).flatMap(([place, kind]) =>
+      valuesAt(value, place.split('.')).map(({ at, named }) => ({
+        path: [...path, key, ...at],
+        kind,
+        named,
+      })),
+    );
   });
-}
-
-/** Paths of all files and folders that administrators' fields name. */
-export function filesOfFields({ fields }: Pick<Descriptor, 'fields'>, values: JsonObject): readonly string[] {
-  return Object.entries(fields?.admin ?? {}).flatMap(([key, { files }]) => {
-    const value = values[key];
-    if (files === undefined || value === undefined) return [];
-    return placesOf(files, value).flatMap(({ kind, named }) => pathsIn(kind, named));
-  });
-}
-
-interface NamedPlace {
-  readonly kind: NamedFileKind;
-  readonly at: Path;
-  readonly named: Json;
-}
-
-function placesOf(files: NonNullable<FieldDeclaration['files']>, value: Json): readonly NamedPlace[] {
-  if (typeof files === 'string') return [{ kind: files, at: [], named: value }];
-  return Object.entries(files).flatMap(([place, kind]) =>
-    valuesAt(value, place.split('.')).map(({ at, named }) => ({ kind, at, named })),
-  );
 }
 
 function valuesAt(

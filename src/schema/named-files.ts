@@ -16,9 +16,9 @@ export const fieldFileKinds = ['file', 'tree', 'command', 'socket', 'url'] as co
 export type NamedFileKind = (typeof fieldFileKinds)[number] | 'made';
 
 /** Settings of heddle.yaml that name files, by their schemas. */
-export const namedFiles = z.registry<{ readonly kind: NamedFileKind }>();
+export const fileKinds = z.registry<{ readonly kind: NamedFileKind }>();
 
-/** A setting of heddle.yaml that names files. */
+/** A setting of heddle.yaml, or a field of a plugin, that names files. */
 export interface NamedFile {
   /** Its place in heddle.yaml. */
   readonly path: Path;
@@ -129,11 +129,14 @@ function isClosed(path: string): boolean {
   }
 }
 
-/** What is wrong, when a worker starts, with the files that settings name. */
-export function checkSettingFiles(settings: readonly NamedFile[]): readonly Problem[] {
+/** What is wrong with the files that settings and fields name. */
+export function checkFiles(
+  files: readonly NamedFile[],
+  options: Pick<FileCheckOptions, 'atStart'> = {},
+): readonly Problem[] {
   const trusted = new Set<string>();
-  return settings.flatMap(({ path, kind, named }) => {
-    const distrust = whyFilesUntrusted(kind, named, { atStart: true, trusted });
+  return files.flatMap(({ path, kind, named }) => {
+    const distrust = whyFilesUntrusted(kind, named, { ...options, trusted });
     return distrust === undefined ? [] : [distrustAt(path, distrust)];
   });
 }

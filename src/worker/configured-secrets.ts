@@ -1,11 +1,13 @@
 import { dirname, join } from 'node:path';
 import type { Config } from '../config/index.js';
-import type { Json } from '../model/json.js';
+import type { Json, JsonObject } from '../model/json.js';
 import { poolAccount } from '../model/names.js';
 import { findReferences, writtenReferences } from '../model/secret-reference.js';
 import { loginReferences } from '../plugins/login-references.js';
 import type { Registry } from '../plugins/registry.js';
-import { filesOfFields } from '../schema/field-files.js';
+import type { Descriptor } from '../schema/descriptor.js';
+import { namedByFields } from '../schema/field-files.js';
+import { pathsIn } from '../schema/named-files.js';
 import { inventoriesOf } from '../schema/references.js';
 
 type Written = Pick<Config, 'providers' | 'automators' | 'webhooks' | 'bucket'>;
@@ -26,16 +28,18 @@ export function configuredSecrets(
 ): ConfiguredSecrets {
   const known = new Set(writtenReferences({ providers, automators, webhooks, bucket }));
   const close = (paths: readonly string[]): void => paths.forEach((path) => known.add(`file:${path}`));
+  const closeFields = (descriptor: Descriptor, fields: JsonObject): void =>
+    close(namedByFields(descriptor, fields).flatMap(({ kind, named }) => pathsIn(kind, named)));
   const plugins = registry.providers();
   for (const { type, fields } of Object.values(providers)) {
     const descriptor = plugins.find(({ descriptor: { name } }) => name === type)?.descriptor;
     if (descriptor === undefined) continue;
-    close(filesOfFields(descriptor, fields));
+    closeFields(descriptor, fields);
     for (const { file } of inventoriesOf(descriptor, fields))
       close([file, ...['group_vars', 'host_vars'].map((name) => join(dirname(file), name))]);
   }
   for (const { descriptor } of registry.automators())
-    close(filesOfFields(descriptor, automators[descriptor.name]?.fields ?? {}));
+    closeFields(descriptor, automators[descriptor.name]?.fields ?? {});
   const read = async (): Promise<void> => {
     for (const reference of (await loginReferences(providers, poolAccount, plugins)).references)
       known.add(reference);

@@ -196,6 +196,17 @@ describe('files that heddle.yaml names', () => {
     },
   );
 
+  it('are only to be changed if Heddle reads them: plugins', () => {
+    const path = join(folder, 'named');
+    mkdirSync(path, { mode: 0o700 });
+    const restore = pretendForeign(path);
+    try {
+      expect(() => load('plugins.*', path)).toThrow(/If you trust it: chown/);
+    } finally {
+      restore();
+    }
+  });
+
   it('tell the user of the workers by the data folder', () => {
     const dataFolder = join(folder, 'data');
     expect(otherOwnerOf(dataFolder)).toBeUndefined();
