@@ -31,14 +31,14 @@ export function childOptions(options?: ChildEnvironmentOptions) {
 /**
  * The environment of the command of an `exec:` reference. An administrator's may need credentials of its own tool: it
  * gets everything except the variables of Heddle and Temporal.
- * @param granted For a user's reference: the variables that heddle.yaml grants besides those of every program.
+ * @param granted For a user's reference: the variables that heddle.yaml grants besides those of every program; its schema
+ * refuses those of Vault.
  */
 export function secretCommandEnvironment(
   from: Readonly<Record<string, string | undefined>>,
   granted?: readonly string[],
 ): Record<string, string> {
-  if (granted !== undefined)
-    return childEnvironment({ from, pass: granted.filter((name) => !/^VAULT_/i.test(name)) });
+  if (granted !== undefined) return childEnvironment({ from, pass: granted });
   return pick(
     from,
     Object.keys(from).filter((name) => !isOwnCredential(name)),

@@ -9,9 +9,8 @@ import {
 } from './config-accounts.js';
 import { builderSchema } from './config-builder.js';
 import { runFoldersSchema, storeSchema } from './config-retention.js';
-import { variableName } from './descriptor-program.js';
 import { durationSchema } from './duration.js';
-import { pluginNameSchema, simpleNameSchema } from './names.js';
+import { passedVariableSchema, pluginNameSchema, simpleNameSchema } from './names.js';
 import { referencePatternFault } from './reference-pattern.js';
 import { webhookSchema } from './webhook.js';
 
@@ -78,7 +77,7 @@ export const configSchema = z
           'Folders (./plugins) or packages (heddle-plugin-x) that hold providers/ and automators/.',
       }),
     pluginEnvironment: z
-      .record(pluginNameSchema, z.array(variableName).max(100))
+      .record(pluginNameSchema, z.array(passedVariableSchema).max(100))
       .prefault({})
       .meta({
         title: 'Plugin environment',
@@ -217,11 +216,7 @@ export const configSchema = z
           }),
         environment: z
           .array(
-            z
-              .string()
-              .regex(/^(?!(?:HEDDLE|TEMPORAL|VAULT)_)[A-Za-z_]\w*$/i, {
-                error: 'Name of a variable; those of Heddle, Temporal and Vault are never passed on.',
-              }),
+            passedVariableSchema.regex(/^(?!VAULT_)/i, { error: 'Variables of Vault are never passed on.' }),
           )
           .max(100)
           .prefault([])

@@ -1,11 +1,6 @@
 import { z } from 'zod';
+import { passedVariableSchema } from './names.js';
 import { errorAt, type Problem } from './problem.js';
-
-export const variableName = z
-  .string()
-  .regex(/^(?!(?:HEDDLE|TEMPORAL)_)[A-Za-z_]\w*$/, {
-    error: 'Name of a variable; those of Heddle and Temporal are never passed on.',
-  });
 
 /** How much a plugin may use where it runs as a program. */
 export interface PluginLimits {
@@ -93,7 +88,7 @@ export const programSchemas = {
       description: 'Optional methods that the program has, such as list and find.',
     }),
   environment: z
-    .record(variableName, z.string())
+    .record(passedVariableSchema, z.string())
     .exactOptional()
     .meta({ title: 'Environment', description: 'Variables of the program besides PATH, HOME and LANG.' }),
   python: z

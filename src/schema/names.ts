@@ -30,5 +30,10 @@ export const foreignNameSchema = z
   .max(255)
   .regex(/^\P{Cc}+$/u, { error: 'Text without control characters.' });
 
-/** A variable of the environment. */
-export const variableNameSchema = z.string().regex(/^[A-Za-z_]\w{0,63}$/, { error: 'A name of a variable.' });
+const variableSchema = z.string().regex(/^[A-Za-z_]\w*$/, { error: 'A name of a variable.' });
+/** A variable of the environment that images set. */
+export const variableNameSchema = variableSchema.max(64);
+/** A variable of the environment that a program may get. */
+export const passedVariableSchema = variableSchema.regex(/^(?!(?:HEDDLE|TEMPORAL)_)/i, {
+  error: 'Variables of Heddle and Temporal are never passed on.',
+});
