@@ -1,9 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { activityInfo } from '@temporalio/activity';
+import { skewMs, validMs } from '../model/messages/envelope.js';
 import type { ActivityParts } from './parts.js';
 
-/** How long a start may be valid: that of the codec server ten minutes, and its clock may differ. */
-const validMs = 15 * 60_000;
+/** How long a start may be valid: that of the codec server, whose clock and those of others may differ. */
+const longestMs = validMs + 5 * skewMs;
 /** Longest wait until the server's index shows the asking run, in ms. */
 const patienceMs = 10_000;
 
@@ -17,7 +18,7 @@ export async function findStart(
 ): Promise<{ readonly isNew: boolean }> {
   const { workflowId, runId } = activityInfo().workflowExecution ?? { workflowId: '', runId: '' };
   const own = await runs.describe(workflowId, runId);
-  const since = (own?.startedAt ?? Date.now()) - validMs;
+  const since = (own?.startedAt ?? Date.now()) - longestMs;
   const begin = performance.now();
   let listed = await runs.list(workflowId, since);
   for (let pause = 20; listed?.includes(runId) === false; pause = Math.min(pause * 2, 1_000)) {
