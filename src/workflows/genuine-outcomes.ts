@@ -193,12 +193,13 @@ function failedUnsealed(activityType: string, cause: unknown): ApplicationFailur
   const first = activityType.startsWith('CREATE')
     ? '. If the provider cannot tell what CREATE has made, look there first, and delete the machine if there is one'
     : '';
-  return unknown(`${activityType} was reported as ${how}`, first);
+  return unknown(`${activityType} was reported as ${how}.`, first);
 }
 
+/** @param what Whole sentences. */
 function unknown(what: string, more = ''): ApplicationFailure {
   return ApplicationFailure.nonRetryable(
-    `${what.replace(/\.$/, '')}. The outcome is unknown, and the attempt may still run${more}`,
+    `${what} The outcome is unknown, and the attempt may still run${more}`,
     unknownOutcome,
   );
 }
