@@ -6,7 +6,7 @@ import type { TaskOutcome, TaskRequest } from '../../src/model/node/task-request
 import { mergePayload } from '../../src/model/node/payload.js';
 import { startNode, type TestNode } from '../harness/ssh-server.js';
 import { openPrograms, type ProgramBench } from '../harness/programs/bench.js';
-import { request } from '../harness/activities/parts.js';
+import { request, runsWith } from '../harness/activities/parts.js';
 
 // What the older provisioner's own pages promise to authors of plugins, each in their words, held here
 // by the real activities. The plugins are in its own form: a descriptor that names a class, and the folder
@@ -50,23 +50,8 @@ const peers = {
   'db-1': { hostname: 'web-db-1', ipaddress: '127.0.0.2', services: [], nodenum: 2, group: 'db' },
 };
 
-// There is no server: it is answered that this attempt is the present one, and that its intent to call CREATE
-// is on record.
-const present = {
-  runId: 'run',
-  firstRunId: 'run',
-  status: 'RUNNING',
-  startedAt: 0,
-  pending: [{ activityId: 'test', attempt: 1, heartbeat: { mark: 'sent' } }],
-};
-const runs = {
-  list: () => Promise.resolve([]),
-  openGroups: () => Promise.resolve([]),
-  describe: () => Promise.resolve(present),
-  startOf: () => Promise.resolve(undefined),
-  resetAt: () => Promise.resolve(undefined),
-  recordHeartbeat: () => Promise.resolve(true),
-};
+// The intent to call CREATE is on record.
+const runs = runsWith({ heartbeat: { mark: 'sent' } });
 
 let bench: ProgramBench;
 let node: TestNode;

@@ -8,7 +8,7 @@ import { DefaultLogger } from '@temporalio/worker';
 import { createAbsences } from '../../../src/activities/provider/absence.js';
 import { createTaskActivities } from '../../../src/activities/table.js';
 import { createInFlight } from '../../../src/activities/in-flight.js';
-import type { ActivityParts, WorkflowRun } from '../../../src/activities/parts.js';
+import type { ActivityParts } from '../../../src/activities/parts.js';
 import type { Action } from '../../../src/model/action.js';
 import type { JsonObject } from '../../../src/model/json.js';
 import type { TaskOutcome, TaskRequest } from '../../../src/model/node/task-request.js';
@@ -139,16 +139,8 @@ export async function openBench(
     turns: () => ({ take: () => Promise.resolve(true), release: () => Promise.resolve() }),
     rateLimiters: () => undefined,
     resources: () => Promise.reject(new Error('no resources here')),
-    // No server here: the attempt under way is the only one there is.
     serverNow: () => undefined,
-    runs: {
-      list: () => Promise.resolve([]),
-      openGroups: () => Promise.resolve([]),
-      describe: (_, runId) => Promise.resolve(runOf(runId)),
-      startOf: () => Promise.resolve(undefined),
-      resetAt: () => Promise.resolve(undefined),
-      recordHeartbeat: () => Promise.resolve(true),
-    },
+    runs: runsWith({}),
     clusters: noClusters,
     ...changes,
   };
@@ -170,9 +162,20 @@ export async function openBench(
   };
 }
 
-function runOf(runId: string): WorkflowRun {
-  const { activityId, attempt } = activityInfo();
-  return { runId, firstRunId: runId, status: 'RUNNING', startedAt: 0, pending: [{ activityId, attempt }] };
+/** There is no server: the attempt under way is the only one there is. */
+export function runsWith(reported: { readonly heartbeat?: unknown }): ActivityParts['runs'] {
+  return {
+    list: () => Promise.resolve([]),
+    openGroups: () => Promise.resolve([]),
+    describe: (_, runId) => {
+      const { activityId, attempt } = activityInfo();
+      const pending = [{ activityId, attempt, ...reported }];
+      return Promise.resolve({ runId, firstRunId: runId, status: 'RUNNING', startedAt: 0, pending });
+    },
+    startOf: () => Promise.resolve(undefined),
+    resetAt: () => Promise.resolve(undefined),
+    recordHeartbeat: () => Promise.resolve(true),
+  };
 }
 
 /** A worker that took part in no pass of the sweep. */

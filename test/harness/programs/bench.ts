@@ -55,28 +55,7 @@ export async function openPrograms(
   });
   const types = registry.providers().map(({ descriptor }) => descriptor.name);
   const providers = Object.fromEntries(types.map((type) => [type, { type, site: 'here', fields: {} }]));
-  // No server here: whoever asks hears that the attempt that runs is the present one.
-  const present = {
-    runId: 'run',
-    firstRunId: 'run',
-    status: 'RUNNING',
-    startedAt: 0,
-    pending: [{ activityId: 'test', attempt: 1 }],
-  };
-  const runs = {
-    list: () => Promise.resolve([]),
-    openGroups: () => Promise.resolve([]),
-    describe: () => Promise.resolve(present),
-    startOf: () => Promise.resolve(undefined),
-    resetAt: () => Promise.resolve(undefined),
-    recordHeartbeat: () => Promise.resolve(true),
-  };
-  const bench = await openBench('create() {} confirm() {} delete() {}', {
-    registry,
-    providers,
-    runs,
-    ...changes,
-  });
+  const bench = await openBench('create() {} confirm() {} delete() {}', { registry, providers, ...changes });
   const activities = createTaskActivities(bench.parts);
   return {
     folder,
