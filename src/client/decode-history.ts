@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { ApplicationFailure, type Payload, type ProtoFailure } from '@temporalio/common';
 import { isEnvelope } from '../model/messages/envelope.js';
 import { readSealedFailure } from '../model/messages/sealed-failure.js';
-import { readTimed } from '../model/messages/timed-result.js';
+import { readSealedResult } from '../model/messages/sealed-result.js';
 import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
 
 type Payloads = NonNullable<ProtoFailure['applicationFailureInfo']>['details'];
@@ -18,7 +18,7 @@ export async function decodeFirst(client: Client, payloads: Payloads): Promise<u
 
 /** The result of an activity, without the time that the worker adds; empty if it is no object. */
 export async function decodeResult(client: Client, payloads: Payloads): Promise<JsonObject> {
-  return asObject(readTimed(await decodeFirst(client, payloads)).result);
+  return asObject(readSealedResult(await decodeFirst(client, payloads)).result);
 }
 
 /** What a failure in a history says; the cause counts where there is one, as for a timeout. */

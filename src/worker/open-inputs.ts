@@ -4,7 +4,7 @@ import { activityInfo, CompleteAsyncError, Context } from '@temporalio/activity'
 import { jsonBytes, mostSent } from '../model/carried.js';
 import { openMessage, purposeOf } from '../model/messages/envelope.js';
 import type { SealedFailure } from '../model/messages/sealed-failure.js';
-import type { TimedResult } from '../model/messages/timed-result.js';
+import type { SealedResult } from '../model/messages/sealed-result.js';
 import { isRefusal, type Refusal } from '../model/messages/refusal.js';
 import { unknownOutcome } from '../model/node/failure.js';
 
@@ -18,7 +18,7 @@ const retryAfterMs = 10_000;
  */
 export const openInputs: ActivityInterceptorsFactory = ({ info: { activityType } }) => ({
   inbound: {
-    async execute(input, next): Promise<TimedResult> {
+    async execute(input, next): Promise<SealedResult> {
       const began = performance.now();
       refuseUnopened(input.args);
       const opened = openMessage(purposeOf('activity', activityType), input.args, Date.now());

@@ -15,7 +15,7 @@ import { isEnvelope } from '../model/messages/envelope.js';
 import { readRefusal } from '../model/messages/refusal.js';
 import { readSealedFailure } from '../model/messages/sealed-failure.js';
 import { messagesOf } from '../model/messages/table.js';
-import { readTimed } from '../model/messages/timed-result.js';
+import { readSealedResult } from '../model/messages/sealed-result.js';
 import { unknownOutcome } from '../model/node/failure.js';
 import { hostSkewMs } from '../model/messages/taken.js';
 import { noteKeyLookup, refusalOfResult } from './payload-keys.js';
@@ -50,7 +50,7 @@ export const interceptors = (): WorkflowInterceptors => ({
         const genuine = ended.catch((error: unknown) => {
           throw openFailure(error, { call, scope, limits });
         });
-        const result = readTimed(await acceptResult(genuine, fail, refusalOfKey));
+        const result = readSealedResult(await acceptResult(genuine, fail, refusalOfKey));
         if (result.call !== call) throw fail(refusedResult('It answers no call, or another one.'));
         return result.result;
       },

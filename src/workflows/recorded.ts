@@ -1,6 +1,6 @@
 import { upsertMemo, workflowInfo, type WorkflowInterceptors } from '@temporalio/workflow';
 import { messagesOf } from '../model/messages/table.js';
-import { readTimed } from '../model/messages/timed-result.js';
+import { readSealedResult } from '../model/messages/sealed-result.js';
 
 /**
  * What Heddle's workflows know of time and of the size of their history. Both come from the header of a workflow task,
@@ -148,7 +148,7 @@ export const interceptors = (): WorkflowInterceptors => ({
           leaveMark();
           throw error;
         }
-        takeInput(readTimed(result).at);
+        takeInput(readSealedResult(result).at);
         return result;
       },
     },
