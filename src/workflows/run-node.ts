@@ -179,6 +179,7 @@ async function runStep(owner: Owner, step: Step): Promise<ChainEnd> {
     const release = await owner.acquire(step);
     if (release === undefined) return stopped(owner);
     note(owner, step, 'running');
+    // Before the step is recorded as begun: the request says whether an earlier CREATE was.
     const request = requestFor(owner, step, run);
     owner.change((node) => ({ ...recordBegun(node, step), runs: { ...node.runs, [key]: run } }));
     try {

@@ -90,6 +90,7 @@ function prepare(
   const state = node.state();
   const { placement } = state;
   if (placement === undefined) throw new Error(`${id} has no placement`);
+  // Before the step is recorded as begun: the request says whether an earlier CREATE was.
   const request = requestFor(node, { action }, 1);
   if (kind === 'build') node.change((machine) => recordBegun(machine, { action }));
   return {
