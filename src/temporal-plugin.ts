@@ -9,7 +9,7 @@ import type { DataConverter } from '@temporalio/common';
 import { SimplePlugin } from '@temporalio/plugin';
 import type { BundleOptions, ReplayWorkerOptions, WorkerOptions } from '@temporalio/worker';
 import { askAgain } from './client/ask-again.js';
-import { receiversOf } from './client/check-keys.js';
+import { recipientsOf } from './client/check-keys.js';
 import { renewStarts, sealMessages, sealSchedules, type Sealing } from './client/seal-messages.js';
 import { forgetServerTime, serverTime } from './client/server-clock.js';
 import { scheduledWorkflowIds } from './model/names.js';
@@ -139,7 +139,7 @@ export class HeddlePlugin extends SimplePlugin {
   #sealingOn(connection: ConnectionLike, namespace: string): Sealing {
     const keys = connection instanceof Connection ? this.#keyRing : undefined;
     return {
-      receivers: receiversOf({ connection, namespace }, keys),
+      recipients: recipientsOf({ connection, namespace }, keys),
       now: () => serverTime(connection, namespace),
       forgetClock: () => forgetServerTime(connection),
     };
@@ -176,7 +176,7 @@ const makeAskAgain = (): typeof askAgain => askAgain;
 
 /** For options without a connection, which cannot be asked. */
 const withoutServer: Sealing = {
-  receivers: { find: () => Promise.resolve('unreadable'), forget: () => undefined },
+  recipients: { find: () => Promise.resolve('unreadable'), forget: () => undefined },
   now: () => Promise.resolve(Date.now()),
 };
 

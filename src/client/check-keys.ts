@@ -23,15 +23,15 @@ export interface Server {
  * Of a workflow that runs, the id of its first run, which all of its runs share; `absent` if none runs; `unreadable` if the
  * server did not tell, such as to a caller who may not describe workflows.
  */
-export type Receiver = { readonly firstRun: string } | 'absent' | 'unreadable';
+export type Recipient = { readonly firstRun: string } | 'absent' | 'unreadable';
 
 /** The workflows that messages are sent to. */
-export interface Receivers {
+export interface Recipients {
   /**
    * @throws HeddleError Encryption if the client does not have the workflow's key: the workflow could not read the
    * message, and the client not the answer. Of a workflow that does not run yet, the key of the workers counts.
    */
-  find(workflowId: string): Promise<Receiver>;
+  find(workflowId: string): Promise<Recipient>;
   /** The next look is a new one. */
   forget(workflowId: string): void;
 }
@@ -41,19 +41,19 @@ const validMs = 60_000;
 const remembered = 1_000;
 
 /** @param keys Checked if given. */
-export function receiversOf(server: Server, keys?: OwnKeys): Receivers {
-  const known = new Map<string, { readonly checkedAt: number; readonly running?: Receiver }>();
+export function recipientsOf(server: Server, keys?: OwnKeys): Recipients {
+  const known = new Map<string, { readonly checkedAt: number; readonly running?: Recipient }>();
   return {
     async find(id) {
       const { checkedAt = 0, running: before } = known.get(id) ?? {};
       const isChecked = Date.now() - checkedAt < validMs;
       if (isChecked && before !== undefined) return before;
-      const { keys: ofWorkflow, receiver } = await describe(server, id);
+      const { keys: ofWorkflow, recipient } = await describe(server, id);
       if (keys !== undefined && !isChecked) await requireKey(server, keys, ofWorkflow[0]);
       if (known.size >= remembered) known.clear();
-      const running = typeof receiver === 'object' ? receiver : undefined;
+      const running = typeof recipient === 'object' ? recipient : undefined;
       known.set(id, { checkedAt: isChecked ? checkedAt : Date.now(), running });
-      return receiver;
+      return recipient;
     },
     forget(id) {
       const { checkedAt } = known.get(id) ?? {};
@@ -105,7 +105,7 @@ function has(keys: OwnKeys, id: string): boolean {
 interface Described {
   /** The ids of the keys of its memo. */
   readonly keys: readonly string[];
-  readonly receiver: Receiver;
+  readonly recipient: Recipient;
 }
 
 async function describe({ connection, namespace }: Server, workflowId: string): Promise<Described> {
@@ -114,14 +114,14 @@ async function describe({ connection, namespace }: Server, workflowId: string): 
       namespace,
       execution: { workflowId },
     });
-    if (info?.closeTime) return { keys: [], receiver: 'absent' };
+    if (info?.closeTime) return { keys: [], recipient: 'absent' };
     return {
       keys: keysOfMemo(info?.memo),
-      receiver: info?.firstRunId ? { firstRun: info.firstRunId } : 'unreadable',
+      recipient: info?.firstRunId ? { firstRun: info.firstRunId } : 'unreadable',
     };
   } catch (error) {
     const isAbsent = isGrpcServiceError(error) && Number(error.code) === grpcStatus.notFound;
-    return { keys: [], receiver: isAbsent ? 'absent' : 'unreadable' };
+    return { keys: [], recipient: isAbsent ? 'absent' : 'unreadable' };
   }
 }
 

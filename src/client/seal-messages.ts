@@ -11,11 +11,11 @@ import { readUpdateName } from '../model/messages/read.js';
 import { sealOfSchedule, type Seal } from '../model/messages/seal.js';
 import { isHeddleMessage, messagesOf } from '../model/messages/table.js';
 import { repeatedType, sealAgainType } from '../model/messages/taken.js';
-import type { Receivers } from './check-keys.js';
+import type { Recipients } from './check-keys.js';
 
 /** What sealing needs of the server. */
 export interface Sealing {
-  readonly receivers: Receivers;
+  readonly recipients: Recipients;
   /** The time by the server's clock, in ms since the epoch. */
   readonly now: () => Promise<number>;
   /** Compares the clocks again for the next `now`. */
@@ -29,27 +29,27 @@ const mostSeals = 4;
  * Seals messages to Heddle's workflows: for their purpose, once, and for the workflow that runs now. Messages to other
  * workflows pass unchanged. What comes after it repeats the message as it is, so that it is taken once.
  */
-export function sealMessages({ receivers, now, forgetClock }: Sealing): WorkflowClientInterceptor {
+export function sealMessages({ recipients, now, forgetClock }: Sealing): WorkflowClientInterceptor {
   /** The seal of a message to the workflow that runs. */
   const sealTo = async (workflowId: string): Promise<Seal> => {
-    const [at, receiver] = await Promise.all([now(), receivers.find(workflowId)]);
-    return newSeal(at, typeof receiver === 'object' ? receiver.firstRun : undefined);
+    const [at, recipient] = await Promise.all([now(), recipients.find(workflowId)]);
+    return newSeal(at, typeof recipient === 'object' ? recipient.firstRun : undefined);
   };
   /** Reads may be repeated, so they need no seal, but the keys of the workflow. */
   const requireKeysOf = async (workflowId: string): Promise<void> => {
-    await receivers.find(workflowId);
+    await recipients.find(workflowId);
   };
   /** The seals of a start and of the message that comes with it. */
   const sealBoth = async (workflowId: string): Promise<{ readonly start: Seal; readonly message: Seal }> => {
-    const [at, receiver] = await Promise.all([now(), receivers.find(workflowId)]);
+    const [at, recipient] = await Promise.all([now(), recipients.find(workflowId)]);
     const start = newSeal(at);
-    // If it is unreadable whether a workflow runs, the message names no receiver, and its time decides.
+    // If it is unreadable whether a workflow runs, the message names no recipient, and its time decides.
     const to =
-      typeof receiver === 'object' ? receiver.firstRun : receiver === 'absent' ? start.id : undefined;
+      typeof recipient === 'object' ? recipient.firstRun : recipient === 'absent' ? start.id : undefined;
     return { start, message: newSeal(at, to) };
   };
   const forgetServer = (workflowId: string): void => {
-    receivers.forget(workflowId);
+    recipients.forget(workflowId);
     forgetClock?.();
   };
   const interceptor: WorkflowClientInterceptor = {
@@ -63,7 +63,7 @@ export function sealMessages({ receivers, now, forgetClock }: Sealing): Workflow
     async signal(input, next) {
       const workflowId = input.workflowExecution.workflowId ?? '';
       // No answer would tell that the workflow is another one by now.
-      receivers.forget(workflowId);
+      recipients.forget(workflowId);
       const own = await sealTo(workflowId);
       return next({
         ...input,
@@ -72,7 +72,7 @@ export function sealMessages({ receivers, now, forgetClock }: Sealing): Workflow
     },
     async signalWithStart({ options, ...input }, next) {
       const { workflowId } = options;
-      receivers.forget(workflowId);
+      recipients.forget(workflowId);
       const { start, message } = await sealBoth(workflowId);
       return next({
         ...input,

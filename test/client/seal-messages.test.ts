@@ -1,7 +1,7 @@
 import { ServiceError, type ClientOptions, type WorkflowClientInterceptor } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
 import { askAgain } from '../../src/client/ask-again.js';
-import { receiversOf, type Receiver } from '../../src/client/check-keys.js';
+import { recipientsOf, type Recipient } from '../../src/client/check-keys.js';
 import { renewStarts, sealMessages } from '../../src/client/seal-messages.js';
 import { grpcStatus } from '../../src/model/grpc-status.js';
 import { openMessage, sealMessage } from '../../src/model/messages/envelope.js';
@@ -11,11 +11,11 @@ import { heddle } from '../../src/temporal-plugin.js';
 const [first, second] = [{ firstRun: 'run-1' }, { firstRun: 'run-2' }];
 
 /** Messages as they are sent to workflows of which this is found, one look after the other. */
-function sealing(...found: readonly Receiver[]) {
+function sealing(...found: readonly Recipient[]) {
   let looks = 0;
-  let known: Receiver | undefined;
+  let known: Recipient | undefined;
   const interceptor = sealMessages({
-    receivers: {
+    recipients: {
       find: async () => (known ??= found[Math.min(looks++, found.length - 1)] ?? 'absent'),
       forget: () => {
         known = undefined;
@@ -104,7 +104,7 @@ describe("the client's interceptor", () => {
   type Sent = { readonly id: string; readonly at: number; readonly to?: string };
 
   it('seals an update for the start that it comes with, unless the workflow runs', async () => {
-    const start = async (found: Receiver): Promise<readonly Sent[]> => {
+    const start = async (found: Recipient): Promise<readonly Sent[]> => {
       const sent: unknown[][] = [];
       await sealing(found).interceptor.startUpdateWithStart?.(startInput as never, async (next) => {
         sent.push(next.workflowStartOptions.args, next.updateArgs);
@@ -169,11 +169,11 @@ describe('the workflow that a message is sent to', () => {
     ['absent', 'if the server knows none', grpcStatus.notFound],
     ['unreadable', 'if the caller may not describe it', grpcStatus.permissionDenied],
     ['unreadable', 'if the server does not answer', grpcStatus.unavailable],
-  ] as const)('is %s %s', async (receiver, _, code) => {
+  ] as const)('is %s %s', async (recipient, _, code) => {
     const error = Object.assign(new Error('no'), { code, details: 'no', metadata: {} });
     const workflowService = { describeWorkflowExecution: () => Promise.reject(error) };
-    const receivers = receiversOf({ connection: { workflowService } as never, namespace: 'default' });
-    expect(await receivers.find('cluster/web')).toBe(receiver);
+    const recipients = recipientsOf({ connection: { workflowService } as never, namespace: 'default' });
+    expect(await recipients.find('cluster/web')).toBe(recipient);
   });
 });
 

@@ -14,7 +14,7 @@ import { newGroup, type GroupReport, type Instructions } from '../../src/model/c
 import { numberedSignals } from '../../src/model/messages/taken.js';
 import { repeatableStarts } from '../../src/model/messages/start.js';
 import { messageTable } from '../../src/model/messages/table.js';
-import { receiversOf } from '../../src/client/check-keys.js';
+import { recipientsOf } from '../../src/client/check-keys.js';
 import { sealMessages } from '../../src/client/seal-messages.js';
 import { workflowQueue } from '../../src/model/names.js';
 import { until } from '../harness/until.js';
@@ -301,8 +301,8 @@ describe('a message that a run has taken', () => {
 /** A client whose clock is ahead of the server's, which it could not ask. */
 function sealingClient(aheadMs: number, ...more: readonly WorkflowClientInterceptor[]): Client {
   const { connection, options } = world.clients.unsealed;
-  const receivers = receiversOf({ connection, namespace: options.namespace });
-  const sealing = sealMessages({ receivers, now: async () => Date.now() + aheadMs });
+  const recipients = recipientsOf({ connection, namespace: options.namespace });
+  const sealing = sealMessages({ recipients, now: async () => Date.now() + aheadMs });
   return new Client({ ...options, interceptors: { workflow: [sealing, ...more] } });
 }
 
@@ -312,11 +312,14 @@ describe('a client that may not describe workflows', () => {
     const { connection, options } = world.clients.unsealed;
     const denied = Object.assign(new Error('denied'), { code: 7, details: 'denied', metadata: {} });
     const workflowService = { describeWorkflowExecution: () => Promise.reject(denied) };
-    const receivers = receiversOf({ connection: { workflowService } as never, namespace: options.namespace });
+    const recipients = recipientsOf({
+      connection: { workflowService } as never,
+      namespace: options.namespace,
+    });
     const client = new Client({
       ...options,
       connection,
-      interceptors: { workflow: [sealMessages({ receivers, now: async () => Date.now() })] },
+      interceptors: { workflow: [sealMessages({ recipients, now: async () => Date.now() })] },
     });
     const { workflowId, start, updates } = samples.rateLimiter;
     const startWorkflowOperation = new WithStartWorkflowOperation('rateLimiter', {

@@ -5,7 +5,7 @@ import { ApplicationFailure, Client, Connection, type WorkflowHandle } from '@te
 import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { HeddleClient } from '../../src/client/index.js';
-import { receiversOf } from '../../src/client/check-keys.js';
+import { recipientsOf } from '../../src/client/check-keys.js';
 import { sealMessages } from '../../src/client/seal-messages.js';
 import { clusterWorkflowId, coreQueue, workflowQueue } from '../../src/model/names.js';
 import { formatKeys, generateKey, type Key } from '../../src/secrets/key-document.js';
@@ -50,7 +50,7 @@ beforeAll(async () => {
       interceptors: {
         workflow: [
           sealMessages({
-            receivers: receiversOf({ connection, namespace }),
+            recipients: recipientsOf({ connection, namespace }),
             now: () => Promise.resolve(Date.now()),
           }),
         ],
