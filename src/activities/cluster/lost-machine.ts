@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { activityInfo } from '@temporalio/activity';
 import type { AnyAction } from '../../model/action.js';
 import { anySignal } from '../../model/signals.js';
+import { diskMarks } from '../../model/machine/actions.js';
 import type { Loss } from '../../model/node/failure.js';
 import type { ProbedNode } from '../../model/node/probe.js';
 import { isPluginError, type PluginError } from '../../plugins/errors.js';
@@ -21,7 +22,7 @@ const bootMs = 20_000;
 const waiting: readonly AnyAction[] = ['CONFIRM', 'REACH'];
 
 /** Actions of the engine that log in to the machine. */
-const byEngine: readonly AnyAction[] = ['TAINT', 'GET_CURRENT_IMAGE', 'MARK_DISK', 'CHECK_MARK'];
+const byEngine: readonly AnyAction[] = ['TAINT', 'GET_CURRENT_IMAGE', ...diskMarks];
 
 /**
  * The error of a task that may have lost contact with its machine: MachineLost if the provider shows, twice,

@@ -1,5 +1,5 @@
 import { activityTable } from '../../model/activities.js';
-import { machineActions } from '../../model/machine/actions.js';
+import { diskMarks, machineActions } from '../../model/machine/actions.js';
 import type { AccountReply, AccountRequest } from '../../model/machine/messages.js';
 import type { Registry, RegisteredPlugin } from '../../plugins/registry.js';
 import { isReachedByPlugin } from '../provider/reached-by-plugin.js';
@@ -81,7 +81,7 @@ function actionsOf(
   return machineActions.filter((action) => {
     const { by, method, queue } = activityTable[action];
     // A disk is marked over SSH.
-    if (action === 'MARK_DISK' || action === 'CHECK_MARK') return !isReachedByPlugin(plugin);
+    if (diskMarks.some((mark) => mark === action)) return !isReachedByPlugin(plugin);
     if (method === undefined) return queue === 'site';
     // The controller of a machine that exists already is asked instead of its system, which it may not have.
     if (action === 'ENROL' && !plugin.descriptor.capabilities.includes('claims')) return false;

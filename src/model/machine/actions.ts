@@ -1,3 +1,6 @@
+/** Actions of the engine that set a mark on a disk before it is written, and look for it afterwards. */
+export const diskMarks = ['MARK_DISK', 'CHECK_MARK'] as const;
+
 /**
  * Actions on existing machines, besides CREATE, CONFIRM and DELETE, and on images. The names are activity
  * types.
@@ -24,8 +27,7 @@ export const machineActions = [
   'ERASE',
   'REACH',
   'PRE_RELOAD',
-  'MARK_DISK',
-  'CHECK_MARK',
+  ...diskMarks,
   'POST_LOAD',
   'PRE_CAPTURE',
   'SANITIZE',
