@@ -11,7 +11,7 @@ import type { Step } from '../plan/plan.js';
 export function recordMachine(node: NodeState, planned: PlannedPlacement, incarnation: number): NodeState {
   const { digest, ...placement } = planned;
   return {
-    ...withoutLegacy(node),
+    ...withoutEarlierMachine(node),
     incarnation,
     placement,
     payload: ownKeys(node, placement),
@@ -29,7 +29,7 @@ export function recordAdopted(
   return { ...taken, keyUid, adopt: true, payload: { ...taken.payload, providerid } };
 }
 
-function withoutLegacy({
+function withoutEarlierMachine({
   keyUid: _keyUid,
   adopt: _adopt,
   createBegun: _begun,
