@@ -1,10 +1,14 @@
 import { spawn } from 'node:child_process';
 import { secretCommandEnvironment } from '../config/child-environment.js';
 
-export interface CommandLimits {
+interface CommandEnvironment {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** For a user's command: the variables of the environment that heddle.yaml grants it. */
   readonly granted?: readonly string[] | undefined;
+}
+
+/** Of one reading of a secret. */
+export interface ReadLimits {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -17,7 +21,7 @@ const outputLimit = 64 * 1024;
  */
 export function runForOutput(
   [program = '', ...args]: readonly string[],
-  { environment, granted, timeoutMs, signal }: CommandLimits,
+  { environment, granted, timeoutMs, signal }: CommandEnvironment & ReadLimits,
 ): Promise<string> {
   const grouped = process.platform !== 'win32';
   return new Promise((resolve, reject) => {

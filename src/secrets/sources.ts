@@ -6,7 +6,7 @@ import { isPlainPath } from '../model/plain-path.js';
 import { anySignal } from '../model/signals.js';
 import { splitWords } from '../model/command-words.js';
 import { refuseUntrusted } from '../schema/named-files.js';
-import { runForOutput, type CommandLimits } from './command.js';
+import { runForOutput, type ReadLimits } from './command.js';
 
 /** Where secrets come from; what a worker's configuration gives. */
 export interface SecretSources {
@@ -52,15 +52,15 @@ export async function readSecret(
   sources: SecretSources,
   writtenBy: 'administrator' | 'user',
 ): Promise<string> {
-  const isTrusted = writtenBy === 'administrator';
+  const isAdministrators = writtenBy === 'administrator';
   if (scheme === 'env') return readVariable(rest, sources);
   if (scheme === 'file') {
     const secret = await readSecretFile(rest);
-    if (isTrusted) refuseUntrusted('file', rest);
+    if (isAdministrators) refuseUntrusted('file', rest);
     return secret;
   }
   if (scheme === 'exec') {
-    if (isTrusted) refuseUntrusted('command', splitWords(rest));
+    if (isAdministrators) refuseUntrusted('command', splitWords(rest));
     return readCommand(rest, sources, writtenBy);
   }
   return readVault(rest, sources);
@@ -143,7 +143,7 @@ async function readVault(reference: string, sources: SecretSources): Promise<str
 async function askVault(
   url: URL,
   { token, namespace }: VaultAccess,
-  { timeoutMs, signal }: Pick<CommandLimits, 'timeoutMs' | 'signal'>,
+  { timeoutMs, signal }: ReadLimits,
 ): Promise<unknown> {
   const headers = {
     'X-Vault-Token': token,
@@ -181,10 +181,7 @@ function reasonOf(error: unknown): string {
   return error.cause instanceof Error ? error.cause.message : error.message;
 }
 
-function limitsOf({
-  timeoutMs = defaultTimeoutMs,
-  signal,
-}: SecretSources): Pick<CommandLimits, 'timeoutMs' | 'signal'> {
+function limitsOf({ timeoutMs = defaultTimeoutMs, signal }: SecretSources): ReadLimits {
   return { timeoutMs, signal };
 }
 
