@@ -1,9 +1,13 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { SecretOrigin } from '../../src/activities/parts.js';
 import { addWay } from '../../src/activities/provider/address.js';
 import type { ProviderAccount } from '../../src/model/provider-account.js';
 import type { Json } from '../../src/model/json.js';
 import { resolveSecrets } from '../../src/secrets/reference.js';
+import { pretendForeign } from '../harness/foreign.js';
 
 const address = { host: '192.0.2.11', port: 22, user: 'root', hostKey: 'ssh-ed25519 AAAA' };
 const { hostKey: _, ...unpinned } = address;
@@ -45,6 +49,25 @@ describe('the way to the machines of an account', () => {
     const { address: found, hidden } = await way({ jump });
     expect(found).toEqual({ ...address, jump: { ...jump, port: 22, key: 'the key of the jump host' } });
     expect(hidden).toEqual(expect.arrayContaining(['the key of the jump host', 'written as it is']));
+  });
+
+  test('refuses an agent of another user for the jump host, and not one that is absent', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'heddle-agent-'));
+    const agent = join(folder, 'agent');
+    const jump = { host: 'bastion', user: 'ops', agent, hostKey: 'ssh-ed25519 BBBB' };
+    // As in /tmp, others could create it.
+    chmodSync(folder, 0o1777);
+    expect((await way({ jump })).address.jump).toMatchObject({ agent });
+    writeFileSync(agent, '');
+    const restore = pretendForeign(agent);
+    await expect(way({ jump })).rejects.toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringMatching(
+        /^the agent for the jump host of provider rack: .*agent belongs to user/,
+      ) as string,
+    });
+    restore();
+    rmSync(folder, { recursive: true });
   });
 
   test('may have an unknown key pinned, unless the account refuses that', async () => {
