@@ -2,6 +2,7 @@ import {
   connect,
   constants,
   createServer,
+  type ClientHttp2Session,
   type ClientHttp2Stream,
   type IncomingHttpHeaders,
   type ServerHttp2Stream,
@@ -37,8 +38,25 @@ export async function startGrpcProxy(
   target: string,
   decide: (answer: GrpcAnswer) => Promise<GrpcFate> | GrpcFate,
 ): Promise<GrpcProxy> {
-  const upstream = connect(`http://${target}`);
-  upstream.on('error', () => undefined);
+  const upstreams = new Set<ClientHttp2Session>();
+  let newest: ClientHttp2Session | undefined;
+  // The server retires a connection after some minutes: calls under way end on it, and new ones need another.
+  const upstream = (): ClientHttp2Session => {
+    if (newest !== undefined) return newest;
+    const opened = connect(`http://${target}`);
+    const retire = (): void => {
+      if (newest === opened) newest = undefined;
+    };
+    upstreams.add(opened);
+    opened.on('error', retire);
+    opened.on('goaway', retire);
+    opened.on('close', () => {
+      retire();
+      upstreams.delete(opened);
+    });
+    newest = opened;
+    return opened;
+  };
   const server = createServer();
   const sessions = new Set<{ destroy(): void }>();
   server.on('session', (session) => {
@@ -48,7 +66,7 @@ export async function startGrpcProxy(
   });
   server.on('stream', (inner, headers) => {
     inner.on('error', () => undefined);
-    const outer = upstream.request(headers);
+    const outer = upstream().request(headers);
     outer.on('error', () => inner.destroy());
     inner.on('close', () => outer.close(constants.NGHTTP2_CANCEL));
     inner.pipe(outer);
@@ -67,7 +85,7 @@ export async function startGrpcProxy(
     address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
     close: async () => {
       for (const session of sessions) session.destroy();
-      upstream.destroy();
+      for (const opened of upstreams) opened.destroy();
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
       });
