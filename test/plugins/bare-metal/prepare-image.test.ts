@@ -25,6 +25,9 @@ function qcow2({ version = 3, backing = 0, features = 0 }): Buffer {
   return header;
 }
 
+const sectors = (data: Buffer): Buffer => Buffer.concat([data, Buffer.alloc(512 - (data.length % 512))]);
+const noQemu = spawnSync('qemu-img', ['--version']).status !== 0;
+
 describe('an image in a folder', () => {
   let folder: string;
   beforeEach(async () => {
@@ -58,6 +61,16 @@ describe('an image in a folder', () => {
       ['a cut packed image', { 'web@1.raw.gz': gzipSync(content).subarray(0, 40_000) }, /cannot be unpacked/],
       ['another checksum', { 'web@1.raw': content, 'web@1.raw.sha256': '0'.repeat(64) }, /SHA-256/],
       ['a file that is no qcow2', { 'web@1.qcow2': content }, /not an image of format qcow2/],
+      ['a qcow2 image named .img', { 'web@1.img': qcow2({}) }, /web@1.img is a qcow2 image/],
+      ['a packed image named .raw', { 'web@1.raw': sectors(gzipSync(content)) }, /packed by gzip/],
+      [
+        'an image packed twice',
+        { 'web@1.raw.gz': gzipSync(gzipSync(content)) },
+        /content is a file packed by/,
+      ],
+      ['a packed qcow2 image', { 'web@1.img.gz': gzipSync(qcow2({})) }, /its content is a qcow2 image/],
+      ['an image packed by xz', { 'web@1.raw': sectors(Buffer.from('fd377a585a00', 'hex')) }, /packed by xz/],
+      ['an image packed by zstd', { 'web@1.raw': sectors(Buffer.from('28b52ffd', 'hex')) }, /packed by zstd/],
     ],
   )('is verified without a copy: %s', async (_what, files, why) => {
     for (const [name, data] of Object.entries(files)) await put(name, data);
@@ -67,6 +80,25 @@ describe('an image in a folder', () => {
     if (why === undefined) await verified;
     else await expect(verified).rejects.toThrow(why);
     expect((await readdir(folder)).toSorted()).toEqual(Object.keys(files).toSorted());
+  });
+
+  it.skipIf(noQemu).each([
+    ['no data', [], /0 bytes/],
+    // Only the data say so: the tables are whole.
+    ['damaged data', [40_000], /Input\/output error/],
+    ['whole data', [], undefined],
+  ] as const)('is verified with all of its compressed data: %s', async (what, flipped, why) => {
+    const text = Buffer.from(randomBytes(96 * 1_024).toString('base64')).subarray(0, content.length);
+    await put('raw', what === 'no data' ? '' : text);
+    execFileSync('qemu-img', ['convert', '-c', '-O', 'qcow2', 'raw', 'web@1.qcow2'], { cwd: folder });
+    const file = join(folder, 'web@1.qcow2');
+    const data = await readFile(file);
+    for (const back of flipped) data.fill(0xff, data.length - back, data.length - back + 2_000);
+    await writeFile(file, data);
+    expect(spawnSync('qemu-img', ['check', '-q', file]).status).toBe(0);
+    const verified = verifyImage({ file, format: 'qcow2' }, () => undefined, new AbortController().signal);
+    if (why === undefined) await verified;
+    else await expect(verified).rejects.toThrow(why);
   });
 
   it('is unpacked, with new progress for each part', async () => {
@@ -81,28 +113,22 @@ describe('an image in a folder', () => {
     );
   });
 
-  it.skipIf(spawnSync('qemu-img', ['--version']).status !== 0)(
-    'is converted, unless it needs another file',
-    async () => {
-      await put('raw', content);
-      const convert = (...words: readonly string[]): unknown =>
-        execFileSync('qemu-img', words, { cwd: folder, stdio: 'pipe' });
-      convert('convert', '-O', 'qcow2', 'raw', 'web@1.qcow2');
-      const lines: string[] = [];
-      expect(await prepare('web@1', lines)).toMatchObject({
-        bytes: content.length,
-        sha256: digestOf(content),
-      });
-      expect(lines).toContain('image: 100.00 % converted');
-      convert('create', '-f', 'qcow2', '-F', 'raw', '-b', 'raw', 'over@1.qcow2');
-      await expect(prepare('over@1')).rejects.toThrow(/needs another file, raw/);
-      convert('create', '-f', 'qcow2', '-o', 'data_file=elsewhere', 'split@1.qcow2', '1M');
-      await expect(prepare('split@1')).rejects.toThrow(/needs another file, which has its data/);
-      // Before version 3 there were no such features.
-      convert('convert', '-O', 'qcow2', '-o', 'compat=0.10', 'raw', 'old@1.qcow2');
-      expect(await prepare('old@1')).toMatchObject({ sha256: digestOf(content) });
-    },
-  );
+  it.skipIf(noQemu)('is converted, unless it needs another file', async () => {
+    await put('raw', content);
+    const convert = (...words: readonly string[]): unknown =>
+      execFileSync('qemu-img', words, { cwd: folder, stdio: 'pipe' });
+    convert('convert', '-O', 'qcow2', 'raw', 'web@1.qcow2');
+    const lines: string[] = [];
+    expect(await prepare('web@1', lines)).toMatchObject({ bytes: content.length, sha256: digestOf(content) });
+    expect(lines).toContain('image: 100.00 % converted');
+    convert('create', '-f', 'qcow2', '-F', 'raw', '-b', 'raw', 'over@1.qcow2');
+    await expect(prepare('over@1')).rejects.toThrow(/needs another file, raw/);
+    convert('create', '-f', 'qcow2', '-o', 'data_file=elsewhere', 'split@1.qcow2', '1M');
+    await expect(prepare('split@1')).rejects.toThrow(/needs another file, which has its data/);
+    // Before version 3 there were no such features.
+    convert('convert', '-O', 'qcow2', '-o', 'compat=0.10', 'raw', 'old@1.qcow2');
+    expect(await prepare('old@1')).toMatchObject({ sha256: digestOf(content) });
+  });
 
   it.each<readonly [title: string, name: string, data: Buffer, sum: string | undefined, message: RegExp]>([
     ['differs from its checksum', 'a@1.raw', content, '0'.repeat(64), /has the SHA-256 .* says 0{64}/],

@@ -1,14 +1,14 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+import { open, readFile, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { createGunzip } from 'node:zlib';
 import { childEnvironment } from '../../../config/child-environment.js';
-import { readQcow2 } from '../../provider-base/qcow2.js';
+import { readQcow2, type Qcow2 } from '../../provider-base/qcow2.js';
 import type { ImageFile } from './image-folder.js';
 
 /** What is written to the disk, byte for byte. */
@@ -65,14 +65,13 @@ export async function verifyImage(
     const nowhere = new Writable({ write: (_chunk, _encoding, written) => written() });
     requireSectors(file, await unpack(file, nowhere, report));
   }
-  if (format === 'qcow2') {
-    await refuseOtherFiles(file);
-    await qemuImg(['check', '-q', '-f', 'qcow2', file], { signal, leaks: true });
-  }
+  // A listener must not throw; the signal ends qemu-img.
+  if (format === 'qcow2') await readAll(file, paced(progress, everyMs), signal);
 }
 
 /** The digest of the stored file, if it was read for its checksum or because it is what is written. */
 async function checkStored({ file, format }: ImageFile, report: Report): Promise<string | undefined> {
+  if (format === 'raw') refuseOtherFormat(file, await firstBytes(file));
   const expected = await readExpected(file);
   const stored =
     expected === undefined && format !== 'raw' ? undefined : await digest(file, 'stored image', report);
@@ -95,6 +94,43 @@ async function readExpected(file: string): Promise<string | undefined> {
   const found = /^([0-9a-fA-F]{64})\b/.exec(written)?.[1];
   if (found === undefined) throw new Error(`${file}.sha256 has no SHA-256 at its beginning`);
   return found.toLowerCase();
+}
+
+/** How files begin that hold a disk in another form. No disk begins so. */
+const otherFormats: Readonly<Record<string, readonly string[]>> = {
+  'a qcow2 image': ['QFI\u00fb'],
+  'an image of format vmdk': ['KDMV', 'COWD', '# Disk DescriptorFile'],
+  'an image of format vhdx': ['vhdxfile'],
+  'an image of format vhd': ['conectix'],
+  'an image of format vdi': ['<<< '],
+  'a file packed by gzip': ['\u001f\u008b\u0008'],
+  'a file packed by xz': ['\u00fd7zXZ\0'],
+  'a file packed by zstd': ['(\u00b5/\u00fd'],
+  'a file packed by bzip2': ['BZh'],
+  'a file packed by lz4': ['\u0004"M\u0018'],
+  'a zip archive': ['PK\u0003\u0004'],
+};
+
+/**
+ * Images are often named .img whatever they are. Written as it is, such a file would replace the old system by none.
+ * @throws Error
+ */
+function refuseOtherFormat(what: string, head: Buffer): void {
+  const text = head.toString('latin1', 0, sector);
+  const other = Object.keys(otherFormats).find((name) =>
+    otherFormats[name]?.some((start) => text.startsWith(start)),
+  );
+  if (other !== undefined) throw new Error(`${what} is ${other}, and its name promises the disk itself`);
+}
+
+async function firstBytes(file: string): Promise<Buffer> {
+  const handle = await open(file);
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(sector), 0, sector, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await handle.close();
+  }
 }
 
 type Report = (text: () => string) => void;
@@ -124,6 +160,7 @@ async function unpack(file: string, target: Writable, report: Report): Promise<n
   let written = 0;
   async function* counted(chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
     for await (const chunk of chunks) {
+      if (written === 0) refuseOtherFormat('its content', chunk);
       written += chunk.length;
       report(() => `image: ${Math.floor(written / 2 ** 20)} MB unpacked`);
       yield chunk;
@@ -139,12 +176,29 @@ async function unpack(file: string, target: Writable, report: Report): Promise<n
 
 async function convert(file: string, copy: string, report: Report): Promise<void> {
   await refuseOtherFiles(file);
-  const listen = (printed: string): void => {
+  const listen = percentOf((percent) => report(() => `image: ${percent} % converted`));
+  await qemuImg(['convert', '-p', '-f', 'qcow2', '-O', 'raw', file, copy], { listen });
+}
+
+/** `check` reads the tables and how long the file is, the conversion all that the tables refer to. */
+async function readAll(file: string, report: Report, signal: AbortSignal): Promise<void> {
+  const { capacity } = await refuseOtherFiles(file);
+  requireSectors(file, capacity);
+  await qemuImg(['check', '-q', '-f', 'qcow2', file], { signal, leaks: true });
+  const nowhere = `driver=null-co,size=${capacity}`;
+  const listen = percentOf((percent) => report(() => `image: ${percent} % read`));
+  await qemuImg(
+    ['convert', '-p', '-n', '--target-is-zero', '-f', 'qcow2', '--target-image-opts', file, nowhere],
+    { signal, listen },
+  );
+}
+
+function percentOf(progress: (percent: string) => void): (printed: string) => void {
+  return (printed) => {
     // A quick conversion prints all of its progress at once.
     const percent = [...printed.matchAll(/([\d.]+)\/100%/g)].at(-1)?.[1];
-    if (percent !== undefined) report(() => `image: ${percent} % converted`);
+    if (percent !== undefined) progress(percent);
   };
-  await qemuImg(['convert', '-p', '-f', 'qcow2', '-O', 'raw', file, copy], { listen });
 }
 
 /**
@@ -152,7 +206,7 @@ async function convert(file: string, copy: string, report: Report): Promise<void
  * qemu-img opens it.
  * @throws Error
  */
-async function refuseOtherFiles(file: string): Promise<void> {
+async function refuseOtherFiles(file: string): Promise<Qcow2> {
   const name = basename(file);
   const header = await readQcow2(file);
   if (header === undefined) throw new Error(`${name} is not an image of format qcow2`);
@@ -161,6 +215,7 @@ async function refuseOtherFiles(file: string): Promise<void> {
     throw new Error(`${name} has version ${version} of qcow2, which is unknown`);
   if (backing !== undefined) throw new Error(`${name} needs another file, ${backing}`);
   if (hasDataFile) throw new Error(`${name} needs another file, which has its data`);
+  return header;
 }
 
 interface QemuImgOptions {
