@@ -1,19 +1,34 @@
 /**
- * Prints what distinguishes this machine from others that are loaded with its image: its firmware's numbers, or the
- * addresses of its network interfaces. Blank where there are neither, as in a container.
+ * Prints what distinguishes this machine from others that are loaded with its image. In the first line are the numbers of
+ * its firmware, which makers of mainboards often leave at one default; then the addresses of its network interfaces
+ * follow. Both may be missing, as in a container.
  */
 const identify = `
-words=$(cd /sys/class/dmi/id 2>/dev/null && cat product_uuid product_serial board_serial 2>/dev/null) || :
-[ -n "$words" ] || words=$(tr -d '\\000' </sys/firmware/devicetree/base/serial-number 2>/dev/null) || :
-[ -n "$words" ] || words=$(for card in /sys/class/net/*; do [ ! -e "$card/device" ] || cat "$card/address"; done | sort)
-printf '%s\\n' "$words"`;
+words=$(cd /sys/class/dmi/id 2>/dev/null && cat product_uuid product_serial board_serial 2>/dev/null | tr '\\n' ' ') || :
+file=/sys/firmware/devicetree/base/serial-number
+[ -n "$words" ] || [ ! -r "$file" ] || words=$(tr -d '\\000' <"$file")
+printf '%s\\n' "$words"
+for card in /sys/class/net/*; do [ ! -e "$card/device" ] || cat "$card/address"; done | sort`;
 
+/** An interface may be new or gone: one that is the same is enough. A driver may be later than this program. */
 const program = `#!/bin/sh
 # Written by Heddle when this image was captured. On a machine other than the captured one it makes new host keys of SSH.
 set -eu
+known=/etc/heddle/host-keys-of
+udevadm settle --timeout=30 >/dev/null 2>&1 || :
 identity=$(${identify}
 )
-known=/etc/heddle/host-keys-of
+isSame() {
+  [ "$(printf '%s\\n' "$identity" | sed -n 1p)" = "$(sed -n 1p "$known" 2>/dev/null)" ] || return 1
+  cards=$(printf '%s\\n' "$identity" | sed 1d)
+  before=$(sed 1d "$known" 2>/dev/null)
+  if [ -z "$cards" ] || [ -z "$before" ]; then [ -n "$(printf '%s' "$identity" | tr -d ' ')" ]; return; fi
+  for card in $cards; do if printf '%s\\n' "$before" | grep -qxF "$card"; then return 0; fi; done
+  return 1
+}
+if isSame; then exit 0; fi
+# Nothing distinguishes it: new keys are made once.
+[ -n "$(printf '%s' "$identity" | tr -d ' ')" ] || identity=unknown
 if [ "$identity" = "$(cat "$known" 2>/dev/null)" ]; then exit 0; fi
 rm -f /etc/ssh/ssh_host_*_key /etc/ssh/ssh_host_*_key.pub
 ssh-keygen -A

@@ -11,10 +11,11 @@ import {
   type SystemPart,
   type TaskResult,
 } from '../../contract.js';
+import { inRecordHome } from '../../../model/machine/record-file.js';
 import { UniformAutomator } from '../../uniform-automator.js';
 import { grantAccess, revokeAccess } from './access.js';
 import { freshRecord, readRecord, writeRecord } from './record.js';
-import { capturePrograms, processesLeft, sanitizeProgram } from './sanitize.js';
+import { captureHomeProgram, captureSystemProgram, processesLeft, sanitizeProgram } from './sanitize.js';
 
 /** Linux on a machine whose images are loaded and captured. */
 export class LinuxAutomator extends UniformAutomator implements SystemPart, CanGrantAccess {
@@ -34,9 +35,12 @@ export class LinuxAutomator extends UniformAutomator implements SystemPart, CanG
   /** The image gets its record without tags: after each load the steps of `postLoad` are still to be done. */
   async preCapture(input: SystemInput): Promise<Outcome> {
     await writeRecord(this.shell, freshRecord(input));
-    const cleaned = await this.#exec(
-      'what belongs to this one machine could not be taken out',
-      capturePrograms,
+    const wrong = 'what belongs to this one machine could not be taken out';
+    const home = await this.#exec(wrong, captureHomeProgram);
+    if (home.answer !== 'done') return home;
+    const cleaned = this.#judge(
+      wrong,
+      await this.shell.exec(inRecordHome(captureSystemProgram), { timeoutMs: 120_000 }),
     );
     if (cleaned.answer !== 'done') return cleaned;
     // A home that is mounted from elsewhere, or reset, would leave an image without its record.
@@ -106,7 +110,10 @@ export class LinuxAutomator extends UniformAutomator implements SystemPart, CanG
   }
 
   async #exec(wrong: string, program: string): Promise<Outcome> {
-    const outcome = await this.#run(program);
+    return this.#judge(wrong, await this.#run(program));
+  }
+
+  #judge(wrong: string, outcome: RunOutcome): Outcome {
     if (outcome.exitCode === 0 && outcome.stderr.trim() !== '')
       this.log.warn(outcome.stderr.trim().slice(-300));
     return outcomeOf(wrong, outcome);

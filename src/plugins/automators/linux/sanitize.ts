@@ -1,19 +1,27 @@
 import { markFile } from '../../../model/machine/load-mark.js';
 import { renewHostKeys } from './host-keys.js';
 
-/**
- * Removes what names this machine or its users before a capture. Outside of the home only if HOME is the home
- * that the system knows: a machine that is a folder shares the rest with others.
- */
-export const capturePrograms = `
+/** Removes what names this machine or its users from the home of the login before a capture. */
+export const captureHomeProgram = `
 set -eu
 rm -rf "\${HOME:?}/.heddle" "$HOME/${markFile}"
 rm -f "$HOME/.bash_history" "$HOME/.ash_history" "$HOME/.sh_history" "$HOME/.viminfo" "$HOME/.lesshst"
+`;
+
+/**
+ * The same outside of it, as root; for a login that may become root, also in root's home. Only if HOME is the home that
+ * the system knows: a machine that is a folder shares the rest with others.
+ */
+export const captureSystemProgram = `
+set -eu
 own=$(getent passwd "$(id -u)" 2>/dev/null | cut -d: -f6) || own=
 if [ "$(id -u)" = 0 ] && [ "$own" = "$HOME" ]; then
+  ${captureHomeProgram}
   if [ -s /etc/machine-id ] && [ ! -L /etc/machine-id ]; then : >/etc/machine-id; fi
   rm -f /var/lib/dhcp/*.leases /etc/udev/rules.d/70-persistent-net.rules
   ${renewHostKeys}
+elif [ "$(id -u)" != 0 ] && [ "$own" = "$HOME" ] && ls /etc/ssh/ssh_host_*_key >/dev/null 2>&1; then
+  echo 'the host keys of SSH and the machine id stay in the image: the login is not root, and may not use sudo without a password' >&2
 fi
 sync
 `;
