@@ -78,16 +78,23 @@ async function untilSilent(
   signal: AbortSignal,
 ): Promise<never> {
   const never = new Promise<never>(() => undefined);
-  let lived = performance.now();
+  const begun = performance.now();
+  let lived = begun;
   let last: number | undefined;
-  for (let pauseMs = waitMs; ; pauseMs = Math.max(leastLookMs, Math.min(lookMs, busyMs))) {
+  const everyMs = Math.max(leastLookMs, Math.min(lookMs, busyMs));
+  // A sign is one that is newer than the last, so a long wait consists of several looks.
+  const firstMs = workflowId === undefined ? waitMs : Math.min(waitMs, lookMs);
+  for (let pauseMs = firstMs; ; pauseMs = everyMs) {
     await pause(pauseMs, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return never;
     const newest = await temporal
       .withDeadline(Date.now() + Math.max(lookMs, busyMs), () => lastSign(temporal, last))
       .catch(() => undefined);
     if (signal.aborted) return never;
-    if (newest === undefined) throw new SilenceError();
+    if (newest === undefined) {
+      if (performance.now() - begun < waitMs - leastLookMs) continue;
+      throw new SilenceError();
+    }
     if (workflowId === undefined) return never;
     // A worker that was killed shows no further sign, though the server lists it for minutes.
     if (newest > (last ?? newest) && !(await isFailing(temporal, workflowId))) lived = performance.now();

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { setPatience } from '../../src/client/call.js';
+import { call, setPatience } from '../../src/client/call.js';
 import { HeddleClient } from '../../src/client/index.js';
 import { PoolClient } from '../../src/client/pool/pool-client.js';
 import type { PoolSpec } from '../../src/schema/pool/spec.js';
@@ -80,6 +80,16 @@ describe('a client without an answer', () => {
     expect(new Set(silences)).toEqual(new Set(['NoWorker']));
     const { operation = '' } = await stack.client.delete('quiet');
     await stack.client.waitFor('quiet', operation);
+    await worker.stop();
+  });
+
+  it('waits for a worker that polls longer than it would wait without one', async () => {
+    const worker = await stack.startWorker();
+    const { temporal } = stack.client;
+    setPatience(temporal, 8_000);
+    const late = (): Promise<string> => pause(22_000).then(() => 'late');
+    const options = { waitMs: 10_000, workflowId: 'cluster/quiet' };
+    expect(await call(temporal, 'ask', late, options)).toBe('late');
     await worker.stop();
   });
 
