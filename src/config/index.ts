@@ -280,17 +280,6 @@ function startingWith(prefix: string, env: Environment): readonly (readonly [nam
   );
 }
 
-/** Paths for Heddle and its administrators alone: keys, state, logs, stored secrets, configuration. */
-export function ownPaths({
-  file,
-  dataFolder,
-  keyFolder,
-  storeFolder,
-  builder,
-}: Pick<Config, 'file' | 'dataFolder' | 'keyFolder' | 'storeFolder' | 'builder'>): readonly string[] {
-  return [dataFolder, keyFolder, storeFolder, builder.folder, ...(file === undefined ? [] : [file])];
-}
-
 /** A setting with its sources, in the order of precedence. */
 interface Setting {
   readonly key: string;

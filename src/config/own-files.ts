@@ -1,10 +1,12 @@
 import { statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
 import type { Json } from '../model/json.js';
 import { configSchema, type WrittenConfig } from '../schema/config.js';
 import { checkFiles, fileKinds, type NamedFile } from '../schema/named-files.js';
 import { placeProblems, ProblemsError, type Path, type Place } from '../schema/problem.js';
 import { schemaAt, unwrap } from '../schema/zod-problems.js';
+import type { Environment } from './temporal.js';
 
 /**
  * The settings of heddle.yaml that name files. Which these are is registered with their schemas (`fileKinds`); fields
@@ -53,6 +55,34 @@ export function otherOwnerOf(folder: string): number | undefined {
     }
   }
   return undefined;
+}
+
+interface OwnPlaces {
+  readonly file?: string;
+  readonly dataFolder: string;
+  readonly keyFolder: string;
+  readonly storeFolder: string;
+  readonly builder: { readonly folder: string };
+  readonly temporal: { readonly files: readonly string[] };
+  readonly environment: Environment;
+}
+
+/**
+ * Paths for Heddle and its administrators alone: keys, state, logs, stored secrets, configuration, and the credentials
+ * of Temporal and of Vault's own command.
+ */
+export function ownPaths({
+  file,
+  dataFolder,
+  keyFolder,
+  storeFolder,
+  builder,
+  temporal,
+  environment,
+}: OwnPlaces): readonly string[] {
+  const vaultToken = join(environment['HOME'] ?? homedir(), '.vault-token');
+  const folders = [dataFolder, keyFolder, storeFolder, builder.folder];
+  return [...folders, ...temporal.files, vaultToken, ...(file === undefined ? [] : [file])];
 }
 
 function filesIn(value: Json, path: Path, toPath: (path: string) => string): readonly NamedFile[] {

@@ -1,5 +1,11 @@
 import { devNull } from 'node:os';
-import { loadClientConnectConfig, type ClientConnectConfig } from '@temporalio/envconfig';
+import { isAbsolute, join } from 'node:path';
+import {
+  loadClientConfigProfile,
+  toClientOptions,
+  type ClientConfigProfile,
+  type ClientConnectConfig,
+} from '@temporalio/envconfig';
 import { serverAddressForm, wrongServerAddress } from '../model/endpoint.js';
 import { errorAt, ProblemsError, type Place } from '../schema/problem.js';
 import { readTextFile, wordsForFileError } from '../schema/read-text.js';
@@ -14,6 +20,8 @@ export interface TemporalConfig {
   readonly namespace: string;
   /** For a client's or worker's connection; the address is in it. */
   readonly connection: ClientConnectConfig['connectionOptions'] & { readonly address: string };
+  /** Files of its settings and credentials: whoever reads them may call the server. */
+  readonly files: readonly string[];
 }
 
 const maxFileBytes = 1024 * 1024;
@@ -27,7 +35,8 @@ export function loadTemporal(env: Environment): TemporalConfig {
   const disableFile = variables['TEMPORAL_CONFIG_FILE'] === devNull;
   checkVariables(env);
   if (!disableFile) checkNamedFile(variables['TEMPORAL_CONFIG_FILE']);
-  const { connectionOptions, namespace } = load(variables, disableFile);
+  const { options, profile } = load(variables, disableFile);
+  const { connectionOptions, namespace } = options;
   const { address = '127.0.0.1:7233' } = connectionOptions;
   const wrong = wrongServerAddress(address);
   if (wrong !== undefined)
@@ -37,7 +46,29 @@ export function loadTemporal(env: Environment): TemporalConfig {
     address,
     namespace: namespace ?? 'default',
     connection: { ...connectionOptions, address },
+    files: filesOf(variables, profile),
   };
+}
+
+/** The folder of the default settings is left out only if no home is known. */
+function filesOf(
+  variables: Readonly<Record<string, string>>,
+  { tls }: ClientConfigProfile,
+): readonly string[] {
+  const { TEMPORAL_CONFIG_FILE: named, XDG_CONFIG_HOME: configured, HOME: home } = variables;
+  const settings =
+    configured !== undefined && isAbsolute(configured)
+      ? configured
+      : home === undefined
+        ? undefined
+        : join(home, '.config');
+  return [
+    ...(settings === undefined ? [] : [join(settings, 'temporalio')]),
+    ...(named === undefined || named === devNull ? [] : [named]),
+    ...[tls?.clientKey, tls?.clientCert].flatMap((source) =>
+      source !== undefined && 'path' in source ? [source.path] : [],
+    ),
+  ];
 }
 
 /** The library reads another file instead of one that is missing, and so selects another server. */
@@ -64,9 +95,13 @@ function checkVariables(env: Environment): void {
     throw settingsError(`TEMPORAL_TLS is ${JSON.stringify(tls)}`, 'It is true or false.');
 }
 
-function load(variables: Readonly<Record<string, string>>, disableFile: boolean): ClientConnectConfig {
+function load(
+  variables: Readonly<Record<string, string>>,
+  disableFile: boolean,
+): { readonly options: ClientConnectConfig; readonly profile: ClientConfigProfile } {
   try {
-    return loadClientConnectConfig({ overrideEnvVars: variables, disableFile });
+    const profile = loadClientConfigProfile({ overrideEnvVars: variables, disableFile });
+    return { options: toClientOptions(profile), profile };
   } catch (error) {
     throw explain(error, variables);
   }

@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { CoreParts } from '../activities/table.js';
-import { ownPaths, type Config } from '../config/index.js';
+import type { Config } from '../config/index.js';
+import { ownPaths } from '../config/own-files.js';
 import type { Json } from '../model/json.js';
 import { poolAccount } from '../model/names.js';
 import { findReferences } from '../model/secret-reference.js';

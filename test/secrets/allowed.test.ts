@@ -2,12 +2,16 @@ import type { Json } from '../../src/model/json.js';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { planCluster } from '../../src/activities/cluster/plan.js';
 import { defaultLimits } from '../../src/model/cluster/limits.js';
-import { loadRegistry } from '../../src/plugins/registry.js';
+import { loadConfig } from '../../src/config/index.js';
+import { loadRegistry, type Registry } from '../../src/plugins/registry.js';
+import { PluginError } from '../../src/plugins/errors.js';
 import { allowReferences } from '../../src/secrets/allowed.js';
-import { forbiddenReferences } from '../../src/secrets/reference.js';
+import { forbiddenReferences, secretSourcesOf } from '../../src/secrets/reference.js';
+import { configuredParts, type ConfiguredParts } from '../../src/worker/configured-parts.js';
 
 describe('references in cluster files', () => {
   it.each<readonly [string, readonly string[] | undefined, boolean]>([
@@ -182,5 +186,145 @@ describe('references in cluster files', () => {
     );
     await expect(planned).rejects.not.toThrow(/actions\.install/);
     await registry.close();
+  });
+});
+
+describe('a worker, by its heddle.yaml and its environment', () => {
+  let folder: string;
+  let registry: Registry;
+  beforeAll(async () => {
+    folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-worker-')));
+    for (const name of ['data/keys', 'store', '.config/temporalio', 'tls'])
+      mkdirSync(join(folder, name), { recursive: true });
+    for (const name of files) writeFileSync(join(folder, name), 'content');
+    writeFileSync(join(folder, 'temporal.toml'), '[profile.default]\napi_key = "content"\n');
+    registry = await loadRegistry({ folders: [], log: { info: () => undefined } });
+  });
+  afterAll(async () => {
+    await registry.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const files = [
+    'app',
+    'rack.key',
+    'data/keys/key',
+    'store/log',
+    'tls/client.key',
+    'tls/client.pem',
+    '.config/temporalio/temporal.toml',
+    '.vault-token',
+  ];
+  const environment = {
+    APP_TOKEN: 'content',
+    RACK_PASSWORD: 'content',
+    HOOK: 'content',
+    HEDDLE_CODEC_TOKEN: 'content',
+    TEMPORAL_API_KEY: 'content',
+    VAULT_TOKEN: 'content',
+  };
+
+  const open = (secrets?: object): ConfiguredParts => {
+    const file = join(folder, 'heddle.yaml');
+    const rack = {
+      type: 'static',
+      fields: {
+        keyFile: join(folder, 'rack.key'),
+        machines: [{ name: 'a', address: '127.0.0.1', password: { secret: 'env:RACK_PASSWORD' } }],
+      },
+    };
+    writeFileSync(
+      file,
+      stringify({
+        dataFolder: join(folder, 'data'),
+        keys: { folder: join(folder, 'data/keys') },
+        store: { folder: join(folder, 'store') },
+        providers: { rack },
+        webhooks: { ci: { url: 'https://ci.example.com', secret: { secret: 'env:HOOK' } } },
+        ...(secrets === undefined ? {} : { secrets }),
+      }),
+    );
+    const config = loadConfig({
+      configFlag: file,
+      env: {
+        HOME: folder,
+        PATH: '/usr/bin:/bin',
+        TEMPORAL_CONFIG_FILE: join(folder, 'temporal.toml'),
+        TEMPORAL_TLS_CLIENT_KEY_PATH: join(folder, 'tls/client.key'),
+        TEMPORAL_TLS_CLIENT_CERT_PATH: join(folder, 'tls/client.pem'),
+        ...environment,
+      },
+    });
+    const secretSources = secretSourcesOf(config);
+    return configuredParts(config, { registry, temporal: undefined as never, secretSources });
+  };
+  const read = async (parts: ConfiguredParts, reference: string): Promise<unknown> => {
+    const value = { secret: reference };
+    const planned = parts.forbiddenReferences(value).length === 0;
+    const resolved = await parts.resolveSecrets(value, { writtenBy: 'user', place: 'a cluster file' }).then(
+      (secret) => secret.value,
+      (error: unknown) => (error instanceof PluginError && error.kind === 'Auth' ? 'refused' : error),
+    );
+    return [planned, resolved];
+  };
+
+  const closed = [false, 'refused'];
+  const everything = { allow: ['env:*', 'file:*'] };
+
+  // Promise: own-files
+  it.each([undefined, everything])(
+    'reads no file of Heddle, Temporal or Vault for users (secrets: %j)',
+    async (secrets) => {
+      const parts = open(secrets);
+      expect(await read(parts, `file:${join(folder, 'app')}`)).toEqual([true, 'content']);
+      for (const name of [
+        'heddle.yaml',
+        'data/keys/key',
+        'store/log',
+        'temporal.toml',
+        '.config/temporalio/temporal.toml',
+        'tls/client.key',
+        'tls/client.pem',
+        '.vault-token',
+      ])
+        expect([name, await read(parts, `file:${join(folder, name)}`)]).toEqual([name, closed]);
+    },
+  );
+
+  // Promise: own-variables
+  it.each([undefined, everything])(
+    'reads no variable of Heddle, Temporal or Vault for users (secrets: %j)',
+    async (secrets) => {
+      const parts = open(secrets);
+      expect(await read(parts, 'env:APP_TOKEN')).toEqual([true, 'content']);
+      for (const name of ['HEDDLE_CODEC_TOKEN', 'TEMPORAL_API_KEY', 'VAULT_TOKEN'])
+        expect([name, await read(parts, `env:${name}`)]).toEqual([name, closed]);
+    },
+  );
+
+  // Promise: configured-secrets
+  it.each([undefined, everything])(
+    'reads no secret of heddle.yaml for users (secrets: %j)',
+    async (secrets) => {
+      const parts = open(secrets);
+      for (const reference of ['env:RACK_PASSWORD', 'env:HOOK', `file:${join(folder, 'rack.key')}`])
+        expect([reference, await read(parts, reference)]).toEqual([reference, closed]);
+      const listed = open({ allow: ['env:*', 'env:HOOK'] });
+      expect(await read(listed, 'env:HOOK')).toEqual([true, 'content']);
+      expect(await read(listed, 'env:RACK_PASSWORD')).toEqual(closed);
+    },
+  );
+
+  // Promise: command-environment
+  it('runs a listed command for users, with the variables that heddle.yaml grants', async () => {
+    const command = 'exec:/usr/bin/env';
+    expect(await read(open(), command)).toEqual(closed);
+    expect(await read(open(everything), command)).toEqual(closed);
+    const [planned, output] = (await read(
+      open({ allow: [command], environment: ['APP_TOKEN'] }),
+      command,
+    )) as readonly [boolean, string];
+    const names = output.split('\n').map((line) => line.split('=')[0]);
+    expect([planned, new Set(names)]).toEqual([true, new Set(['APP_TOKEN', 'HOME', 'PATH'])]);
   });
 });
