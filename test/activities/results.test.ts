@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../src/model/json.js';
 import { startNode } from '../harness/ssh-server.js';
 import { request, secret } from '../harness/activities/parts.js';
 import { failureOf, openWithEcho, passing, Scene } from '../harness/activities/scene.js';
@@ -14,6 +15,7 @@ afterEach(() => scene.expectNothingExecuted());
 
 // Promise: results-one-filter
 describe('a result', () => {
+  // Promise: results-no-reference
   test.each([
     ['as a value', () => ({ note: scene.trap() })],
     ['in a list', () => ({ note: [{ deep: scene.trap() }] })],
@@ -44,6 +46,30 @@ describe('a result', () => {
     expect(failure).toMatchObject({
       type: 'Invalid',
       message: expect.stringMatching(/plugin fault returned .*ssh-auth\.key.*passReferences/),
+    });
+  });
+
+  const forbidden: readonly (readonly [string, () => JsonObject, RegExp])[] = [
+    ['a reference', () => ({ note: scene.trap() }), /note.*secret reference.*refused/],
+    ['a key of Heddle', () => ({ flavor: 'mine' }), /flavor, which only Heddle sets/],
+  ];
+
+  test.each(forbidden)('of CREATE with %s is refused', async (_what, result, words) => {
+    const how = JSON.stringify({ providerid: 'm-1', ...result() });
+    expect(await failureOf(scene.bench.run('CREATE', request({ how })))).toMatchObject({
+      type: 'Invalid',
+      message: expect.stringMatching(words) as string,
+    });
+  });
+
+  test.each([
+    ...forbidden,
+    ['an address', () => ({ ipaddress: '127.0.0.66' }), /ipaddress from BOOTSTRAP/] as const,
+  ])('of BOOTSTRAP with %s is refused', async (_what, result, words) => {
+    const asked = request({}, { config: scene.payload({ echo: result() }), automators: ['echo'] });
+    expect(await failureOf(scene.bench.run('BOOTSTRAP', asked))).toMatchObject({
+      type: 'Invalid',
+      message: expect.stringMatching(words) as string,
     });
   });
 
@@ -89,6 +115,7 @@ describe('a result', () => {
     }
   });
 
+  // Promise: results-identity
   test.each([
     'providerid',
     'ipaddress',

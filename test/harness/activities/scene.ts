@@ -19,14 +19,18 @@ const provider = `
   }
 `;
 
-/** Every action of a service returns its script as JSON, or fails with it where it begins with FAIL. */
+/**
+ * Every action of a service returns its script as JSON, or fails with it where it begins with FAIL. BOOTSTRAP returns
+ * what the payload holds under `echo`.
+ */
 const automator = `
 const done = (script) => {
   if (!script.startsWith('FAIL')) return { result: JSON.parse(script) };
   throw new PluginError('ScriptFailed', 'as asked', { result: JSON.parse(script.slice(4)) });
 };
 export class Echo {
-  async bootstrap() {}
+  constructor({ task }) { this.config = task.config; }
+  async bootstrap() { return { result: this.config.echo }; }
   async install(auth, script) { return done(script); }
   async configure(auth, script) { return done(script); }
   async init(auth, script) { return done(script); }
