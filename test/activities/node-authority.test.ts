@@ -1,10 +1,13 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createTaskActivities } from '../../src/activities/table.js';
 import type { JsonObject } from '../../src/model/json.js';
-import { request } from '../harness/activities/parts.js';
-import { openWithEcho, passing, Scene } from '../harness/activities/scene.js';
+import { type Bench, request, secret } from '../harness/activities/parts.js';
+import { failureOf, openWithEcho, passing, Scene } from '../harness/activities/scene.js';
+import { startNode, type TestNode } from '../harness/ssh-server.js';
 
 let scene: Scene;
 
@@ -89,5 +92,72 @@ describe('a secret reference in the payload', () => {
     } finally {
       await other.close();
     }
+  });
+});
+
+describe('a reference of the account in ssh-auth', () => {
+  const reference = { secret: 'env:TOKEN' };
+  let node: TestNode;
+  let bench: Bench;
+  let count = 0;
+  beforeAll(async () => {
+    node = await startNode({ password: secret });
+    bench = await openWithEcho(passing);
+  });
+  afterAll(async () => {
+    await bench.close();
+    await node.close();
+  });
+
+  const configure = (account: { readonly type: string; readonly fields: JsonObject }): void => {
+    Object.assign(bench.parts.providers, { fault: { site: 'here', ...account } });
+  };
+  /** A task on a node whose payload has the reference. */
+  const install = (): Promise<unknown> => {
+    count += 1;
+    const { host, port, user, hostKey } = node.target;
+    const config = {
+      ...scene.payload({ 'ssh-auth': { user, password: reference } }),
+      ipaddress: host,
+      'ssh-port': port,
+      'ssh-host-key': hostKey,
+    };
+    const asked = { ...scene.service('true', 'shell'), taskId: `u/app-1#1/app/INSTALL/own-${count}`, config };
+    return bench.run('INSTALL', request({}, asked));
+  };
+
+  // Promise: own-references
+  test('is resolved as long as its fields in heddle.yaml have it', async () => {
+    configure({ type: 'fault', fields: { login: { password: reference } } });
+    await expect(install()).resolves.toBeDefined();
+    const others: readonly JsonObject[] = [
+      {},
+      { login: { password: { secret: 'env:OTHER' } } },
+      { token: reference },
+    ];
+    for (const fields of others) {
+      configure({ type: 'fault', fields });
+      expect(await failureOf(install())).toMatchObject({
+        type: 'Invalid',
+        message: expect.stringContaining('that is neither in the account') as string,
+      });
+    }
+  });
+
+  test('is resolved as long as its inventory has it', async () => {
+    const inventory = join(bench.folder, 'hosts.yml');
+    const write = (secretOf: string): void =>
+      writeFileSync(
+        inventory,
+        `machines: [{name: a, address: 127.0.0.1, password: {secret: '${secretOf}'}}]\n`,
+      );
+    configure({ type: 'static', fields: { inventory } });
+    write('env:TOKEN');
+    await expect(install()).resolves.toBeDefined();
+    write('env:OTHER');
+    // What else an inventory lacks then, such as the machine, does not matter.
+    await failureOf(install());
+    rmSync(inventory);
+    await failureOf(install());
   });
 });
