@@ -1,8 +1,16 @@
-import { describe, expect, test } from 'vitest';
-import type { Json } from '../../src/model/json.js';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test, vi } from 'vitest';
+import { findLogin } from '../../src/activities/provider/address.js';
+import type { Json, JsonObject } from '../../src/model/json.js';
 import { sshCommand } from '../../src/cli/access-text.js';
 import { unsafeText, unsafeUser } from '../../src/model/safe-text.js';
+import { loginFiles } from '../../src/plugins/automators/ansible/login.js';
+import { ipmiSchema } from '../../src/plugins/bare-metal/ipmitool.js';
 import { fillWords } from '../../src/plugins/fill-words.js';
+import { consoleCommand } from '../../src/plugins/providers/redfish/http.js';
+import { ping } from '../../src/worker/ping.js';
 import { fc } from '../harness/property.js';
 
 // Promise: texts-stay-one-word
@@ -41,6 +49,67 @@ describe('text for a configuration file, an argument list or a header', () => {
       expect(unsafeUser(user)).toContain('holds a character');
     },
   );
+});
+
+const unsafe = ['-oProxyCommand=x', 'a\nb', 'a\rb', 'a\0b', 'a"b', "a'b", ''] as const;
+
+// Promise: texts-stay-one-word
+describe.each(unsafe)('%j', (text) => {
+  const hostKey = 'ssh-ed25519 AAAA';
+  const jump = { host: '192.0.2.9', port: 22, user: 'hop', hostKey };
+
+  /** As a task, CONFIRM or a probe reads a payload. */
+  const find = (auth: JsonObject, way: JsonObject = jump): Promise<unknown> =>
+    findLogin(
+      {
+        providers: { lab: { type: 'static', site: 'here', fields: {}, jump: way } },
+        registry: { providers: () => [] } as never,
+        resolveSecrets: async (value) => ({ value, secrets: [] }),
+      },
+      { account: 'lab', config: { ipaddress: '192.0.2.1', 'ssh-auth': auth } },
+      { hide: () => undefined },
+    );
+
+  test('is no user or jump host of a login, wherever it comes from', async () => {
+    await expect(find({ user: 'ops' })).resolves.toMatchObject({ address: { user: 'ops' } });
+    const refused = { name: 'PluginError', kind: 'Invalid' };
+    await expect(find({ user: text })).rejects.toMatchObject(refused);
+    await expect(find({ user: 'ops' }, { ...jump, host: text })).rejects.toMatchObject(refused);
+    await expect(find({ user: 'ops' }, { ...jump, user: text })).rejects.toMatchObject(refused);
+  });
+
+  test('enters no ssh_config of a play', () => {
+    const node = { host: '192.0.2.1', port: 22, user: 'ops', hostKey };
+    expect(loginFiles({ ...node, agent: '/my agent', jump }, '/play').ssh_config).toContain('/my agent');
+    for (const address of [
+      { ...node, user: text },
+      { ...node, host: text },
+      { ...node, agent: text },
+      { ...node, jump: { ...jump, user: text } },
+      { ...node, jump: { ...jump, host: text } },
+      { ...node, jump: { ...jump, agent: text } },
+    ])
+      expect(() => loginFiles(address, '/play')).toThrow('automator ansible: ');
+  });
+
+  test('is no word of a command for a controller or a host', async () => {
+    const controller = { host: '192.0.2.1', user: 'admin', password: 'x' };
+    expect(ipmiSchema.safeParse(controller).success).toBe(true);
+    for (const wrong of [{ host: text }, { user: text }])
+      expect(ipmiSchema.safeParse({ ...controller, ...wrong }).success).toBe(false);
+    expect(consoleCommand.safeParse(text).success).toBe(false);
+    const { signal } = new AbortController();
+    const folder = mkdtempSync(join(tmpdir(), 'heddle-ping-'));
+    // It replies for every host, if it is started.
+    writeFileSync(join(folder, 'ping'), '#!/bin/sh\n', { mode: 0o700 });
+    vi.stubEnv('PATH', folder);
+    try {
+      expect([await ping('192.0.2.1', signal), await ping(text, signal)]).toEqual([true, undefined]);
+    } finally {
+      vi.unstubAllEnvs();
+      rmSync(folder, { recursive: true });
+    }
+  });
 });
 
 describe('the command of an administrator', () => {
