@@ -14,6 +14,8 @@ const openstack = {
   applicationCredentialSecret: 's',
 };
 
+const libcloud = { driver: 'ec2', key: 'k', secret: 's', region: 'eu-1' };
+
 /** Fields of shipped providers that give a machine a place or authority on the host or in the account. */
 const hostFields: readonly (readonly [string, JsonObject, JsonObject])[] = [
   ['docker', {}, { network: 'host' }],
@@ -27,6 +29,8 @@ const hostFields: readonly (readonly [string, JsonObject, JsonObject])[] = [
   ['openstack', openstack, { networks: ['admin'] }],
   ['openstack', openstack, { securityGroups: ['open'] }],
   ['openstack', openstack, { floatingNetwork: 'public' }],
+  ['libcloud', libcloud, { networks: ['admin'] }],
+  ['libcloud', libcloud, { securityGroups: ['open'] }],
 ];
 
 let registry: Registry;
@@ -34,6 +38,40 @@ beforeAll(async () => {
   registry = await loadRegistry({ folders: [], log: { info: () => undefined } });
 });
 afterAll(() => registry.close());
+
+/** Fields of administrators that users may set to anything: none gives a machine a place or authority. */
+const harmless: Readonly<Record<string, readonly string[]>> = {
+  aws: ['keyName', 'user', 'sshPort', 'zones', 'publicAddress', 'reachBy'],
+  docker: ['publicKeys', 'user'],
+  libcloud: ['keyName', 'user', 'sshPort', 'reachBy'],
+  libvirt: ['cloudInit', 'publicKeys', 'user', 'sshPort'],
+  openstack: ['keyName', 'user', 'sshPort', 'zones'],
+  pool: ['pool'],
+};
+
+test('the table has every field of shipped providers that administrators list, and no other may be set', () => {
+  const fieldsWith = (overridable: true | 'listed'): Readonly<Record<string, readonly string[]>> =>
+    Object.fromEntries(
+      registry.providers().flatMap(({ descriptor: { name, fields } }) => {
+        const keys = Object.entries(fields?.admin ?? {}).flatMap(([key, field]) =>
+          field.overridable === overridable ? [key] : [],
+        );
+        return keys.length === 0 ? [] : [[name, keys.toSorted()] as const];
+      }),
+    );
+  const types = [...new Set(hostFields.map(([type]) => type))];
+  expect(fieldsWith('listed')).toEqual(
+    Object.fromEntries(
+      types.map((type) => {
+        const keys = hostFields.flatMap(([one, , given]) => (one === type ? Object.keys(given) : []));
+        return [type, [...new Set(keys)].toSorted()];
+      }),
+    ),
+  );
+  expect(fieldsWith(true)).toEqual(
+    Object.fromEntries(Object.entries(harmless).map(([type, keys]) => [type, keys.toSorted()])),
+  );
+});
 
 // Promise: host-fields
 describe.each(hostFields)('a user of provider %s %j who sets %j', (type, fields, given) => {

@@ -8,6 +8,7 @@ import { checkAccounts } from '../../src/plugins/check-accounts.js';
 import { RedfishHttp } from '../../src/plugins/providers/redfish/http.js';
 import { readFields } from '../../src/plugins/providers/openstack/fields.js';
 import { Session } from '../../src/plugins/providers/openstack/session.js';
+import { readConfigFile } from '../../src/schema/read-config.js';
 import { loadRegistry, type Registry } from '../../src/plugins/registry.js';
 import { resolveSecrets } from '../../src/secrets/reference.js';
 import { openBench } from '../harness/activities/parts.js';
@@ -22,7 +23,22 @@ const accounts: readonly (readonly [string, string, JsonObject])[] = [
   ['local', 'endpoint', { apiKey: 'k' }],
   ['example', 'endpoint', { apiKey: 'k' }],
   ['openstack', 'authUrl', { applicationCredentialId: 'i', applicationCredentialSecret: 's' }],
+  ['libcloud', 'endpoint', { driver: 'digitalocean', key: 'k', region: 'fra1' }],
+  ['libvirt', 'uri', {}],
 ];
+
+test('the table has every address of the shipped providers', async () => {
+  const registry = await loadRegistry({ folders: [], log: { info: () => undefined } });
+  const addresses = registry
+    .providers()
+    .flatMap(({ descriptor: { name, fields } }) =>
+      Object.entries({ ...fields?.admin, ...fields?.user }).flatMap(([key, { type }]) =>
+        type === 'url' ? [`${name}.${key}`] : [],
+      ),
+    );
+  expect(addresses.toSorted()).toEqual(accounts.map(([type, key]) => `${type}.${key}`).toSorted());
+  await registry.close();
+});
 
 describe.each(accounts)('an account of %s whose %s is http:// outside of loopback', (type, key, fields) => {
   let registry: Registry;
@@ -66,6 +82,22 @@ describe.each(accounts)('an account of %s whose %s is http:// outside of loopbac
     expect((await open({ insecure: true })).fields[key]).toBe(outside);
     await bench.close();
   });
+});
+
+test.each<readonly [string, (more: string) => string]>([
+  ['a webhook', (more) => `webhooks: {ci: {url: "${outside}", secret: {secret: "env:HOOK"}${more}}}`],
+  [
+    'an object store',
+    () =>
+      `store: {s3: {endpoint: "${outside}", bucket: logs, accessKeyId: a, secretAccessKey: {secret: "env:S"}}}`,
+  ],
+])('%s that is http:// outside of loopback is refused in heddle.yaml', (what, text) => {
+  const read = (written: string) => readConfigFile(written, 'heddle.yaml');
+  expect(read(text('')).ok).toBe(false);
+  expect(read(text('').replace(outside, 'http://127.0.0.1:1')).ok).toBe(true);
+  expect(read(text('').replace(outside, 'https://192.0.2.1')).ok).toBe(true);
+  // Logs have no such exception.
+  expect(read(text(', insecure: true')).ok).toBe(what === 'a webhook');
 });
 
 test("an address of OpenStack's catalogue that is http:// outside of loopback gets no token", async () => {
