@@ -1,4 +1,13 @@
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -7,6 +16,7 @@ import { z } from 'zod';
 import { loadConfig } from '../../src/config/index.js';
 import { otherOwnerOf, refuseForeignSettings } from '../../src/config/own-files.js';
 import { configSchema } from '../../src/schema/config.js';
+import { prepareWorkers } from '../../src/worker/worker.js';
 import { pretendForeign } from '../harness/foreign.js';
 
 /** Settings that name files of this host: the value that names `path`, and the place in messages. */
@@ -117,6 +127,29 @@ describe('files that heddle.yaml names', () => {
       restore();
     }
   });
+
+  it.each([undefined, 'builder'] as const)(
+    'are refused by each worker when it starts, before anything else: role %s',
+    async (role) => {
+      const program = join(folder, 'notify');
+      writeFileSync(program, '#!/bin/sh\n', { mode: 0o777 });
+      chmodSync(program, 0o777);
+      const file = join(folder, 'heddle.yaml');
+      const notify = { command: [program] };
+      writeFileSync(file, stringify({ dataFolder: join(folder, 'data'), reservations: { notify } }));
+      const config = loadConfig({ configFlag: file, env: { HOME: folder, TEMPORAL_ADDRESS: '127.0.0.1:1' } });
+      await expect(
+        prepareWorkers({
+          config,
+          keyRing: undefined as never,
+          log: undefined as never,
+          secretSources: { environment: {} },
+          ...(role === undefined ? {} : { role }),
+        }),
+      ).rejects.toThrow(`${program} may be written by other users (mode 777)`);
+      expect(existsSync(join(folder, 'data'))).toBe(false);
+    },
+  );
 
   it.each(Object.keys(naming))('are refused if others may write or replace them: %s', (place) => {
     const path = join(folder, 'shared/named');

@@ -6,6 +6,7 @@ import { keyIdField, keyLabel, unopenedLabel } from '../../src/model/messages/pa
 import { fc } from '../harness/property.js';
 import { activity, codecFor, json, newRing, payloads, refusalOf, ring, worker, workflow } from './codecs.js';
 
+// Promise: payload-bound
 describe('a payload of a workflow', () => {
   it('opens for its workflow, whatever decodes it', async () => {
     const [sealed] = await codecFor().encode([json('x')], workflow('cluster/a'));
@@ -16,7 +17,6 @@ describe('a payload of a workflow', () => {
     expect(await codecFor().decode(sealed === undefined ? [] : [sealed])).toHaveLength(1);
   });
 
-  // Promise: payload-bound
   it('is refused by another workflow, by activities and where Temporal names no workflow', async () => {
     const [sealed] = await codecFor().encode([json('x')], workflow('cluster/a'));
     const others = [
@@ -32,6 +32,16 @@ describe('a payload of a workflow', () => {
       );
     }
     expect(await refusalOf(sealed)).toMatch(/did not say which workflow/);
+  });
+
+  it('is refused in every namespace other than its own', async () => {
+    const [sealed] = await codecFor().encode([json('x')], workflow('cluster/a'));
+    const elsewhere = { ...workflow('cluster/a'), namespace: 'other' };
+    const payloads = sealed === undefined ? [] : [sealed];
+    expect(await refusalOf(sealed, elsewhere)).toMatch(/does not decrypt for namespace 'other'/);
+    await expect(codecFor().decode(payloads, elsewhere)).rejects.toThrow(PayloadRefusedError);
+    // Nor by a codec that is told no workflow, such as the codec server of another namespace.
+    await expect(codecFor({ namespace: 'other' }).decode(payloads)).rejects.toThrow(PayloadRefusedError);
   });
 
   it('is refused if its binding is replaced or removed', async () => {
@@ -52,6 +62,7 @@ describe('a payload of a workflow', () => {
   });
 });
 
+// Promise: payload-bound
 describe('a payload of an activity', () => {
   it('is refused by another activity and by its workflow', async () => {
     const [sealed] = await codecFor().encode([json('x')], activity('cluster/a', 'CREATE app-1'));
