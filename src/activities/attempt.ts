@@ -166,7 +166,8 @@ export function beginAttempt(
     },
     redact: (text) => redactor.redact(text),
     at(name) {
-      step = beginStep(name);
+      // A plugin may report it.
+      step = beginStep(redactor.redact(name));
     },
     step: () => step.step,
     mark(next) {

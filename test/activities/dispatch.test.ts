@@ -1,7 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ApplicationFailure } from '@temporalio/common';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { DefaultLogger } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beginAttempt } from '../../src/activities/attempt.js';
+import { noTaskLog } from '../../src/activities/task-log.js';
 import type { FailureDetails } from '../../src/model/node/failure.js';
 import { failureKinds } from '../../src/plugins/errors.js';
 import { startNode } from '../harness/ssh-server.js';
@@ -219,6 +223,7 @@ describe('before the plugin is asked', () => {
   });
 });
 
+// Promise: redaction
 describe('secrets', () => {
   it('are removed from failures and logs', async () => {
     const failure = await failureOf(bench.run('CREATE', request({ how: 'leak' })));
@@ -234,6 +239,24 @@ describe('secrets', () => {
     ]);
     expect(told).not.toContain(secret);
     expect(bench.logged.join('\n')).toContain('call with (secret) refused');
+  });
+
+  it('are removed from what an attempt is at, which a plugin may say', async () => {
+    const environment = new MockActivityEnvironment({ attempt: 1 }, { logger: new DefaultLogger('ERROR') });
+    await environment.run(async () => {
+      const attempt = beginAttempt(bench.parts, {
+        taskId: 'u/app-1#1/-/LOAD/1',
+        title: 'LOAD app-1',
+        facts: {},
+        openLog: () => noTaskLog,
+      });
+      attempt.hide([secret]);
+      attempt.at(`copies https://images/?key=${secret}`);
+      const said = JSON.stringify([attempt.step(), attempt.heartbeat()]);
+      await attempt.close();
+      expect(said).toContain('copies https://images/?key=(secret)');
+      expect(said).not.toContain(secret);
+    });
   });
 
   it('are removed from the output of a script, in its outcome and in its log', async () => {

@@ -134,7 +134,7 @@ describe('the result of a redactor', () => {
   // Few letters make many overlaps; hexadecimal and base64 of such secrets share long beginnings.
   const words = fc.string({ unit: fc.constantFrom('a', 'b', '6', '1', 'Y'), minLength: 0, maxLength: 14 });
 
-  // Promise: redaction
+  // Promise: redaction-forms
   it('equals that of a search for every form at every place, overlaps included', () => {
     fc.assert(
       fc.property(
