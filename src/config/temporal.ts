@@ -6,7 +6,7 @@ import {
   type ClientConfigProfile,
   type ClientConnectConfig,
 } from '@temporalio/envconfig';
-import { serverAddressForm, wrongServerAddress } from '../model/endpoint.js';
+import { isUnprotected, serverAddressForm, wrongServerAddress } from '../model/endpoint.js';
 import { errorAt, ProblemsError, type Place } from '../schema/problem.js';
 import { readTextFile, wordsForFileError } from '../schema/read-text.js';
 
@@ -41,6 +41,16 @@ export function loadTemporal(env: Environment): TemporalConfig {
   const wrong = wrongServerAddress(address);
   if (wrong !== undefined)
     throw settingsError(`${addressSource(variables)} ${wrong}`, `The form is ${serverAddressForm}.`);
+  // The library has TLS with an API key, unless TLS is switched off.
+  if (
+    connectionOptions.apiKey !== undefined &&
+    connectionOptions.tls === false &&
+    isUnprotected(`http://${address}`)
+  )
+    throw settingsError(
+      `the API key would go to ${address} unencrypted, because TLS is switched off`,
+      'Take out TEMPORAL_TLS=false, or `disabled = true` of temporal.toml.',
+    );
   return {
     configured: connectionOptions.address !== undefined,
     address,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isUnprotected } from '../model/endpoint.js';
 import { fieldsSchema } from './any-fields.js';
 import {
   commandSchema,
@@ -270,9 +271,17 @@ export const configSchema = z
         notify: z
           .strictObject({
             url: z
-              .url({ protocol: /^https?$/, error: 'An address that begins with http:// or https://.' })
+              .url({ protocol: /^https?$/, error: 'An address that begins with https://.' })
               .exactOptional()
               .meta({ title: 'URL', description: 'Gets a POST with JSON for each event.' }),
+            insecure: z
+              .boolean()
+              .exactOptional()
+              .meta({
+                title: 'Insecure',
+                description:
+                  'Whether the address may be http:// outside of this machine: the network path can then read the notifications, and a token in the address.',
+              }),
             command: commandSchema
               .exactOptional()
               .meta({
@@ -281,10 +290,15 @@ export const configSchema = z
                   'A program and its words, run on a worker; gets JSON on its standard input for each event.',
               }),
           })
+          .refine(({ url, insecure = false }) => url === undefined || insecure || !isUnprotected(url), {
+            path: ['url'],
+            error: 'is not encrypted: use https://, or set `insecure: true` beside it',
+          })
           .exactOptional()
           .meta({
             title: 'Notify',
-            description: 'Receivers of notifications about reservations: {url, command}; none by default.',
+            description:
+              'Receivers of notifications about reservations: {url, insecure, command}; none by default.',
           }),
       })
       .exactOptional()

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openAccount } from '../../src/activities/provider/account.js';
+import { loadConfig } from '../../src/config/index.js';
 import type { JsonObject } from '../../src/model/json.js';
 import { checkAccounts } from '../../src/plugins/check-accounts.js';
 import { RedfishHttp } from '../../src/plugins/providers/redfish/http.js';
@@ -86,6 +87,7 @@ describe.each(accounts)('an account of %s whose %s is http:// outside of loopbac
 
 test.each<readonly [string, (more: string) => string]>([
   ['a webhook', (more) => `webhooks: {ci: {url: "${outside}", secret: {secret: "env:HOOK"}${more}}}`],
+  ['a receiver of notifications', (more) => `reservations: {notify: {url: "${outside}/token"${more}}}`],
   [
     'an object store',
     () =>
@@ -97,7 +99,21 @@ test.each<readonly [string, (more: string) => string]>([
   expect(read(text('').replace(outside, 'http://127.0.0.1:1')).ok).toBe(true);
   expect(read(text('').replace(outside, 'https://192.0.2.1')).ok).toBe(true);
   // Logs have no such exception.
-  expect(read(text(', insecure: true')).ok).toBe(what === 'a webhook');
+  expect(read(text(', insecure: true')).ok).toBe(what !== 'an object store');
+});
+
+test('a Temporal server outside of loopback gets no API key without TLS', () => {
+  const load = (address: string, more: Readonly<Record<string, string>> = {}): unknown =>
+    loadConfig({
+      cwd: '/',
+      env: { HOME: '/absent', TEMPORAL_ADDRESS: address, TEMPORAL_API_KEY: 'the key', ...more },
+    }).temporal.connection.tls;
+  const off = { TEMPORAL_TLS: 'false' };
+  expect(load('192.0.2.1:7233')).toBe(true);
+  expect(load('127.0.0.1:7233', off)).toBe(false);
+  expect(load('[::1]:7233', off)).toBe(false);
+  for (const address of ['192.0.2.1:7233', 'temporal.example.com:7233'])
+    expect(() => load(address, off)).toThrow(`the API key would go to ${address} unencrypted`);
 });
 
 test("an address of OpenStack's catalogue that is http:// outside of loopback gets no token", async () => {
