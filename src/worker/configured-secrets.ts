@@ -10,10 +10,17 @@ import { namedByFields } from '../schema/field-files.js';
 import { pathsIn } from '../schema/named-files.js';
 import { inventoriesOf } from '../schema/references.js';
 
-type Written = Pick<Config, 'providers' | 'automators' | 'webhooks' | 'bucket'>;
+type Written = Pick<Config, 'providers' | 'automators' | 'webhooks' | 'bucket'> &
+  Partial<Pick<Config, 'commandVariables'>> & {
+    /** Variables that plugins get, by their names. */
+    readonly programs?: Pick<Config['programs'], 'passed'>;
+  };
 
 interface ConfiguredSecrets {
-  /** References that heddle.yaml and its inventories use, and `file:` for each file that they name. */
+  /**
+   * References that heddle.yaml and its inventories use, `file:` for each file that they name, and `env:` for each
+   * variable that heddle.yaml grants to plugins and commands.
+   */
   readonly known: ReadonlySet<string>;
   /**
    * Reads the inventories that changed, if the value holds references. What an inventory had before stays known: it may
@@ -23,10 +30,12 @@ interface ConfiguredSecrets {
 }
 
 export function configuredSecrets(
-  { providers, automators, webhooks, bucket }: Written,
+  { providers, automators, webhooks, bucket, programs, commandVariables = [] }: Written,
   registry: Registry,
 ): ConfiguredSecrets {
   const known = new Set(writtenReferences({ providers, automators, webhooks, bucket }));
+  for (const name of [...Object.values(programs?.passed ?? {}).flat(), ...commandVariables])
+    known.add(`env:${name}`);
   const close = (paths: readonly string[]): void => paths.forEach((path) => known.add(`file:${path}`));
   const closeFields = (descriptor: Descriptor, fields: JsonObject): void =>
     close(namedByFields(descriptor, fields).flatMap(({ kind, named }) => pathsIn(kind, named)));

@@ -219,6 +219,8 @@ describe('a worker, by its heddle.yaml and its environment', () => {
     APP_TOKEN: 'content',
     RACK_PASSWORD: 'content',
     HOOK: 'content',
+    CLOUD_TOKEN: 'content',
+    TOOL_TOKEN: 'content',
     HEDDLE_CODEC_TOKEN: 'content',
     TEMPORAL_API_KEY: 'content',
     VAULT_TOKEN: 'content',
@@ -241,6 +243,7 @@ describe('a worker, by its heddle.yaml and its environment', () => {
         store: { folder: join(folder, 'store') },
         providers: { rack },
         webhooks: { ci: { url: 'https://ci.example.com', secret: { secret: 'env:HOOK' } } },
+        pluginEnvironment: { cloud: ['CLOUD_TOKEN'] },
         ...(secrets === undefined ? {} : { secrets }),
       }),
     );
@@ -307,7 +310,12 @@ describe('a worker, by its heddle.yaml and its environment', () => {
     'reads no secret of heddle.yaml for users (secrets: %j)',
     async (secrets) => {
       const parts = open(secrets);
-      for (const reference of ['env:RACK_PASSWORD', 'env:HOOK', `file:${join(folder, 'rack.key')}`])
+      for (const reference of [
+        'env:RACK_PASSWORD',
+        'env:HOOK',
+        'env:CLOUD_TOKEN',
+        `file:${join(folder, 'rack.key')}`,
+      ])
         expect([reference, await read(parts, reference)]).toEqual([reference, closed]);
       const listed = open({ allow: ['env:*', 'env:HOOK'] });
       expect(await read(listed, 'env:HOOK')).toEqual([true, 'content']);
@@ -321,10 +329,14 @@ describe('a worker, by its heddle.yaml and its environment', () => {
     expect(await read(open(), command)).toEqual(closed);
     expect(await read(open(everything), command)).toEqual(closed);
     const [planned, output] = (await read(
-      open({ allow: [command], environment: ['APP_TOKEN'] }),
+      open({ allow: [command, 'env:*'], environment: ['TOOL_TOKEN'] }),
       command,
     )) as readonly [boolean, string];
     const names = output.split('\n').map((line) => line.split('=')[0]);
-    expect([planned, new Set(names)]).toEqual([true, new Set(['APP_TOKEN', 'HOME', 'PATH'])]);
+    expect([planned, new Set(names)]).toEqual([true, new Set(['TOOL_TOKEN', 'HOME', 'PATH'])]);
+    // What the command may use, its users may not read.
+    expect(await read(open({ allow: ['env:*'], environment: ['TOOL_TOKEN'] }), 'env:TOOL_TOKEN')).toEqual(
+      closed,
+    );
   });
 });
