@@ -1,5 +1,6 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, expect, inject, test } from 'vitest';
 import { startStack, type Stack } from '../harness/stack.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
@@ -32,4 +33,25 @@ test('a program of the same user reads no variable of a running worker', async (
   const spec = closed({ name: 'web', nodes: { app: nodes(1, []) } });
   const { operation } = await stack.client.apply(spec);
   expect(await stack.client.waitFor('web', operation)).toMatchObject({ operation: { state: 'done' } });
+});
+
+/** Without /proc, as in a sandbox that hides it, nothing can be overwritten. */
+const withoutProc = [
+  'unshare',
+  ...(process.getuid?.() === 0 ? [] : ['--map-root-user']),
+  ...['--mount', '--propagation', 'private', 'sh', '-c', 'mount -t tmpfs none /proc && exec "$@"', 'sh'],
+];
+const [program = '', ...words] = withoutProc;
+const mayHide = spawnSync(program, [...words, 'true']).status === 0;
+
+test.skipIf(!mayHide)('a worker that cannot overwrite its environment warns of it', () => {
+  const main = join(inject('distPath'), 'worker', 'main.js');
+  const started = spawnSync(program, [...words, process.execPath, main, '--config', '/absent.yaml'], {
+    encoding: 'utf8',
+    env: { PATH: '/usr/bin:/bin', HOME: '/absent', ...secrets },
+  });
+  expect(started.stderr).toContain('/absent.yaml');
+  expect(started.stderr).toMatch(
+    /programs of this user can read the environment of this process in \/proc\//,
+  );
 });

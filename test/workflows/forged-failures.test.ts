@@ -196,6 +196,7 @@ describe('every activity of the table', () => {
     },
   );
 
+  // Promise: failures-sealed
   it('has an unknown outcome after a failure without details, or of another sort', async () => {
     const nonRetryable = true;
     expect(await forge(() => ({ applicationFailureInfo: { type: 'Capacity', nonRetryable } }))).toEqual(
@@ -205,6 +206,7 @@ describe('every activity of the table', () => {
     expect(await forge(() => ({ serverFailureInfo: { nonRetryable } }))).toEqual(all(unknown));
   });
 
+  // Promise: failures-sealed
   it('has an unknown outcome if the failure of the same activity in an earlier run is reported again', async () => {
     expect(await forge((name) => recorded[name]?.failure ?? {})).toEqual(all(unknown));
   });

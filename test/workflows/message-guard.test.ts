@@ -165,6 +165,7 @@ describe.each(types.filter((type) => proofs[type] !== undefined))('a running %s 
   });
 });
 
+// Promise: children-of-parents
 describe.each(types)('the start of a %s workflow', (type) => {
   // Promise: starts-sealed
   it('fails the workflow before it does anything when it was not sealed for it', async () => {
