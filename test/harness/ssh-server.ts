@@ -207,7 +207,8 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
       });
-      for (const folder of outsideOf(runs)) rmSync(folder, { recursive: true, force: true });
+      // What was killed just now may still write there.
+      for (const folder of outsideOf(runs)) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
       if (options.home === undefined) rmSync(home, { recursive: true, force: true, maxRetries: 5 });
     },
   };

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AttemptNote, Json, JsonObject, TaskResult } from '../../../../src/plugins/contract.js';
-import { startNode, type TestNode } from '../../../harness/ssh-server.js';
+import { outsideOf, startNode, type TestNode } from '../../../harness/ssh-server.js';
 import { until } from '../../../harness/until.js';
 import { Player, webTask, type Playing } from './support/player.js';
 import { ansibleIsMissing } from './support/program.js';
@@ -68,11 +68,22 @@ describe.skipIf(missing !== undefined)('a play against a hostile node', () => {
     expect(read('forged')).toBe('x\nx\n');
   });
 
+  // Promise: plays-on-record
   test('is held after an interruption although the node hides the play', async () => {
-    const fields = { playbook: shell('echo x >> ~/hidden; sleep 600'), interrupted: 'hold' };
+    const fields = {
+      playbook: shell('echo x >> ~/hidden; [ -e ~/hidden-go ] || sleep 600'),
+      interrupted: 'hold',
+    };
     await cutOff(fields, 'hidden', 'hidden');
-    for (const trace of ['.heddle/ansible', '.heddle/runs'])
-      rmSync(join(node.home, trace), { recursive: true });
+    // Root on the node also ends what runs, and removes what is recorded outside of the home.
+    node.killAll();
+    for (const trace of [
+      join(node.home, '.heddle/ansible'),
+      join(node.home, '.heddle/runs'),
+      ...outsideOf(node.runs),
+    ])
+      rmSync(trace, { recursive: true, force: true });
+    writeFileSync(join(node.home, 'hidden-go'), '');
     const note: AttemptNote = { before: { state: 'begun' }, write: () => Promise.resolve() };
     const again = play({ fields, more: { taskId: 'hidden', attempt: 2 }, note });
     await expect(again).rejects.toMatchObject({ kind: 'UnknownOutcome' });
