@@ -11,7 +11,7 @@ import { loadRegistry, type Registry } from '../../src/plugins/registry.js';
 import { PluginError } from '../../src/plugins/errors.js';
 import { allowReferences } from '../../src/secrets/allowed.js';
 import { forbiddenReferences, secretSourcesOf } from '../../src/secrets/reference.js';
-import { configuredParts, type ConfiguredParts } from '../../src/worker/configured-parts.js';
+import { checkSettings, configuredParts, type ConfiguredParts } from '../../src/worker/configured-parts.js';
 
 describe('references in cluster files', () => {
   it.each<readonly [string, readonly string[] | undefined, boolean]>([
@@ -259,7 +259,11 @@ describe('a worker, by its heddle.yaml and its environment', () => {
       },
     });
     const secretSources = secretSourcesOf(config);
-    return configuredParts(config, { registry, temporal: undefined as never, secretSources });
+    return configuredParts(config, checkSettings(registry, config), {
+      registry,
+      temporal: undefined as never,
+      secretSources,
+    });
   };
   const read = async (parts: ConfiguredParts, reference: string): Promise<unknown> => {
     const value = { secret: reference };
