@@ -54,7 +54,12 @@ const peers = Object.fromEntries(
 );
 
 /** Runs an action with the attacks in all places that expressions read. */
-function install(type: string, fields: JsonObject, by: Bench = bench): Promise<TaskOutcome> {
+function install(
+  type: string,
+  fields: JsonObject,
+  by: Bench = bench,
+  more: JsonObject = {},
+): Promise<TaskOutcome> {
   count += 1;
   const { host, port, user, password = '', hostKey } = node.target;
   const values = Object.fromEntries(attacks.map((attack, index) => [`attack${index}`, attack]));
@@ -66,6 +71,7 @@ function install(type: string, fields: JsonObject, by: Bench = bench): Promise<T
         taskId: `u/app-1#1/web/INSTALL/${count}`,
         config: {
           ...values,
+          ...more,
           id: attacks[0] ?? '',
           hostname: attacks[0] ?? '',
           ipaddress: host,
@@ -215,6 +221,17 @@ test('a value that is a word may be part of code, and any other fails the task',
       type: 'Invalid',
       message: expect.stringContaining('it is not a word') as string,
     });
+  expect(existsSync(witness)).toBe(false);
+});
+
+// Promise: words-are-single
+test('a list is no word: a shell would run its second item', async () => {
+  const list = { servers: ['db', 'touch', witness] };
+  const script = 'HOST=${{ word(node.servers) }}\necho "$HOST"';
+  await expect(install('shell', { script }, bench, list)).rejects.toMatchObject({
+    type: 'Invalid',
+    message: expect.stringContaining('it is not a word: it is a list') as string,
+  });
   expect(existsSync(witness)).toBe(false);
 });
 

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../json.js';
 import { ExpressionError } from './fill.js';
 import type { Expression } from './parse.js';
-import { isWord, wordRule } from './word.js';
+import { isWord, isWordList, wordRule } from './word.js';
 
 /** What expressions can refer to at one place. */
 export interface Scope {
@@ -22,8 +22,17 @@ export interface KnownNode {
 /** The value of an expression. @throws ExpressionError if it has none here. */
 export function evaluate({ words, mustBeWord }: Expression, scope: Scope): Json {
   const value = valueOf(words, scope);
-  if (mustBeWord === true && !isWord(value)) throw new ExpressionError(`it is not a word: ${wordRule}`);
-  return value;
+  if (mustBeWord !== true || isWord(value) || (isListExpected(words) && isWordList(value))) return value;
+  throw new ExpressionError(`it is not a word: ${Array.isArray(value) ? notAWord(words) : wordRule}`);
+}
+
+/** The values of a service's nodes, and a variable as a whole, whose type the cluster file declares. */
+function isListExpected([root, ...names]: Expression['words']): boolean {
+  return root === 'services' || (root === 'var' && names.length === 1);
+}
+
+function notAWord(words: Expression['words']): string {
+  return isListExpected(words) ? `each item is one (${wordRule}), and there is at least one` : 'it is a list';
 }
 
 function valueOf([root, name = '', ...keys]: Expression['words'], scope: Scope): Json {

@@ -1,12 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { evaluate, type Scope } from '../../../src/model/expression/evaluate.js';
 import { fillText, fillValue } from '../../../src/model/expression/fill.js';
-import { isWord } from '../../../src/model/expression/word.js';
+import { isWord, isWordList } from '../../../src/model/expression/word.js';
 import { escapeText, splitText, variablesIn } from '../../../src/model/expression/parse.js';
 
 const scope: Scope = {
-  variables: { port: 80, negative: -1, name: 'web', list: [1, 2], map: { a: { b: true } } },
-  node: { id: 'app-1', hostname: 'h1', disk: { size: 5 }, 'db.version': '15.6' },
+  variables: {
+    port: 80,
+    negative: -1,
+    name: 'web',
+    list: [1, 2],
+    empty: [],
+    map: { a: { b: true, list: ['x'] } },
+  },
+  node: { id: 'app-1', hostname: 'h1', disk: { size: 5 }, 'db.version': '15.6', address: ['db', 'touch'] },
   nodes: {
     'app-2': { nodenum: 2, services: ['app'], values: { ipaddress: '10.0.0.2' } },
     'app-1': { nodenum: 1, services: ['app'], values: { ipaddress: '10.0.0.1' } },
@@ -29,6 +36,7 @@ describe('an expression in a text', () => {
     ['${{ word(nodes.app-2.ipaddress) }}', '10.0.0.2'],
     ['server ${{word( services.app.ipaddress )}};', 'server 10.0.0.1 10.0.0.2;'],
     ['${{ word(var.port) }}', 80],
+    ['${{ word(var.list) }} ${{ word(var.map.a.b) }}', '1 2 true'],
   ])('%s becomes %j', (text, value) => {
     expect(fill(text)).toEqual(value);
   });
@@ -77,24 +85,20 @@ describe('an expression in a text', () => {
     ['${{ var.port.x }}', 'var.port is no mapping'],
     ['${{ word(var.negative) }}', 'it is not a word'],
     ['${{ word(var.map) }}', 'it is not a word'],
+    // A shell would run the second word of HOST=${{ word(node.address) }}.
+    ['HOST=${{ word(node.address) }}', 'it is not a word: it is a list'],
+    ['${{ word(var.map.a.list) }}', 'it is not a word: it is a list'],
+    ['rm -rf /srv/${{ word(var.empty) }}', 'it is not a word: each item is one'],
   ])('%s is refused: %s', (text, why) => {
     expect(() => fill(text)).toThrow(why);
   });
 
-  test.each([
-    '10.0.0.1',
-    'fe80::1',
-    'db://10.0.0.1:5432',
-    'sha256:0a',
-    'a@b',
-    '1.2+b3',
-    80,
-    true,
-    ['a', 1],
-    [],
-  ])('%j is a word', (value) => {
-    expect(isWord(value)).toBe(true);
-  });
+  test.each(['10.0.0.1', 'fe80::1', 'db://10.0.0.1:5432', 'sha256:0a', 'a@b', '1.2+b3', 80, true])(
+    '%j is a word',
+    (value) => {
+      expect(isWord(value)).toBe(true);
+    },
+  );
 
   test.each([
     '',
@@ -117,9 +121,18 @@ describe('an expression in a text', () => {
     null,
     {},
     [['a']],
-    ['-x'],
   ])('%j is not a word', (value) => {
     expect(isWord(value)).toBe(false);
+  });
+
+  test.each([
+    [['a', 1], true],
+    [[], false],
+    [['-x'], false],
+    [[['a']], false],
+    ['a', false],
+  ])('%j is a list of words: %j', (value, expected) => {
+    expect(isWordList(value)).toBe(expected);
   });
 
   test('names its variables', () => {
