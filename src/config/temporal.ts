@@ -1,6 +1,7 @@
-import { devNull } from 'node:os';
+import { devNull, platform } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import {
+  loadClientConfig,
   loadClientConfigProfile,
   toClientOptions,
   type ClientConfigProfile,
@@ -56,29 +57,48 @@ export function loadTemporal(env: Environment): TemporalConfig {
     address,
     namespace: namespace ?? 'default',
     connection: { ...connectionOptions, address },
-    files: filesOf(variables, profile),
+    files: credentialFiles(variables, disableFile, profile),
   };
 }
 
-/** The folder of the default settings is left out only if no home is known. */
-function filesOf(
+function credentialFiles(
   variables: Readonly<Record<string, string>>,
-  { tls }: ClientConfigProfile,
+  disableFile: boolean,
+  profile: ClientConfigProfile,
 ): readonly string[] {
-  const { TEMPORAL_CONFIG_FILE: named, XDG_CONFIG_HOME: configured, HOME: home } = variables;
-  const settings =
-    configured !== undefined && isAbsolute(configured)
-      ? configured
-      : home === undefined
-        ? undefined
-        : join(home, '.config');
-  return [
-    ...(settings === undefined ? [] : [join(settings, 'temporalio')]),
-    ...(named === undefined || named === devNull ? [] : [named]),
-    ...[tls?.clientKey, tls?.clientCert].flatMap((source) =>
+  const profiles = [...(disableFile ? [] : otherProfiles(variables)), profile];
+  const keys = profiles.flatMap(({ tls }) =>
+    [tls?.clientKey, tls?.clientCert].flatMap((source) =>
       source !== undefined && 'path' in source ? [source.path] : [],
     ),
-  ];
+  );
+  const { TEMPORAL_CONFIG_FILE: named } = variables;
+  const files = [disableFile ? undefined : named, defaultFile(variables), ...keys];
+  return [...new Set(files.filter((file) => file !== undefined))];
+}
+
+/** Of other namespaces or servers. A profile that cannot be read is not this process's, which has been read. */
+function otherProfiles(variables: Readonly<Record<string, string>>): readonly ClientConfigProfile[] {
+  try {
+    return Object.values(loadClientConfig({ overrideEnvVars: variables }).profiles);
+  } catch {
+    return [];
+  }
+}
+
+/** Where Temporal's library looks for its file; it may appear while a worker runs. */
+function defaultFile({
+  HOME: home = '',
+  XDG_CONFIG_HOME: xdg = '',
+  APPDATA: windows = '',
+}: Readonly<Partial<Record<string, string>>>): string | undefined {
+  const own = home === '' ? '' : join(home, '.config');
+  const folders: Readonly<Partial<Record<NodeJS.Platform, string>>> = {
+    win32: windows,
+    darwin: home === '' ? '' : join(home, 'Library', 'Application Support'),
+  };
+  const folder = folders[platform()] ?? (xdg === '' ? own : isAbsolute(xdg) ? xdg : '');
+  return folder === '' ? undefined : join(folder, 'temporalio', 'temporal.toml');
 }
 
 /** The library reads another file instead of one that is missing, and so selects another server. */

@@ -1,6 +1,7 @@
-import { realpathSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { isPlainPath } from '../model/plain-path.js';
+import { splitWords } from '../model/command-words.js';
 import { isCommand } from '../model/secret-reference.js';
 import { canonicalReference, matchesReference } from '../schema/reference-pattern.js';
 import type { AllowReference } from './reference.js';
@@ -23,17 +24,46 @@ export function allowReferences(
   const listed = new Set(patterns?.map(canonicalReference));
   const reserved = new Set(configured.map(canonicalReference));
   const isInOwn = within(() => ownPaths);
-  const isInReserved = within(() => configured.flatMap(pathOf));
-  const isOwn = (reference: string): boolean => {
-    if (ownVariables.test(reference) || pathOf(reference).some(isInOwn)) return true;
+  const isInReserved = within(() => [...configured.flatMap(pathOf), ...configured.flatMap(filesOfCommand)]);
+  const isReserved = (reference: string): boolean => {
     const canonical = canonicalReference(reference);
     return !listed.has(canonical) && (reserved.has(canonical) || pathOf(reference).some(isInReserved));
   };
-  if (patterns === undefined) return (reference) => !isCommand(reference) && !isOwn(reference);
-  return (reference) =>
-    pathOf(reference).every(isPlainPath) &&
-    !isOwn(reference) &&
-    patterns.some((pattern) => matchesReference(pattern, reference));
+  const isOwn = (reference: string): boolean =>
+    ownVariables.test(reference) || pathOf(reference).some(isInOwn) || isReserved(reference);
+  const isAllowed = (reference: string): boolean =>
+    patterns === undefined
+      ? !isCommand(reference)
+      : pathOf(reference).every(isPlainPath) &&
+        patterns.some((pattern) => matchesReference(pattern, reference));
+  const mayRead = (path: string, reference: string): boolean =>
+    !isInOwn(path) && (listed.has(canonicalReference(reference)) || !isInReserved(path));
+  return (reference, opened) =>
+    isAllowed(reference) && !isOwn(reference) && (opened === undefined || mayRead(opened, reference));
+}
+
+/** Files among the words of a command: `exec:cat /etc/app/token`, `exec:get --from=/etc/app/token`. */
+function filesOfCommand(reference: string): readonly string[] {
+  if (!isCommand(reference)) return [];
+  const paths = wordsOfCommand(reference).flatMap((word) => /^(?:[^/]*[=@])?(\/.*)$/.exec(word)?.[1] ?? []);
+  // A folder would close everything in it.
+  return paths.filter((path) => !isFolder(path));
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+function wordsOfCommand(reference: string): readonly string[] {
+  try {
+    return splitWords(reference.slice(reference.indexOf(':') + 1)).slice(1);
+  } catch {
+    return [];
+  }
 }
 
 /** The path of a `file:` reference, and nothing of others. */

@@ -10,8 +10,11 @@ export interface ResolvedSecrets {
   readonly secrets: readonly string[];
 }
 
-/** Whether a reference such as `file:/etc/app/token` may stand in what users write. */
-export type AllowReference = (reference: string) => boolean;
+/**
+ * Whether a reference such as `file:/etc/app/token` may stand in what users write. With the path of the file that was
+ * opened for it, also whether that may be read: a link on the way may have changed since the reference was checked.
+ */
+export type AllowReference = (reference: string, opened?: string) => boolean;
 
 /**
  * Who wrote the value, and its name in messages, such as `providers.main.fields`. A user's references are
@@ -42,7 +45,10 @@ export async function resolveSecrets(
     const scheme = schemeOf(reference, at);
     let secret = read.get(reference);
     if (secret === undefined) {
-      secret = readSecret(scheme, reference.slice(scheme.length + 1), sources, writtenBy);
+      secret = readSecret(scheme, reference.slice(scheme.length + 1), sources, {
+        writtenBy,
+        mayRead: (path) => origin.writtenBy === 'administrator' || origin.allows(reference, path),
+      });
       read.set(reference, secret);
     }
     try {

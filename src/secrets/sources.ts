@@ -1,7 +1,8 @@
-import { readFile, realpath, stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open, readlink, realpath, stat, type FileHandle } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { isOwnCredential } from '../config/child-environment.js';
-import { isUnprotected } from '../model/endpoint.js';
+import { holdsCredentials, isUnprotected } from '../model/endpoint.js';
 import { isPlainPath } from '../model/plain-path.js';
 import { anySignal } from '../model/signals.js';
 import { splitWords } from '../model/command-words.js';
@@ -42,20 +43,24 @@ export const schemes = ['env', 'file', 'exec', 'vault'] as const;
 const sizeLimit = 64 * 1024;
 const defaultTimeoutMs = 10_000;
 
-/**
- * Reads one secret. Error messages hold names and paths, never the value.
- * @param writtenBy An administrator's file or program must be no other user's.
- */
+/** An administrator's file or program must be no other user's; a user's file must be one that users may read. */
+interface Reader {
+  readonly writtenBy: 'administrator' | 'user';
+  /** Asked of the file that was opened. */
+  readonly mayRead: (path: string) => boolean;
+}
+
+/** Reads one secret. Error messages hold names and paths, never the value. */
 export async function readSecret(
   scheme: (typeof schemes)[number],
   rest: string,
   sources: SecretSources,
-  writtenBy: 'administrator' | 'user',
+  { writtenBy, mayRead }: Reader,
 ): Promise<string> {
   const isAdministrators = writtenBy === 'administrator';
   if (scheme === 'env') return readVariable(rest, sources);
   if (scheme === 'file') {
-    const secret = await readSecretFile(rest);
+    const secret = await readSecretFile(rest, mayRead);
     if (isAdministrators) refuseUntrusted('file', rest);
     return secret;
   }
@@ -84,26 +89,40 @@ const systemFiles = /^\/(proc|sys|dev\/fd)(\/|$)/;
 /** Files that were read before. Many tasks at once read the same key. */
 const knownFiles = new Map<string, { readonly version: string; readonly content: string }>();
 
-async function readSecretFile(path: string): Promise<string> {
+async function readSecretFile(path: string, mayRead: Reader['mayRead']): Promise<string> {
   // Files there show the worker's own environment, memory and open files, and count as regular ones.
   if (systemFiles.test(resolve(path))) throw systemFile(path);
   const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
   const version = [dev, ino, size, mtimeNs, ctimeNs].join(' ');
   const known = knownFiles.get(path);
   if (known?.version === version) return known.content;
-  const content = await readNewFile(path);
+  const content = await readNewFile(path, mayRead);
   knownFiles.set(path, { version, content });
   return content;
 }
 
-async function readNewFile(path: string): Promise<string> {
-  const real = await realpath(path);
-  if (systemFiles.test(real)) throw systemFile(path);
-  const found = await stat(real);
-  // A device has no end, and a pipe perhaps no beginning.
-  if (!found.isFile()) throw new Error(`${path} is not a regular file`);
-  if (found.size > sizeLimit) throw new Error(`${path} is larger than ${sizeLimit} bytes`);
-  return withoutNewline(await readFile(real, 'utf8'), path);
+/** What was opened is what is checked and read: links on the way may change at any time. */
+async function readNewFile(path: string, mayRead: Reader['mayRead']): Promise<string> {
+  // A pipe without a writer would be waited for.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const real = await pathOf(file, path);
+    if (systemFiles.test(real)) throw systemFile(path);
+    if (!mayRead(real)) throw new Error(`${path} leads to a file that cluster files may not use`);
+    const found = await file.stat();
+    // A device has no end, and a pipe perhaps no beginning.
+    if (!found.isFile()) throw new Error(`${path} is not a regular file`);
+    if (found.size > sizeLimit) throw new Error(`${path} is larger than ${sizeLimit} bytes`);
+    return withoutNewline(await file.readFile('utf8'), path);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Where an open file is. Only Linux tells; elsewhere its path is resolved once more. */
+async function pathOf({ fd }: FileHandle, path: string): Promise<string> {
+  if (process.platform !== 'linux') return realpath(path);
+  return (await readlink(`/proc/self/fd/${fd}`)).replace(/ \(deleted\)$/, '');
 }
 
 async function readCommand(
@@ -128,6 +147,8 @@ async function readVault(reference: string, sources: SecretSources): Promise<str
     throw new Error(
       'VAULT_ADDR must be https:// outside of this machine: the token would be readable on the way',
     );
+  if (holdsCredentials(vault.address))
+    throw new Error('VAULT_ADDR holds a user or a password; the token alone is sent');
   const [path = '', field = '', ...more] = reference.split('#');
   const isPath = path !== '' && !path.startsWith('/') && isPlainPath(path);
   if (field === '' || more.length > 0 || !isPath) throw new Error('expected is vault:MOUNT/data/PATH#FIELD');

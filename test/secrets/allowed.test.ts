@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { stringify } from 'yaml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ownPaths } from '../../src/config/own-files.js';
 import { planCluster } from '../../src/activities/cluster/plan.js';
 import { defaultLimits } from '../../src/model/cluster/limits.js';
-import { loadConfig } from '../../src/config/index.js';
+import { type Config, loadConfig } from '../../src/config/index.js';
 import { loadRegistry, type Registry } from '../../src/plugins/registry.js';
 import { PluginError } from '../../src/plugins/errors.js';
 import { allowReferences } from '../../src/secrets/allowed.js';
@@ -147,6 +148,48 @@ describe('references in cluster files', () => {
       expect({ reference, allowed: allows(reference) }).toEqual({ reference, allowed: false });
     for (const reference of ['exec:pass show other', 'exec:pass show listed'])
       expect({ reference, allowed: allows(reference) }).toEqual({ reference, allowed: true });
+  });
+
+  // Promise: configured-secrets
+  it.each([undefined, ['file:*']])(
+    'never name a file that a command of heddle.yaml reads (secrets.allow: %j)',
+    (patterns) => {
+      const own = ['exec:cat /etc/rack/key', "exec:get --from='/etc/rack/other key' @/etc/rack/third /etc"];
+      const allows = allowReferences(patterns, [], own);
+      for (const file of ['key', 'other key', 'third'])
+        expect({ file, allowed: allows(`file:/etc/rack/${file}`) }).toEqual({ file, allowed: false });
+      expect(allows('file:/etc/rack/keys')).toBe(true);
+      expect(allowReferences(['file:/etc/rack/key'], [], own)('file:/etc/rack/key')).toBe(true);
+    },
+  );
+
+  // Promise: own-files
+  it("never name files with the worker's credentials for Temporal and Vault", () => {
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-temporal-')));
+    const toml = join(folder, 'own.toml');
+    const profile = (name: string, key: string): string =>
+      `[profile.${name}.tls]\nclient_key_path = "${key}"\nclient_cert_path = "${toml}"\n`;
+    const [key, other, byVariable] = ['key', 'other', 'variable'].map((name) => join(folder, name));
+    for (const file of [key, other, byVariable]) writeFileSync(file ?? '', 'x');
+    writeFileSync(toml, profile('default', key ?? '') + profile('staging', other ?? ''));
+    const load = (more: Readonly<Record<string, string>>): Config =>
+      loadConfig({ cwd: folder, env: { HOME: folder, ...more } });
+    const closed = ownPaths(
+      load({ TEMPORAL_CONFIG_FILE: toml, TEMPORAL_TLS_CLIENT_KEY_PATH: byVariable ?? '' }),
+    );
+    const allows = allowReferences(['file:*'], closed);
+    for (const file of [
+      toml,
+      key,
+      other,
+      byVariable,
+      join(folder, '.config', 'temporalio', 'temporal.toml'),
+      join(folder, '.vault-token'),
+    ])
+      expect({ file, allowed: allows(`file:${file}`) }).toEqual({ file, allowed: false });
+    expect(ownPaths(load({}))).toContain(join(folder, '.config', 'temporalio', 'temporal.toml'));
+    expect(allows(`file:${join(folder, '.config', 'app.toml')}`)).toBe(true);
+    rmSync(folder, { recursive: true });
   });
 
   it('are found at any depth', () => {

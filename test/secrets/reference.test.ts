@@ -1,6 +1,6 @@
 import type { Json } from '../../src/model/json.js';
-import { existsSync } from 'node:fs';
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { existsSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
@@ -9,6 +9,7 @@ import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { splitWords } from '../../src/model/command-words.js';
 import { isSecretReference } from '../../src/model/secret-reference.js';
+import { allowReferences } from '../../src/secrets/allowed.js';
 import { resolveSecrets, SecretError, type SecretSources } from '../../src/secrets/reference.js';
 
 const node = process.execPath;
@@ -126,6 +127,47 @@ describe('a reference that a user wrote', () => {
     );
     expect(existsSync(marker)).toBe(false);
   });
+
+  // Promise: own-files-opened
+  it.each(['a link', 'a folder on the way'])(
+    'reads no file that may not be read, if %s changes after the reference was checked',
+    async (what) => {
+      const [own, theirs] = [join(folder, 'own'), join(folder, 'theirs')];
+      for (const [at, text] of [
+        [own, 'payload keys'],
+        [theirs, 'harmless'],
+      ] as const) {
+        await mkdir(at);
+        await writeFile(join(at, 'file'), text);
+      }
+      const link = join(folder, 'link');
+      const path = what === 'a link' ? link : join(link, 'file');
+      const lead = (to: string): void => {
+        rmSync(link, { force: true });
+        symlinkSync(what === 'a link' ? join(to, 'file') : to, link);
+      };
+      const allowed = allowReferences(undefined, [own]);
+      const resolveWhile = (change: () => void) =>
+        resolveSecrets(
+          { secret: `file:${path}` },
+          { environment },
+          {
+            ...users,
+            allows: (reference, opened) => {
+              const answer = allowed(reference, opened);
+              if (opened === undefined) change();
+              return answer;
+            },
+          },
+        );
+      lead(theirs);
+      await expect(resolveWhile(() => lead(own))).rejects.toThrow(
+        `${path} leads to a file that cluster files may not use`,
+      );
+      lead(theirs);
+      expect(await resolveWhile(() => undefined)).toMatchObject({ value: 'harmless' });
+    },
+  );
 });
 
 describe('exec:', () => {
