@@ -3,10 +3,19 @@
  * machine. A malformed address is left to the check of its form.
  */
 export function isUnprotected(address: string): boolean {
-  if (!/^(http|([a-z]+\+)?tcp):\/\//i.test(address)) return false;
+  // Read as URLs are: without blanks around it and line breaks in it, with any number of slashes.
+  const read = address.replaceAll(/^[\0-\x20]+|[\t\r\n]/g, '');
+  if (!/^(http:|([a-z]+\+)?tcp:\/\/)/i.test(read)) return false;
   // Only of http: are numbers and short forms of an address read as one.
-  const url = address.replace(/^[a-z+]+:/i, 'http:');
+  const url = read.replace(/^[a-z+]+:/i, 'http:');
   return URL.canParse(url) && !isLoopback(new URL(url).hostname);
+}
+
+/** Whether an address holds a user or a password. Clients refuse such a one, and their errors show it. */
+export function holdsCredentials(address: string): boolean {
+  if (!URL.canParse(address)) return false;
+  const { username, password } = new URL(address);
+  return username !== '' || password !== '';
 }
 
 function isLoopback(hostname: string): boolean {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isUnprotected } from '../model/endpoint.js';
+import { holdsCredentials, isUnprotected } from '../model/endpoint.js';
 import { secretTextSchema } from './config-accounts.js';
 import { secretReferenceSchema } from './references.js';
 
@@ -10,6 +10,9 @@ export const bucketSchema = z
       .url({ protocol: /^https?$/, error: 'An address that begins with https://.' })
       .refine((url) => !isUnprotected(url), {
         error: 'Logs would cross the network unencrypted: an address that begins with https://.',
+      })
+      .refine((url) => !holdsCredentials(url), {
+        error: 'The address holds a user or a password; the credentials are accessKeyId and secretAccessKey.',
       })
       .meta({
         title: 'Endpoint',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isUnprotected } from '../model/endpoint.js';
+import { holdsCredentials, isUnprotected } from '../model/endpoint.js';
 import { fieldsSchema } from './any-fields.js';
 import {
   commandSchema,
@@ -13,7 +13,7 @@ import { runFoldersSchema, storeSchema } from './config-retention.js';
 import { durationSchema } from './duration.js';
 import { passedVariableSchema, pluginNameSchema, simpleNameSchema } from './names.js';
 import { referencePatternFault } from './reference-pattern.js';
-import { webhookSchema } from './webhook.js';
+import { noCredentials, webhookSchema } from './webhook.js';
 
 /** An address, not a name: it is where one listens. */
 export const metricsAddressSchema = z
@@ -272,6 +272,7 @@ export const configSchema = z
           .strictObject({
             url: z
               .url({ protocol: /^https?$/, error: 'An address that begins with https://.' })
+              .refine((url) => !holdsCredentials(url), { error: noCredentials })
               .exactOptional()
               .meta({ title: 'URL', description: 'Gets a POST with JSON for each event.' }),
             insecure: z

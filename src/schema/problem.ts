@@ -97,10 +97,14 @@ export function formatPath(path: Path): string {
     .join('');
 }
 
-/** A value as it may be quoted in a message: its JSON, cut to what one can read. */
+/** A value as it may be quoted in a message: its JSON, cut to what one can read, without passwords of addresses. */
 export function quoteValue(value: unknown): string {
   if (typeof value === 'number') return String(value);
-  return shorten(plain(JSON.stringify(value) ?? String(value)));
+  return shorten(plain(withoutPasswords(JSON.stringify(value) ?? String(value))));
+}
+
+function withoutPasswords(text: string): string {
+  return text.replaceAll(/(:\/\/[^\s/:@"]*):[^\s/"]*@/g, '$1:(secret)@');
 }
 
 /** JSON leaves some characters as they are that a terminal obeys, or that turn the direction of text. */

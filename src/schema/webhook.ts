@@ -1,12 +1,17 @@
 import { z } from 'zod';
-import { isUnprotected } from '../model/endpoint.js';
+import { holdsCredentials, isUnprotected } from '../model/endpoint.js';
 import { eventTypes } from '../model/webhook.js';
 import { secretReferenceSchema } from './references.js';
+
+/** What is wrong with a receiver's address that holds a user or a password. */
+export const noCredentials =
+  'holds a user or a password, which cannot be sent like this: a token may stand in the path';
 
 export const webhookSchema = z
   .strictObject({
     url: z
       .url({ protocol: /^https?$/, error: 'An address that begins with https://.' })
+      .refine((url) => !holdsCredentials(url), { error: noCredentials })
       .meta({ title: 'URL', description: 'Gets a signed POST for each event.' }),
     secret: secretReferenceSchema.meta({
       title: 'Secret',

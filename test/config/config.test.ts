@@ -190,6 +190,22 @@ describe('the configuration', () => {
     );
   });
 
+  test.each([
+    [
+      'webhooks.chat.url',
+      'webhooks: {chat: {url: "https://user:pass-word@hooks.example.com", secret: {secret: "env:S"}}}',
+    ],
+    ['reservations.notify.url', 'reservations: {notify: {url: "https://user:pass-word@hooks.example.com"}}'],
+    [
+      'store.s3.endpoint',
+      'store: {s3: {endpoint: "https://user:pass-word@s3.example.com", bucket: logs, accessKeyId: a, secretAccessKey: {secret: "env:S"}}}',
+    ],
+  ])('refuses a user or a password in %s, and does not show it', (setting, text) => {
+    const message = failure({}, write('receivers.yaml', text));
+    expect(message).toMatch(new RegExp(`${setting}: .*holds a user or a password`));
+    expect(message).not.toContain('pass-word');
+  });
+
   test.each<[string, Record<string, string>, string]>([
     ['an empty address', { TEMPORAL_ADDRESS: '' }, 'TEMPORAL_ADDRESS is empty. Set it, or unset it.'],
     [

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isUnprotected } from '../../src/model/endpoint.js';
+import { holdsCredentials, isUnprotected } from '../../src/model/endpoint.js';
 
 test.each([
   ['https://cloud.example.com', false],
@@ -24,7 +24,23 @@ test.each([
   ['http://[::ffff:127.0.0.1]', true],
   ['http://127.0.0.1@10.0.0.5', true],
   ['http://2130706433', false],
+  [' http://10.0.0.5', true],
+  ['http:/10.0.0.5', true],
+  ['http:10.0.0.5', true],
+  [String.raw`http:\\10.0.0.5`, true],
+  ['ht\ntp://10.0.0.5', true],
+  ['\thttp://localhost', false],
   ['no address', false],
 ])('credentials sent to %s can be read on the way: %s', (address, expected) => {
   expect(isUnprotected(address)).toBe(expected);
+});
+
+test.each([
+  ['https://hooks.example.com/T0/token', false],
+  ['https://user:password@hooks.example.com', true],
+  ['https://token@hooks.example.com', true],
+  ['https://:@hooks.example.com', false],
+  ['no address', false],
+])('%s holds credentials: %s', (address, expected) => {
+  expect(holdsCredentials(address)).toBe(expected);
 });
