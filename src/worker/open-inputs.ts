@@ -79,7 +79,15 @@ function sealFailure(call: string, error: unknown): unknown {
   const { message, nonRetryable, details, nextRetryDelay, category, cause, stack } = failure;
   const type = failure.type ?? 'Error';
   const isFinal = nonRetryable === true;
-  const sealed: SealedFailure = { heddleFailed: call, type, message, isFinal, details: details ?? [] };
+  const sealed: SealedFailure = {
+    heddleFailed: call,
+    type,
+    message,
+    isFinal,
+    attempt: activityInfo().attempt,
+    ...(typeof nextRetryDelay === 'number' ? { retryAfterMs: nextRetryDelay } : {}),
+    details: details ?? [],
+  };
   const outer = ApplicationFailure.create({
     message,
     type,

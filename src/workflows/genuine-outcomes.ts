@@ -13,7 +13,7 @@ import {
 import { RetryState, type Duration } from '@temporalio/common';
 import { isEnvelope } from '../model/messages/envelope.js';
 import { readRefusal } from '../model/messages/refusal.js';
-import { readSealedFailure } from '../model/messages/sealed-failure.js';
+import { readSealedFailure, type SealedFailure } from '../model/messages/sealed-failure.js';
 import { messagesOf } from '../model/messages/table.js';
 import { readSealedResult } from '../model/messages/sealed-result.js';
 import { unknownOutcome } from '../model/node/failure.js';
@@ -108,7 +108,8 @@ function openFailure(error: unknown, { call, scope, limits }: Call): unknown {
   const genuine =
     (cause instanceof TimeoutFailure
       ? openTimeout(cause, call, limits)
-      : openCause(cause, call, retryState)) ?? failedUnsealed(activityType, cause);
+      : openCause(cause, call, (failure) => isLast(failure, retryState, limits, scope))) ??
+    failedUnsealed(activityType, cause);
   return new ActivityFailure(message, activityType, activityId, retryState, identity, genuine);
 }
 
@@ -122,11 +123,16 @@ function openTimeout(
   { options, from }: Limits,
 ): TimeoutFailure | undefined {
   const { scheduleToCloseTimeout: total, scheduleToStartTimeout: wait = total } = options;
-  const limit = msOf(timeoutType === 'SCHEDULE_TO_START' ? wait : total);
-  if (limit === undefined || recorded().at - from < limit - earlyMs(options, limit)) return undefined;
+  if (!isOver({ options, from }, timeoutType === 'SCHEDULE_TO_START' ? wait : total)) return undefined;
   return Object.assign(new TimeoutFailure('the activity timed out', undefined, timeoutType), {
     cause: openCause(cause, call),
   });
+}
+
+/** Whether a limit has passed by the workflow's recorded clock, or will have after a delay. */
+function isOver({ options, from }: Limits, limit: Duration | undefined, delayMs = 0): boolean {
+  const ms = msOf(limit);
+  return ms !== undefined && recorded().at + delayMs - from >= ms - earlyMs(options, ms);
 }
 
 /**
@@ -143,13 +149,35 @@ function msOf(duration: Duration | undefined): number | undefined {
   return typeof duration === 'number' ? duration : undefined;
 }
 
-/** Undefined if no attempt of this call failed so. An attempt that may be followed by another ends no activity by itself. */
-function openCause(cause: unknown, call: string, retryState?: RetryState): ApplicationFailure | undefined {
+/**
+ * Whether no attempt follows one that failed so, by what this workflow scheduled. Callers of the server can report a failure
+ * of an earlier attempt again as permanent, with another delay, or after they have changed the limits of the activity.
+ */
+function isLast(
+  { isFinal, attempt, retryAfterMs }: SealedFailure,
+  retryState: RetryState,
+  limits: Limits,
+  scope: CancellationScope,
+): boolean {
+  if (isFinal) return true;
+  if (retryState === noRetry) return false;
+  // Of an earlier build.
+  if (attempt === undefined) return true;
+  const { maximumAttempts = 0 } = limits.options.retry ?? {};
+  if (maximumAttempts > 0 && attempt >= maximumAttempts) return true;
+  return scope.consideredCancelled || isOver(limits, limits.options.scheduleToCloseTimeout, retryAfterMs);
+}
+
+/** Undefined if no attempt of this call failed so, or another one may follow. */
+function openCause(
+  cause: unknown,
+  call: string,
+  ends: (failure: SealedFailure) => boolean = () => true,
+): ApplicationFailure | undefined {
   if (!(cause instanceof ApplicationFailure)) return undefined;
   const sealed = readSealedFailure(cause.details);
-  if (sealed?.heddleFailed !== call) return undefined;
+  if (sealed?.heddleFailed !== call || !ends(sealed)) return undefined;
   const { type, message, isFinal, details } = sealed;
-  if (!isFinal && retryState === noRetry) return undefined;
   return ApplicationFailure.create({ type, message, nonRetryable: isFinal, details: [...details] });
 }
 

@@ -25,6 +25,7 @@ import { samples } from '../harness/workflows/sample-messages.js';
 type Ends = Readonly<Record<string, End>>;
 
 const unknown = { kind: 'UnknownOutcome' };
+const [notReady, timedOut] = ['NotReady', 'Timeout'].map((kind) => JSON.stringify({ kind }));
 /** All runs have one workflow id, so what one run recorded decrypts in the next ones. */
 const workflowId = 'plan/forged';
 const started = temporal.api.enums.v1.PendingActivityState.PENDING_ACTIVITY_STATE_STARTED;
@@ -254,6 +255,68 @@ describe('every activity of the table', () => {
     expect(ends).toEqual(all(unknown));
   });
 
+  /** Each activity's first attempt fails, another may follow and hangs; the failure of the first is reported again. */
+  async function reportAgain(
+    change: (handle: WorkflowHandle) => Promise<unknown>,
+    info: NonNullable<ProtoFailure['applicationFailureInfo']> = {},
+  ): Promise<Ends> {
+    letHang();
+    const hang = act;
+    act = () =>
+      activityInfo().attempt > 1
+        ? hang()
+        : Promise.reject(ApplicationFailure.create({ type: 'NotReady', nextRetryDelay: 10 }));
+    const handle = await startAll(2);
+    const { pendingActivities } = (await handle.describe()).raw;
+    const last = Object.fromEntries(
+      (pendingActivities ?? []).map(({ activityId, lastFailure }) => [activityId, lastFailure]),
+    );
+    await change(handle);
+    return forgeFor(handle, (name) => ({
+      ...last[name],
+      applicationFailureInfo: { ...last[name]?.applicationFailureInfo, ...info },
+    }));
+  }
+
+  // Promise: attempts-of-workflow
+  it('has an unknown outcome if a failure is reported again with a delay beyond the time limit', async () => {
+    const nextRetryDelay = { seconds: 1_000_000 as never };
+    expect(await reportAgain(async () => undefined, { nextRetryDelay })).toEqual(all(unknown));
+  });
+
+  it('has an unknown outcome if a failure is reported again after a caller has limited the attempts', async () => {
+    const limit = (handle: WorkflowHandle): Promise<unknown> =>
+      Promise.all(
+        everyActivity.map((id) =>
+          connection.workflowService.updateActivityOptions({
+            namespace,
+            execution: { workflowId: handle.workflowId },
+            id,
+            activityOptions: { retryPolicy: { maximumAttempts: 2 } },
+            updateMask: { paths: ['retry_policy.maximum_attempts'] },
+          }),
+        ),
+      );
+    expect(await reportAgain(limit)).toEqual(all(unknown));
+  });
+
+  it('has an unknown outcome if a failure is reported again after a caller has shortened the time limit', async () => {
+    const limit = (handle: WorkflowHandle): Promise<unknown> =>
+      Promise.all(
+        everyActivity.map((id) =>
+          connection.workflowService.updateActivityOptions({
+            namespace,
+            execution: { workflowId: handle.workflowId },
+            id,
+            activityOptions: { scheduleToCloseTimeout: { seconds: 20 as never } },
+            updateMask: { paths: ['schedule_to_close_timeout'] },
+          }),
+        ),
+      );
+    const nextRetryDelay = { seconds: 60 as never };
+    expect(await reportAgain(limit, { nextRetryDelay })).toEqual(all(unknown));
+  });
+
   it.each(['SCHEDULE_TO_CLOSE', 'SCHEDULE_TO_START'] as const)(
     'has an unknown outcome if a caller reports the time limit %s before it has passed',
     async (limit) => {
@@ -293,6 +356,21 @@ describe('every activity of the table', () => {
       args,
     });
     expect(await endsOf(handle)).toEqual(all({ kind: 'Timeout' }));
+  });
+
+  it.each([
+    ['no attempt is left, or its time limit has passed', 10],
+    ['no other attempt fits into its time limit', 10_000],
+  ])('has failed as its worker reports if %s', async (_when, nextRetryDelay) => {
+    act = () => Promise.reject(ApplicationFailure.create({ type: 'NotReady', nextRetryDelay }));
+    const args = [...samples.plan.start];
+    const handle = await client.workflow.start('plan', {
+      workflowId: shortId,
+      taskQueue: workflowQueue,
+      args,
+    });
+    const ends = Object.values(await endsOf(handle)).map((end) => JSON.stringify(end));
+    expect(new Set(ends)).toEqual(new Set(nextRetryDelay === 10 ? [notReady, timedOut] : [notReady]));
   });
 
   it('is cancelled only if its workflow asked for it', async () => {

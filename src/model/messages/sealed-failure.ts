@@ -11,6 +11,10 @@ export interface SealedFailure {
   readonly message: string;
   /** Whether the attempt said that no other one may follow. */
   readonly isFinal: boolean;
+  /** The number of the attempt; absent in failures of earlier builds. */
+  readonly attempt?: number;
+  /** The delay before another attempt, in ms, that the attempt asked for. */
+  readonly retryAfterMs?: number;
   readonly details: readonly unknown[];
 }
 
