@@ -193,4 +193,58 @@ describe('CREATE at a provider that cannot report the result of a lost call', ()
     await service.call('DELETE', `/v1/faults/${(body as { readonly id: string }).id}`);
     expect(await calls('orphaned')).toBe(1);
   });
+
+  // A caller of the server without keys has the task repeated, and hides what its first attempt has recorded.
+  const hidings: Readonly<Record<string, (task: PendingTask) => Promise<unknown>>> = {
+    'its input as the last heartbeat': async (task) => {
+      const { events } = await client.workflow.getHandle(task.workflowId).fetchHistory();
+      const scheduled = events?.find((event) => event.activityTaskScheduledEventAttributes);
+      const { input } = scheduled?.activityTaskScheduledEventAttributes ?? {};
+      return fail(task, { lastHeartbeatDetails: input });
+    },
+    'an empty last heartbeat': (task) => fail(task, { lastHeartbeatDetails: { payloads: [] } }),
+    'an empty heartbeat': async (task) => {
+      await client.workflowService.recordActivityTaskHeartbeatById(task);
+      return fail(task);
+    },
+    'a reset of the activity': async ({ activityId: id, ...task }) => {
+      const execution = { workflowId: task.workflowId };
+      await client.workflowService.resetActivity({ ...task, execution, id, resetHeartbeat: true });
+      return fail({ ...task, activityId: id });
+    },
+  };
+  // Promise: create-sent-once
+  it.each(Object.entries(hidings))('is not repeated if its intent is hidden by %s', async (name, hide) => {
+    const hostname = `hidden-${name.replaceAll(' ', '-')}`;
+    const { body } = await service.call('POST', '/v1/faults', {
+      fault: 'hold-answer',
+      operation: 'create',
+      hostname,
+    });
+    const handle = await create(hostname);
+    await until('it was sent', async () => (await calls(hostname)) === 1);
+    const [pending] = (await handle.describe()).raw.pendingActivities ?? [];
+    await hide({
+      namespace: 'default',
+      workflowId: handle.workflowId,
+      activityId: pending?.activityId ?? '',
+    });
+    expect(await failureOf(handle)).toMatchObject(quarantined(hostname));
+    await service.call('DELETE', `/v1/faults/${(body as { readonly id: string }).id}`);
+    expect(await calls(hostname)).toBe(1);
+  });
 });
+
+interface PendingTask {
+  readonly namespace: string;
+  readonly workflowId: string;
+  readonly activityId: string;
+}
+
+function fail(task: PendingTask, more: object = {}): Promise<unknown> {
+  return client.workflowService.respondActivityTaskFailedById({
+    ...task,
+    ...more,
+    failure: { message: 'no', applicationFailureInfo: { type: 'Retryable' } },
+  });
+}

@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../model/json.js';
 import { isPluginError, PluginError, type FailureKind } from '../../plugins/errors.js';
 import { markBefore, type Attempt } from '../attempt.js';
 import type { ActivityParts } from '../parts.js';
@@ -22,15 +23,41 @@ export interface CreateOnce {
 export async function createOnce<Result>(once: CreateOnce, create: () => Promise<Result>): Promise<Result> {
   const { attempt } = once;
   if (markBefore() === 'sent') throw quarantine(once, 'the worker that sent it was lost');
+  if (!isUnsent(attempt)) throw quarantine(once, 'an earlier attempt ended without a word of it');
   await recordMark(attempt, once.runs, { mark: 'sent', what: 'the intent to send CREATE' });
   try {
     return await create();
   } catch (error) {
     if (!isPluginError(error))
       throw attempt.detach.aborted ? error : quarantine(once, messageOf(error), error);
-    if (error.kind === 'NotReady') attempt.mark('unsent');
+    if (error.kind === 'NotReady') markUnsent(attempt);
     if (error.kind === 'NotReady' || refusals.includes(error.kind)) throw error;
     throw quarantine(once, error.message, error);
+  }
+}
+
+/**
+ * Whether it is certain that no earlier attempt has sent it: there is none, or the last one has said so at its end. What
+ * an attempt says then stays true, and only the next one believes it, so nothing is gained by sending it again. Anyone
+ * who may call the server can remove or replace what attempts have recorded.
+ */
+function isUnsent({ isFirst, number }: Attempt): boolean {
+  const before = markBefore();
+  return isFirst || (isJsonObject(before) && before['unsent'] === number - 1);
+}
+
+/** Notes at the end of an attempt that it has not sent it. */
+function markUnsent(attempt: Attempt): void {
+  attempt.mark({ unsent: attempt.number });
+}
+
+/** Makes an attempt that fails before it sends CREATE say so. */
+export async function notingUnsent<Result>(attempt: Attempt, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (attempt.marked() !== 'sent' && isUnsent(attempt)) markUnsent(attempt);
+    throw error;
   }
 }
 

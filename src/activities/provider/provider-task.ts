@@ -11,6 +11,7 @@ import type { AccountName } from './account.js';
 import type { Attempt } from '../attempt.js';
 import { confirmMachine } from './confirm-machine.js';
 import { createMachine } from './create-machine.js';
+import { notingUnsent } from './create-once.js';
 import { deleteMachine } from './delete-machine.js';
 import { consoleMs, keepConsole } from './keep-console.js';
 import type { ActivityParts } from '../parts.js';
@@ -20,7 +21,17 @@ import type { TaskCall } from '../task-call.js';
 import { refuseSuperseded, resetTime } from './superseded.js';
 
 /** Carries out CREATE, CONFIRM or DELETE by the plugin of the node's provider. */
-export async function runProviderTask({ parts, task, request, attempt }: TaskCall): Promise<JsonObject> {
+export async function runProviderTask(call: TaskCall): Promise<JsonObject> {
+  const { parts, task, request, attempt } = call;
+  const account = parts.providers[request.provider.name];
+  const isSentOnce =
+    task.taskName === 'CREATE' &&
+    account !== undefined &&
+    parts.registry.provider(account.type).descriptor.idempotency === 'none';
+  return isSentOnce ? notingUnsent(attempt, () => callPlugin(call)) : callPlugin(call);
+}
+
+async function callPlugin({ parts, task, request, attempt }: TaskCall): Promise<JsonObject> {
   const begunAt = performance.now();
   const budgetMs = leftMs(parts);
   const budget = budgetSignal(budgetMs, lastWordsMs);
