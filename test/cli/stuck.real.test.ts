@@ -107,16 +107,16 @@ describe('heddle status of a stuck cluster', () => {
   });
 
   it('explains why workers cannot execute a workflow', async () => {
-    // As a build of a later version would leave it.
+    // As a build with another state would leave it.
     await stack.client.temporal.workflow.start(clusterWorkflowType, {
-      workflowId: clusterWorkflowId('newer'),
+      workflowId: clusterWorkflowId('other'),
       taskQueue: workflowQueue,
-      args: [{ carried: { stateVersion: 99, name: 'newer', uid: 'u' } }],
+      args: [{ carried: { name: 'other', uid: 'u' } }],
     });
-    const { code, stdout } = await statusWith('newer', /stuck: cluster\/newer/);
+    const { code, stdout } = await statusWith('other', /stuck: cluster\/other/);
     expect(code).not.toBe(0);
     expect(stdout).toMatch(
-      /stuck: cluster\/newer cannot be carried on: workers failed at it \d+ times? in a row, for [\d.]+ s: the cluster's state has version 99/,
+      /stuck: cluster\/other cannot be carried on: workers failed at it \d+ times? in a row, for [\d.]+ s: .*undefined/,
     );
   });
 

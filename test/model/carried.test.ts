@@ -13,7 +13,6 @@ const specOf = (number: number, bytes = maxSpecBytes - 100): ClusterSpec =>
 
 function stateWith(more: Partial<ClusterState>): ClusterState {
   return {
-    stateVersion: 1,
     name: 'web',
     uid: 'u',
     stopped: [],

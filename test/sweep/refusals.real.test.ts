@@ -104,7 +104,7 @@ describe('the sweep', () => {
       temporal.workflow.start('cluster', {
         workflowId: `cluster/${name}`,
         taskQueue: workflowQueue,
-        args: [{ carried: { stateVersion: 99, name, uid } }],
+        args: [{ carried: { name, uid } }],
         memo: { heddleUid: uid },
       });
     await start('cut', 'u0');

@@ -271,7 +271,6 @@ describe('a cluster whose plan was not carried', () => {
     for (const node of ['app-2', 'app-3']) await ledger.written(`${name} ${node} web INSTALL begin`);
 
     const state: ClusterState = {
-      stateVersion: 1,
       name,
       uid,
       spec,

@@ -3,7 +3,6 @@ import { jsonBytes, maxSpecBytes, mostSent } from '../carried.js';
 import type { NodeRow, RowFacts } from '../plan/current.js';
 import { newValueTable } from '../shared-values.js';
 import type { NodeGroup } from './group.js';
-import { upgradeState } from './upgrade-state.js';
 import type { ClusterState, QueuedOperation } from './state.js';
 import {
   packNodes,
@@ -102,11 +101,16 @@ function pack(state: ClusterState): CarriedCluster {
   };
 }
 
-/** @throws StateVersionError */
-export function unpackCluster(carried: unknown): ClusterState {
-  const { specs, facts, queue, work, groups, nodes, placements, ...rest } = upgradeState(
-    carried,
-  ) as unknown as CarriedCluster;
+export function unpackCluster({
+  specs,
+  facts,
+  queue,
+  work,
+  groups,
+  nodes,
+  placements,
+  ...rest
+}: CarriedCluster): ClusterState {
   const named = specKeys.flatMap((key) => {
     const index = rest[key];
     return index === undefined ? [] : [[key, specs[index]] as const];

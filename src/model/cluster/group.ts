@@ -86,7 +86,6 @@ export interface GroupStart {
 
 /** Everything a group's workflow carries from run to run. */
 export interface GroupState extends NodesState, GroupStart {
-  readonly stateVersion: 1;
   /** Its own nodes as peers; the cluster keeps which group changed when. */
   readonly peers: PeersState;
   readonly incarnation: number;

@@ -14,7 +14,6 @@ import type { Coordination, NodesState } from './work.js';
 
 /** Everything a cluster workflow carries from run to run. Plain JSON. */
 export interface ClusterState extends NodesState {
-  readonly stateVersion: 1;
   readonly name: string;
   /** Made once; survives continue-as-new and reset, differs for a later cluster of the same name. */
   readonly uid: string;

@@ -7,7 +7,6 @@ import type { ImageSpec } from './spec.js';
 
 /** An image and its builds. While it is exported, nothing is built, uploaded or deleted. */
 export interface ImageState extends Moved {
-  readonly stateVersion: 1;
   readonly name: string;
   readonly uid: string;
   readonly spec?: ImageSpec;

@@ -13,7 +13,6 @@ import type { MachineStateName } from './transitions.js';
 
 /** A standalone machine, while it is registered. */
 export interface MachineState {
-  readonly stateVersion: 1;
   readonly name: string;
   readonly uid: string;
   /** The workflow that owns it, if that is not its own: `image/web`. */

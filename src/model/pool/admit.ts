@@ -133,11 +133,7 @@ function wait(
 ): void {
   // Neither a tenant at its limit nor a missing image blocks other requests, nor does a paused label.
   const waiting = candidates.filter(
-    ({ fit: { is } }) =>
-      is !== 'tenant' &&
-      is !== 'full' &&
-      is !== 'withoutImage' &&
-      (is !== 'paused' || pool.pausesLabels !== true),
+    ({ fit: { is } }) => is !== 'tenant' && is !== 'full' && is !== 'withoutImage' && is !== 'paused',
   );
   const target =
     waiting.find(({ name }) => name === request.target) ??

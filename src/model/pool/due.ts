@@ -127,8 +127,7 @@ export function nextDue(pool: PoolState, now: number): number | undefined {
     const end = endOf(pool, node);
     if (end !== undefined) times.push(end.at);
     // What is due already has begun, or begins when other work has ended.
-    if (node.againAt !== undefined && (node.againAt > now || pool.boundsDeletes !== true))
-      times.push(node.againAt);
+    if (node.againAt !== undefined && node.againAt > now) times.push(node.againAt);
   }
   const slowAt = nextFailOver(pool, now);
   if (slowAt !== undefined) times.push(slowAt);
@@ -158,10 +157,10 @@ function hasToCheck(pool: PoolState, providerPool: string): boolean {
 }
 
 /** Infinity: never. A kept machine that failed before it was handed out is checked until it answers. */
-export function checkIntervalMs({ spec, probesReady }: PoolState, providerPool: string): number {
+export function checkIntervalMs({ spec }: PoolState, providerPool: string): number {
   const { checkEvery, keepUnwell } = spec?.providerPools[providerPool] ?? {};
   if (checkEvery !== undefined) return milliseconds(checkEvery);
-  return keepUnwell === true && probesReady === true ? keptCheckMs : Infinity;
+  return keepUnwell === true ? keptCheckMs : Infinity;
 }
 
 /** Nodes that are checked periodically: failed ones, and free ready ones if the file gives an interval. */

@@ -22,7 +22,7 @@ type Demand = Pick<NodeRequest, 'labels' | 'tenant' | 'declined'>;
  * how long its provider takes.
  */
 export function failOver(pool: PoolState, now: number): void {
-  if (pool.failsOver !== true || !hasSeveral(pool)) return;
+  if (!hasSeveral(pool)) return;
   let ledgers: Ledgers | undefined;
   const slow: PoolNode[] = [];
   for (const { id } of Object.values(pool.nodes)) {
@@ -76,7 +76,7 @@ function noteSlowness(
 
 /** The next time at which a node counts as slow; undefined if there is none. */
 export function nextFailOver(pool: PoolState, now: number): number | undefined {
-  if (pool.failsOver !== true || !hasSeveral(pool)) return undefined;
+  if (!hasSeveral(pool)) return undefined;
   const times = Object.values(pool.nodes)
     .map((node) => slowAt(pool, node))
     .filter((at) => at > now && at < Infinity);

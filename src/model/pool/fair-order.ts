@@ -21,10 +21,6 @@ export function* inFairOrder(
   now: number,
 ): Generator<NodeRequest> {
   const waiting = inOrder(pool);
-  if (pool.isFair !== true) {
-    for (const request of waiting) if (!isPassed(request)) yield request;
-    return;
-  }
   for (let from = 0; from < waiting.length;) {
     const priority = waiting[from]?.priority;
     let to = from + 1;
@@ -35,7 +31,7 @@ export function* inFairOrder(
 }
 
 export function noteServed(pool: PoolState, tenant: string | undefined, now: number): void {
-  if (pool.isFair === true) (pool.servedAt ??= bareRecord())[tenant ?? ''] = now;
+  (pool.servedAt ??= bareRecord())[tenant ?? ''] = now;
 }
 
 /** Forgets what no longer matters, and the longest ago if that is too much: a tenant is any text of a caller. */

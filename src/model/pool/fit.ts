@@ -87,9 +87,7 @@ export function refusalOf(
 
 /** Whether requests are better served elsewhere: a machine of one of these labels was too slow there lately. */
 export function isAvoided(pool: PoolState, labels: readonly string[], name: string, now: number): boolean {
-  return (
-    pool.failsOver === true && labels.some((label) => (pool.resting[offerKey(name, label)]?.until ?? 0) > now)
-  );
+  return labels.some((label) => (pool.resting[offerKey(name, label)]?.until ?? 0) > now);
 }
 
 /** What the machines take that must be made for these labels. */

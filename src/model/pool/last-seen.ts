@@ -13,7 +13,6 @@ export function machineNode({ nodes }: PoolState, node: PoolNode): PoolNode {
 
 /** Whether it answered so recently that it is handed out without a probe. */
 export function isSeen(pool: PoolState, node: PoolNode, now: number): boolean {
-  if (pool.probesReady !== true) return true;
   const { seenAt, createdAt, providerPool } = machineNode(pool, node);
   const { probeAfter = defaultProbeAfter } = pool.spec?.providerPools[providerPool] ?? {};
   return now - (seenAt ?? createdAt) < milliseconds(probeAfter);

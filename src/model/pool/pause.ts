@@ -8,13 +8,10 @@ interface Offered {
 
 /** Why no machine of the label is requested there for a while: its account refused one for its quota. */
 export function pauseOf(pool: PoolState, { providerPool, label }: Offered): Pause | undefined {
-  const account = accountOf(pool, providerPool);
-  return (
-    pool.paused[offerKey(providerPool, label)] ?? (account === undefined ? undefined : pool.paused[account])
-  );
+  return pool.paused[offerKey(providerPool, label)];
 }
 
-/** The label's pause, or the account's in runs that began with an earlier build. */
+/** Why no machines of some labels are requested there for a while. */
 export function pausesIn(pool: PoolState, providerPool: string): readonly string[] {
   const labels = Object.keys(pool.spec?.providerPools[providerPool]?.labels ?? {});
   return [...new Set(labels.flatMap((label) => pauseOf(pool, { providerPool, label })?.why ?? []))];
@@ -29,15 +26,9 @@ export function pause(pool: PoolState, { providerPool, label }: Offered, why: st
   if (account === undefined) return;
   delete pool.quotas[account];
   delete pool.quotasAskedAt[account];
-  const key = pool.pausesLabels === true ? offerKey(providerPool, label) : account;
-  const before = pool.paused[key];
-  if (pool.pausesLabels !== true) {
-    const times = (before?.times ?? 0) + 1;
-    pool.paused[key] = { since: before?.since ?? now, until: now + pauseMs(times), why, times };
-    return;
-  }
+  const key = offerKey(providerPool, label);
   // Refusals of machines that were requested together count once.
-  if (before !== undefined) return;
+  if (pool.paused[key] !== undefined) return;
   const times = (pool.refusals?.[key] ?? 0) + 1;
   pool.refusals = { ...pool.refusals, [key]: times };
   pool.paused[key] = { since: now, until: now + pauseMs(times), why, times };
@@ -55,7 +46,6 @@ export function forgetRefusals(pool: PoolState, { providerPool, label }: Offered
 export function endPauses(pool: PoolState, providerPool: string): void {
   const account = accountOf(pool, providerPool);
   if (account === undefined) return;
-  delete pool.paused[account];
   for (const [name, { provider, labels }] of Object.entries(pool.spec?.providerPools ?? {}))
     if (provider === account)
       for (const label of Object.keys(labels)) delete pool.paused[offerKey(name, label)];

@@ -20,7 +20,6 @@ export interface DueProbes {
 }
 
 export function dueProbes(pool: PoolState, isProbed: (id: string) => boolean, now: number): DueProbes {
-  if (pool.probesReady !== true) return { first: [], second: [] };
   const second = Object.values(pool.nodes).filter(
     ({ id, silent, againAt = 0 }) => silent === true && againAt <= now && !isProbed(id),
   );

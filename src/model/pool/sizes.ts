@@ -26,11 +26,6 @@ export function noteSizes(
   pool.sizes = { ...pool.sizes, [account]: sizes };
   for (const [id, node] of Object.entries(pool.nodes)) {
     const planned = pool.placements[node.providerPool]?.[node.label];
-    if (pool.keepsSizes !== true) {
-      if (planned?.provider === account && node.backing === undefined)
-        pool.nodes[id] = { ...node, uses: usesOf(pool, node.providerPool, node.label) };
-      continue;
-    }
     // Its label may have other hardware by now.
     const { provider, flavor = '' } = node.machine.placement ?? planned ?? {};
     if (provider === account && isUnsized(pool, node))

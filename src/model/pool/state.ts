@@ -13,7 +13,6 @@ import type { Placements, PoolSpec, ProviderTraits } from './spec.js';
  * they are changed in place; their values are replaced, never changed.
  */
 export interface PoolState {
-  readonly stateVersion: 1;
   readonly name: string;
   /** Made once; the first part of the keys of its machines. */
   readonly uid: string;
@@ -33,7 +32,7 @@ export interface PoolState {
   /** The last that ended, newest first. */
   ended: readonly EndedRequest[];
   readonly counters: { node: number; request: number; version: number };
-  /** By `<provider pool>/<label>`, or account in runs of earlier builds: what its account refused for its quota. */
+  /** By `<provider pool>/<label>`: what its account refused for its quota. */
   readonly paused: Record<string, Pause>;
   /** What the accounts' quotas leave for this pool, if the accounts report them. */
   readonly quotas: Record<string, Quota>;
@@ -49,22 +48,10 @@ export interface PoolState {
   recentFailures?: readonly PoolFailure[];
   /** By `<provider pool>/<label>`, in ms: how long the last machine took. */
   launchTimes?: Readonly<Record<string, { readonly acceptedMs: number; readonly readyMs: number }>>;
-  /** Absent in runs of earlier builds, which left a slow provider only after its own time limits. */
-  failsOver?: boolean;
-  /** Absent in runs of earlier builds, which handed out ready nodes without probing them. */
-  probesReady?: boolean;
-  /** Absent in runs of earlier builds, whose deletions take permits of launches, for up to an hour each. */
-  boundsDeletes?: boolean;
-  /** Absent in runs of earlier builds, which sized nodes by what their label has now. */
-  keepsSizes?: boolean;
   /** By account and flavor: what one machine takes of the limits. */
   sizes?: Readonly<Record<string, Readonly<Record<string, Amounts>>>>;
   /** By `<provider pool>/<label>`: how often in a row its account refused it for its quota. */
   refusals?: Readonly<Record<string, number>>;
-  /** Absent in runs of earlier builds, which paused the whole account. */
-  pausesLabels?: boolean;
-  /** Absent in runs of earlier builds, which serve requests of equal priority by arrival. */
-  isFair?: boolean;
   /** By tenant: when its last request got nodes. Forgotten when it no longer matters. */
   servedAt?: Record<string, number>;
   /** When the ready nodes of each provider pool were last checked. */
@@ -99,7 +86,6 @@ const mostEndedBytes = 60_000;
 
 export function newPool(name: string, uid: string): PoolState {
   return {
-    stateVersion: 1,
     name,
     uid,
     placements: {},

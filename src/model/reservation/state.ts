@@ -5,7 +5,6 @@ import type { Webhook } from '../event.js';
 
 /** All reservations of an installation: the calendar. Moments are in ms since the epoch. */
 export interface ReservationsState {
-  readonly stateVersion: 1;
   readonly uid: string;
   /** Reservations so far; the next one's number. */
   readonly numbers: number;
@@ -183,7 +182,7 @@ export function withAssignment(reservation: Reservation, assignment: Assignment)
 }
 
 export function newReservations(uid: string): ReservationsState {
-  return { stateVersion: 1, uid, numbers: 0, reservations: {}, notifications: [] };
+  return { uid, numbers: 0, reservations: {}, notifications: [] };
 }
 
 /**

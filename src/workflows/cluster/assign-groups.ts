@@ -12,7 +12,6 @@ import { commandOf } from './cluster-executor.js';
 import { changeGroup, groupOf, instruct, placeNode } from './groups.js';
 import type { Memory } from './memory.js';
 import { servicesOfGroups } from './apply-plan.js';
-import { patchedOnce } from '../patched-once.js';
 
 /**
  * Gives every new node its place, and every group its part of the plan.
@@ -106,7 +105,7 @@ function instructGroup(
   const paused: readonly Instruction[] =
     memory.state.operation?.paused === undefined ? [] : [{ do: 'pause', paused: true }];
   // Stopping all groups at the end would cost those without work another message.
-  const stopped = kinds.length === 0 && patchedOnce('20261125-stopped-groups');
+  const stopped = kinds.length === 0;
   const stop: readonly Instruction[] = stopped ? [{ do: 'halt', how: 'stop' }] : [];
   instruct(memory, id, ...paused, instruction, ...stop);
   changeGroup(memory, id, {

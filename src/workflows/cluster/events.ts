@@ -4,7 +4,6 @@ import type { Operation, OperationState } from '../../model/cluster/operation.js
 import type { ClusterState } from '../../model/cluster/state.js';
 import { startDeliveries } from '../delivery.js';
 import { noteChange, now } from '../entity.js';
-import { patchedOnce } from '../patched-once.js';
 import { signalIfThere } from '../signal-if-there.js';
 import type { Memory } from './memory.js';
 import { clusterEventSignal } from './messages.js';
@@ -63,7 +62,7 @@ export function isPublished({ state }: Memory): boolean {
 async function publish({ parent, webhooks = [] }: ClusterState, event: ClusterEvent): Promise<void> {
   // A parent that has ended waits for nothing.
   if (parent !== undefined) await signalIfThere(parent, clusterEventSignal, event);
-  if (webhooks.length > 0 && patchedOnce('20261125-webhooks')) await startDeliveries(webhooks, event);
+  if (webhooks.length > 0) await startDeliveries(webhooks, event);
 }
 
 function withoutEvent(state: ClusterState, { id }: ClusterEvent): ClusterState {

@@ -1,5 +1,5 @@
 import { bounds } from '../../model/bounds.js';
-import { allHandlersFinished, getExternalWorkflowHandle, log, patched } from '@temporalio/workflow';
+import { allHandlersFinished, getExternalWorkflowHandle, log } from '@temporalio/workflow';
 import { clusterWorkflowId } from '../../model/names.js';
 import {
   packGroup,
@@ -105,7 +105,6 @@ function openState(input: GroupInput): GroupState {
   if ('carried' in input) return unpackGroup(input.carried);
   return {
     ...input,
-    stateVersion: 1,
     nodes: {},
     peers: noPeers,
     incarnation: 0,
@@ -176,12 +175,11 @@ function isDrained({ run }: GroupMemory): boolean {
  */
 async function keepReporting(memory: GroupMemory): Promise<never> {
   const cluster = getExternalWorkflowHandle(clusterWorkflowId(memory.state.cluster));
-  const collects = patched('20261124-collected-reports');
   let reported = '';
   const isUrgent = (): boolean => isAwaited(memory) || progressText(memory) !== reported;
   for (;;) {
     await conditionOf('reports', () => memory.closing !== true && (memory.unreported === true || isUrgent()));
-    if (collects && !isUrgent()) await condition(() => memory.closing === true || isUrgent(), collectMs);
+    if (!isUrgent()) await condition(() => memory.closing === true || isUrgent(), collectMs);
     // The run may have begun to end since the condition held.
     if (memory.closing === true) continue;
     const { report, left } = reportOf(memory);

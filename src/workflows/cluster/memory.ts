@@ -2,7 +2,6 @@ import { upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/wo
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { stableJson } from '../../model/node/payload.js';
 import { summariseSpec } from '../../model/cluster/spec-summary.js';
-import { patchedOnce } from '../patched-once.js';
 import { indexLabels } from '../../model/cluster/labels.js';
 import type { Json } from '../../model/json.js';
 import { searchAttributes } from '../../model/names.js';
@@ -136,7 +135,7 @@ export async function keepMemo(memory: Memory): Promise<never> {
     const seen = memory.changes;
     const { spec } = memory.state;
     const summary = spec === undefined ? null : summariseSpec(spec);
-    if (published !== stableJson(summary) && memory.closing !== true && patchedOnce('20261125-spec-memo')) {
+    if (published !== stableJson(summary) && memory.closing !== true) {
       published = stableJson(summary);
       upsertMemo({ heddleSpec: summary });
     }

@@ -1,6 +1,6 @@
 import { bounds } from '../../model/bounds.js';
 import { milliseconds } from '../../model/milliseconds.js';
-import { ApplicationFailure, log, patched, uuid4, workflowInfo } from '@temporalio/workflow';
+import { ApplicationFailure, log, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { ClusterStart, PlainRequest } from '../../model/cluster/messages.js';
 import { clusterWorkflowId } from '../../model/names.js';
 import { noPeers, peersPage } from '../../model/node/peers.js';
@@ -191,7 +191,6 @@ function openState(input: ClusterInput): ClusterState {
     );
   }
   return {
-    stateVersion: 1,
     name,
     uid: start?.uid ?? uuid4(),
     stopped: [],
@@ -209,10 +208,9 @@ function openState(input: ClusterInput): ClusterState {
   };
 }
 
-/** Clusters that an earlier build started as children send no events. */
 function parentOf(): Pick<ClusterState, 'parent'> {
   const { parent } = workflowInfo();
-  return parent === undefined || !patched('20261125-cluster-events') ? {} : { parent: parent.workflowId };
+  return parent === undefined ? {} : { parent: parent.workflowId };
 }
 
 function isRawSpec(input: ClusterInput): boolean {

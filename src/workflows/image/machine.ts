@@ -24,7 +24,6 @@ export function openMachine(
 ): MachineMemory {
   const { uid } = memory.state;
   setMachine(memory, {
-    stateVersion: 1,
     name,
     uid,
     owner: imageWorkflowId(memory.state.name),

@@ -85,7 +85,6 @@ async function openNode(
   const registration = { provider, flavor, image, fields, system };
   changeLease(memory, {
     machine: {
-      stateVersion: 1,
       name: nodeId,
       uid,
       owner: clusterId,

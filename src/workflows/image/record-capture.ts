@@ -1,4 +1,3 @@
-import { patched } from '@temporalio/workflow';
 import { formatImageRef, type ImageRef } from '../../model/machine/image.js';
 import type { OperationResult } from '../../model/machine/state.js';
 import { NotDone } from '../machine/failure.js';
@@ -29,7 +28,7 @@ export async function recordCapture(
     if (sizeMb !== undefined) changeBuild(memory, number, { sizeMb });
   } catch (error) {
     const isRefused = error instanceof NotDone && error.failure.action === 'IMAGE_EXISTS';
-    if (isRefused && patched('20261125-refused-capture')) removeUpload(memory, number, account.provider);
+    if (isRefused) removeUpload(memory, number, account.provider);
     throw error;
   }
 }

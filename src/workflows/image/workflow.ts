@@ -131,7 +131,7 @@ function openState(input: ImageInput | undefined): ImageState {
       `an image's workflow id is image/<name>, not "${workflowId}"`,
       'Invalid',
     );
-  return { stateVersion: 1, name, uid: input?.uid ?? uuid4(), builds: [], numbers: 0, machines: [] };
+  return { name, uid: input?.uid ?? uuid4(), builds: [], numbers: 0, machines: [] };
 }
 
 function detailsOf(state: ImageState): string {

@@ -1,4 +1,4 @@
-import { CancellationScope, isCancellation, patched } from '@temporalio/workflow';
+import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import { formatImageRef, type ImageRef } from '../../model/machine/image.js';
 import type { OperationResult } from '../../model/machine/state.js';
 import type { MachineTaskOutcome } from '../../model/machine/messages.js';
@@ -120,7 +120,6 @@ async function makeImage(
 async function deleteEmpty(memory: MachineMemory, image: ImageRef, token: string): Promise<string> {
   if (memory.state.capturesFor !== undefined) return '';
   if (!can(memory, 'DELETE_IMAGE')) return '; delete it, its provider cannot';
-  if (!patched('20261125-empty-capture')) return '';
   try {
     await runAction(memory, 'DELETE_IMAGE', { order: { image, token } });
     return ', so it was deleted';

@@ -11,7 +11,6 @@ import { judgeDisk, judgeImage, judgeRecord } from './judge-load.js';
 import { change, happen, note, type MachineMemory } from './memory.js';
 import { accessOf, can, runAction, runStep, stepsFor, undoMs } from './run-step.js';
 import { releasePermit, permitsOf } from './permits.js';
-import { patchedOnce } from '../patched-once.js';
 
 export interface LoadOrder {
   readonly image: ImageRef;
@@ -80,9 +79,6 @@ export async function load(memory: MachineMemory, order: LoadOrder): Promise<Ope
   }
 }
 
-/** Steps after loading that did not end have consequences as failed ones have. */
-export const postLoadCutPatch = '20261126-post-load-cut';
-
 /**
  * The steps after loading, on request. If they fail or are cut off, the machine has its image and is not ready: it is
  * failed, and says so, until they or a load succeed.
@@ -114,7 +110,7 @@ async function postLoadOnly(memory: MachineMemory, order: LoadOrder): Promise<Op
     return done(memory, { status, image, did: 'post-load' });
   } catch (error) {
     const cancelled = isCancellation(error);
-    if (cancelled && !(memory.postLoadBegun === true && patchedOnce(postLoadCutPatch)))
+    if (cancelled && memory.postLoadBegun !== true)
       happen(memory, 'load left out', 'it was cancelled', before);
     else {
       const why = cancelled ? 'were cancelled' : `failed: ${toNotDone(memory, 'POST_LOAD', error).message}`;
@@ -248,8 +244,7 @@ export function stopIfCancelled(): void {
 /** The disk is as it was before the step, which may be half an image of an earlier load. */
 function restoreHalf(memory: MachineMemory, before: ImageRef | undefined): void {
   const { half: _half, ...state } = memory.state;
-  const wasHalf = before !== undefined && patchedOnce('20261125-half-kept');
-  memory.state = wasHalf ? { ...state, half: before } : state;
+  memory.state = before === undefined ? state : { ...state, half: before };
 }
 
 function done(memory: MachineMemory, result: OperationResult): OperationResult {

@@ -22,11 +22,9 @@ import {
 import { machineWorkflowId, nodeOperationId } from '../../model/names.js';
 import { leasedQuery, releaseSignal, payloadQuery } from '../cluster/messages.js';
 import { now, newMemory, query, runEntity, update, type Message } from '../entity.js';
-import { patchedOnce } from '../patched-once.js';
 import { schedule } from '../schedule.js';
 import { signalIfThere } from '../signal-if-there.js';
 import { refuse, toNotDone } from './failure.js';
-import { postLoadCutPatch } from './load.js';
 import { change, note, type MachineMemory } from './memory.js';
 import { cancelMachineUpdate, machineQuery } from './messages.js';
 import { cancelOperation, operate } from './operate.js';
@@ -120,7 +118,6 @@ function openState(input: NodeMachineInput, id: string): MachineState {
   if (workflowInfo().workflowId !== machineWorkflowId(nodeName(node)))
     throw ApplicationFailure.nonRetryable('the workflow id is not that of the node', 'Invalid');
   return {
-    stateVersion: 1,
     name: node.node,
     uid: '',
     registration: { provider: '', flavor: '', image: '', fields: {}, system },
@@ -213,9 +210,7 @@ async function settle(
   const goesOff = intent.kind === 'power' && intent.verb === 'off';
   // Steps after loading that failed or were cut off, also in a load that wrote nothing: what they left undone is
   // unknown.
-  const unfinished =
-    state === 'failed' ||
-    (memory.postLoadBegun === true && did === undefined && patchedOnce(postLoadCutPatch));
+  const unfinished = state === 'failed' || (memory.postLoadBegun === true && did === undefined);
   const disturbed = memory.offByUs === true || intent.kind === 'power' || unfinished;
   if (goesOff || !disturbed) return { repair: false };
   try {

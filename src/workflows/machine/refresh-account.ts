@@ -1,4 +1,4 @@
-import { isCancellation, patched } from '@temporalio/workflow';
+import { isCancellation } from '@temporalio/workflow';
 import type { MachineIntent } from '../../model/machine/state.js';
 import { schedule } from '../schedule.js';
 import { toNotDone } from './failure.js';
@@ -20,7 +20,7 @@ const asksProvider: readonly MachineIntent['kind'][] = [
  * since its registration.
  */
 export async function refreshAccount(memory: MachineMemory, { kind }: MachineIntent): Promise<void> {
-  if (!asksProvider.includes(kind) || !patched('20261125-account-refreshed')) return;
+  if (!asksProvider.includes(kind)) return;
   const { registration, account: before } = memory.state;
   try {
     const account = await schedule('DESCRIBE_ACCOUNT', registration, {

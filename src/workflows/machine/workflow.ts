@@ -14,7 +14,6 @@ import { machineWorkflowId } from '../../model/names.js';
 import type { NamedMachine, Ownership } from '../../model/node/ownership.js';
 import { disownUpdate, ownersQuery, payloadQuery, checkSignal } from '../cluster/messages.js';
 import { now, newMemory, query, runEntity, signal, update, type Message, type NextStep } from '../entity.js';
-import { patchedOnce } from '../patched-once.js';
 import { askImage } from './ask-image.js';
 import { change, type MachineMemory } from './memory.js';
 import {
@@ -74,7 +73,7 @@ async function act(memory: MachineMemory): Promise<NextStep> {
 async function runPeriodicCheck(memory: MachineMemory): Promise<NextStep> {
   delete memory.isCheckDue;
   // Its controller may have refused the login, and controllers lock accounts.
-  if (isUnfinished(memory.state) && patchedOnce('20261126-unfinished-unchecked')) return {};
+  if (isUnfinished(memory.state)) return {};
   memory.looking = true;
   const intent = await checkMachine(memory);
   delete memory.looking;
@@ -93,7 +92,6 @@ function openState(input: MachineInput): MachineState {
   }
   const { registration, uid, by } = input;
   return {
-    stateVersion: 1,
     name,
     uid,
     registration,

@@ -10,11 +10,11 @@ const deletesAtOnce = 40;
  * deletes nothing keeps up neither launches nor the deletions of others.
  */
 export function permitsFor(
-  { pool, permits, removals }: PoolMemory,
+  { permits, removals }: PoolMemory,
   providerPool: string,
   kind: Work['kind'],
 ): Semaphore {
-  if (kind !== 'delete' || pool.boundsDeletes !== true) return permits;
+  if (kind !== 'delete') return permits;
   return (removals[providerPool] ??= createSemaphore(deletesAtOnce));
 }
 
@@ -27,6 +27,6 @@ export function deleteBudgetMs(
   { pool }: Pick<PoolMemory, 'pool'>,
   { payload, placement }: Pick<NodeState, 'payload' | 'placement'>,
 ): number | undefined {
-  if (pool.boundsDeletes !== true || typeof payload['providerid'] !== 'string') return undefined;
+  if (typeof payload['providerid'] !== 'string') return undefined;
   return pool.providerTypes?.[placement?.type ?? '']?.deleteWithinMs;
 }

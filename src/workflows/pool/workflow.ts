@@ -16,7 +16,6 @@ import type { PoolMemory } from './memory.js';
 import { beginProbes } from './probes.js';
 import { nothingPublished, publishMetrics } from './metrics.js';
 import { nextWatch, watchImages } from './watch-images.js';
-import { patchedOnce } from '../patched-once.js';
 import { isReplayTooLong, nextTaskTimeoutMs } from './replay-budget.js';
 import { beginWork } from './work.js';
 import { condition } from '../inbox.js';
@@ -34,12 +33,6 @@ const checkedAt = 300;
 /** A pool of nodes. It lives until its deletion is requested and its last node is gone. */
 export async function pool(input?: PoolInput): Promise<string> {
   const state = openState(input);
-  state.failsOver = patchedOnce('20261125-pool-fail-over');
-  state.probesReady = patchedOnce('20261125-pool-probe-ready');
-  state.boundsDeletes = patchedOnce('20261125-pool-bound-deletes');
-  state.keepsSizes = patchedOnce('20261125-pool-keep-sizes');
-  state.pausesLabels = patchedOnce('20261125-pool-label-pause');
-  state.isFair = patchedOnce('20261125-pool-fairness');
   const memory: PoolMemory = {
     ...newMemory(),
     pool: state,

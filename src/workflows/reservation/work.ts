@@ -19,7 +19,6 @@ import { askUntil, intentOf, nextStep } from '../../model/reservation/steps.js';
 import { eventOf, tell } from '../../model/reservation/notification.js';
 import { startDeliveries } from '../delivery.js';
 import { noteChange } from '../entity.js';
-import { patchedOnce } from '../patched-once.js';
 import { schedule } from '../schedule.js';
 import { setState, type ReservationsMemory } from './memory.js';
 import { newAssignment } from './reserve.js';
@@ -72,7 +71,6 @@ function stopUnneeded(
   const reservation = memory.state.reservations[id];
   const request = requestKey(memory, id, asked, 'load');
   if (reservation?.over === undefined || asking !== 'load' || memory.stopped[request] === true) return;
-  if (!patchedOnce('20261125-unneeded-loads')) return;
   memory.stopped[request] = true;
   const until = isoOf(askUntil(reservation, 'load', Date.now()));
   begin(memory, `${id} ${machine} stop`, async () => {
@@ -213,8 +211,7 @@ async function sendNotification(
   notification: ReservationNotification,
 ): Promise<void> {
   const { webhooks = [] } = memory.state;
-  if (webhooks.length > 0 && patchedOnce('20261125-webhooks'))
-    await startDeliveries(webhooks, eventOf(notification));
+  if (webhooks.length > 0) await startDeliveries(webhooks, eventOf(notification));
   try {
     await schedule('NOTIFY', notification, {
       summary: `NOTIFY ${notification.event} of ${notification.reservation.id}`,

@@ -80,7 +80,6 @@ export function fullClusterState(): ClusterState {
       facts: { services: { web: { INSTALL: pad(4_000, 100 * group + number) } } },
     }));
   const state: ClusterState = {
-    stateVersion: 1,
     name: 'full',
     uid: 'u',
     spec: specOf('full', 1),
@@ -152,7 +151,6 @@ export function fullGroup(): object {
     (number) => ({ action: 'INSTALL', service: 'web', digest: pad(420, number) }) as const,
   );
   return packGroup({
-    stateVersion: 1,
     cluster: 'full',
     clusterUid: 'u',
     group: '1',

@@ -43,7 +43,6 @@ function fullMachine(): MachineState {
     notes: many(20, () => pad(2_000)),
   });
   return {
-    stateVersion: 1,
     name: 'full',
     uid: 'u',
     registration: {
@@ -74,7 +73,6 @@ function fullMachine(): MachineState {
 function fullImage(): ImageState {
   const { history: _history, hardware: _hardware, ...machine } = fullMachine();
   let state: ImageState = {
-    stateVersion: 1,
     name: 'full',
     uid: 'u',
     builds: [],

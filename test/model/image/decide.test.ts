@@ -36,7 +36,6 @@ const spec: ImageSpec = {
   rebuildAge: 86400,
 };
 const stateOf = (part: Partial<ImageState> = {}): ImageState => ({
-  stateVersion: 1,
   name: 'web',
   uid: 'u',
   spec,

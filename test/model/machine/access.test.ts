@@ -20,7 +20,6 @@ const access: Access = {
 
 function machine(part: Partial<MachineState> = {}): MachineState {
   return {
-    stateVersion: 1,
     name: 'm',
     uid: 'u',
     state: 'in use',

@@ -4,7 +4,6 @@ import { type Drift, driftKinds, type MachineState } from '../../../src/model/ma
 
 const web = { name: 'web', revision: '3' } as const;
 const stateOf = (part: Partial<MachineState> = {}): MachineState => ({
-  stateVersion: 1,
   name: 'm',
   uid: 'u',
   registration: { provider: 'local', flavor: '', image: '', fields: {}, system: 'linux' },

@@ -5,7 +5,6 @@ import type { MachineOperation, MachineState } from '../../../src/model/machine/
 
 const quarantine = { by: 'ada', comment: 'a fan', since: '2026-07-01T09:00:00Z' };
 const machine = (part: Partial<MachineState> = {}): MachineState => ({
-  stateVersion: 1,
   name: 'm',
   uid: 'u',
   registration: { provider: 'p', flavor: 'f', image: 'i', fields: {}, system: null },

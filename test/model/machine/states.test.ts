@@ -22,7 +22,6 @@ import { failureKinds } from '../../../src/plugins/errors.js';
 
 const image = { name: 'base', revision: '1' };
 const machine = (part: Partial<MachineState> = {}): MachineState => ({
-  stateVersion: 1,
   name: 'm',
   uid: 'u',
   registration: { provider: 'p', flavor: 'f', image: 'i', fields: {}, system: null },

@@ -112,7 +112,7 @@ describe('admission', () => {
     for (const id of ['x', 'y', 'z']) ask(pool, id, ['a']);
     build(pool);
     ask(pool, 'large', ['a', 'a', 'a']);
-    for (let small = 0; small < 5; small += 1) ask(pool, `small-${small}`, ['a'], { tenant: 'other' });
+    for (let small = 0; small < 5; small += 1) ask(pool, `small-${small}`, ['a']);
     for (const id of ['x', 'y', 'z']) giveAll(pool, id);
     expect(pool.requests['large']?.state).toBe('fulfilled');
   });

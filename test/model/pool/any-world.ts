@@ -136,8 +136,6 @@ export class World {
   constructor(wanted: Wanted) {
     this.wanted = wanted;
     this.pool = openPool(wanted);
-    this.pool.isFair = true;
-    this.pool.probesReady = true;
     this.settle(new Map());
   }
 

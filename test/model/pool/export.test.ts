@@ -23,7 +23,6 @@ function open(providerTypes?: Readonly<Record<string, ProviderTraits>>): PoolSta
 it('a pool is exported only if the machines of all of its nodes are known to be able to move', () => {
   expect(refuseExport(open({ memory: free }))).toBeUndefined();
   expect(refuseExport(open({ memory: claiming }))).toContain('who has which machine of provider pool main');
-  // Plans of earlier builds do not say it.
   expect(refuseExport(open())).toContain('it is not known whether machines of provider pool main');
 });
 

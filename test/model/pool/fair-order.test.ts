@@ -14,7 +14,6 @@ function fairPool(nodes: number, more: Partial<Wanted> = {}): PoolState {
     providerPools: { main: providerPool({ a: offer() }, { limits: { nodes } }) },
     ...more,
   });
-  pool.isFair = true;
   return pool;
 }
 
@@ -142,15 +141,6 @@ describe('fairness between tenants', () => {
     expect(remembered).toHaveLength(1_000);
     expect(remembered).toContain('tenant-1499');
     expect(remembered).not.toContain('tenant-0');
-  });
-
-  it('is not applied in runs that an earlier build began', () => {
-    const pool = fairPool(2);
-    pool.isFair = false;
-    for (const id of ['one', 'two', 'three']) ask(pool, { id, tenant: 'acme' }, 1);
-    ask(pool, { id: 'beta', tenant: 'beta' }, 2);
-    admit(pool, 3);
-    expect(served(pool)).toEqual(['one', 'two']);
   });
 
   it('says which tenant comes first', () => {

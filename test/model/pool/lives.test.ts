@@ -141,7 +141,6 @@ describe('existing machines', () => {
 describe('a deletion that is tried again', () => {
   it('is due at its time, and wakes the pool no more while it is under way', () => {
     const pool = open({});
-    pool.boundsDeletes = true;
     ask(pool, 'r', 1);
     built(pool, 'a-1', 2);
     returnNodes(pool, 'r', 'returned', 3);

@@ -14,7 +14,6 @@ function open(): PoolState {
     labels: { huge: {}, small: {} },
     providerPools: { main: providerPool({ huge: offer(), small: offer() }) },
   });
-  pool.pausesLabels = true;
   return pool;
 }
 

@@ -17,14 +17,11 @@ function open(
   minReady: number,
   more: Partial<ProviderPoolSpec> = {},
   shared: Partial<OfferSpec> = {},
-  isNew = true,
 ): PoolState {
   const pool = openPool({
     labels: { a: { minReady, spareAge: 1_000_000 } },
     providerPools: { main: providerPool({ a: offer(shared) }, more) },
   });
-  pool.probesReady = isNew;
-  pool.boundsDeletes = isNew;
   admit(pool, 0);
   for (const id of Object.keys(pool.nodes)) {
     begin(pool, id);
@@ -70,12 +67,6 @@ describe('a ready node', () => {
     nodeHealthy(pool, 'a-3', minute);
     ask(pool, 'r', minute);
     expect(pool.requests['r']).toMatchObject({ state: 'fulfilled', nodes: ['a-3'] });
-  });
-
-  it('is handed out at once in runs that began with an earlier build', () => {
-    const pool = open(1, {}, {}, false);
-    ask(pool, 'r', 100 * minute);
-    expect(stateOf(pool, 'r')).toBe('fulfilled');
   });
 
   it('is always probed where the file says so, once for each request', () => {

@@ -10,7 +10,6 @@ function open(uses = { nodes: 1 } as Readonly<Record<string, number>>): PoolStat
     labels: { a: {} },
     providerPools: { main: providerPool({ a: offer({ uses }) }, { limits: { cores: 4 } }) },
   });
-  pool.keepsSizes = true;
   return pool;
 }
 

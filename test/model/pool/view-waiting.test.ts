@@ -14,7 +14,6 @@ it('the view of waiting tenants says what each has, what it is entitled to, and 
     tenants: { capped: { nodes: 1 } },
     weights: { acme: 2 },
   });
-  pool.isFair = true;
   const ask = (id: string, at: number, tenant?: string, label = 'a'): void =>
     addRequest(pool, { id, labels: [label], requester: 'test', tenant }, at);
   for (let index = 0; index < 2; index += 1) ask(`capped-${index}`, 10, 'capped');
@@ -63,7 +62,6 @@ it('the tenant whose request is considered next comes first: by priority, then i
     labels: { a: {} },
     providerPools: { main: providerPool({ a: offer() }, { limits: { nodes: 3 } }) },
   });
-  pool.isFair = true;
   const ask = (id: string, at: number, tenant: string, priority?: number): void =>
     addRequest(pool, { id, labels: ['a'], requester: 'test', tenant, priority }, at);
   for (const id of ['large-1', 'large-2']) ask(id, 0, 'large');
@@ -79,6 +77,4 @@ it('the tenant whose request is considered next comes first: by priority, then i
   // It waits for too long, whatever it has.
   expect(order(10 * 60_000 + 1)).toEqual(['urgent', 'large', 'small']);
   expect(JSON.stringify(pool)).toBe(before);
-  pool.isFair = false;
-  expect(order(4)).toEqual(['urgent', 'large', 'small']);
 });
