@@ -38,8 +38,8 @@ export interface ActivityParts {
   readonly runFolder: string;
   /** For machines that are nodes of pools. */
   readonly pools: NodePools;
-  /** For providers whose client bears one call at a time: whose turn it is to call an account. */
-  readonly turns: (provider: string) => Locks;
+  /** The exclusive right to call an account, for providers whose client bears one call at a time. */
+  readonly locks: (provider: string) => Locks;
   /** For accounts whose calls are limited: when they may be called. */
   readonly rateLimiters: (provider: string) => RateLimiter | undefined;
   /** Concurrent loads and captures of a site. */

@@ -118,7 +118,6 @@ export class Machines {
     return { id, state: this.#existing(id).state };
   }
 
-  /** The machine dies, as hardware does. */
   /** What a machine printed; without `text` if its kind has no console. */
   console(id: string): object {
     const machine = this.#existing(id);
@@ -126,6 +125,7 @@ export class Machines {
     return { id, text: this.#parts.power.console(machine) };
   }
 
+  /** The machine dies, as hardware does. */
   kill(id: string): object {
     const machine = this.#changeable(id);
     this.#note('kill', machine);

@@ -192,7 +192,7 @@ export async function prepareWorkers({
     nodes: accessNodes(pool, config.runFolders),
     logs,
     redact: createRedactors(),
-    turns: (provider) => locksOf(temporal, provider),
+    locks: (provider) => locksOf(temporal, provider),
     resources: resourcesOf(resources),
     askPeers: (workflowId, request) =>
       temporal.withDeadline(Date.now() + 20_000, () =>

@@ -99,7 +99,7 @@ describe('the console of a machine whose CONFIRM fails', () => {
           taken += 1;
           return taken === 1 ? Promise.resolve(true) : new Promise(() => undefined);
         };
-        return { turns: () => ({ take, release: () => Promise.resolve() }) };
+        return { locks: () => ({ take, release: () => Promise.resolve() }) };
       },
       { serial: true },
     ],

@@ -89,12 +89,12 @@ export async function viewAccount(
       },
     });
   const call = async <Value>(work: (provider: ProviderWithAbilities) => Promise<Value>): Promise<Value> => {
-    const turn = await takeLock(parts, plugin, ref.name, attempt);
+    const lock = await takeLock(parts, plugin, ref.name, attempt);
     const deadline = AbortSignal.timeout(descriptor.callDeadlineMs);
     try {
       return await work(
         open(
-          anySignal([attempt.signal, attempt.detach, deadline, ...(turn === undefined ? [] : [turn.lost])]),
+          anySignal([attempt.signal, attempt.detach, deadline, ...(lock === undefined ? [] : [lock.lost])]),
         ),
       );
     } catch (error) {
@@ -105,7 +105,7 @@ export async function viewAccount(
         { cause: error },
       );
     } finally {
-      await turn?.release();
+      await lock?.release();
     }
   };
   return {
@@ -117,17 +117,17 @@ export async function viewAccount(
         return {
           list: async (tags: Readonly<Record<string, string>>) => {
             // Others wait for this list too, so it does not end with the first caller.
-            const turn = await takeLock(parts, plugin, ref.name, {
+            const lock = await takeLock(parts, plugin, ref.name, {
               at: (step) => attempt.at(step),
               signal,
               detach: signal,
             });
             try {
               return (
-                (await open(turn === undefined ? signal : anySignal([signal, turn.lost])).list?.(tags)) ?? []
+                (await open(lock === undefined ? signal : anySignal([signal, lock.lost])).list?.(tags)) ?? []
               );
             } finally {
-              await turn?.release();
+              await lock?.release();
             }
           },
         };

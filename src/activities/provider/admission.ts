@@ -4,7 +4,7 @@ import type { RegisteredProvider } from '../../plugins/registry.js';
 import type { Attempt } from '../attempt.js';
 import type { ActivityParts } from '../parts.js';
 import { callsOf } from './rate-limiter.js';
-import { takeLock, type Turn } from './lock.js';
+import { takeLock, type HeldLock } from './lock.js';
 
 type Reservation = Awaited<ReturnType<NonNullable<RegisteredProvider['reserve']>>>;
 
@@ -12,7 +12,7 @@ type Reservation = Awaited<ReturnType<NonNullable<RegisteredProvider['reserve']>
 export interface Admission {
   readonly waitedMs: number;
   /** Where the account bears one call at a time: the right to call it now. */
-  readonly turn?: Turn;
+  readonly lock?: HeldLock;
   /** Where the plugin runs as a program: a process for it. */
   readonly reservation?: Reservation;
   /** The account's limit of calls, of which the first has been waited for. */
@@ -21,12 +21,12 @@ export interface Admission {
 }
 
 /**
- * Waits for the turn at the account, for a process of the plugin, and for the first call that the account's
+ * Waits for the lock of the account, for a process of the plugin, and for the first call that the account's
  * limit grants.
  * @param signals end the wait, as the signals of the attempt do.
  */
 export async function admit(
-  parts: Pick<ActivityParts, 'turns' | 'rateLimiters'>,
+  parts: Pick<ActivityParts, 'locks' | 'rateLimiters'>,
   plugin: RegisteredProvider,
   account: string,
   attempt: Attempt,
@@ -35,11 +35,11 @@ export async function admit(
   const since = performance.now();
   const leave = anySignal([attempt.signal, attempt.detach, ...signals]);
   const at = (step: string): void => attempt.at(step);
-  const turn = await takeLock(parts, plugin, account, { at, signal: leave, detach: leave });
+  const lock = await takeLock(parts, plugin, account, { at, signal: leave, detach: leave });
   let reservation: Reservation | undefined;
   const release = async (): Promise<void> => {
     reservation?.release();
-    await turn?.release();
+    await lock?.release();
   };
   try {
     if (plugin.reserve !== undefined) {
@@ -56,7 +56,7 @@ export async function admit(
       waitedMs: begunAt - since,
       release,
       calls: (signal) => callsOf(rateLimiter, signal, begunAt),
-      turn,
+      lock,
       reservation,
     };
   } catch (error) {

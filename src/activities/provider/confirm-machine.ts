@@ -31,7 +31,7 @@ export async function confirmMachine(
     { plugin: plugin.descriptor, action: 'CONFIRM', config: request.config, secrets },
   );
   // Waiting for SSH is not a provider call.
-  await admission.turn?.release();
+  await admission.lock?.release();
   refuseFailure(plugin.descriptor.name, 'Invalid', taken);
   if (isReachedByPlugin(plugin)) return confirmByPlugin(plugin, provider, machine, taken.result);
   const { address } = await findLogin(

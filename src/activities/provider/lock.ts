@@ -6,17 +6,17 @@ import type { Attempt } from '../attempt.js';
 import type { ActivityParts, Locks } from '../parts.js';
 
 /** The exclusive right to call a provider account. */
-export interface Turn {
+export interface HeldLock {
   /** Aborted when the lock is lost: a call that continued would not be alone. */
   readonly lost: AbortSignal;
   readonly waitedMs: number;
   release(): Promise<void>;
 }
 
-/** A turn that is not renewed for so long is over, in ms: so long the others wait for a worker that died. */
+/** A lock that is not renewed for so long is released, in ms: so long the others wait for a worker that died. */
 const leaseMs = 15_000;
 const renewMs = 5_000;
-/** How long one message waits for the turn, in ms. */
+/** How long one message waits for the lock, in ms. */
 const askMs = 10_000;
 
 /**
@@ -25,30 +25,30 @@ const askMs = 10_000;
  * @throws PluginError Retryable when the lock does not answer.
  */
 export async function takeLock(
-  { turns }: Pick<ActivityParts, 'turns'>,
+  { locks }: Pick<ActivityParts, 'locks'>,
   { descriptor }: RegisteredProvider,
   account: string,
   attempt: Pick<Attempt, 'at' | 'signal' | 'detach'>,
-): Promise<Turn | undefined> {
+): Promise<HeldLock | undefined> {
   if (!descriptor.serial) return undefined;
   const begin = performance.now();
-  const own = turns(account);
+  const lock = locks(account);
   const holder = randomUUID();
   const leave = anySignal([attempt.signal, attempt.detach]);
   attempt.at(`waits for its turn to call ${account}`);
   for (;;) {
-    if (await ask(own, account, holder, leave)) return hold(own, holder, performance.now() - begin);
+    if (await ask(lock, account, holder, leave)) return hold(lock, holder, performance.now() - begin);
     leave.throwIfAborted();
   }
 }
 
-async function ask(turns: Locks, account: string, holder: string, leave: AbortSignal): Promise<boolean> {
-  const taking = turns.take({ holder, leaseMs, waitMs: askMs });
+async function ask(lock: Locks, account: string, holder: string, leave: AbortSignal): Promise<boolean> {
+  const taking = lock.take({ holder, leaseMs, waitMs: askMs });
   try {
     return await within(taking, leave);
   } catch (cause) {
     // The lock may have been granted without our knowledge, or be granted yet.
-    const release = (): Promise<void> => turns.release(holder);
+    const release = (): Promise<void> => lock.release(holder);
     taking.then(release, release).catch(() => undefined);
     leave.throwIfAborted();
     throw new PluginError(
@@ -59,7 +59,7 @@ async function ask(turns: Locks, account: string, holder: string, leave: AbortSi
   }
 }
 
-function hold(turns: Locks, holder: string, waitedMs: number): Turn {
+function hold(lock: Locks, holder: string, waitedMs: number): HeldLock {
   const lost = new AbortController();
   // The answer may have been on its way for a while.
   let over = performance.now() + leaseMs / 2;
@@ -67,13 +67,12 @@ function hold(turns: Locks, holder: string, waitedMs: number): Turn {
   const renew = async (): Promise<void> => {
     if (performance.now() > over)
       lost.abort(
-        new PluginError('Retryable', 'the turn to call was lost: the server did not answer in time'),
+        new PluginError('Retryable', 'the lock of the account was lost: the server did not answer in time'),
       );
     if (renewing || lost.signal.aborted) return;
     renewing = true;
     const sentAt = performance.now();
-    if (await turns.take({ holder, leaseMs, waitMs: 0 }).catch(() => false))
-      over = sentAt + leaseMs - renewMs;
+    if (await lock.take({ holder, leaseMs, waitMs: 0 }).catch(() => false)) over = sentAt + leaseMs - renewMs;
     renewing = false;
   };
   const timer = setInterval(() => void renew(), renewMs / 2);
@@ -83,7 +82,7 @@ function hold(turns: Locks, holder: string, waitedMs: number): Turn {
     async release() {
       clearInterval(timer);
       // Unanswered, it ends by itself.
-      await turns.release(holder).catch(() => undefined);
+      await lock.release(holder).catch(() => undefined);
     },
   };
 }

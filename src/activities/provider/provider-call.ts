@@ -73,14 +73,14 @@ export async function callProvider<Value>(
 ): Promise<Value> {
   const account = request.provider.name;
   const admission = await admit(parts, plugin, account, attempt, signals);
-  const { turn, reservation } = admission;
+  const { lock, reservation } = admission;
   const deadline = AbortSignal.timeout(deadlineMs);
   const signal = anySignal([
     ...(survivesCancel ? [] : [attempt.signal]),
     attempt.detach,
     deadline,
     ...signals,
-    ...(turn === undefined ? [] : [turn.lost]),
+    ...(lock === undefined ? [] : [lock.lost]),
   ]);
   const known = [...secrets];
   const provider = plugin.create({

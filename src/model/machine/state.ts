@@ -163,7 +163,7 @@ export interface MachineOperation {
   readonly id: string;
   readonly intent: MachineIntent;
   readonly by: string;
-  /** Who asked twice by this name asked once. */
+  /** Idempotency key: a repeated request with the same key gets this operation. */
   readonly key?: string;
   readonly state: 'running' | 'done' | 'failed' | 'cancelled';
   /** For an ended operation: whether the requested state holds. */

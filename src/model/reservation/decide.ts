@@ -15,11 +15,11 @@ import { tell } from './notification.js';
 export function applyTime(state: ReservationsState, now: number): ReservationsState {
   return openReservations(state).reduce((before, { id }) => {
     const reservation = before.reservations[id];
-    return reservation === undefined ? before : batchSlot(before, reservation, now);
+    return reservation === undefined ? before : advance(before, reservation, now);
   }, state);
 }
 
-function batchSlot(state: ReservationsState, reservation: Reservation, now: number): ReservationsState {
+function advance(state: ReservationsState, reservation: Reservation, now: number): ReservationsState {
   const { over, readyAt, reminded, to, from, settings, wanted, id } = reservation;
   if (over !== undefined) return close(state, reservation, now);
   if (now >= to) {

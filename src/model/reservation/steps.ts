@@ -5,8 +5,8 @@ import { type Reservation, type ReservationsState, type Assignment, type StepNam
 
 /**
  * What a machine is asked next by its reservation, and what follows from its answer. The way there: hold,
- * load, reserve, log in. The way back: check whether it was used, then setState out what its user left, or
- * write another image; let go.
+ * load, reserve, log in. The way back: check whether it was used, then clear what its user left or write
+ * another image; release.
  */
 export function nextStep(
   state: ReservationsState,

@@ -20,11 +20,11 @@ import { servicesOfGroups } from './apply-plan.js';
 export function assignGroups(
   memory: Memory,
   plan: PlanWithPins,
-  telling: Omit<Telling, 'nodenums'>,
+  assignment: Omit<Assignment, 'nodenums'>,
 ): readonly Kind[] {
   const nodenums = placeNewNodes(memory, plan);
   for (const id of Object.keys(memory.state.groups))
-    instructGroup(memory, plan, id, { ...telling, nodenums });
+    instructGroup(memory, plan, id, { ...assignment, nodenums });
   return rowsWith(plan.kinds, (group, index) => groupOf(memory, group, index) === undefined);
 }
 
@@ -53,7 +53,8 @@ export function nextNodenum(memory: Memory): number {
 
 type PlanWithPins = Plan & Pick<ServedPlan, 'plugins'>;
 
-interface Telling {
+/** What is the same for all groups of one plan. */
+interface Assignment {
   readonly operation: string;
   readonly nodenums: Readonly<Record<string, number>>;
   readonly adopted: PreviousRun['adopted'];
@@ -65,7 +66,7 @@ function instructGroup(
   memory: Memory,
   plan: PlanWithPins,
   id: string,
-  { operation, nodenums, adopted, removals }: Telling,
+  { operation, nodenums, adopted, removals }: Assignment,
 ): void {
   const members = memory.state.groups[id]?.members ?? {};
   const kinds = rowsWith(plan.kinds, (group, index) => isMember(members, group, index));

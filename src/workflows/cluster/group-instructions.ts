@@ -43,11 +43,11 @@ export async function carryOutInstruction(memory: GroupMemory, instruction: Inst
   }
 }
 
-type Told<Do extends Instruction['do']> = Extract<Instruction, { readonly do: Do }>;
+type InstructionTo<Do extends Instruction['do']> = Extract<Instruction, { readonly do: Do }>;
 
 async function begin(
   memory: GroupMemory,
-  { operation, fresh, toReplace, probe, keepsExcluded }: Told<'begin'>,
+  { operation, fresh, toReplace, probe, keepsExcluded }: InstructionTo<'begin'>,
 ): Promise<void> {
   delete memory.run;
   memory.state = { ...memory.state, operation };
@@ -91,7 +91,7 @@ export function isToHalt({ inbox }: GroupMemory): boolean {
   );
 }
 
-function work(memory: GroupMemory, told: Told<'work'>): void {
+function work(memory: GroupMemory, instruction: InstructionTo<'work'>): void {
   const {
     work: packed,
     nodenums,
@@ -105,7 +105,7 @@ function work(memory: GroupMemory, told: Told<'work'>): void {
     variables,
     references,
     limits,
-  } = told;
+  } = instruction;
   const given = unpackWork(packed);
   const before = memory.state.peers.version;
   const { command: _command, variables: _variables, references: _references, ...state } = memory.state;
@@ -141,7 +141,7 @@ function work(memory: GroupMemory, told: Told<'work'>): void {
   memory.run = executor.start(given);
 }
 
-function abandon(memory: GroupMemory, { nodeId, by }: Told<'abandon'>): void {
+function abandon(memory: GroupMemory, { nodeId, by }: InstructionTo<'abandon'>): void {
   const node = memory.state.nodes[nodeId];
   if (node === undefined || !isUndeletable(node)) return;
   memory.run?.forget(nodeId);

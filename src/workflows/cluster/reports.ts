@@ -51,7 +51,7 @@ export function applyReport(memory: Memory, report: GroupReport): void {
   takeCounts(memory, report.counts);
   for (const { failure, group: specGroup, remaining } of report.failures)
     nodeFailed(memory, specGroup, failure, remaining);
-  takeTurns(memory, report.leaves, report.asks);
+  updateBatchSlots(memory, report.leaves, report.asks);
 }
 
 function takeCounts(memory: Memory, counts: GroupReport['counts']): void {
@@ -61,7 +61,11 @@ function takeCounts(memory: Memory, counts: GroupReport['counts']): void {
   }
 }
 
-function takeTurns(memory: Memory, leaves: readonly BatchSlotRef[], asks: readonly BatchSlotRef[]): void {
+function updateBatchSlots(
+  memory: Memory,
+  leaves: readonly BatchSlotRef[],
+  asks: readonly BatchSlotRef[],
+): void {
   for (const { batchSlot, nodeId } of leaves) releaseBatchSlotOf(memory, batchSlot, nodeId);
   for (const { batchSlot, nodeId } of asks) requestBatchSlot(memory, batchSlot, nodeId);
 }

@@ -136,7 +136,7 @@ export async function openBench(
       labels: () => Promise.resolve(undefined),
     },
     absences: createAbsences(),
-    turns: () => ({ take: () => Promise.resolve(true), release: () => Promise.resolve() }),
+    locks: () => ({ take: () => Promise.resolve(true), release: () => Promise.resolve() }),
     rateLimiters: () => undefined,
     resources: () => Promise.reject(new Error('no resources here')),
     serverNow: () => undefined,

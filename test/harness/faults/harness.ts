@@ -244,7 +244,7 @@ async function partsOf(temporal: Client, registry: Registry, cloud: Cloud): Prom
     quarantineAfter: 3,
     pools: readNodePools(temporal),
     absences: createAbsences(),
-    turns: () => ({ take: () => Promise.resolve(true), release: () => Promise.resolve() }),
+    locks: () => ({ take: () => Promise.resolve(true), release: () => Promise.resolve() }),
     rateLimiters: () => undefined,
     resources: () => Promise.reject(new Error('no resources here')),
     runs: readWorkflowRuns(temporal),
