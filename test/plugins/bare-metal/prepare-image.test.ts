@@ -85,10 +85,15 @@ describe('an image in a folder', () => {
   it.skipIf(noQemu).each([
     ['no data', [], /0 bytes/],
     // Only the data say so: the tables are whole.
-    ['damaged data', [40_000], /Input\/output error/],
+    ['damaged data', [50_000, 20_000, 10_000], /Input\/output error/],
     ['whole data', [], undefined],
   ] as const)('is verified with all of its compressed data: %s', async (what, flipped, why) => {
-    const text = Buffer.from(randomBytes(96 * 1_024).toString('base64')).subarray(0, content.length);
+    // The same in each run: some damaged data can be unpacked.
+    const text = Buffer.concat(
+      Array.from({ length: content.length / 32 }, (_, index) =>
+        Buffer.from(createHash('sha256').update(String(index)).digest('base64').slice(0, 32)),
+      ),
+    );
     await put('raw', what === 'no data' ? '' : text);
     execFileSync('qemu-img', ['convert', '-c', '-O', 'qcow2', 'raw', 'web@1.qcow2'], { cwd: folder });
     const file = join(folder, 'web@1.qcow2');
