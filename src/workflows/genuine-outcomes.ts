@@ -161,8 +161,6 @@ function isLast(
 ): boolean {
   if (isFinal) return true;
   if (retryState === noRetry) return false;
-  // Of an earlier build.
-  if (attempt === undefined) return true;
   const { maximumAttempts = 0 } = limits.options.retry ?? {};
   if (maximumAttempts > 0 && attempt >= maximumAttempts) return true;
   return scope.consideredCancelled || isOver(limits, limits.options.scheduleToCloseTimeout, retryAfterMs);

@@ -190,7 +190,9 @@ describe('every activity of the table', () => {
     'has an unknown outcome if a caller without keys reports the failure %s',
     async (type) => {
       const details = {
-        payloads: [plaintext({ heddleFailed: '', type, message: '', isFinal: true, details: [] })],
+        payloads: [
+          plaintext({ heddleFailed: '', type, message: '', isFinal: true, attempt: 1, details: [] }),
+        ],
       };
       const failure = { message: 'no', applicationFailureInfo: { type, nonRetryable: true, details } };
       expect(await forge(() => failure)).toEqual(all(unknown));

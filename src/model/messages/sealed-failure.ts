@@ -11,8 +11,8 @@ export interface SealedFailure {
   readonly message: string;
   /** Whether the attempt said that no other one may follow. */
   readonly isFinal: boolean;
-  /** The number of the attempt; absent in failures of earlier builds. */
-  readonly attempt?: number;
+  /** The number of the attempt. */
+  readonly attempt: number;
   /** The delay before another attempt, in ms, that the attempt asked for. */
   readonly retryAfterMs?: number;
   readonly details: readonly unknown[];
@@ -32,6 +32,7 @@ function isSealed(value: unknown): value is SealedFailure {
     typeof (value as SealedFailure).type === 'string' &&
     typeof (value as SealedFailure).message === 'string' &&
     typeof (value as SealedFailure).isFinal === 'boolean' &&
+    typeof (value as SealedFailure).attempt === 'number' &&
     Array.isArray((value as SealedFailure).details)
   );
 }
