@@ -2,6 +2,7 @@ import { ApplicationFailure, CancelledFailure, ensureApplicationFailure } from '
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { activityInfo, CompleteAsyncError, Context } from '@temporalio/activity';
 import { jsonBytes, mostSent } from '../model/carried.js';
+import { isActivityCall } from '../model/messages/activity-call.js';
 import { openMessage, purposeOf } from '../model/messages/envelope.js';
 import type { SealedFailure } from '../model/messages/sealed-failure.js';
 import type { SealedResult } from '../model/messages/sealed-result.js';
@@ -23,10 +24,12 @@ export const openInputs: ActivityInterceptorsFactory = ({ info: { activityType }
       refuseUnopened(input.args);
       const opened = openMessage(purposeOf('activity', activityType), input.args, Date.now());
       if (!opened.ok) throw ApplicationFailure.nonRetryable(opened.why, 'Invalid');
-      const call = opened.args.at(-1);
-      if (typeof call !== 'string')
+      const named = opened.args.at(-1);
+      if (!isActivityCall(named))
         throw ApplicationFailure.nonRetryable(`the input of ${activityType} names no call`, 'Invalid');
+      const { call, queue } = named;
       try {
+        refuseMoved(queue);
         checkHeartbeat();
         const result = await next({ ...input, args: opened.args.slice(0, -1) });
         refuseLarge(activityType, result);
@@ -55,6 +58,16 @@ function refuseUnopened(values: readonly unknown[]): void {
       type: 'Retryable',
       nextRetryDelay: retryAfterMs,
     });
+}
+
+/** The queue decides on which site, and so with which network and secrets, a task runs. An earlier attempt may have run. */
+function refuseMoved(queue: string): void {
+  const { activityType, taskQueue } = activityInfo();
+  if (taskQueue !== queue)
+    throw ApplicationFailure.nonRetryable(
+      `the task of ${activityType} was moved from queue ${queue} to queue ${taskQueue} by a caller of the Temporal server, so it did not run here. How far earlier attempts went is unknown`,
+      unknownOutcome,
+    );
 }
 
 /**

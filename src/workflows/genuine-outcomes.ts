@@ -11,6 +11,7 @@ import {
   type WorkflowInterceptors,
 } from '@temporalio/workflow';
 import { RetryState, type Duration } from '@temporalio/common';
+import type { ActivityCall } from '../model/messages/activity-call.js';
 import { isEnvelope } from '../model/messages/envelope.js';
 import { readRefusal } from '../model/messages/refusal.js';
 import { readSealedFailure, type SealedFailure } from '../model/messages/sealed-failure.js';
@@ -41,7 +42,8 @@ export const interceptors = (): WorkflowInterceptors => ({
         const call = uuid4();
         const limits: Limits = { options, from: recorded().at };
         const scope = CancellationScope.current();
-        const ended = next({ ...input, args: [...input.args, call] });
+        const named: ActivityCall = { call, queue: options.taskQueue ?? workflowInfo().taskQueue };
+        const ended = next({ ...input, args: [...input.args, named] });
         // The server records its outcome in plaintext.
         if (activityType === 'FIND_KEY') {
           noteKeyLookup(seq);

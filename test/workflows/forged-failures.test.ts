@@ -280,6 +280,34 @@ describe('every activity of the table', () => {
     }));
   }
 
+  // Promise: queues-sealed
+  it('runs on no other queue, to which a caller has moved it, and has an unknown outcome', async () => {
+    const ran: string[] = [];
+    letHang();
+    const hang = act;
+    act = async () => {
+      const { attempt, activityType, taskQueue } = activityInfo();
+      if (attempt > 1) return ran.push(`${activityType} on ${taskQueue}`);
+      await hang();
+      throw ApplicationFailure.create({ type: 'NotReady', nextRetryDelay: 10 });
+    };
+    const handle = await startAll();
+    const ofUploads = uploadQueue('here');
+    for (const { activityId: id, activityOptions } of (await handle.describe()).raw.pendingActivities ?? []) {
+      const name = activityOptions?.taskQueue?.name === ofUploads ? buildQueue('here') : ofUploads;
+      await connection.workflowService.updateActivityOptions({
+        namespace,
+        execution: { workflowId },
+        id,
+        activityOptions: { taskQueue: { name } },
+        updateMask: { paths: ['task_queue.name'] },
+      });
+    }
+    release();
+    expect(await endsOf(handle)).toEqual(all(unknown));
+    expect(ran).toEqual([]);
+  });
+
   // Promise: attempts-of-workflow
   it('has an unknown outcome if a failure is reported again with a delay beyond the time limit', async () => {
     const nextRetryDelay = { seconds: 1_000_000 as never };
