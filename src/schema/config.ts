@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { holdsCredentials, isUnprotected } from '../model/endpoint.js';
 import { fieldsSchema } from './any-fields.js';
 import {
   commandSchema,
@@ -13,7 +12,7 @@ import { runFoldersSchema, storeSchema } from './config-retention.js';
 import { durationSchema } from './duration.js';
 import { passedVariableSchema, pluginNameSchema, simpleNameSchema } from './names.js';
 import { referencePatternFault } from './reference-pattern.js';
-import { noCredentials, webhookSchema } from './webhook.js';
+import { insecureSchema, isProtected, notEncrypted, receiverUrlSchema, webhookSchema } from './webhook.js';
 
 /** An address, not a name: it is where one listens. */
 export const metricsAddressSchema = z
@@ -270,19 +269,10 @@ export const configSchema = z
           .meta({ title: 'Longest', description: 'Longest time of one reservation; "7d" unless given.' }),
         notify: z
           .strictObject({
-            url: z
-              .url({ protocol: /^https?$/, error: 'An address that begins with https://.' })
-              .refine((url) => !holdsCredentials(url), { error: noCredentials })
+            url: receiverUrlSchema
               .exactOptional()
               .meta({ title: 'URL', description: 'Gets a POST with JSON for each event.' }),
-            insecure: z
-              .boolean()
-              .exactOptional()
-              .meta({
-                title: 'Insecure',
-                description:
-                  'Whether the address may be http:// outside of this machine: the network path can then read the notifications, and a token in the address.',
-              }),
+            insecure: insecureSchema,
             command: commandSchema
               .exactOptional()
               .meta({
@@ -291,10 +281,7 @@ export const configSchema = z
                   'A program and its words, run on a worker; gets JSON on its standard input for each event.',
               }),
           })
-          .refine(({ url, insecure = false }) => url === undefined || insecure || !isUnprotected(url), {
-            path: ['url'],
-            error: 'is not encrypted: use https://, or set `insecure: true` beside it',
-          })
+          .refine(isProtected, notEncrypted)
           .exactOptional()
           .meta({
             title: 'Notify',

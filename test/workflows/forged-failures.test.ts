@@ -238,29 +238,10 @@ describe('every activity of the table', () => {
     expect(await endsOf(handle)).toEqual(all(unknown));
   });
 
-  it('has an unknown outcome if the failure of an attempt that another one follows is reported as final', async () => {
-    letHang();
-    const hang = act;
-    act = () =>
-      activityInfo().attempt > 1
-        ? hang()
-        : Promise.reject(ApplicationFailure.create({ type: 'NotReady', nextRetryDelay: 10 }));
-    const handle = await startAll(2);
-    const { pendingActivities } = (await handle.describe()).raw;
-    const last = Object.fromEntries(
-      (pendingActivities ?? []).map(({ activityId, lastFailure }) => [activityId, lastFailure]),
-    );
-    const ends = await forgeFor(handle, (name) => ({
-      ...last[name],
-      applicationFailureInfo: { ...last[name]?.applicationFailureInfo, nonRetryable: true },
-    }));
-    expect(ends).toEqual(all(unknown));
-  });
-
   /** Each activity's first attempt fails, another may follow and hangs; the failure of the first is reported again. */
   async function reportAgain(
-    change: (handle: WorkflowHandle) => Promise<unknown>,
-    info: NonNullable<ProtoFailure['applicationFailureInfo']> = {},
+    info: NonNullable<ProtoFailure['applicationFailureInfo']>,
+    change: (handle: WorkflowHandle) => Promise<unknown> = () => Promise.resolve(),
   ): Promise<Ends> {
     letHang();
     const hang = act;
@@ -279,6 +260,10 @@ describe('every activity of the table', () => {
       applicationFailureInfo: { ...last[name]?.applicationFailureInfo, ...info },
     }));
   }
+
+  it('has an unknown outcome if the failure of an attempt that another one follows is reported as final', async () => {
+    expect(await reportAgain({ nonRetryable: true })).toEqual(all(unknown));
+  });
 
   // Promise: queues-sealed
   it('runs on no other queue, to which a caller has moved it, and has an unknown outcome', async () => {
@@ -311,7 +296,7 @@ describe('every activity of the table', () => {
   // Promise: attempts-of-workflow
   it('has an unknown outcome if a failure is reported again with a delay beyond the time limit', async () => {
     const nextRetryDelay = { seconds: 1_000_000 as never };
-    expect(await reportAgain(async () => undefined, { nextRetryDelay })).toEqual(all(unknown));
+    expect(await reportAgain({ nextRetryDelay })).toEqual(all(unknown));
   });
 
   it('has an unknown outcome if a failure is reported again after a caller has limited the attempts', async () => {
@@ -327,7 +312,7 @@ describe('every activity of the table', () => {
           }),
         ),
       );
-    expect(await reportAgain(limit)).toEqual(all(unknown));
+    expect(await reportAgain({}, limit)).toEqual(all(unknown));
   });
 
   it('has an unknown outcome if a failure is reported again after a caller has shortened the time limit', async () => {
@@ -344,7 +329,7 @@ describe('every activity of the table', () => {
         ),
       );
     const nextRetryDelay = { seconds: 60 as never };
-    expect(await reportAgain(limit, { nextRetryDelay })).toEqual(all(unknown));
+    expect(await reportAgain({ nextRetryDelay }, limit)).toEqual(all(unknown));
   });
 
   it.each(['SCHEDULE_TO_CLOSE', 'SCHEDULE_TO_START'] as const)(

@@ -23,7 +23,7 @@ export interface CreateOnce {
 export async function createOnce<Result>(once: CreateOnce, create: () => Promise<Result>): Promise<Result> {
   const { attempt } = once;
   if (markBefore() === 'sent') throw quarantine(once, 'the worker that sent it was lost');
-  if (!isUnsent(attempt)) throw quarantine(once, 'an earlier attempt ended without a word of it');
+  if (!isUnsent(attempt)) throw quarantine(once, 'an earlier attempt did not report whether it had sent it');
   await recordMark(attempt, once.runs, { mark: 'sent', what: 'the intent to send CREATE' });
   try {
     return await create();

@@ -170,16 +170,15 @@ export async function checkPrograms(
       fields,
     })),
   ];
-  const faults = await Promise.all(
-    used.map(async ({ who, descriptor, fields }) => {
-      const lacks =
-        descriptor === undefined ? [] : await lackingPrograms(descriptor, environment['PATH'], fields);
-      return lacks.length === 0 ? [] : [`${who} needs ${lacks.join(', ')}`];
-    }),
-  );
-  return faults.flat().length === 0
+  const needs: string[] = [];
+  for (const { who, descriptor, fields } of used) {
+    const lacks =
+      descriptor === undefined ? [] : await lackingPrograms(descriptor, environment['PATH'], fields);
+    if (lacks.length > 0) needs.push(`${who} needs ${lacks.join(', ')}`);
+  }
+  return needs.length === 0
     ? ok('programs', 'all that accounts and automators need')
-    : warn('programs', `not on PATH of this machine: ${faults.flat().join('; ')}`, 'heddle plugins');
+    : warn('programs', `not on PATH of this machine: ${needs.join('; ')}`, 'heddle plugins');
 }
 
 /** Whether Apache Libcloud can be loaded on this machine, for each account that needs it. */
