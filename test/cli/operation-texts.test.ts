@@ -18,6 +18,7 @@ import type { Kind, Plan } from '../../src/model/plan/plan.js';
 import type { ClusterStatus, NodeStatus } from '../../src/model/cluster/view.js';
 
 const now = Date.parse('2026-01-01T00:01:00Z');
+const at = '2026-01-01T00:00:30Z';
 const operation = (more: Partial<Operation> = {}): Operation => ({
   id: '2',
   kind: 'apply',
@@ -67,7 +68,7 @@ const status = (more: Partial<ClusterStatus> = {}): ClusterStatus => ({
 
 const off: NodeStatus = {
   ...node('app-1'),
-  drift: { seen: 'stopped', why: 'machine m-1 should run, but lab has it switched off' },
+  drift: { seen: 'stopped', why: 'machine m-1 should run, but lab has it switched off', at },
 };
 
 function reportEnd(output: Output, end: WaitResult): number {
@@ -194,7 +195,7 @@ describe('a plan as text', () => {
 
 describe('a cluster as text', () => {
   it('suggests a restart of services on a rebooted machine, which helps also where repair does nothing', () => {
-    const drift = { seen: 'rebooted', why: 'machine m-1 was rebooted' } as const;
+    const drift = { seen: 'rebooted', why: 'machine m-1 was rebooted', at } as const;
     const steps = nextSteps(status({ nodes: [{ ...node('app-1'), services: ['app', 'log'], drift }] }), now);
     expect(steps.map(({ command }) => command)).toContain('heddle restart web app log');
   });
@@ -203,7 +204,9 @@ describe('a cluster as text', () => {
     const { output, lines } = record();
     printStatus(output, status({ nodes: [off, node('app-2')] }), { troubles: [], deliveries: [] }, now);
     expect(lines).toEqual(
-      expect.arrayContaining(['drift: app-1: machine m-1 should run, but lab has it switched off']),
+      expect.arrayContaining([
+        'drift: app-1: machine m-1 should run, but lab has it switched off (looked at 30 s ago)',
+      ]),
     );
     expect(lines.at(-1)).toMatch(/^next: heddle machine power web\/app-1 on /);
   });
@@ -244,7 +247,7 @@ describe('the next command', () => {
     ],
     [
       'not all that it should be',
-      status({ nodes: [off, { ...node('app-2'), drift: { seen: 'unreachable', why: 'no answer' } }] }),
+      status({ nodes: [off, { ...node('app-2'), drift: { seen: 'unreachable', why: 'no answer', at } }] }),
       [
         'heddle machine power web/app-1 on',
         'heddle machine power web/app-2 reset',
@@ -253,7 +256,9 @@ describe('the next command', () => {
     ],
     [
       'changed',
-      status({ nodes: [node('app-1'), { ...node('app-2'), drift: { seen: 'gone', why: 'it is gone' } }] }),
+      status({
+        nodes: [node('app-1'), { ...node('app-2'), drift: { seen: 'gone', why: 'it is gone', at } }],
+      }),
       ['heddle apply FILE'],
     ],
     [
@@ -309,7 +314,9 @@ describe('the end of an operation', () => {
       return notes;
     };
     expect(warned({}, [off, node('app-2')])).toEqual([
-      'warning: drift: app-1: machine m-1 should run, but lab has it switched off; nothing was done about it',
+      expect.stringMatching(
+        /^warning: drift: app-1: machine m-1 should run, but lab has it switched off \(looked at \d+ d .* ago\); nothing was done about it$/,
+      ),
     ]);
     expect(warned({ kind: 'start', what: 'start app' }, [off])).toEqual([]);
     expect(

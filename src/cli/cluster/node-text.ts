@@ -102,11 +102,7 @@ const shown = 5;
 /** A line for each machine that the last look did not find as it should be, with the age of that look. */
 export function driftLines(nodes: readonly NodeStatus[], now: number): readonly string[] {
   const lines = nodes.flatMap(({ nodeId, drift }) =>
-    drift === undefined
-      ? []
-      : [
-          `drift: ${nodeId}: ${drift.why}${drift.at === undefined ? '' : ` (looked at ${formatAge(drift.at, now)} ago)`}`,
-        ],
+    drift === undefined ? [] : [`drift: ${nodeId}: ${drift.why} (looked at ${formatAge(drift.at, now)} ago)`],
   );
   return lines.length <= shown
     ? lines

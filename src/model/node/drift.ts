@@ -11,6 +11,6 @@ export interface RecordedDrift {
   readonly seen: Drift;
   /** One line for people. */
   readonly why: string;
-  /** RFC 3339; absent where an older build recorded it. */
-  readonly at?: string;
+  /** RFC 3339. */
+  readonly at: string;
 }

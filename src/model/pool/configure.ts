@@ -18,8 +18,7 @@ export function configurePool(
   forgetUnused(pool);
   if (batchedAccounts.length > 0) pool.batchedAccounts = batchedAccounts;
   else delete pool.batchedAccounts;
-  if (providerTypes !== undefined) pool.providerTypes = providerTypes;
-  else delete pool.providerTypes;
+  pool.providerTypes = providerTypes;
   // What a provider pool could not do before, it may be able to do now.
   for (const request of Object.values(pool.requests)) {
     if (request.state === 'requested' && Object.keys(request.declined).length > 0)

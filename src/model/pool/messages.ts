@@ -29,7 +29,7 @@ export interface PoolPlan {
   /** Provider accounts whose tasks may be batched: several nodes in one activity; absent: none. */
   readonly batchedAccounts?: readonly string[];
   /** By type, of the accounts that are named. */
-  readonly providerTypes?: Readonly<Record<string, ProviderTraits>>;
+  readonly providerTypes: Readonly<Record<string, ProviderTraits>>;
 }
 
 export interface EndRequest {

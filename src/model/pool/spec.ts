@@ -33,6 +33,6 @@ export interface PlannedPool {
   readonly notifiedOfReuse?: readonly string[];
   /** Provider accounts whose tasks may be batched. */
   readonly batchedAccounts?: readonly string[];
-  /** By type. Absent in plans of earlier builds. */
-  readonly providerTypes?: Readonly<Record<string, ProviderTraits>>;
+  /** By type. */
+  readonly providerTypes: Readonly<Record<string, ProviderTraits>>;
 }

@@ -39,11 +39,7 @@ const nodeSchema = exactly<NodeStatus>()(
         .optional(),
       failure: failureSchema.optional(),
       drift: z
-        .object({
-          seen: driftSchema,
-          why: z.string(),
-          at: moment.optional().describe('When it was seen last.'),
-        })
+        .object({ seen: driftSchema, why: z.string(), at: moment.describe('When it was seen last.') })
         .optional(),
       health: z
         .record(z.string(), z.object({ well: z.boolean(), at: moment, why: z.string().optional() }))

@@ -65,7 +65,7 @@ export function reconfigure(
       ),
     ]),
   );
-  configurePool(pool, { spec, placements });
+  configurePool(pool, { spec, placements, providerTypes: {} });
 }
 
 /** As run-node notes it when it asks for a machine. */
