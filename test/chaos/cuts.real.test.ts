@@ -61,95 +61,101 @@ describe('workflows of all kinds, whose tasks are lost, late and repeated', () =
     await proxy.close();
   });
 
-  it('are continued by every worker: a replay gives the same commands', { timeout: 1_800_000 }, async () => {
-    const { client } = stack;
-    let worker = await stack.startWorker('worker-0');
-    const pool = new PoolClient(client.temporal, 'ci', { by: 'test' });
-    await pool.apply({
-      name: 'ci',
-      tenants: {},
-      labels: { a: { minReady: 1, spareAge: 600, onReturn: 'delete' } },
-      providerPools: {
-        main: {
-          provider: 'local',
-          priority: 100,
-          limits: { nodes: 2 },
-          attributes: {},
-          launchAttempts: 3,
-          labels: { a: { hardware: 'small', image: 'host', fields: {}, uses: { nodes: 1 } } },
+  it(
+    'are continued by every worker: a replay gives the same commands',
+    { timeout: 300_000 + kills * 30_000 },
+    async () => {
+      const { client } = stack;
+      let worker = await stack.startWorker('worker-0');
+      const pool = new PoolClient(client.temporal, 'ci', { by: 'test' });
+      await pool.apply({
+        name: 'ci',
+        tenants: {},
+        labels: { a: { minReady: 1, spareAge: 600, onReturn: 'delete' } },
+        providerPools: {
+          main: {
+            provider: 'local',
+            priority: 100,
+            limits: { nodes: 2 },
+            attributes: {},
+            launchAttempts: 3,
+            labels: { a: { hardware: 'small', image: 'host', fields: {}, uses: { nodes: 1 } } },
+          },
         },
-      },
-    });
-    const ground = openGround(stack);
-    await ground.add('one');
-    let operation = await client.apply(closed({ name: 'web', nodes: { app: nodes(2, []) } }));
-    isUnsteady = true;
-    let isOver = false;
+      });
+      const ground = openGround(stack);
+      await ground.add('one');
+      let operation = await client.apply(closed({ name: 'web', nodes: { app: nodes(2, []) } }));
+      isUnsteady = true;
+      let isOver = false;
 
-    const repeat = async (
-      everyMs: number,
-      what: 'questions' | 'messages',
-      ask: () => Promise<unknown>,
-    ): Promise<void> => {
-      while (!isOver) {
-        // A worker that is gone answers nothing; that is not what is tested here.
-        await Promise.race([ask().catch(() => undefined), pause(15_000)]);
-        counts[what] += 1;
-        await pause(random.between(0, everyMs));
-      }
-    };
-    let version = 0;
-    const { workflow } = client.temporal;
-    const load = [
-      repeat(300, 'questions', () => client.status('web')),
-      repeat(300, 'questions', () => pool.view()),
-      repeat(300, 'questions', () =>
-        workflow.getHandle(lockWorkflowId('serial')).query('__temporal_workflow_metadata'),
-      ),
-      repeat(500, 'questions', () => client.machines.show('one')),
-      repeat(400, 'messages', () =>
-        workflow
-          .getHandle('pool/ci')
-          .signal(imageUpdateSignal, { image: 'debian', uid: 'u', version: (version += 1), offers: {} }),
-      ),
-      repeat(500, 'messages', () =>
-        locksOf(client.temporal, 'serial').take({
-          holder: random.pick(['a', 'b']),
-          leaseMs: 500,
-          waitMs: 700,
+      const repeat = async (
+        everyMs: number,
+        what: 'questions' | 'messages',
+        ask: () => Promise<unknown>,
+      ): Promise<void> => {
+        while (!isOver) {
+          // A worker that is gone answers nothing; that is not what is tested here.
+          await Promise.race([ask().catch(() => undefined), pause(15_000)]);
+          counts[what] += 1;
+          await pause(random.between(0, everyMs));
+        }
+      };
+      let version = 0;
+      const { workflow } = client.temporal;
+      const load = [
+        repeat(300, 'questions', () => client.status('web')),
+        repeat(300, 'questions', () => pool.view()),
+        repeat(300, 'questions', () =>
+          workflow.getHandle(lockWorkflowId('serial')).query('__temporal_workflow_metadata'),
+        ),
+        repeat(500, 'questions', () => client.machines.show('one')),
+        repeat(400, 'messages', () =>
+          workflow
+            .getHandle('pool/ci')
+            .signal(imageUpdateSignal, { image: 'debian', uid: 'u', version: (version += 1), offers: {} }),
+        ),
+        repeat(500, 'messages', () =>
+          locksOf(client.temporal, 'serial').take({
+            holder: random.pick(['a', 'b']),
+            leaseMs: 500,
+            waitMs: 700,
+          }),
+        ),
+        repeat(500, 'messages', () =>
+          callTimesOf(client.temporal, 'limited').take({ count: 2, everyMs: 10 }),
+        ),
+        repeat(2_000, 'messages', () => client.look('web')),
+        repeat(3_000, 'messages', async () => {
+          operation = await client.apply(
+            closed({ name: 'web', nodes: { app: nodes(random.whole(1, 3), []) } }),
+          );
         }),
-      ),
-      repeat(500, 'messages', () => callTimesOf(client.temporal, 'limited').take({ count: 2, everyMs: 10 })),
-      repeat(2_000, 'messages', () => client.look('web')),
-      repeat(3_000, 'messages', async () => {
-        operation = await client.apply(
-          closed({ name: 'web', nodes: { app: nodes(random.whole(1, 3), []) } }),
-        );
-      }),
-    ];
-    for (let kill = 1; kill <= kills; kill += 1) {
-      await pause(random.between(2_000, 8_000));
-      worker = await disturb(worker, kill);
-    }
-    isOver = true;
-    await Promise.all(load);
-    isUnsteady = false;
+      ];
+      for (let kill = 1; kill <= kills; kill += 1) {
+        await pause(random.between(2_000, 8_000));
+        worker = await disturb(worker, kill);
+      }
+      isOver = true;
+      await Promise.all(load);
+      isUnsteady = false;
 
-    await client.waitFor('web', operation.operation);
-    expect(await pool.view()).toMatchObject({ name: 'ci' });
-    expect(await wrongTasks()).toEqual([]);
-    const reports: unknown[] = [];
-    for await (const report of replayHistories(runningHistories(client.temporal), {
-      keys: openKeyRing({ folder: join(stack.folder, 'keys'), create: false }),
-      namespace: stack.namespace,
-      bundlePath: join(inject('distPath'), 'workflow-bundle.js'),
-    }))
-      if (!report.ok) reports.push(report);
-    expect(reports).toEqual([]);
-    for (const id of [clusterWorkflowId('web'), lockWorkflowId('serial'), rateLimiterWorkflowId('limited')])
-      expect((await workflow.getHandle(id).describe()).status.name).toBe('RUNNING');
-    console.log(`${JSON.stringify(counts)}, no command differs`);
-  });
+      await client.waitFor('web', operation.operation);
+      expect(await pool.view()).toMatchObject({ name: 'ci' });
+      expect(await wrongTasks()).toEqual([]);
+      const reports: unknown[] = [];
+      for await (const report of replayHistories(runningHistories(client.temporal), {
+        keys: openKeyRing({ folder: join(stack.folder, 'keys'), create: false }),
+        namespace: stack.namespace,
+        bundlePath: join(inject('distPath'), 'workflow-bundle.js'),
+      }))
+        if (!report.ok) reports.push(report);
+      expect(reports).toEqual([]);
+      for (const id of [clusterWorkflowId('web'), lockWorkflowId('serial'), rateLimiterWorkflowId('limited')])
+        expect((await workflow.getHandle(id).describe()).status.name).toBe('RUNNING');
+      console.log(`${JSON.stringify(counts)}, no command differs`);
+    },
+  );
 
   /** Kills the worker, or stops it for longer than its tasks may take; and sometimes again before it is ready. */
   async function disturb(worker: WorkerProcess, kill: number): Promise<WorkerProcess> {
